@@ -1,4 +1,4 @@
-"""How fast an ensemble is audited: three servers with the same transactions of about 150 bytes, every digest right.
+"""Measure how fast an ensemble is audited: three servers with the same transactions of about 150 bytes, all intact.
 
 python benchmarks/audit.py --records 400000
 """
@@ -25,16 +25,18 @@ STAT = struct.Struct(">qqqqqiiiq")
 
 
 def text(data: bytes) -> bytes:
+    """Return a string as jute encodes it: its length, then its bytes."""
     return struct.pack(">i", len(data)) + data
 
 
 def record(zxid: int, time_: int, kind: int, body: bytes, digest: int) -> bytes:
+    """Return a record of a transaction log, with its checksum and the digest of the tree."""
     payload = struct.pack(">qiqqi", 7, 1, zxid, time_, kind) + body + struct.pack(">iQ", 2, digest)
     return struct.pack(">qi", zlib.adler32(payload), len(payload)) + payload + b"B"
 
 
 def write_log(path: Path, count: int) -> None:
-    """A log of creates, and then changes of the same nodes again and again."""
+    """Write a log of creates, and then repeated changes of the same nodes."""
     root = STAT.pack(0, 0, 0, 0, 0, 0, 0, 0, 0)
     first = zlib.crc32(root)
     total, digests = first + zlib.crc32(b"/zookeeper" + root), {}
@@ -81,6 +83,7 @@ def write_log(path: Path, count: int) -> None:
 
 
 def timed(what: str, records: int, work: object) -> object:
+    """Run a function, print its time and rate, and return its result."""
     start, cpu = time.perf_counter(), time.process_time()
     out = work()  # type: ignore[operator]
     wall, spent = time.perf_counter() - start, time.process_time() - cpu
@@ -89,6 +92,7 @@ def timed(what: str, records: int, work: object) -> object:
 
 
 def main() -> None:
+    """Build three servers with equal logs in a temporary folder, and time their audit."""
     words = argparse.ArgumentParser()
     words.add_argument("--records", type=int, default=400_000)
     given = words.parse_args()

@@ -1,10 +1,10 @@
-"""Ask the explorer and z3 the same questions, depth by depth; print benchmarks/results/bmc.md's tables.
+"""Run the same searches with the explorer and z3, depth by depth; print benchmarks/results/bmc.md's tables.
 
     python benchmarks/bmc.py                   # both tables; some minutes
-    BMC_SECONDS=30 python benchmarks/bmc.py    # at most so long for each of z3's questions
+    BMC_SECONDS=30 python benchmarks/bmc.py    # the time limit of each of z3's queries
 
-Everything is one process on one core, so that the two columns of a row have the same machine. The
-explorer's seconds are of one thread, without symmetry too, compiling left out of both.
+Everything is one process on one core, so that the two columns of a row have the same machine. The explorer's seconds
+are of one thread, also without symmetry; compilation is left out of both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from zabspec.model import Configuration, Model
 SECONDS = float(os.environ.get("BMC_SECONDS", "60"))
 QUIET: dict[str, Any] = {"crashes": 0, "losses": 0}
 
-# What is asked depth by depth: a variant that breaks a property, and the protocol, which does not.
+# The models checked depth by depth: a variant that violates a property, and the protocol, which does not.
 DEPTHS: list[tuple[Configuration, str, Sequence[int]]] = [
     (
         Configuration(variant="small-quorum", nodes=2, txns=1, timeouts=0, **QUIET),
@@ -40,7 +40,7 @@ DEPTHS: list[tuple[Configuration, str, Sequence[int]]] = [
     (Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=1), "agreement", (4, 6)),
 ]
 
-# What is asked of z3 from a state on the way to a violation: so many steps before the end.
+# For z3 from a state on the way to a violation: the number of steps before its end.
 FROM_STATES: list[tuple[Configuration, str, Sequence[int]]] = [
     (Configuration(variant="no-sync", nodes=2, txns=1, timeouts=1, **QUIET), "delivered-is-chosen", (8,)),
     (Configuration(variant="join-commit-all", nodes=3, txns=1, timeouts=0, **QUIET), "delivered-is-chosen", (8,)),
@@ -50,11 +50,12 @@ FROM_STATES: list[tuple[Configuration, str, Sequence[int]]] = [
 
 
 def name_of(c: Configuration) -> str:
+    """Return the name of a configuration in the table."""
     return f"{c.variant or c.protocol}, n={c.nodes}, {c.txns} txn"
 
 
 def explored(model: Model, p: Property, depth: int | None) -> tuple[str, str, tuple[int, ...]]:
-    """What the explorer finds to a depth, how long it takes, and the steps of its run."""
+    """Return what the explorer finds to a depth, its time, and the steps of its run."""
     explorer = Explorer(Compiled(model, (p,), False), 1)
     r = explorer.run(Limits(depth, seconds=SECONDS))
     said = "violated" if r.violations else f"none in {r.distinct:,} states" if not r.stopped else r.stopped
@@ -62,7 +63,7 @@ def explored(model: Model, p: Property, depth: int | None) -> tuple[str, str, tu
 
 
 def asked(model: Model, p: Property, bounds: Bounds, start: bytes | None = None) -> tuple[str, str]:
-    """The same of z3."""
+    """Return what z3 finds to a depth, and its time."""
     began = time.perf_counter()
     found: Bounded = check(model, [p], bounds, start)
     said = "violated" if found.broken else found.reason or "none"
@@ -72,6 +73,7 @@ def asked(model: Model, p: Property, bounds: Bounds, start: bytes | None = None)
 
 
 def main() -> None:
+    """Print both tables."""
     print("| question | depth | explorer | s | z3, one question | s | z3, a question a step | s |")
     print("|---|---:|---|---:|---|---:|---|---:|")
     for configuration, name, depths in DEPTHS:

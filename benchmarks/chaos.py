@@ -1,10 +1,10 @@
-"""Run free-running ensembles one after another, hold their records against the releases' texts, and write the table.
+"""Run free-running ensembles one after another, check their records against the releases' models, and write the table.
 
     python benchmarks/chaos.py record FOLDER --releases 3.9.5,3.9.3 --runs 100 --until 21:00
     python benchmarks/chaos.py explain FOLDER
     python benchmarks/chaos.py table FOLDER > benchmarks/results/conform.md
 
-A run that its folder has is not done again: each step can be broken off and resumed.
+A run that its folder has is not repeated: each step can be interrupted and resumed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ZABCHECK = [sys.executable, "-m", "zabcheck"]
 
 
 def record(folder: Path, releases: list[str], runs: int, seconds: float, writes: int, until: str) -> None:
-    """One run after the other, the releases in turn; a seed is the number of the run."""
+    """Record one run after the other, the releases in turn; a seed is the number of the run."""
     folder.mkdir(parents=True, exist_ok=True)
     for k in range(runs):
         release, seed = releases[k % len(releases)], k + 1
@@ -40,7 +40,7 @@ def record(folder: Path, releases: list[str], runs: int, seconds: float, writes:
 
 
 def explain(folder: Path, limit: float, names: list[str]) -> None:
-    """Hold each record that is whole against its release's text."""
+    """Check each complete record against its release's model."""
     for place in sorted(folder.iterdir(), key=order):
         out = place / "conform.json"
         if not (place / "record.jsonl").exists() or out.exists() or (names and place.name not in names):
@@ -56,12 +56,13 @@ def explain(folder: Path, limit: float, names: list[str]) -> None:
 
 
 def order(place: Path) -> tuple[int, str]:
+    """Return the sort key of a run's folder: its seed, then its name."""
     seed = place.name.rpartition("-")[2]
     return (int(seed) if seed.isdigit() else 0, place.name)
 
 
 def rows(folder: Path) -> Iterator[tuple[str, int, dict[str, Any], dict[str, int]]]:
-    """Of each run its release, its seed, what `conform` says, and how many answers of each kind clients got."""
+    """Yield for each run its release, its seed, the result of `conform`, and the counts of its clients' answers."""
     for place in sorted(folder.iterdir(), key=order):
         if not (place / "conform.json").exists():
             continue
@@ -75,7 +76,7 @@ def rows(folder: Path) -> Iterator[tuple[str, int, dict[str, Any], dict[str, int
 
 
 def table(folder: Path) -> str:
-    """The table in Markdown, a run a line."""
+    """Return the table in Markdown, a run in each row."""
     out = [
         "| seed | release | epochs | DIFF | TRUNC | SNAP | acknowledged | observations | verdict | breaks | CPU-s |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
@@ -97,6 +98,7 @@ def table(folder: Path) -> str:
 
 
 def main() -> None:
+    """Run the step that the command line names."""
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("what", choices=("record", "explain", "table"))
     words.add_argument("folder", type=Path)

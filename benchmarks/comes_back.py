@@ -1,9 +1,9 @@
-"""Let a write that was never acknowledged come back, on servers that run by themselves behind passive proxies.
+"""Reproduce the return of a write that was never acknowledged, on free-running servers behind passive proxies.
 
     python benchmarks/comes_back.py FOLDER --release 3.9.5
 
 The run is that of docs/findings/snap-tail.md. No step is forced: servers are killed, cut off and started, and what one
-of them sends is kept for a while. If the write does not come back, the command says so and writes no record.
+of them sends is delayed for a while. If the write does not come back, the command says so and writes no record.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any
 from traces.conform.chaos import ROOT, Chaos, ChaosPlan
 from traces.reenact.servers import Cannot, find_release
 
-PATIENCE = 20.0  # seconds for one thing that servers have to do
-A, B, C = 3, 2, 1  # of two that are alike the one with the greater number leads
+PATIENCE = 20.0  # seconds that one action of a server may take
+A, B, C = 3, 2, 1  # of two equal servers the one with the greater number leads
 
 
 class ComesBack(Chaos):
-    """A leads first, and keeps a write that nobody else has; B leads next, with C."""
+    """The ensemble: A leads first, and keeps a write that no other server has; B leads next, with C."""
 
     session = 120.0  # so long that no session expires, which is a transaction
 
     def __init__(self, *words: Any) -> None:
         super().__init__(*words)
-        self.numbers.sort(reverse=True)  # who is started first: A is to lead
+        self.numbers.sort(reverse=True)  # the servers that are started first: A is to lead
 
     def disturb(self, say: Callable[[str], None]) -> None:
         self.writing.clear()
@@ -95,6 +95,7 @@ class ComesBack(Chaos):
 
 
 def main() -> None:
+    """Run the ensemble, and write its record if the write comes back."""
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     words.add_argument("folder", type=Path)
     words.add_argument("--release", default="3.9.5")

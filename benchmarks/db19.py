@@ -39,11 +39,12 @@ def explored(variant: str, depth: int, properties: Sequence[Property] = JUDGED, 
 
 
 def shortest(r: Exploration) -> str:
+    """Return the violated properties, each with the length of its shortest run."""
     return ", ".join(f"{name} {found.depth}" for name, found in r.violations.items()) or "nothing"
 
 
 def part(variant: str, nodes: int, first: int, count: int) -> Counter[str]:
-    """How many of some attempts break each property; key "": how many runs there were."""
+    """Return how many of some runs violate each property; the key "" has the number of runs."""
     names = [p.name for p in judged_properties("db19")]
     wanted = Wanted("", "db19", variant, nodes, "")
     out: Counter[str] = Counter()
@@ -60,7 +61,8 @@ def part(variant: str, nodes: int, first: int, count: int) -> Counter[str]:
 
 
 def swept(variant: str, runs: int, nodes: int = 3) -> Counter[str]:
-    verdicts(attempt(Wanted("", "db19", variant, nodes, ""), 0))  # compiled before there are two to do it
+    """Return how many of many seeded runs violate each property, on two processes."""
+    verdicts(attempt(Wanted("", "db19", variant, nodes, ""), 0))  # compiled once, before two processes do it
     out: Counter[str] = Counter()
     with ProcessPoolExecutor(2) as pool:
         jobs = [pool.submit(part, variant, nodes, start, 500) for start in range(0, runs, 500)]
@@ -70,6 +72,7 @@ def swept(variant: str, runs: int, nodes: int = 3) -> Counter[str]:
 
 
 def rates(c: Counter[str]) -> str:
+    """Return the counts of violations in words."""
     total = c.pop("")
     return (
         ", ".join(f"{name} {n}" for name, n in c.most_common() if n)
@@ -79,6 +82,7 @@ def rates(c: Counter[str]) -> str:
 
 
 def classes() -> None:
+    """Print the table of the shortest counterexamples of the unchanged protocol."""
     print("| budget | depth | states | shortest counterexamples |\n|---|---|---|---|")
     for depth, budgets in (
         (15, {"txns": 2, "timeouts": 1}),
@@ -89,13 +93,14 @@ def classes() -> None:
 
 
 def by_one_step() -> None:
-    """The classes that the step tells which breaks the property."""
+    """Print the shortest counterexamples of each class in `db19_classes.py`."""
     binding.MODULES = (*MODULES, db19_classes)
     r = explored("", 18, db19_classes.CLASSES, txns=2, timeouts=2, network="ordered")
     print(f"{r.distinct:,} states to depth {r.depth} ({r.seconds:.0f} s): {shortest(r)}")
 
 
 def table(names: list[str], budgets: Sequence[tuple[int, Mapping[str, int | str]]], runs: int) -> None:
+    """Print the table of variants: the shortest violations, and the rates in seeded runs."""
     print("| variant | explored: shortest | seeded runs |\n|---|---|---|")
     for name in names:
         depths: dict[str, int] = {}
@@ -107,6 +112,7 @@ def table(names: list[str], budgets: Sequence[tuple[int, Mapping[str, int | str]
 
 
 def repaired(runs: int) -> None:
+    """Print the table of the budgets in which the repaired protocol was explored."""
     print("| budget | depth | states | broken |\n|---|---|---|---|")
     for depth, budgets in (
         (20, {"txns": 2, "timeouts": 1}),
@@ -124,6 +130,7 @@ def repaired(runs: int) -> None:
 
 
 def main() -> None:
+    """Print the table that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", choices=("classes", "told", "alone", "without", "repaired"))
     parser.add_argument("--only", nargs="*", metavar="REPAIR", default=[r.name for r in REPAIRS])

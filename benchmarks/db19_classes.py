@@ -1,8 +1,7 @@
-"""Classes of counterexamples of db19 that are told from others by the step that breaks the property: each is a
-property of steps which says that no step of the class breaks it.
+"""Classes of counterexamples of db19, distinguished by the step that violates the property.
 
-None is a property of a protocol; `benchmarks/db19.py` judges them, and `benchmarks/results/db19.md` has
-their shortest runs.
+Each is a step property which says that no step of the class violates it. None is a property of a protocol;
+`benchmarks/db19.py` judges them, and `benchmarks/results/db19.md` has their shortest runs.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ PAGE = "benchmarks/results/db19.md"
 
 
 def nothing(before: State, event: State, after: State) -> bool:
-    """No premise is looked for."""
+    """Return a premise that is never met: none is searched."""
     return False
 
 
@@ -29,8 +28,10 @@ def nothing(before: State, event: State, after: State) -> bool:
 
 
 def no_stale_new_leader(before: State, event: State, after: State) -> bool:
-    """No process that follows one leader puts another's NewLeader in the place of its history, and so takes
-    what was delivered from the last quorum that had it."""
+    """No process that follows one leader replaces its history by that of another's NewLeader.
+
+    It would remove what was delivered from the last quorum that had it.
+    """
     p = event.event_process
     if event.event != RECEIVE or event.event_message.kind != NewLeader:
         return True
@@ -43,7 +44,7 @@ def no_stale_new_leader(before: State, event: State, after: State) -> bool:
 
 
 def has_hole(s: State, p: Node) -> bool:
-    """Of what was abcast, p's history lacks one that comes before its last entry."""
+    """Return whether p's history lacks a transaction that was abcast before its last entry."""
     n = len(s.history[p])
     for k in range(s.TXNS):
         if k < s.abcasts and n > 0:
@@ -60,7 +61,7 @@ def has_hole(s: State, p: Node) -> bool:
 
 
 def looked_again(s: State, p: Node) -> bool:
-    """p, once in an epoch, has looked for a leader again: what it sent then is still on its way."""
+    """Return whether p has looked for a leader again in its epoch, and what it sent then is still in flight."""
     for k in range(len(s.in_flight)):
         if s.in_flight[k].kind == LookForLeader and s.in_flight[k].source == p:
             if of_epoch(s, p, s.in_flight[k]):
@@ -69,18 +70,20 @@ def looked_again(s: State, p: Node) -> bool:
 
 
 def of_epoch(s: State, p: Node, m: LookForLeader) -> bool:
-    """It was sent in the epoch that p is in."""
+    """Return whether a message was sent in the epoch that p is in."""
     return m.peer_epoch > 0 and m.peer_epoch == s.current_epoch[p]
 
 
 def skips(before: State, after: State) -> bool:
-    """The step breaks the prefix property."""
+    """Return whether the step violates the prefix property."""
     return prefix_property(before) and not prefix_property(after)
 
 
 def no_return_behind(before: State, event: State, after: State) -> bool:
-    """No process that was cut off, looked for a leader and was led back to the old one by votes, without being
-    synchronized, delivers what it has appended behind what it missed."""
+    """No process that returned to its old leader by votes delivers what it appended after what it missed.
+
+    It was cut off, looked for a leader, and was not synchronized.
+    """
     p = event.event_process
     follows = after.role[p] == FOLLOWING
     return not (follows and skips(before, after) and has_hole(after, p) and looked_again(after, p))

@@ -1,4 +1,4 @@
-"""What distribution costs: the engine on Spark against the local one, as ratios measured in one run.
+"""Measure the cost of distribution: the engine on Spark against the local one, as ratios measured in one run.
 
     python benchmarks/distributed.py                 # 20 million states and more; every figure and verdict compared
     python benchmarks/distributed.py --depth 30      # less of the same
@@ -7,8 +7,8 @@
     python benchmarks/distributed.py --fingerprint 128 --forecast 10000000000 160 512
 
 CPU seconds are those of all processes: Java (executors and driver, which are one process here), the tasks' Python
-processes and Python's driver, from the first level to the last; the start of the session is reported apart. Both
-engines judge all properties and look for all witnesses. Needs Linux (it reads /proc).
+processes and Python's driver, from the first level to the last; the start of the session is reported separately. Both
+engines judge all properties and search for all witnesses. Needs Linux (it reads /proc).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from checker.distributed.costs import RECORDED, Costs, recorded
 BUDGETS = {"nodes": 3, "txns": 4, "timeouts": 1, "crashes": 0, "losses": 0}
 DEPTH = 38
 WHOLE = {"nodes": 3, "txns": 2, "timeouts": 2, "crashes": 0, "losses": 0}  # what --record explores to exhaustion
-WORTH = 10_000  # states that are worth a task, as `Cluster` has it
+WORTH = 10_000  # states that are worth a task, the value of `Cluster`
 SMALL = {"nodes": 3, "txns": 1, "timeouts": 1, "crashes": 0, "losses": 0}  # for the overhead of a level
 SMALL_DEPTH = 16
 OF_THE_MACHINE = (
@@ -41,7 +41,7 @@ OF_THE_MACHINE = (
 
 
 def cpu_of_all() -> float:
-    """CPU seconds of this process and all that came of it, the living and those waited for."""
+    """Return the CPU seconds of this process and its descendants, running and reaped ones."""
     children: dict[int, list[int]] = {}
     spent: dict[int, float] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
@@ -61,7 +61,7 @@ def cpu_of_all() -> float:
 
 
 def answer(r: Any) -> dict[str, Any]:
-    """Everything an exploration found that does not depend on the engine."""
+    """Return every part of an exploration's result that does not depend on the engine."""
     out = {k: v for k, v in dataclasses.asdict(r).items() if k not in OF_THE_MACHINE}
     out["violations"] = {name: list(found.schedule) for name, found in r.violations.items()}
     out["verdicts"] = {p.name: r.verdict(p) for p in r.properties}
@@ -70,6 +70,7 @@ def answer(r: Any) -> dict[str, Any]:
 
 
 def local(budgets: dict[str, int], depth: int | None, symmetry: bool) -> dict[str, Any]:
+    """Explore with the local engine on one thread; return its answer and its costs."""
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
     from checker.explore.result import Limits
@@ -92,6 +93,7 @@ def spark(
     here: int | None,
     worth: int = WORTH,
 ) -> dict[str, Any]:
+    """Explore with the engine on Spark; return its answer and its costs."""
     from checker.distributed.checkpoint import Checkpoint, Level
     from checker.distributed.cluster import Cluster
     from checker.distributed.code import ExplorationTask
@@ -141,7 +143,7 @@ def spark(
 
 
 def levels_of(run: dict[str, Any]) -> list[dict[str, float]]:
-    """Of each level after the first: the states expanded for it and found new, and what it took."""
+    """Return for each level after the first the states expanded for it and found new, and its costs."""
     return [
         {name: after[name] - before[name] for name in ("at", "cpu", "counted", "jobs")}
         | {"states": (before["size"] + after["size"]) / 2}
@@ -150,12 +152,15 @@ def levels_of(run: dict[str, Any]) -> list[dict[str, float]]:
 
 
 def of_late_levels(run: dict[str, Any], name: str) -> float:
-    """What a level of few states takes, the first four left out, in which Java compiles."""
+    """Return the median cost of a level of few states, without the first four, in which Java compiles."""
     return statistics.median(level[name] for level in levels_of(run)[4:])
 
 
 def for_each_state(run: dict[str, Any], name: str, level: float) -> float:
-    """What each state takes: of the levels half as large as the largest, and larger, less what any level takes."""
+    """Return the cost of each state, from the levels at least half as large as the largest.
+
+    The cost of any level is subtracted.
+    """
     levels = levels_of(run)
     most = max(one["states"] for one in levels)
     large = [one for one in levels if one["states"] >= most / 2 and one["jobs"]]
@@ -163,8 +168,10 @@ def for_each_state(run: dict[str, Any], name: str, level: float) -> float:
 
 
 def of_memory(run: dict[str, Any]) -> tuple[int, float]:
-    """The memory of a task's process without a state, and for each state of its share: a line through what the largest
-    process had in use when a job was over, while jobs became larger."""
+    """Return the bytes of a task's process without states, and those for each state of its share.
+
+    They are the coefficients of a line through the memory of the largest process at the end of jobs, while these grew.
+    """
     most, points = 0.0, []
     for before, after in pairwise(run["made"]):
         if after["jobs"] > before["jobs"] and after["size"] > most:
@@ -175,6 +182,7 @@ def of_memory(run: dict[str, Any]) -> tuple[int, float]:
 
 
 def in_child(engine: str, **question: Any) -> dict[str, Any]:
+    """Run an exploration in a process of its own, and return its result."""
     command = [sys.executable, __file__, "--child", json.dumps([engine, question])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -184,7 +192,7 @@ def in_child(engine: str, **question: Any) -> dict[str, Any]:
 
 
 def words(ask: dict[str, Any]) -> str:
-    """A question in words."""
+    """Return an exploration's parameters in words."""
     bounds = ", ".join(f"{k} {v}" for k, v in ask["budgets"].items())
     extent = "to exhaustion" if ask["depth"] is None else f"to depth {ask['depth']}"
     return f"zab, {bounds}, {extent}, {'orbits' if ask['symmetry'] else 'every state'}"
@@ -198,19 +206,19 @@ def parameters(
     few: dict[str, Any],
     many: dict[str, Any],
 ) -> Costs:
-    """The parameters of forecasts.
+    """Return the parameters of forecasts.
 
     Args:
-        question: in words.
+        question: the exploration, in words.
         one: the local engine's run; `far`: the same on Spark.
-        few: a small question, each level a job with one task a stage; `many`: the same, with tasks for each state.
+        few: a small exploration, each level a job with one task a stage; `many`: the same, with tasks for each state.
     """
     used, states, levels = far["usage"], far["states"], far["answer"]["levels"]
     level_cpu, level_counted = (of_late_levels(few, name) for name in ("cpu", "counted"))
     more = 3 * (far["parts"] - 1)  # tasks of a large level, beyond one of each stage
     task_cpu = max(0.0, of_late_levels(many, "cpu") - level_cpu) / more
     counted = for_each_state(far, "counted", level_counted)
-    # no less than the part that is counted: in a small level tasks may take more than in a large one
+    # at least the counted part: in a small level tasks may take more than in a large one
     cpu = max(counted, for_each_state(far, "cpu", level_cpu + more * task_cpu))
     overhead = used["jobs"] * level_cpu + (used["tasks"] - 3 * used["jobs"]) * task_cpu
     base_memory, share_memory = of_memory(far)
@@ -255,7 +263,7 @@ def record(costs: Costs) -> None:
 
 
 def table(rows: list[list[int]], bits: int) -> str:
-    """Forecasts as a table of a page."""
+    """Return forecasts as a Markdown table."""
     costs = recorded(bits)
     lines = ["| states | cores | CPU hours | hours | shuffle, TB | written, TB | on disk at most, TB | a task, GB |"]
     lines.append("|" + "---|" * 8)
@@ -268,6 +276,7 @@ def table(rows: list[list[int]], bits: int) -> str:
 
 
 def main() -> None:
+    """Compare the engines, record the parameters of forecasts, or print forecasts, as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--depth", type=int, default=DEPTH, help=f"how deep (default {DEPTH})")

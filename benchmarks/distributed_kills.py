@@ -1,18 +1,17 @@
-"""A search on Spark of about 10^8 states, killed five times, beside the local engine's: every count compared.
+"""Run a search on Spark of about 10^8 states, kill it five times, and compare every count with the local engine's.
 
     python -m benchmarks.distributed_kills                      # 97 million orbits, five kills: 10 minutes on two cores
     python -m benchmarks.distributed_kills --depth 38           # 14 million
     python -m benchmarks.distributed_kills --depth 30 --seed 7  # 2 million, other moments
 
 zab with 3 nodes, 2 transactions, 2 timeouts and 1 crash, all states up to renaming, without reductions. First the local
-engine, then a standalone cluster of two workers with a core each, on loopback. What is killed with SIGKILL, and when,
-follows from the seed: the driver with its Java process (the command is begun again with --resume), a worker with its
-executor, an executor, and a Python process of a task. Moments are drawn by states, so large levels get most of them,
-and lie within a level, not behind it.
+engine, then a standalone cluster of two workers with a core each, on loopback. The seed determines what is killed with
+SIGKILL, and when: the driver with its Java process (the command is restarted with --resume), a worker with its
+executor, an executor, or a Python process of a task. Moments are drawn by states, so large levels get most of them,
+and are within a level, not after it.
 
 Memory is bounded for each process: heaps of Java by -Xmx, the address space of each Python process of a task by
-RLIMIT_AS (`spark.executor.pyspark.memory`). What each kind of process had in use at most is sampled from /proc.
-Needs Linux.
+RLIMIT_AS (`spark.executor.pyspark.memory`). The peak of each kind of process is sampled from /proc. Needs Linux.
 """
 
 from __future__ import annotations
@@ -42,19 +41,19 @@ DEPTH = 50
 STATES = 97_400_000  # to that depth
 KINDS = ("driver", "worker", "executor", "task")
 COMPARED = ("states", "steps", "events", "never_taken", "verdict", "exit_code", "coverage", "properties")
-EVERY = 0.5  # seconds between two looks at memory
-COMING = 300.0  # seconds until there is what is to be killed: behind a new driver it takes a while
+EVERY = 0.5  # seconds between two samples of memory
+COMING = 300.0  # seconds to wait for a process to kill: after a new driver it takes a while
 PATIENCE = 3600.0  # seconds for a whole search
 
 
 def zabcheck(depth: int, *options: str) -> list[str]:
-    """The command."""
+    """Return the command of the search."""
     words = [sys.executable, "-m", "zabcheck", *MODEL, "--depth", str(depth)]
     return [*words, "--json", "--no-trace", "--evidence", "explored", *options]
 
 
 def outcome(report: dict[str, Any]) -> dict[str, Any]:
-    """What does not depend on the engine."""
+    """Return the part of a report that does not depend on the engine."""
     return {name: report[name] for name in COMPARED}
 
 
@@ -62,7 +61,7 @@ def outcome(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def kind_of(pid: int) -> str:
-    """What a process is; empty: it is gone, or a shell."""
+    """Return the kind of a process; empty if it has ended, or is a shell."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
     except OSError:
@@ -82,7 +81,7 @@ def kind_of(pid: int) -> str:
 
 
 class Memory(threading.Thread):
-    """Notes what each kind of process has in use at most: all resident pages, and those that belong to no file."""
+    """Records the peak memory of each kind of process: all resident pages, and those that belong to no file."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -111,7 +110,7 @@ class Memory(threading.Thread):
 
 
 def moments(seed: int, kills: int, levels: list[int]) -> list[tuple[int, float, str]]:
-    """Levels after whose commit something is killed, how far into the next, and what; in order.
+    """Return the kills in order: the level after whose commit one happens, how far into the next level, and its target.
 
     Args:
         levels: states of each, as the local engine counts them.
@@ -125,7 +124,7 @@ def moments(seed: int, kills: int, levels: list[int]) -> list[tuple[int, float, 
 
 
 class Search:
-    """The search on Spark, which is begun again after the driver is killed."""
+    """The search on Spark, which is restarted after the driver is killed."""
 
     def __init__(self, cluster: Standalone, folder: Path, depth: int, heap: str, python: str) -> None:
         self.cluster, self.levels = cluster, folder / "levels"
@@ -164,7 +163,7 @@ class Search:
         return (self.levels / f"level-{level:05}.json").exists()
 
     def wait_for(self, level: int) -> bool:
-        """Wait until a level is committed; return whether the search goes on."""
+        """Wait until a level is committed; return whether the search continues."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             if self.driver.poll() is not None:
@@ -178,7 +177,7 @@ class Search:
         return [pid for k in self.workers for pid in descendants(self.cluster.processes[k].pid) if kind_of(pid) == kind]
 
     def kill(self, kind: str, choose: random.Random) -> str:
-        """Kill something; returns what that was."""
+        """Kill a process of some kind; return what it was."""
         if kind == "driver":
             for pid in reversed(descendants(self.driver.pid)):
                 with contextlib.suppress(ProcessLookupError):
@@ -211,6 +210,7 @@ class Search:
 
 @contextlib.contextmanager
 def standalone(folder: Path) -> Iterator[Standalone]:
+    """Yield a standalone cluster, which is stopped at the end."""
     cluster = Standalone(folder)
     try:
         yield cluster
@@ -222,7 +222,7 @@ def standalone(folder: Path) -> Iterator[Standalone]:
 
 
 def killed(options: argparse.Namespace, levels: list[int], folder: Path) -> tuple[dict[str, Any], int, float]:
-    """Search on Spark, with kills; returns the report, how many kills met something, and the seconds."""
+    """Search on Spark, with kills; return the report, the number of kills that hit a process, and the seconds."""
     plan, choose, struck = moments(options.seed, options.kills, levels), random.Random(options.seed + 1), 0
     with standalone(folder) as cluster:
         search = Search(cluster, folder, options.depth, options.heap, options.python)
@@ -248,6 +248,7 @@ def killed(options: argparse.Namespace, levels: list[int], folder: Path) -> tupl
 
 
 def main() -> None:
+    """Run both searches, compare them, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--depth", type=int, default=DEPTH, help=f"how deep (default {DEPTH})")
     parser.add_argument("--kills", type=int, default=5, help="how many (default 5)")

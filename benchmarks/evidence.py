@@ -1,9 +1,9 @@
-"""What the columns of evidence say of mutants of `zab`: changes of its text, each in a copy of the packages.
+"""Report the evidence columns for mutants of `zab`: changes of its source, each in a copy of the packages.
 
     python benchmarks/evidence.py [NAME ...] [--all] [--json FILE]
 
-A row says how the explored cells and the refinement cell differ from those of the text itself, and that nothing
-recorded is shown. With `--all` the induction is made as well, which takes minutes for each.
+A row says how the explored cells and the refinement cell differ from those of the unchanged source, and that nothing
+recorded is shown. With `--all` the induction is run as well, which takes minutes for each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 TOP = Path(__file__).resolve().parent.parent
 PACKAGES = ("zabcheck", "checker", "traces", "invariants", "zabspec")
 
-# By name: what stands in zabspec/zab.py, once, and what stands there instead.
+# By name: a text that zabspec/zab.py has once, and its replacement.
 MUTANTS = {
     "promise-later-epoch": ("return s.promised_epoch[f] <= epoch", "return s.promised_epoch[f] <= epoch + 1"),
     "current-epoch-kept": ("    s.current_epoch[f] = m.epoch\n    accept_history", "    accept_history"),
@@ -64,7 +64,7 @@ print(json.dumps({
 
 
 def answer_for(mutant: str, everything: bool) -> dict[str, Any]:
-    """Return what the columns say of a mutant; empty text: of the text itself."""
+    """Return the evidence columns for a mutant; for an empty name, those for the unchanged source."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for package in PACKAGES:
@@ -86,6 +86,7 @@ def answer_for(mutant: str, everything: bool) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Print a row for each mutant."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[*MUTANTS, []], help="mutants; all of them")
     parser.add_argument("--all", action="store_true", help="with the induction")

@@ -40,7 +40,7 @@ def run_row(row: dict[str, int]) -> dict[str, object]:
 
     model = Model(Configuration(losses=0, **row))
     code = Compiled(model, [p for p in PROPERTIES if p.default and p.judges("zab")], symmetry=True)
-    code.worked(math.inf, math.inf)  # measured is the code that long runs have
+    code.worked(math.inf, math.inf)  # the code that long runs have is measured
     r = Explorer(code).run(Limits(memory=MEMORY, seconds=SECONDS))
     return {
         "raw": r.raw, "orbits": r.distinct, "generated": r.generated, "depth": r.depth,
@@ -51,6 +51,7 @@ def run_row(row: dict[str, int]) -> dict[str, object]:
 
 
 def main() -> None:
+    """Print the table, each row from a process of its own."""
     if len(sys.argv) == 3 and sys.argv[1] == "--row":
         print(json.dumps(run_row(ROWS[int(sys.argv[2])])))
         return

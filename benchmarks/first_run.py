@@ -1,4 +1,4 @@
-"""Measure what a new user pays: the size of an installation, and the README's first command, cold and warm.
+"""Measure the cost for a new user: the size of an installation, and the README's first command, cold and warm.
 
     python benchmarks/first_run.py > benchmarks/results/first-run.md
 
@@ -39,6 +39,7 @@ def timed(program: Path, environment: dict[str, str]) -> tuple[float, float]:
 
 
 def main() -> None:
+    """Install the tree into a temporary environment, measure, and print the page."""
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch) / "venv"
         subprocess.run([sys.executable, "-m", "venv", place], check=True)

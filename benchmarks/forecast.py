@@ -1,13 +1,13 @@
-"""How right an audit's forecast is: against real servers, and against what runs of the model served.
+"""Check an audit's forecast: against real servers, and against what runs of the model served.
 
 python -m benchmarks.forecast servers --count 20 --release 3.9.5
 python -m benchmarks.forecast kinds --first 0
 python -m benchmarks.forecast drawn --count 400
 
-`servers`: directories at the end of random runs, and after accidents; `kinds`: those that the tests of dangers have.
-Every quorum of each is started on real servers on loopback, then the third server. Who leads and what each server
-serves has to be in the forecast's set.
-`drawn`: the audit of such directories beside what was served in the run, which the model knows.
+`servers`: directories at the end of random runs, and after accidents; `kinds`: those of the tests of dangers.
+Every quorum of each is started on real servers on loopback, then the third server. The leader and what each server
+serves must be in the forecast's set.
+`drawn`: the audit of such directories compared with what was served in the run, which the model knows.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from traces.zookeeper.server import find_directory
 from traces.zookeeper.starting import start_tree
 
 SETS = ((0, 1), (0, 2), (1, 2), (0, 1, 2))
-SECONDS = 75.0  # of patience: the machine may have other work
+SECONDS = 75.0  # seconds to wait: the machine may have other work
 
 
 def drawn_directories(
     seed: int, folder: Path, variant: str = REPAIRED, accidents: bool = True
 ) -> tuple[list[Path], str]:
-    """The disks at the end of a run of a seed; two of three times with an accident."""
+    """Return the disks at the end of a random run, and the accident; two of three runs have one."""
     faults = {"crashes": 0, "losses": 2} if seed % 2 else {"crashes": 2, "losses": 1}
     one, choose = draw(seed, variant, **faults), random.Random(seed)
     happens = choose.choice(ACCIDENTS) if seed % 3 else nothing
@@ -53,6 +53,7 @@ def drawn_directories(
 
 
 def audited(folders: list[Path], release: str) -> Audit:
+    """Audit directories as those of a release, with the forecast."""
     auditing.PAUSE = 0
     for n, folder in enumerate(folders, 1):
         (folder / "myid").write_text(str(n))
@@ -63,7 +64,7 @@ def audited(folders: list[Path], release: str) -> Audit:
 
 
 class Started:
-    """Three servers of which some are started on copies of directories."""
+    """Three servers, some of which are started on copies of directories."""
 
     def __init__(self, release: str, folders: list[Path], work: Path) -> None:
         self.release, self.work = release, work
@@ -87,7 +88,7 @@ class Started:
             self.running[n] = launched(self.release, self.work, n)
 
     def wait(self) -> dict[int, str]:
-        """The modes of those that run, once all serve; or as they are at the end of the patience."""
+        """Return the modes of the running servers, once all serve or the time is over."""
         end = time.monotonic() + SECONDS
         while True:
             modes = {n: mode_of(self.clients[n]) for n in self.running}
@@ -98,14 +99,14 @@ class Started:
             time.sleep(0.25)
 
     def tree(self, n: int) -> set[str] | None:
-        """What a client reads from a server; None: nothing."""
+        """Return the nodes that a client reads from a server, or None if it does not serve."""
         from kazoo.client import KazooClient
 
         client = KazooClient(f"127.0.0.1:{self.clients[n]}", timeout=10)
         try:
             client.start(10)
             return set(client.get_children("/")) - {"zookeeper"}
-        except Exception:  # a server that does not serve
+        except Exception:  # the server does not serve
             return None
         finally:
             with contextlib.suppress(Exception):
@@ -120,7 +121,7 @@ class Started:
 
 
 def expected(before: set[str], change: Change, known: set[str]) -> set[str] | None:
-    """What a server serves in the end; None: nothing.
+    """Return the nodes that a server serves in the end, or None if it does not.
 
     Args:
         known: all nodes that some server has before: a range without an end has those of it.
@@ -135,12 +136,12 @@ def expected(before: set[str], change: Change, known: set[str]) -> set[str] | No
 
 
 def among(known: set[str], lo: int, hi: int) -> set[str]:
-    """The nodes of a range of transactions."""
+    """Return the nodes of a range of transactions."""
     return {n for n in known if lo <= zxid(*map(int, n[1:].split("_"))) <= hi}
 
 
 def seen_on_servers(release: str, folders: list[Path], members: tuple[int, ...], late: bool) -> dict[str, Any]:
-    """What real servers do when these are started; `late`: then the third."""
+    """Return what real servers do when the given members are started; with `late` the third is started afterwards."""
     with tempfile.TemporaryDirectory(prefix="zabcheck-forecast-") as work:
         servers = Started(release, folders, Path(work))
         try:
@@ -161,6 +162,7 @@ def seen_on_servers(release: str, folders: list[Path], members: tuple[int, ...],
 
 
 def matches(one: Outcome, seen: dict[str, Any], before: list[set[str]], members: tuple[int, ...]) -> bool:
+    """Return whether an outcome of a forecast is what real servers did."""
     name = f"server{seen['leader'] + 1}" if seen["leader"] >= 0 else ""
     if one.leader != name or one.started != [f"server{n + 1}" for n in members]:
         return False
@@ -177,7 +179,7 @@ def matches(one: Outcome, seen: dict[str, Any], before: list[set[str]], members:
 
 
 def kinds_of_danger(folder: Path, which: int) -> tuple[list[Path], str]:
-    """A kind of directories that the tests of dangers have, of transactions that each create a node; of three servers.
+    """Return the directories of three servers of a kind in the tests of dangers; each transaction creates a node.
 
     Raises:
         IndexError: there are no more.
@@ -193,6 +195,7 @@ def kinds_of_danger(folder: Path, which: int) -> tuple[list[Path], str]:
 
 
 def on_servers(count: int, first: int, release: str, out: Path, minutes: float, kinds: bool) -> None:
+    """Compare forecasts with real servers, and print the totals."""
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)
     totals, end = Counter[str](), time.monotonic() + 60 * minutes
     for seed in range(first, min(first + count, len(danger.KINDS)) if kinds else first + count):
@@ -241,6 +244,7 @@ def on_servers(count: int, first: int, release: str, out: Path, minutes: float, 
 
 
 def on_drawn(count: int, first: int, accidents: bool) -> None:
+    """Compare audits with what was served in random runs, and print the totals."""
     totals, begun = Counter[str](), time.process_time()
     for seed in range(first, first + count):
         faults = {"crashes": 0, "losses": 2} if seed % 2 else {"crashes": 2, "losses": 1}
@@ -269,6 +273,7 @@ def on_drawn(count: int, first: int, accidents: bool) -> None:
 
 
 def main() -> None:
+    """Run the comparison that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("what", choices=("servers", "kinds", "drawn"))
     parser.add_argument("--count", type=int, default=20)

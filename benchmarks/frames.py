@@ -1,10 +1,10 @@
-"""How fast a DataFrame of events is judged: where the rows of a run lie together, and where they lie anywhere.
+"""Measure how fast a DataFrame of events is judged: with the rows of a run together, and in any order.
 
     python benchmarks/frames.py [--events 5000000] [--runs 40000] [--deliveries 0] [--heap 2048] [--master local[2]]
 
-What is timed is processor time, of this process, of Java and of its workers, from the files to the verdicts counted by
-property, the second time (of the one run, the first); and the most memory that each kind of process held. The start of
-the session is not part of it.
+The processor time of this process, of Java and of its workers is measured, from the files to the verdicts counted by
+property, the second time (for the one run, the first); and the peak memory of each kind of process. The start of the
+session is not included.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FILES = 8
 
 
 def scatter(path: Path, folder: Path) -> None:
-    """Write the rows of a table in any order, over some files."""
+    """Write the rows of a table in random order, over some files."""
     table = pq.read_table(path)
     table = table.take(np.random.default_rng(1).permutation(table.num_rows))
     folder.mkdir()
@@ -40,12 +40,12 @@ def scatter(path: Path, folder: Path) -> None:
 
 
 class Memory:
-    """The most memory that this process, Java and each Python worker below it have held, and all of them at once.
+    """The peak memory of this process, Java and each Python worker below it, and of all of them at once.
 
     Attributes:
         most: MiB (the kernel's high-water mark of resident memory), by the kind of process: driver, Java, worker.
-        together: MiB, the greatest sum seen of what all of them held at one moment; pages that processes share count
-            in each of them.
+        together: MiB, the largest sum seen of all of them at one moment; pages that processes share count in each of
+            them.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Memory:
             self.look()
 
     def look(self) -> None:
-        """Note what each process holds now, and what it has held at most."""
+        """Record the memory of each process now, and its peak."""
         parents: dict[int, int] = {}
         held: dict[int, tuple[str, int, int]] = {}
         for entry in Path("/proc").iterdir():
@@ -98,7 +98,11 @@ class Memory:
 
 
 def counted(spark: Any, path: Path, how: str) -> Any:
-    """The verdicts on a table, counted; `how`: its rows lie `together`, `anywhere`, or are read by tasks as `files`."""
+    """Return the verdicts on a table, counted.
+
+    Args:
+        how: whether the rows of a run are `together`, `anywhere`, or are read by tasks as `files`.
+    """
     observes = OBSERVED if path.name != "history.parquet" else None
     if how == "files":
         verdicts = judge(path)
@@ -108,6 +112,7 @@ def counted(spark: Any, path: Path, how: str) -> Any:
 
 
 def main() -> None:
+    """Build the tables, judge them in each way, and print the figures."""
     options = argparse.ArgumentParser(description="How fast a DataFrame of events is judged.")
     options.add_argument("--events", type=int, default=5_000_000, help="rows of the many runs")
     options.add_argument("--runs", type=int, default=40_000)
@@ -155,7 +160,7 @@ def one(spark: Any, folder: Path, deliveries: int) -> None:
 
 
 def measured(spark: Any, name: str, where: Path, how: str, rows: int) -> None:
-    """Judge a table and print what that took."""
+    """Judge a table and print the cost."""
     began = time.monotonic()
     with Memory() as memory:
         seconds, found = timed(lambda: counted(spark, where, how))

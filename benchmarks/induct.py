@@ -1,9 +1,9 @@
-"""How long the induction of `zabcheck induct` takes, and what each clause costs.
+"""Measure how long the induction of `zabcheck induct` takes, and the cost of each clause.
 
     python benchmarks/induct.py [--txns 1 2] [--epochs 2 3] [--jobs 2] [--seconds 120]
 
-Every row is a whole induction from the default budgets: all clauses, all actions, all properties. A row
-that is not all proved says what is not.
+Every row is a whole induction from the default budgets: all clauses, all actions, all properties. A row in which not
+everything is proved names the rest.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from zabspec.model import Configuration
 
 
 def main() -> None:
+    """Print the table of inductions, and that of clauses."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--txns", type=int, nargs="+", default=[1, 2])
@@ -45,7 +46,7 @@ def main() -> None:
 
 
 def cpu() -> float:
-    """CPU-seconds of this process and those it has waited for."""
+    """Return the CPU seconds of this process and those it has waited for."""
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in usages)
 

@@ -1,10 +1,10 @@
-"""How fast event tables are judged: many runs, and one long history.
+"""Measure how fast event tables are judged: many runs, and one long history.
 
     python benchmarks/judge.py [--events 20000000] [--runs 200000] [--deliveries 20000000] [--engines plain,spark]
 
-Both tables are made here, with two epochs, a crash and a redelivery, and a process that lags; nothing in
-them is violated. What is timed is processor time, of this process and its children, from opening the
-table to the verdict, so that other work on the machine counts little.
+Both tables are made here, with two epochs, a crash and a redelivery, and a process that lags; nothing in them is
+violated. The processor time of this process and its children is measured, from opening the table to the verdict, so
+that other work on the machine counts little.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ from zabspec.language.kernels import machine
 
 
 def many_runs(path: Path, events: int, runs: int, nodes: int = 3, seed: int = 1) -> int:
-    """A table of `runs` runs that break nothing, of `events` rows in all: two epochs, a crash of p0 in the
-    middle, and redelivery after it. Returns how many rows there are."""
+    """Write a table of runs without violations, of `events` rows in all; return the number of rows.
+
+    Each has two epochs, a crash of p0 in the middle, and redelivery after it.
+    """
     each = events // runs
     txns = max(2, (each - 8) // (3 + nodes))
     template = one_run(txns, nodes)
@@ -55,7 +57,7 @@ NULL = -(1 << 63)
 
 
 def one_run(txns: int, nodes: int) -> dict[str, Any]:
-    """The rows of one run, as columns; NULL stands for null."""
+    """Return the rows of one run, as columns; NULL stands for null."""
     rows: list[dict[str, Any]] = [{"kind": "run", "index": nodes}]
     half = txns // 2
     made: list[tuple[int, int, int]] = []
@@ -99,6 +101,7 @@ def one_run(txns: int, nodes: int) -> dict[str, Any]:
 
 
 def table_of(columns: dict[str, Any], kinds: list[str] | pa.Array) -> pa.Table:
+    """Return columns as an Arrow table of events; missing columns are null."""
     out = []
     size = len(columns["run"])
     for f in schema():
@@ -113,8 +116,10 @@ def table_of(columns: dict[str, Any], kinds: list[str] | pa.Array) -> pa.Table:
 
 
 def one_history(path: Path, deliveries: int, nodes: int = 3) -> int:
-    """A table of one history that breaks nothing: so many deliveries by `nodes` processes, the last of which
-    lags behind; two epochs, and a redelivery after a crash. Returns how many rows there are."""
+    """Write a table of one history without violations: so many deliveries by `nodes` processes; return the rows.
+
+    The last process lags behind; there are two epochs, and a redelivery after a crash.
+    """
     txns = deliveries // nodes
     half = txns // 2
     lag = min(half // 4, 50_000)
@@ -159,8 +164,10 @@ def one_history(path: Path, deliveries: int, nodes: int = 3) -> int:
 
 
 class Usage:
-    """Processor time of this process and of all that it starts, which it may never wait for: /proc is
-    looked at now and then, and the last that was seen of each process counts."""
+    """Processor time of this process and of all that it starts, even those it never waits for.
+
+    /proc is read now and then, and the last value of each process counts.
+    """
 
     def __init__(self) -> None:
         self.seen: dict[tuple[int, str], float] = {}
@@ -179,7 +186,7 @@ class Usage:
         self.look()
 
     def watch(self) -> None:
-        pause = 0.05  # seconds, at first: looking costs milliseconds itself, which count
+        pause = 0.05  # seconds, at first: reading /proc costs milliseconds itself, which count
         while not self.over.wait(pause):
             self.look()
             pause = min(1.0, pause * 1.05)
@@ -207,13 +214,14 @@ class Usage:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Run a function; return the processor time and its result."""
     with Usage() as usage:
         result = work()
     return usage.seconds, result
 
 
 def start_of_spark(master: str) -> float:
-    """What a session costs in which nothing is done but to start its Python processes."""
+    """Return the cost of a session that only starts its Python processes."""
 
     def work() -> None:
         with session(master, brief=True) as spark:
@@ -248,6 +256,7 @@ def report(name: str, path: Path, target: float, engines: list[str], start: floa
 
 
 def main() -> None:
+    """Write both tables, judge them with every engine, and print the rates."""
     options = argparse.ArgumentParser(description="How fast event tables are judged.")
     options.add_argument("--events", type=int, default=20_000_000, help="rows of the many runs")
     options.add_argument("--runs", type=int, default=200_000)

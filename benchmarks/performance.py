@@ -1,5 +1,6 @@
-"""Figures 6 and 7 of DSN'11 by the timed world, swept over seeds on Spark: the table and the pictures of
-benchmarks/results/phase-3.md.
+"""Reproduce figures 6 and 7 of DSN'11 in the timed world, swept over seeds on Spark.
+
+It prints the table and writes the pictures of benchmarks/results/phase-3.md:
 
     python benchmarks/performance.py --seeds 10 --pictures docs
 """
@@ -14,6 +15,7 @@ from zabspec.timed.theory import limit
 
 
 def main() -> None:
+    """Run the sweep, print the table, and write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--pictures", type=Path, help="the folder to write them to")
@@ -36,7 +38,7 @@ def main() -> None:
 
 
 def table(throughput: list[Point], latency: list[Point]) -> str:
-    """Markdown: thousands of operations a second beside the limit, and milliseconds."""
+    """Return the Markdown table: thousands of operations per second beside the limit, and milliseconds."""
     fast = {(p.servers, p.disk): p for p in throughput}
     slow = {(p.servers, p.disk): p for p in latency}
     rows = [

@@ -1,10 +1,10 @@
-"""Events made, written, judged and counted, in one pipeline of Spark's; what it takes, and what a worker holds.
+"""Measure one pipeline on Spark that makes, writes, judges and counts events: its time, and the memory of a worker.
 
     python -m benchmarks.pipeline [--events 10000000] [--runs 64000] [--kills 0] [--heap 2048]
 
-Runs are copies of one that breaks nothing, with other payloads; in one of a thousand a process delivers the first two
-transactions the other way round. With --kills the pipeline is run once undisturbed, then killed so often at random
-moments of the time that this took, Java and workers with it, and started again; the tables are compared in the end.
+Runs are copies of one without violations, with other payloads; in one of a thousand a process delivers the first two
+transactions in the wrong order. With --kills the pipeline is run once undisturbed, then killed so often at random
+moments of the time that this took, Java and workers with it, and restarted; the tables are compared in the end.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DIGESTS = "tables: "
 
 @dataclass(frozen=True)
 class Make:
-    """What a task does: it makes the rows of runs."""
+    """A task: it makes the rows of runs."""
 
     txns: int
 
@@ -88,7 +88,7 @@ def rows(runs: Any, whole: dict[str, Any], wrong: dict[str, Any], size: int) -> 
 
 
 def renamed(usual: pa.RecordBatch, runs: Any, whole: dict[str, Any], size: int) -> pa.RecordBatch:
-    """Return the rows of runs of which none is broken: all but two of their columns are the same."""
+    """Return the rows of runs without violations: all but two of their columns are the same."""
     run = np.repeat(runs, size)
     own = {"run": numbers(run), "digest": numbers(digests(np.tile(whole["identity"], len(runs)), run))}
     columns = [own.get(name, usual.column(name)) for name in usual.schema.names]
@@ -101,7 +101,7 @@ def digests(identity: Any, run: Any) -> Any:
 
 
 def numbers(values: Any) -> pa.Array:
-    """Return a column of numbers, some of which are not known."""
+    """Return a column of numbers, some of which are null."""
     return pa.array(values.astype(np.int64), pa.int64(), mask=values == NULL)
 
 
@@ -142,7 +142,7 @@ def pipeline(folder: Path, events: int, runs: int, master: str, heap: int) -> No
 
 
 def digest(table: Any) -> str:
-    """Return how many rows a table has, and a digest of them that does not depend on their order."""
+    """Return the number of rows of a table, and a digest of them that does not depend on their order."""
     from pyspark.sql import functions as f
 
     each = f.xxhash64(*table.columns).cast("decimal(38,0)")
@@ -151,7 +151,7 @@ def digest(table: Any) -> str:
 
 
 def finished(words: list[str]) -> tuple[float, str]:
-    """Run a program to its end; return the seconds that it took, and what it says the tables have."""
+    """Run a program to its end; return its seconds, and the contents of the tables that it prints."""
     began = time.monotonic()
     done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
     print(done.stdout, end="", flush=True)
@@ -159,8 +159,9 @@ def finished(words: list[str]) -> tuple[float, str]:
 
 
 def killed(words: list[str], kills: int, within: float) -> list[str]:
-    """Start a program and kill it, its Java and its workers, so often, each time at a random moment. If it ends before
-    that, it starts again without tables.
+    """Start a program and kill it, its Java and its workers, so often, each time at a random moment.
+
+    If it ends before that, it is restarted without tables.
 
     Args:
         within: seconds from its start within which it is killed.
@@ -174,7 +175,7 @@ def killed(words: list[str], kills: int, within: float) -> list[str]:
         process = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL)
         try:
             process.wait(random.uniform(0.0, within))
-            shutil.rmtree(folder)  # it came to its end, and is not counted
+            shutil.rmtree(folder)  # it ended by itself, and is not counted
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -183,6 +184,7 @@ def killed(words: list[str], kills: int, within: float) -> list[str]:
 
 
 def main() -> None:
+    """Run the pipeline, undisturbed or with kills, and print the figures."""
     options = argparse.ArgumentParser(description="Events made, judged and counted in one pipeline.")
     options.add_argument("--events", type=int, default=10_000_000)
     options.add_argument("--runs", type=int, default=64_000)

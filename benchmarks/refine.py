@@ -1,4 +1,4 @@
-"""The refinement check under one set of budgets after another, and with every variant; print the tables of its page.
+"""Run the refinement check with several sets of budgets, and with every variant; print the tables of its page.
 
     python benchmarks/refine.py                # both tables; some minutes
     python benchmarks/refine.py budgets 0 1    # some rows of the first
@@ -25,13 +25,13 @@ BUDGETS: list[dict[str, int]] = [
     {"txns": 1, "timeouts": 0, "nodes": 4},
     {"txns": 2, "timeouts": 2, "nodes": 2},
 ]
-# Where a variant's own budget has more states than can be gone through, one in which it fails to refine too.
+# If a variant's own budget has too many states to explore, a smaller one in which it fails to refine too.
 SMALLER = {"history-by-zxid": {"txns": 1, "timeouts": 2}, "history-by-length": {"txns": 1, "timeouts": 2}}
 SECONDS = os.environ.get("ROW_SECONDS", "280")  # a row that needs longer says how far it got
 
 
 def asked(words: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """The command's report, and what it said on stderr."""
+    """Return the command's report, and its stderr."""
     program = os.path.join(os.path.dirname(sys.executable), "zabcheck")
     options = [x for name, value in words.items() for x in (f"--{name}", str(value))]
     command = [program, "refine", *options, "--time-limit", SECONDS, "--memory-limit", "4G", "--json"]
@@ -40,7 +40,7 @@ def asked(words: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 
 def budgets(rows: list[int]) -> None:
-    """Unmodified zab."""
+    """Print the table of unmodified zab by budgets."""
     print("| nodes | txns | timeouts | crashes | losses | orbits | without it | depth | CPU s | memory | result |")
     print("|---|---|---|---|---|---:|---:|---:|---:|---:|---|")
     never: dict[str, set[str]] = {"actions": set(), "clauses": set()}
@@ -68,7 +68,7 @@ def budgets(rows: list[int]) -> None:
 
 
 def states_without_it(row: dict[str, int]) -> int:
-    """States of the executable protocol without the refinement check."""
+    """Return the number of states of the executable protocol without the refinement check."""
     program = os.path.join(os.path.dirname(sys.executable), "zabcheck")
     given = {"timeouts": 1, "crashes": 0, "losses": 0, **row}
     options = [x for name, value in given.items() for x in (f"--{name}", str(value))]
@@ -77,7 +77,7 @@ def states_without_it(row: dict[str, int]) -> int:
 
 
 def variants(names: list[str]) -> None:
-    """Each variant in the budget that shows it."""
+    """Print the table of variants, each with the budget that shows it."""
     from checker.ci.variants import shown
 
     there = shown("zab")
@@ -101,6 +101,7 @@ def variants(names: list[str]) -> None:
 
 
 def main() -> None:
+    """Print the tables that the command line names."""
     which, rest = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else ("", [])
     if which in ("", "budgets"):
         budgets([int(k) for k in rest] or list(range(len(BUDGETS))))

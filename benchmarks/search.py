@@ -1,9 +1,11 @@
-"""How long a search takes to find what each unsafe variant of zab breaks: the table of benchmarks/results/search.md.
+"""Measure how long random search takes to find the violation of each unsafe variant of zab.
+
+It prints the table of benchmarks/results/search.md:
 
     python benchmarks/search.py --seeds 20 --first 3000 --modes random swarm best
 
-Three transactions, three timeouts, two crashes, two lost connections; compiling is not counted. Seeds are drawn anew
-unless --first says: nothing was chosen by them.
+Three transactions, three timeouts, two crashes, two lost connections; compilation is not counted. Seeds are random
+unless --first sets them: nothing was chosen by them.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ LIMIT = 30.0  # seconds
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, help="the first seed; drawn if not given")
@@ -40,7 +43,7 @@ def main() -> None:
 
 
 def timed(code: SearchCode, mode: str, seeds: range, threads: int) -> str:
-    """In how many of the seeds it was found, and how long that took."""
+    """Return in how many of the seeds it was found, and how long that took."""
     runs = [Search(code, mode, seed, threads).run(LIMIT) for seed in seeds]
     found = sorted(run.seconds for run in runs if run.broken)
     if not found:

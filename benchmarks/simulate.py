@@ -1,9 +1,9 @@
-"""Simulated runs a second on one core, compiled, and the ratio to the CPython world; in one run.
+"""Measure simulated runs per second on one core, compiled, and the ratio to the CPython world; in one run.
 
     python benchmarks/simulate.py
 
-Every run is set up, played, dumped and hashed; the first runs of each are compared, so that both
-engines are seen to do the same. Processor time is what counts: other programs do not.
+Every run is set up, played, dumped and hashed; the first runs of each are compared, to show that both engines do the
+same. Only processor time counts, so that other programs do not disturb.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def hashed(simulator: Simulator, dump: Dump, run: Run) -> str:
 
 
 def rate(one: Callable[[int], object]) -> float:
-    """Runs a second of processor time, the seed counting up."""
+    """Return the runs per second of processor time, with increasing seeds."""
     seed, started = 0, time.process_time()
     while time.process_time() - started < SECONDS:
         one(seed)
@@ -36,7 +36,7 @@ def rate(one: Callable[[int], object]) -> float:
 
 
 def measured(run: Run, engine: str) -> tuple[float, list[str]]:
-    """The rate of a kind of run in an engine, and the first digests."""
+    """Return the rate of a kind of run in an engine, and the first digests."""
     simulator = play(run, engine)
     dump = Dump(simulator.layout)
     first = [hashed(simulator, dump, run.with_seed(seed)) for seed in range(5)]
@@ -44,6 +44,7 @@ def measured(run: Run, engine: str) -> tuple[float, list[str]]:
 
 
 def main() -> None:
+    """Print the rates of both engines for each kind of run."""
     for run in (Run(0), Run(0, protocol="zab"), Run(0, 7, 1000, 200)):
         (compiled, first), (interpreted, again) = measured(run, "compiled"), measured(run, "interpret")
         if first != again:

@@ -1,16 +1,16 @@
-"""How fast the explorer is, as ratios measured in one run.
+"""Measure how fast the explorer is, as ratios measured in one run.
 
     python benchmarks/speed.py                       # with and without symmetry, one core and two, interpreted
     python benchmarks/speed.py --tlc tla2tools.jar [--tlc-seconds 3600]   # and TLC on the same model, to its end
-    python benchmarks/speed.py --tlc tla2tools.jar --tlc-only --tlc-txns 1    # that alone, on a smaller model
+    python benchmarks/speed.py --tlc tla2tools.jar --tlc-only --tlc-txns 1    # only that, on a smaller model
     python benchmarks/speed.py --tlc tla2tools.jar --tlc-only --tlc-symmetry --tlc-timeouts 0 --tlc-crashes 1
     python benchmarks/speed.py --tlc tla2tools.jar --tlc-beside zab       # TLC, and the command in two ways
-    python benchmarks/speed.py --tlc tla2tools.jar --tlc-beside examples  # the same of three protocols of users
+    python benchmarks/speed.py --tlc tla2tools.jar --tlc-beside examples  # the same for three user protocols
 
-Every exploration runs in a process of its own, judges all properties, looks for all witnesses,
-and keeps ghosts and range checks on. CPU seconds are the process's own, compilation left out (it
-is printed apart). TLC's are its whole process's, with one worker. `--tlc-beside` runs whole commands in turn, on
-one thread, with symmetry: its seconds are with every start, machine code and bytecode being there.
+Every exploration runs in a process of its own, judges all properties, searches for all witnesses, and keeps ghosts and
+range checks on. CPU seconds are the process's own, without compilation (which is printed separately). TLC's are its
+whole process's, with one worker. `--tlc-beside` runs whole commands in turn, on one thread, with symmetry: its seconds
+include every start; machine code and bytecode are cached.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ INTERPRETED_DEPTH = 16  # the interpreted world gets this far in seconds
 def explore(
     symmetry: bool, threads: int, engine: str, depth: int | None, budgets: dict[str, int] | None = None
 ) -> dict[str, float]:
-    """One exploration in this process."""
+    """Run one exploration in this process."""
     from checker.explore.result import Limits
     from invariants import PROPERTIES
     from zabspec.model import Configuration, Model
@@ -78,7 +78,7 @@ def explore(
             from checker.explore.reduction import Reducing
 
             code = Reducing(model, properties, symmetry)
-            code.worked(math.inf, math.inf)  # measured is the code that long runs have
+            code.worked(math.inf, math.inf)  # the code that long runs have is measured
             r = ReducedExplorer(code, threads).run(Limits(depth=depth))
         else:
             plain = Compiled(model, properties, symmetry)
@@ -93,6 +93,7 @@ def explore(
 
 
 def in_child(**question: object) -> dict[str, float]:
+    """Run an exploration in a process of its own, and return its figures."""
     done = subprocess.run(
         [sys.executable, __file__, "--child", json.dumps(question)], capture_output=True, text=True, check=False
     )
@@ -103,8 +104,11 @@ def in_child(**question: object) -> dict[str, float]:
 
 
 def against_tlc(jar: str, seconds: float, asked: dict[str, int], settings: tuple[tuple[str, bool, int], ...]) -> None:
-    """TLC and zabcheck on the very same model: the module that `zabcheck export --model --to tla` writes. TLC judges
-    nothing; zabcheck judges all properties. Last, with ample sets: raw states of the full space, which both are for."""
+    """Compare TLC and zabcheck on the very same model: the module that `zabcheck export --model --to tla` writes.
+
+    TLC judges nothing; zabcheck judges all properties. The last row is with ample sets: its raw states are those of the
+    full space, whose verdicts both give.
+    """
     from checker.tla.module import module_of
     from checker.tla.tlc import run_tlc
     from zabspec.model import Configuration, Model
@@ -140,12 +144,14 @@ def against_tlc(jar: str, seconds: float, asked: dict[str, int], settings: tuple
 
 
 def beside_tlc(jar: str, seconds: float, rows: Sequence[tuple[str, dict[str, Any], list[str]]]) -> None:
-    """TLC and the whole command in turn, on one model after the other: every state (`--reduction none`), and as it is
-    asked by default. Both on one thread, and with symmetry; where a module has none, because its processes have roles
-    or its network no order, `--reduction none` goes without as well. TLC judges nothing.
+    """Compare TLC and the whole command in turn, on one model after the other.
+
+    The command explores every state (`--reduction none`), and then with its defaults. Both run on one thread, and with
+    symmetry; if a module has none, because its processes have roles or its network no order, `--reduction none` runs
+    without as well. TLC judges nothing.
 
     Args:
-        rows: of each model its name, its parameters, and what the command is given.
+        rows: for each model its name, its parameters, and the words of the command.
     """
     from checker.tla.module import module_of
     from checker.tla.tlc import run_tlc
@@ -189,16 +195,16 @@ def beside_tlc(jar: str, seconds: float, rows: Sequence[tuple[str, dict[str, Any
 
 
 def commanded(words: list[str]) -> dict[str, float]:
-    """What the command takes for a model whose machine code it has made before, in CPU seconds, and what it says of it.
+    """Return the CPU seconds of the command for a model whose machine code is cached, and its figures.
 
     Raises:
-        SystemExit: it came to no verdict, or something is broken.
+        SystemExit: it had no verdict, or something is violated.
     """
     with tempfile.TemporaryDirectory() as folder:
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPYCACHEPREFIX"] = folder
         command = [sys.executable, "-m", "zabcheck", *words, "--threads", "1", "--no-trace", "--json"]
-        for _ in range(2):  # what the first makes is there for the second
+        for _ in range(2):  # the second finds in the cache what the first made
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -213,13 +219,13 @@ def commanded(words: list[str]) -> dict[str, float]:
 
 
 def rows_of_zab(asked: dict[str, int]) -> list[tuple[str, dict[str, Any], list[str]]]:
-    """The one row of `zab` with some budgets."""
+    """Return the single row of `zab` with some budgets."""
     words = [word for name, n in asked.items() for word in (f"--{name}", str(n))]
     return [(f"zab ({asked['timeouts']}, {asked['crashes']})", dict(asked), words)]
 
 
 def rows_of_examples() -> list[tuple[str, dict[str, Any], list[str]]]:
-    """A row for each of the protocols of users."""
+    """Return a row for each of the example protocols."""
     rows = []
     for name, budgets, faults in EXAMPLES:
         path = f"examples/{name}.py"
@@ -230,6 +236,7 @@ def rows_of_examples() -> list[tuple[str, dict[str, Any], list[str]]]:
 
 
 def main() -> None:
+    """Run the measurements that the command line names, and print their tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--tlc", metavar="JAR", help="your own tla2tools.jar")

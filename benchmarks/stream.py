@@ -1,10 +1,10 @@
-"""A stream of events judged while it is killed and started again: its verdicts are those of the table.
+"""Judge a stream of events while the query is killed and restarted, and compare its verdicts with those of the table.
 
     python -m benchmarks.stream [--events 100000] [--runs 1000] [--kills 5] [--files 40] [--spread 2000]
 
-Rows lie out of order within a bound, over some files that come one after another. One run in fifty delivers two
+Rows are out of order within a bound, over some files that come one after another. One run in fifty delivers two
 transactions in another order at one process. The query runs in a process of its own, which is killed at random
-moments, Java and workers with it. Printed are the seconds of it all, those until the first row, and what differs.
+moments, Java and workers with it. The seconds in all, those until the first row, and the differences are printed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ TRIGGER = "1 second"
 
 
 def make(folder: Path, events: int, runs: int, files: int, spread: int) -> Path:
-    """Write the rows of a table, each within so many places of where it was, over some files; return the table."""
+    """Write the rows of a table over some files, each within so many positions of its original one.
+
+    Return the table.
+    """
     path = folder / "table.parquet"
     many_runs(path, events, runs)
     table = pq.read_table(path)
@@ -42,7 +45,7 @@ def make(folder: Path, events: int, runs: int, files: int, spread: int) -> Path:
     table = broken(table, run)
     table = table.set_column(table.schema.get_field_index(ROW), ROW, pa.array(row))
     pq.write_table(table, path)
-    # runs come eight at a time, their rows among each other
+    # runs come eight at a time, with their rows interleaved
     several = np.argsort((run // 8) * 10**9 + row * 8 + run % 8, kind="stable")
     source = np.random.default_rng(1)
     order = several[np.argsort(np.arange(len(several)) + source.integers(0, spread, len(several)), kind="stable")]
@@ -89,7 +92,7 @@ def verdicts(rows: list[Any]) -> list[tuple[Any, ...]]:
 
 
 def said(folder: Path) -> pa.Table | None:
-    """Return what the stream has said so far."""
+    """Return what the stream has written so far."""
     files = [f for f in sorted((folder / "out").glob("batch=*/*.parquet")) if "_temporary" not in f.parts]
     tables = []
     for file in files:
@@ -108,7 +111,7 @@ def started(folder: Path, idle: float) -> subprocess.Popen[bytes]:
 
 
 def run(options: argparse.Namespace, folder: Path) -> None:
-    """Make a stream, judge it, kill what judges it, and compare."""
+    """Make a stream, judge it, kill the query, and compare."""
     path = make(folder, options.events, options.runs, options.files, options.spread)
     (folder / "in").mkdir()
     waiting = sorted((folder / "all").iterdir())
@@ -162,6 +165,7 @@ def batch(path: Path) -> list[tuple[Any, ...]]:
 
 
 def main() -> None:
+    """Parse the command line, and run the measurement or the query."""
     options = argparse.ArgumentParser(description="A stream of events judged while it is killed.")
     options.add_argument("--events", type=int, default=100_000)
     options.add_argument("--runs", type=int, default=1_000)

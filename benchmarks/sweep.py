@@ -1,10 +1,10 @@
-"""Runs a second of `zabcheck sweep` on Spark against the plain loop, and the whole of 100,000 runs.
+"""Measure runs per second of `zabcheck sweep` on Spark against the plain loop, and the whole of 100,000 runs.
 
     python benchmarks/sweep.py [RUNS]
 
-The plain loop runs, judges, dumps and hashes the same blocks and writes the same files, in one process.
-On Spark the session, the runs, adding up and the report are told apart. Wall time says what a person
-waits for; on a machine that is not ours alone the processor time beside it says more.
+The plain loop runs, judges, dumps and hashes the same blocks and writes the same files, in one process. On Spark the
+session, the runs, adding up and the report are measured separately. Wall time is what a user waits for; on a shared
+machine the processor time beside it is more accurate.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ PLAIN = 10_000  # runs of the plain loop
 
 
 def main() -> None:
+    """Print the rates of the plain loop, of the job on Spark, and of the whole command."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     question = Grid(seeds=(f"0:{runs}",))
     question.check()
@@ -47,7 +48,7 @@ def main() -> None:
 
 
 def processor_time(pid: int) -> float:
-    """Seconds that a process and its descendants have used so far."""
+    """Return the seconds that a process and its descendants have used so far."""
     tick = os.sysconf("SC_CLK_TCK")
     parents: dict[int, int] = {}
     used: dict[int, float] = {}
@@ -64,7 +65,7 @@ def processor_time(pid: int) -> float:
 
 
 def plain(folder: Path, runs: int) -> tuple[float, float]:
-    """Runs a second of the plain loop, and a second of processor time."""
+    """Return the runs per second of the plain loop, and those per second of processor time."""
     question = Grid(seeds=(f"0:{min(runs, PLAIN)}",))
     store = open_store(folder, question, lambda _: 1000)
     store.run_block(0)  # compiled
@@ -79,7 +80,7 @@ def plain(folder: Path, runs: int) -> tuple[float, float]:
 
 
 def on_spark(folder: Path, question: Grid) -> tuple[float, float]:
-    """Runs a second of the job alone, and a second of the processor time of Java and its workers."""
+    """Return the runs per second of the job alone, and those per second of processor time of Java and workers."""
     store = open_store(folder, question, block_for)
     started = time.perf_counter()
     with session(MASTER, brief=True, memory=1 << 30) as spark:
@@ -102,7 +103,7 @@ def on_spark(folder: Path, question: Grid) -> tuple[float, float]:
 
 
 def as_command(folder: Path, runs: int) -> float:
-    """Runs a second of the command from its start to its end."""
+    """Return the runs per second of the command from its start to its end."""
     started = time.perf_counter()
     program = Path(sys.executable).parent / "zabcheck"
     done = subprocess.run(

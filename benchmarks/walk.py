@@ -1,4 +1,4 @@
-"""How long a click takes: from the address of a place that nobody has seen to all that is shown of it, as JSON.
+"""Measure how long a click takes: from the address of a new place to all that is shown of it, as JSON.
 
 python benchmarks/walk.py --clicks 60
 """
@@ -29,7 +29,7 @@ LONGEST = 30  # steps of a walk, after which another one begins
 
 
 def clicks(request: WalkRequest, count: int) -> tuple[float, list[float], list[float], int]:
-    """CPU milliseconds until the model is ready, of each click and of the same place seen again, and the most bytes."""
+    """Return the CPU milliseconds to build the model, of each click, and of a repeated click, and the most bytes."""
     source = random.Random(1)
     begun = time.process_time()
     service = Service(Serving((request,)), address_of(request).text, (), Bounds())
@@ -54,6 +54,7 @@ def clicks(request: WalkRequest, count: int) -> tuple[float, list[float], list[f
 
 
 def main() -> None:
+    """Print the table, a row for each model."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clicks", type=int, default=60)
     given = parser.parse_args()

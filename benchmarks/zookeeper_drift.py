@@ -3,9 +3,9 @@
     python benchmarks/zookeeper_drift.py record REPOSITORY
     python benchmarks/zookeeper_drift.py history REPOSITORY --since 2023-07-01
 
-REPOSITORY is a git directory of apache/zookeeper. `record` writes `checker/zookeeper/digests.json`, for every release
-that the text knows; it is to be run when the text cites another method, or knows another release. `history` prints
-each commit of master that changes a file of a cited class, with the cited methods that it changes (CSV).
+REPOSITORY is a git directory of apache/zookeeper. `record` writes `checker/zookeeper/digests.json`, for every known
+release; run it when the model cites another method, or has another release. `history` prints each commit of master that
+changes a file of a cited class, with the cited methods that it changes (CSV).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def record(repository: Path) -> None:
 
 
 def history(repository: Path, since: str, until: str) -> None:
-    """Print the commits of master since a day that change a file of a cited class, each against the one before."""
+    """Print the commits of master since a day that change a file of a cited class, compared with their parents."""
     known: dict[str, dict[str, JavaClass] | str] = {}
     head = CommitTree(repository, commit_of(repository, until), known)
     names = {method.split(".")[0] for method in cited_methods()}
@@ -62,6 +62,7 @@ def history(repository: Path, since: str, until: str) -> None:
 
 
 def main() -> None:
+    """Run the step that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("record", "history"))
     parser.add_argument("repository", type=Path)

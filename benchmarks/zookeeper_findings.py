@@ -2,11 +2,11 @@
 
     python benchmarks/zookeeper_findings.py REPOSITORY JARS [--only trunc] [--release 3.9.5]
 
-REPOSITORY is a git directory of apache/zookeeper, JARS a folder of `zookeeper-server-VERSION.jar`. Of the release that
-a patch is against, the patched files are compiled and stand before the jar; the test is compiled with ZooKeeper's own
-test sources. Every other release whose jar is there runs the test alone, with the few lines of HELPERS in their place.
-A release whose methods the test does not know is recorded as not compiled. Needs javac, and Debian's junit5 and
-libhamcrest-java.
+REPOSITORY is a git directory of apache/zookeeper, JARS a folder of `zookeeper-server-VERSION.jar`. For the release that
+a patch is against, the patched files are compiled and put before the jar; the test is compiled with ZooKeeper's own
+test sources. Every other release whose jar is there runs only the test, with the few lines of HELPERS instead of those
+sources. A release without the methods that the test calls is recorded as not compiled. Needs javac, and Debian's
+junit5 and libhamcrest-java.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ public class ClientBase {
 }""",
 }
 ZAB_UTILS = "org/apache/zookeeper/server/quorum/ZabUtils.java"
-# How earlier releases say the same.
+# The same calls in earlier releases.
 EARLIER = (
     (r"log\.append\(new Request\(.*, zxid\)\);", "log.append(hdr, txn);"),
     (r"QuorumPeer\.testingQuorumPeer\(\)", "new QuorumPeer()"),
@@ -69,7 +69,7 @@ PASSED = "passed"
 
 
 def unpacked(repository: Path, release: str, folder: Path) -> Path:
-    """Unpack the sources of a release; returns its folder of tests."""
+    """Unpack the sources of a release; return the folder of its tests."""
     commit = commit_of(repository, OTHER_TAGS.get(release, f"release-{release}"))
     with tarfile.open(fileobj=io.BytesIO(git(repository, "archive", commit, "zookeeper-server/src"))) as tar:
         tar.extractall(folder, filter="data")
@@ -77,7 +77,7 @@ def unpacked(repository: Path, release: str, folder: Path) -> Path:
 
 
 def compiled(sources: list[Path], path: list[Path], out: Path, helpers: Path | None = None) -> str:
-    """Compile; returns the first errors, and nothing where there are none."""
+    """Compile sources; return the first errors, or an empty text."""
     found = [] if helpers is None else ["-sourcepath", str(helpers), "-implicit:class"]
     words = ["javac", "-nowarn", "-proc:none", "-Xlint:none", "-cp", ":".join(map(str, path)), *found, "-d", str(out)]
     done = subprocess.run([*words, *map(str, sources)], capture_output=True, text=True, check=False)
@@ -86,7 +86,7 @@ def compiled(sources: list[Path], path: list[Path], out: Path, helpers: Path | N
 
 
 def printed(finding: Finding, path: list[Path], folder: Path) -> dict[str, str]:
-    """Run the test; returns of each of its methods "passed", or what it printed."""
+    """Run the test; return for each of its methods "passed", or what it printed."""
     name = finding.test_path.removeprefix("zookeeper-server/src/test/java/").removesuffix(".java").replace("/", ".")
     words = ["java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", f"-Dbuild.test.dir={folder / 'build'}"]
     words += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", ":".join(map(str, path))]
@@ -99,7 +99,7 @@ def printed(finding: Finding, path: list[Path], folder: Path) -> dict[str, str]:
 
 
 def on_release(finding: Finding, repository: Path, jars: Path, release: str, helpers: Path) -> dict[str, Any]:
-    """Run the test on a release as it is."""
+    """Run the test on an unchanged release."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         libraries = [jars / f"zookeeper-server-{release}.jar", *(LIBRARIES / f"{n}.jar" for n in NAMES)]
@@ -151,6 +151,7 @@ def no_repository() -> Mapping[str, str]:
 
 
 def main() -> None:
+    """Run the tests of each finding, and record the output."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", type=Path)
     parser.add_argument("jars", type=Path)

@@ -1,5 +1,6 @@
-"""How far ZooKeeper's newest release with all known repairs was explored: budget by budget, to the end, to the first
-violation, or to where it was cut.
+"""Explore ZooKeeper's newest release with all known repairs, budget by budget.
+
+Each exploration goes to the end, to the first violation, or to where it is cut:
 
 python benchmarks/zookeeper_frontier.py --output frontier.jsonl --seconds 300 --memory 8
 
@@ -34,7 +35,7 @@ from zabspec.model import Model
 from zabspec.simulator.run import sources_digest
 
 NAMES = ("elections", "proposals", "crashes", "losses")
-# Cheapest first: what comes behind a cut is still explored.
+# Cheapest first: what comes after a cut one is still explored.
 BUDGETS = (
     (2, 1, 2, 2), (3, 1, 1, 1), (4, 1, 1, 1), (5, 1, 1, 1), (6, 1, 1, 1), (3, 1, 2, 1), (3, 2, 1, 1), (4, 2, 1, 1),
     (4, 1, 2, 1), (3, 1, 1, 2), (4, 1, 1, 2), (5, 1, 2, 1), (3, 1, 2, 2), (6, 1, 2, 1), (4, 1, 3, 1), (3, 2, 2, 1),
@@ -44,17 +45,17 @@ BUDGETS = (
 
 @dataclass(frozen=True)
 class Explored:
-    """What the exploration of a budget came to.
+    """The result of exploring a budget.
 
     Attributes:
-        breaks: the property violated first; empty: none up to `depth`.
+        breaks: the property violated first; empty if none is up to `depth`.
         depth: of the violation; otherwise of the last level of which every state was found and judged.
-        complete: every state within the budget was looked at.
-        stopped: why it ended before; empty: it did not.
-        unreached: properties whose premise was not met, so that nothing is said of them.
-        seconds: of CPU, with making the model ready.
-        megabytes: the most that the process had.
-        sources: a digest of all that the answer follows from.
+        complete: whether every state within the budget was explored.
+        stopped: why it ended before; empty if it did not.
+        unreached: properties whose premise was not met, so that there is no verdict on them.
+        seconds: of CPU, compilation included.
+        megabytes: the peak of the process.
+        sources: a digest of all that determines the answer.
     """
 
     budget: tuple[int, ...]
@@ -71,7 +72,7 @@ class Explored:
 
 def explore(budget: tuple[int, ...], seconds: float, memory: int) -> Explored:
     """Explore one budget; a violation is replayed in the simulator."""
-    judged = properties_of(PROTOCOL)
+    judged = [p for p in properties_of(PROTOCOL) if p.default]
     c = configuration(NEWEST, KNOWN, dict(zip(NAMES, budget, strict=True)), False, "")
     code, _ = Compiled.of(Model(c), judged, True)
     r = Explorer(code, 2).run(Limits(None, None, seconds, memory), False)
@@ -108,7 +109,7 @@ def read(file: Path) -> Iterator[Explored]:
 
 
 def row(x: Explored) -> str:
-    """A line of the table."""
+    """Return a row of the table."""
     if x.breaks:
         says = f"`{x.breaks}` breaks after {x.depth} steps"
     elif x.complete:
@@ -120,6 +121,7 @@ def row(x: Explored) -> str:
 
 
 def main() -> None:
+    """Explore every budget that the file does not have, and print the table."""
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     given.add_argument("--output", type=Path, required=True, help="where lines are kept")
     given.add_argument("--seconds", type=float, default=300, help="the most for each budget")

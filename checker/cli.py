@@ -34,7 +34,7 @@ from zabspec.signals import release
 
 __all__ = ["main"]
 
-# The subcommands, by what they are for: each with the module of `checker.commands` that has it.
+# The subcommands by purpose, each with its module in `checker.commands`.
 GROUPS = {
     "Servers of ZooKeeper": {
         "audit": "audit", "quorums": "quorums", "plan": "plan", "zookeeper": "zookeeper", "reenact": "reenact",
@@ -191,18 +191,18 @@ Examples:
 @VERSION
 @click.pass_context
 def main(ctx: click.Context, /, **options: Any) -> Answer:
-    """Explore a protocol breadth-first and say which of the paper's properties hold.
+    """Explore a protocol breadth-first and report which of the paper's properties hold.
 
     \b
     To begin with:
-      zabcheck --nodes 3 --depth 20               what holds, and what asks more
-      zabcheck audit DIR1 DIR2 DIR3               is my ensemble fine?
-      zabcheck zookeeper ZK-4643 --release 3.9.1  has it this bug; what mends it?
-      zabcheck variants joiner                    rules to change; what breaks
-      zabcheck init tpc.py                        a protocol of your own
-      zabcheck sweep runs --seeds 1:1001          how often does it break?
+      zabcheck --nodes 3 --depth 20               which properties hold
+      zabcheck audit DIR1 DIR2 DIR3               check the data of an ensemble
+      zabcheck zookeeper ZK-4643 --release 3.9.1  does a release have this bug?
+      zabcheck variants joiner                    variants: one rule changed in each
+      zabcheck init tpc.py                        start a user protocol
+      zabcheck sweep runs --seeds 1:1001          how often simulated runs violate a property
 
-    Exit codes: 0 all held, 1 a violation was found and written down, 2 the request is wrong,
+    Exit codes: 0 all hold, 1 a violation was found and saved, 2 the request is wrong,
     3 no verdict.
     """  # noqa: D301 - \b is click's mark of lines that are not to be joined
     if ctx.invoked_subcommand is None:

@@ -125,7 +125,7 @@ class Answered(Exception):
 
 
 def whole_lines(text: str) -> str:
-    """Return text as it is written: without what a terminal obeys, and with an end of line."""
+    """Return text for stdout: without characters that a terminal obeys, and with a line end."""
     if isinstance(text, Verbatim):
         return text
     return plain(text) if text.endswith("\n") else f"{plain(text)}\n"
@@ -161,7 +161,7 @@ def open_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            os.open(os.devnull, os.O_RDWR)  # opens the lowest free number: this one
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", errors="backslashreplace", closefd=False)
     if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
@@ -186,7 +186,7 @@ def written(stream: TextIO, text: str, given_up: Callable[[], bool] = never) -> 
         if stream is sys.__stdout__ or stream is sys.__stderr__:
             stream.flush()
             write_all(stream.fileno(), text.encode(stream.encoding, "backslashreplace"), given_up)
-        else:  # of tests, or a notebook
+        else:  # a replacement of tests, or of a notebook
             stream.write(text)
             stream.flush()
     except BrokenPipeError:
@@ -282,8 +282,7 @@ def delivered_in_turn(
     """Write an answer and those that follow it, and return the exit code.
 
     Signals are ignored while one is written, so that each is there whole or not at all. After one that cannot be
-    written,
-    no other is.
+    written, no other is.
 
     Args:
         warnings: additional notes of the first answer.
@@ -307,7 +306,7 @@ def settled_answer(
     try:
         answer = ended(work, words, later)
         handler.settle()
-    except KeyboardInterrupt as problem:  # after the work, and before anything is written
+    except KeyboardInterrupt as problem:  # it came after the work, and before anything was written
         handler.settle()
         answer = no_answer(problem, words, later)
     return answer
@@ -326,7 +325,7 @@ def delivered(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> i
         troubles += [append_file(*answer.summary, "the step summary")] if answer.summary else []
         if any(troubles):
             text = answer.text(NO_VERDICT, next(filter(None, troubles)))
-    except (Exception, KeyboardInterrupt) as problem:  # stdout has nothing yet
+    except (Exception, KeyboardInterrupt) as problem:  # nothing was written to stdout yet
         answer, troubles = no_answer(problem, words), []
         text = answer.text(answer.code)
     notes = [*answer.notes, *filter(None, troubles)]

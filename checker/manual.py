@@ -7,6 +7,7 @@ import math
 import re
 import site
 import sysconfig
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,21 +16,27 @@ from pathlib import Path
 from checker.errors import RequestError
 from checker.page_tables import with_tables
 
-__all__ = ["KINDS", "ManualPage", "SearchResult", "Section", "folder", "page_named", "pages", "search"]
+__all__ = ["KINDS", "LATER", "ManualPage", "SearchResult", "Section", "folder", "page_named", "pages", "search"]
 
 # The folders of pages, in the order in which they are listed, each with its heading.
 KINDS = {
     "tutorials": "Tutorials", "how-to": "How to", "reference": "Reference", "explanation": "Explanation",
-    "": "Pages by topic", "findings": "Findings in ZooKeeper", "decisions": "Decision records",
+    "": "Other pages", "findings": "Findings in ZooKeeper", "decisions": "Decision records",
 }  # fmt: skip
 INDEX = "README"
+# What comes later in a search, by how a topic begins: records of reasons, reports, entries, what other pages say.
+LATER = ("decisions/", "findings/", "reference/gallery", "on-the-index")
 FENCE = re.compile(r" *(```|~~~)")
 HEADING = re.compile(r"(#{1,6}) (.+)")
 COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 MARKUP = re.compile(r"[`*]|\[([^]]*)\]\([^)]*\)|^[|>#\s-]+")
+PROSE = re.compile(r" *[\w`*\[(-]")
+ITEM = re.compile(r"^ *(?:[-*]|\d+\.) ")
+SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z`*\[(])")
+LONGEST = 200  # letters of a beginning
 WORD = re.compile(r"[^\W_]+")
 ENDING = re.compile(r"(ing|ed|es|s|e)$")
-SHORT = 4  # letters: a word as short as this is searched for as it is
+SHORT = 4  # letters: words up to this length are searched for unchanged
 COMMON = frozenset(
     WORD.findall(
         "a an and are as at be by can do does for from has have how i if in is it my of on or should that the then "
@@ -71,8 +78,8 @@ class Section:
 
     @cached_property
     def terms(self) -> dict[str, str]:
-        """The explanations in its tables: the second cell of a row by the first, in lower case."""
-        rows = re.findall(r"^\| *[`*]*([^|`*]+?)[`*]* *\|([^|]+)", self.text, flags=re.MULTILINE)
+        """The explanations in its tables: the second cell of a row by the first, in lower case; a head is no row."""
+        rows = re.findall(r"^\| *[`*]*([^|`*]+?)[`*]* *\|([^|]+).*$(?!\n\|[ :-]+\|)", self.text, flags=re.MULTILINE)
         return {first.lower(): MARKUP.sub(lambda found: found[1] or "", second).strip() for first, second in rows}
 
     def excerpt(self, words: Sequence[str]) -> str:
@@ -82,11 +89,20 @@ class Section:
 
     @property
     def beginning(self) -> str:
-        """The first line of prose below the heading."""
+        """The first sentence of its prose, without what is in fences and tables; shortened if it is long."""
+        lines: list[str] = []
+        fence = ""
         for line in self.text.splitlines()[1:]:
-            if re.match(r"[\w`*\[(]", line):
-                return MARKUP.sub(lambda found: found[1] or "", line)
-        return ""
+            mark = FENCE.match(line)
+            if mark and fence in ("", mark[1]):
+                fence = "" if fence else mark[1]
+            if fence or mark or not PROSE.match(line) or (lines and ITEM.match(line)):
+                if lines:
+                    break
+                continue
+            lines.append(ITEM.sub("", line))
+        first = SENTENCE.split(MARKUP.sub(lambda found: found[1] or "", " ".join(lines)), maxsplit=1)[0]
+        return textwrap.shorten(first, LONGEST, placeholder=" ...")
 
 
 @dataclass(frozen=True)
@@ -103,7 +119,7 @@ class ManualPage:
 
     @property
     def kind(self) -> str:
-        """The folder in which it lies: a key of KINDS."""
+        """The folder that contains it: a key of KINDS."""
         return self.topic.rpartition("/")[0]
 
     @cached_property
@@ -117,7 +133,7 @@ class ManualPage:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """The page cut before each heading; a mark inside a fence is none."""
+        """The page cut before each heading; a mark inside a fence is not a heading."""
         parts: list[tuple[str, int, list[str]]] = []
         fence = ""
         for line in self.text.splitlines():
@@ -222,6 +238,5 @@ def spaced(text: str) -> str:
 
 
 def weight(page: ManualPage) -> float:
-    """Return the weight of a page among others: less for decision records, measurements and changelogs."""
-    later = page.kind == "decisions" or page.topic in ("gallery", "mutants", "reference/gallery")
-    return 0.5 if later else 1.0
+    """Return the weight of a page among others: less for decision records, findings and the gallery."""
+    return 0.5 if page.topic.startswith(LATER) else 1.0

@@ -60,7 +60,7 @@ def is_one_file(one: Path, other: Path) -> bool:
     """
     try:
         return one.resolve() == other.resolve() or one.samefile(other)
-    except (OSError, RuntimeError, ValueError):  # one is not there, links go round, or it is no name
+    except (OSError, RuntimeError, ValueError):  # one does not exist, links form a cycle, or it is not a valid name
         return one == other
 
 
@@ -83,7 +83,7 @@ def write_all(fd: int, data: bytes, given_up: Callable[[], bool] = never) -> Non
             if given_up():
                 raise KeyboardInterrupt
         with contextlib.suppress(BlockingIOError):
-            left = left[os.write(fd, left[: select.PIPE_BUF]) :]  # so much never waits where the reader takes something
+            left = left[os.write(fd, left[: select.PIPE_BUF]) :]  # this much never blocks while the reader accepts data
 
 
 def write_file(path: Path, data: bytes, given_up: Callable[[], bool] = never) -> str:

@@ -159,10 +159,24 @@ def zookeeper_releases(folder: Path) -> str:
     recorded = tomllib.loads((folder / RELEASES).read_text(encoding="utf-8"))
     violated = {row.issue: row.breaks for row in ROWS}
     rows = (
-        (bug, f"`{violated[bug]}`", *(str(n) if n else "holds" for n in steps))
-        for bug, steps in recorded["steps"].items()
+        (bug, f"`{violated[bug]}`", *map(of_release, occurs, recorded["breaks"][bug], recorded["by_it"][bug]))
+        for bug, occurs in recorded["occurs"].items()
     )
     return table(("bug", "violates", *recorded["releases"]), rows)
+
+
+def of_release(occurs: int, breaks: int, by_it: bool) -> str:
+    """Return the text of a cell of that table.
+
+    Args:
+        occurs: after how many steps the mechanism occurs; 0: never.
+        breaks: after how many the property is violated; 0: never.
+        by_it: the mechanism occurs in that run.
+    """
+    if by_it:
+        return f"**{breaks}**"
+    other = f"; other {breaks}" if breaks else ""
+    return (f"occurs {occurs}" if occurs else "no") + other
 
 
 TABLES: dict[str, Callable[[Path], str]] = {

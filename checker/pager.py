@@ -11,15 +11,14 @@ import sys
 __all__ = ["paged"]
 
 USUAL = "less"
-LESS = "FRX"  # as git has it: ends where all fits, shows colours, and leaves the text on the screen
+LESS = "FRX"  # as git sets it: quits if all fits, shows colours, and leaves the text on the screen
 
 
 def paged(text: str) -> bool:
     """Show text in the pager that PAGER names, `less` by default, and return whether it was shown.
 
     It is shown only on an interactive terminal, and only if it is longer than that. `PAGER=` and `PAGER=cat` disable
-    it.
-    Use it only for lists to look through: a program that waits for a key would stop a script that has a terminal.
+    it. Use it only for lists to look through: a program that waits for a key would stop a script that has a terminal.
     """
     if sys.stdout is not sys.__stdout__ or not all(
         stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)
@@ -46,6 +45,6 @@ def shown_by(words: list[str], text: str) -> bool:
     except OSError:
         return False
     assert pager.stdin is not None
-    with contextlib.suppress(BrokenPipeError), pager.stdin:  # it was left before its end
+    with contextlib.suppress(BrokenPipeError), pager.stdin:  # the user quit before the end
         pager.stdin.write(text.encode(sys.stdout.encoding, "backslashreplace"))
     return pager.wait() == 0

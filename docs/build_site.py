@@ -30,20 +30,28 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.manual import KINDS, ManualPage
+from checker.manual import KINDS, LATER, ManualPage
 
 TOP = Path(__file__).parents[1]
 DOCS = TOP / "docs"
 LIVE = "live"  # the folder of the runs to walk through
 QUICK = 0.5  # seconds of CPU of an entry
-# Which files of the project are staged, and where; what is not Markdown is shown as a page that quotes it.
+# The staged files of the project, and where; a file that is not Markdown is shown as a page that quotes it.
 STAGED = {
     "docs/**/*.md": "", "docs/**/*.svg": "", "docs/**/*.ipynb": "", "benchmarks/results/*.md": "results",
     "CONTRIBUTING.md": "project", "CHANGELOG.md": "project", "SECURITY.md": "project", "examples/*.py": "examples",
 }  # fmt: skip
-CAPTIONS = KINDS | {"": "By topic", "results": "Measured", "project": "The project", "examples": "Examples"}
+CAPTIONS = KINDS | {"results": "Measured", "project": "The project", "examples": "Examples"}
 LINK = re.compile(r"(!?)\[((?:[^][`]|`[^`]*`|\[[^]]*\])*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r" *(```|~~~)")
+# How the site's search counts what a reader seldom looks for: a word in the title of a record counts less than a word
+# in the text of a page.
+SCORER = """var Scorer = {{
+  score: ([page, title, anchor, descr, score]) => score * ({later}.some((start) => page.startsWith(start)) ? 0.3 : 1),
+  objNameMatch: 11, objPartialMatch: 6, objPrio: {{0: 15, 1: 5, 2: -5}}, objPrioDefault: 0,
+  title: 15, partialTitle: 7, term: 5, partialTerm: 2,
+}};
+"""
 SETTINGS = {
     "project": "zabcheck", "html_title": "zabcheck", "copyright": "", "extensions": "myst_parser", "html_theme": "furo",
     "myst_heading_anchors": 6, "smartquotes": 0, "html_copy_source": 0, "html_show_sourcelink": 0,
@@ -64,7 +72,7 @@ def command_line() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-# Pages that are built with the site and are in no file.
+# Pages that are generated with the site and have no file.
 BUILT = {"reference/command-line.md": command_line}
 
 
@@ -76,7 +84,7 @@ def staged_files() -> dict[str, str]:
             inner = path.relative_to(DOCS).as_posix() if DOCS in path.parents else f"{folder}/{path.name}"
             inner = re.sub(r"README\.md$", "index.md", inner)
             found[path.relative_to(TOP).as_posix()] = re.sub(r"\.(ipynb|py)$", ".md", inner)
-    found["README.md"] = "index.md"  # the project's first page leads where the site's does
+    found["README.md"] = "index.md"  # the project's first page has the links of the site's
     return found
 
 
@@ -126,7 +134,7 @@ def page_text(path: Path) -> str:
 
 
 def with_runs(text: str, runs: Iterable[str]) -> str:
-    """Return the gallery's page, in a folder of the site, with links below each entry to the live pages of its runs."""
+    """Return the gallery's page with a link below each entry to its runs, which are in the folder of live pages."""
     of_entry: dict[str, list[str]] = {}
     names = set(re.findall(r"^### (\S+)$", text, flags=re.MULTILINE))
     for run in sorted(runs):
@@ -145,7 +153,7 @@ def with_runs(text: str, runs: Iterable[str]) -> str:
 
 
 def contents(files: Iterable[str]) -> str:
-    """Return the contents of the site, which stand at the end of its index: by kind, in the order of the page map."""
+    """Return the contents of the site, for the end of its index: by kind, in the order of the page map."""
     order = [page["path"] for page in tomllib.loads((DOCS / "page-map.toml").read_text(encoding="utf-8"))["page"]]
     rank = {re.sub(r"\.\w+$", "", path): k for k, path in enumerate(order)}
     pages = {re.sub(r"\.md$", "", file) for file in files if file.endswith(".md")} - {"index"}
@@ -179,7 +187,7 @@ def stage(folder: Path, runs: Iterable[str] = ()) -> None:
 
 
 def entries(names: str) -> list[str]:
-    """Return the arguments of `zabcheck gallery` for what `--gallery` says; none: no entry."""
+    """Return the arguments of `zabcheck gallery` for the value of `--gallery`; empty to run nothing."""
     if names in ("none", "all"):
         return [] if names == "none" else [""]
     if names != "quick":
@@ -235,6 +243,11 @@ def imported(style: str) -> list[str]:
     return re.findall(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""", style)
 
 
+def scorer() -> str:
+    """Return what the site's search counts of a result."""
+    return SCORER.format(later=json.dumps([*LATER, *(f"{name}/" for name in ("results", "project", "examples"))]))
+
+
 def build(output: Path, names: str) -> int:
     """Build the site into a folder, and return the exit code. A site that is there already is replaced."""
     if output.exists() and any(output.iterdir()) and not (output / "searchindex.js").exists():
@@ -244,7 +257,10 @@ def build(output: Path, names: str) -> int:
         source, runs, made = (Path(scratch) / name for name in ("source", "runs", "site"))
         live_pages(runs, names)
         stage(source, [path.stem for path in runs.glob("*.html")])
-        settings = [word for name, value in SETTINGS.items() for word in ("-D", f"{name}={value}")]
+        scoring = Path(scratch) / "scorer.js"
+        scoring.write_text(scorer(), encoding="utf-8")
+        values = SETTINGS | {"html_search_scorer": scoring}
+        settings = [word for name, value in values.items() for word in ("-D", f"{name}={value}")]
         command = ["sphinx", "-q", "-W", "--keep-going", "-C", "-b", "html", "-d", f"{scratch}/doctrees", *settings]
         done = subprocess.run([sys.executable, "-m", *command, str(source), str(made)], check=False)
         if done.returncode:

@@ -1,4 +1,4 @@
-"""Measure what a transaction costs with COMMIT and without, and write the table of benchmarks/results/ladis.md.
+"""Measure the cost of a transaction with COMMIT and without, and write the table of benchmarks/results/ladis.md.
 
     python docs/commit_price.py
 
@@ -27,12 +27,12 @@ HOP, TXNS, APART = 10, 3, 100  # ticks a message takes, transactions, and about 
 
 @dataclass(frozen=True)
 class Price:
-    """What a transaction costs in one run; every transaction of it costs as much.
+    """The cost of a transaction in one run, which is the same for all of them.
 
     Attributes:
-        messages: how many of each kind are sent for it.
+        messages: the number of each kind that are sent for it.
         leader: message delays until the leader has delivered it.
-        followers: until all others have.
+        followers: message delays until all others have.
     """
 
     messages: Counter[str]
@@ -41,7 +41,7 @@ class Price:
 
 
 def measured(nodes: int, variant: str) -> Price:
-    """Return the price of a transaction in a simulated run.
+    """Return the cost of a transaction in a simulated run.
 
     Raises:
         ValueError: its transactions do not cost the same, or a process does not deliver one.

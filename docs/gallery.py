@@ -1,10 +1,10 @@
-"""Run the gallery and write its results: docs/reference/gallery.md, tables of variants in other pages, and the times.
+"""Run the gallery and write the results: docs/reference/gallery.md, tables of variants in other pages, and the times.
 
     python docs/gallery.py [NAME ...] [--all] [--dry]
 
-Names run those entries; without names, all that take under a minute run; `--all` runs all of them. `--dry` runs none
-and writes the pages again from the entries. An entry that does not run keeps the results that the page has. This
-script never writes what an entry expects: if a result differs, it reports that, writes nothing, and exits with 1.
+Entries that are named are run, or all that take under a minute; `--all`: all; `--dry`: none, to write only what the
+entries themselves contain. For an entry that is not run, the page keeps its previous result. This script never
+writes what an entry expects: if something differs, it is reported, nothing is written, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -53,13 +53,14 @@ run of them writes this page (`docs/gallery.py`). The columns:
 
 
 def run(names: Iterable[str], heavy: bool) -> list[Outcome]:
+    """Run entries of the gallery; return the outcome of each, those that are left out included."""
     there = gallery()
     left = there.named(names, heavy=heavy)
     return list(result_of(there.matrix, left, datetime.datetime.now(datetime.UTC).date(), "entry").outcomes)
 
 
 def kept() -> dict[str, tuple[str, str, str]]:
-    """The results that the page has for each entry: found, steps, states."""
+    """Return the results of each entry in the page: found, steps, states."""
     out = {}
     for line in PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else ():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -69,7 +70,7 @@ def kept() -> dict[str, tuple[str, str, str]]:
 
 
 def page(outcomes: list[Outcome], measured: dict[str, float]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     there, before, by_name = gallery(), kept(), {o.check.name: o for o in outcomes}
     parts = [BEGINNING]
     for group, names in there.groups.items():
@@ -81,6 +82,7 @@ def page(outcomes: list[Outcome], measured: dict[str, float]) -> str:
 
 
 def row(o: Outcome, before: dict[str, tuple[str, str, str]], measured: dict[str, float]) -> str:
+    """Return the row of an entry in the table of its group."""
     from checker.ci.shipped import row as shown
 
     c = o.check
@@ -92,11 +94,12 @@ def row(o: Outcome, before: dict[str, tuple[str, str, str]], measured: dict[str,
 
 
 def link(where: str) -> str:
-    """The path of a file of the project from the page's folder."""
+    """Return the link from the page to a file of the project."""
     return posixpath.relpath(where, "docs/reference")
 
 
 def story(c: Check) -> str:
+    """Return the section of an entry."""
     what = ", ".join(f"{name} {depth}" for name, depth in sorted(c.expect.violated.items(), key=lambda pair: pair[1]))
     took = f"{c.seconds:.0f} CPU seconds" if c.seconds else "never measured"
     more = f"; {took}: with `--all`, or by its name" if is_heavy(c) else ""
@@ -108,28 +111,29 @@ def story(c: Check) -> str:
 
 
 def with_tables(text: str) -> str:
-    """Write the marked tables of a page again."""
+    """Return a page with its marked tables rewritten."""
     return MARKED.sub(lambda found: found[1] + TABLES[found[2]]() + found[4], text)
 
 
 def of(protocol: str, safe: bool) -> list[tuple[Variant, Shown]]:
-    """The variants of a protocol that are safe, or those that are not, each with where it is shown."""
+    """Return the variants of a protocol that are safe, or those that are not, each with where it is shown."""
     return [(v, shown(protocol)[v.name]) for v in PROTOCOLS[protocol].variants.values() if v.safe is safe]
 
 
 def lines(head: str, rows: Iterable[Iterable[object]]) -> str:
-    """A table."""
+    """Return a Markdown table."""
     rule = "|" + "---|" * head.count(",")
     cells = [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
     return "\n".join([f"| {' | '.join(head.rstrip(',').split(','))} |", rule, *cells]) + "\n"
 
 
 def told(found: Mapping[str, int]) -> str:
-    """What breaks, each with its depth."""
+    """Return the violated properties, each with its depth."""
     return ", ".join(f"{name} {depth}" for name, depth in found.items()) or "nothing"
 
 
 def breaking() -> str:
+    """Return the table of unsafe variants of zab."""
     rows = []
     for v, there in of("zab", safe=False):
         first, *then = there.breaks
@@ -138,12 +142,13 @@ def breaking() -> str:
 
 
 def harmless() -> str:
+    """Return the table of safe variants of zab."""
     rows = ((f"`{v.name}`", v.rule, v.summary, there.why) for v, there in of("zab", safe=True))
     return lines("variant,rule,what is changed,why it does not matter,", rows)
 
 
 def commands(safe: bool) -> str:
-    """What to type to see each."""
+    """Return the commands that show each variant."""
     out = ""
     for v, there in of("zab", safe):
         words = "".join(f" --{name.replace('_', '-')} {value}" for name, value in there.within.items())
@@ -152,13 +157,14 @@ def commands(safe: bool) -> str:
 
 
 def more() -> str:
+    """Return the table of further violations of variants, in larger budgets."""
     entries = [entry(name) for name in gallery().groups["variants"] if name.endswith(ON)]
     rows = ((f"`{c.values['variant']}`", budget(c), told(c.expect.violated)) for c in entries)
     return lines("variant,budget,violated properties and their depths,", rows)
 
 
 def rules() -> str:
-    """Of LADIS'08 the rules of DSN'11: all of those that repair it, without one, and one alone."""
+    """Return the table of LADIS'08 with rules of DSN'11: all that repair it, each left out, and each alone."""
     every = [v.name for v in PROTOCOLS["ladis"].variants.values() if v.repairs]
     rows = []
     for c in (entry(name) for name in gallery().groups["ladis08"]):
@@ -171,7 +177,7 @@ def rules() -> str:
 
 
 def readings() -> str:
-    """Of LADIS'08 what is read otherwise."""
+    """Return the table of other readings of LADIS'08."""
     rows = []
     for v in (v for v in PROTOCOLS["ladis"].variants.values() if not v.repairs):
         there = shown("ladis")[v.name]
@@ -181,7 +187,7 @@ def readings() -> str:
 
 
 def repairs() -> str:
-    """Of the lab what is repaired."""
+    """Return the table of repairs of the lab's protocol."""
     mine = (v for v in PROTOCOLS["db19"].variants.values() if v.repairs)
     return lines(
         "repair,rule,what is repaired,why,",
@@ -195,7 +201,7 @@ CORE = (
 
 
 def core() -> str:
-    """What the entries that judge the six core properties, to exhaustion, come to."""
+    """Return the results of the entries that judge the six core properties, to exhaustion, as a table."""
     rows = []
     for name in gallery().groups["others"]:
         c = entry(name)
@@ -221,7 +227,7 @@ ADVICE = {
 
 
 def codes() -> str:
-    """Every code of an audit, and its usual advice."""
+    """Return the table of every code of an audit, and its usual advice."""
     rows = []
     for code in findings.TABLE:
         do = code.do
@@ -246,6 +252,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 
 
 def budget(c: Check) -> str:
+    """Return the bounds of an entry in words."""
     words = [f"{c.values['nodes']} processes"] if c.values["nodes"] != 3 else []
     for name, one in (("txns", "transaction"), ("timeouts", "timeout"), ("crashes", "crash")):
         if n := int(c.values.get(name, 0)):
@@ -256,10 +263,12 @@ def budget(c: Check) -> str:
 
 
 def entry(name: str) -> Check:
+    """Return the entry of a name."""
     return next(c for c in gallery().matrix.checks if c.name == name)
 
 
 def main() -> int:
+    """Run entries, rewrite the pages and the times; return the exit code."""
     words = sys.argv[1:]
     names = [word for word in words if not word.startswith("--")]
     there = gallery()

@@ -1,16 +1,16 @@
-"""Run the commands whose output README.md and the pages here show, and put the output there.
+"""Run the commands whose output README.md and the pages here show, and insert the output.
 
     python docs/regenerate.py [FILE ...]
 
 A block to fill is a fence that follows `<!-- run: COMMAND -->`. Nothing else is changed. With
 `<!-- run: COMMAND, first: LINES -->` it shows so many lines of the output, and says how many are left out.
 
-A page may write files on its way, which its commands then find; all of it happens in a folder of its own. A fence that
-follows `<!-- write: FILE -->` is added to the end of a file, two lines below; one that follows
-`<!-- write: FILE, before: TEXT -->` is put above the first line that begins so; and in a fence that follows
-`<!-- change: FILE -->` lines that begin with `+ ` stand for those that begin with `- `. `<!-- unpack: ARCHIVE -->`
-unpacks an archive of this repository into that folder, or a single file whose name ends with `.jsonl.xz`.
-`<!-- files -->` has all commands of a page run there: they write files that later ones read.
+A page may write files, which its commands then find; all of it happens in a folder of its own. A fence that follows
+`<!-- write: FILE -->` is added to the end of a file, two lines below; one that follows `<!-- write: FILE, before: TEXT
+-->` is put above the first line that begins so; and in a fence that follows `<!-- change: FILE -->` lines that begin
+with `+ ` replace those that begin with `- `. `<!-- unpack: ARCHIVE -->` unpacks an archive of this repository into that
+folder, or a single file whose name ends with `.jsonl.xz`. `<!-- files -->` has all commands of a page run there: they
+write files that later ones read.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def printed(command: str, folder: Path | None) -> str:
 
 
 def output_of(said: str, kind: str, folder: Path | None) -> str:
-    """Return what a command prints, its middle left out if it is long.
+    """Return the output of a command, with its middle left out if it is long.
 
     Args:
-        said: the command, and how many lines of its output are shown.
+        said: the command, and the number of lines of its output to show.
         kind: of the fence; one of text has the command as well.
-        folder: where the command runs; None: here.
+        folder: where the command runs; None for the current one.
     """
     command, _, first = said.partition(", first: ")
     output = printed(command, folder).replace(f"{folder}/", "")
@@ -58,7 +58,7 @@ def output_of(said: str, kind: str, folder: Path | None) -> str:
 
 
 def written(files: dict[str, str], what: str, said: str, text: str) -> str:
-    """Take a block that writes a file, or changes one, into the files; returns which.
+    """Add a block that writes a file, or changes one, to the files; return its name.
 
     Raises:
         ValueError: there is nothing to change.
@@ -81,7 +81,7 @@ def written(files: dict[str, str], what: str, said: str, text: str) -> str:
 
 
 def walk(page: str) -> Iterator[tuple[re.Match[str], dict[str, str]]]:
-    """The blocks of a page in order, each with the files as they are after it."""
+    """Yield the blocks of a page in order, each with the files as they are after it."""
     files: dict[str, str] = {}
     for block in BLOCK.finditer(page):
         if block["what"] != "run":
@@ -90,7 +90,7 @@ def walk(page: str) -> Iterator[tuple[re.Match[str], dict[str, str]]]:
 
 
 def regenerated(page: str) -> str:
-    """A page with the output of its commands."""
+    """Return a page with the output of its commands."""
     out, at = "", 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
@@ -115,6 +115,7 @@ def regenerated(page: str) -> str:
 
 
 def main() -> None:
+    """Regenerate the pages that the command line names, or all."""
     docs = Path(__file__).parent
     for path in [Path(name) for name in sys.argv[1:]] or [docs.parent / "README.md", *sorted(docs.rglob("*.md"))]:
         path.write_text(regenerated(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,8 +1,8 @@
-"""The properties, by the paper's names; each written once, in the language, over the observed history or the state.
+"""State the properties, by the paper's names, each once, in the language, over the observed history or the state.
 
-Start with `core.py`. A property (`registry.py`) is a function that says whether a state or a step keeps it, with the
-paper's statement as its docstring and a witness: whether its premise is true there. `PROPERTIES` has them all; a file
-here that has PROPERTIES of its own is found by that.
+Start with `core.py`. A property (`registry.py`) is a function that returns whether a state or a step satisfies it, with
+the paper's statement as its docstring and a witness, which returns whether its premise is met there. `PROPERTIES` has
+them all; another file here with PROPERTIES of its own is found by that.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_PROPERTIES = ("binding", "inductive", "registry")
 
 
 def found_beside() -> tuple[ModuleType, ...]:
-    """The other files here that have properties."""
+    """Import the other modules of this package that have properties."""
     known = {m.__name__.rpartition(".")[2] for m in OF_THE_PAPERS} | set(NO_PROPERTIES)
     names = sorted(m.name for m in iter_modules(__path__) if m.name not in known)
     return tuple(import_module(f"{__name__}.{name}") for name in names)
@@ -34,19 +34,20 @@ MODULES = (*OF_THE_PAPERS, *OTHERS, *inductive.MODULES)
 
 
 def properties_of(protocol: str) -> tuple[Property, ...]:
-    """The properties that runs of a protocol can be judged by: those of atomic broadcast, if it is one, and those
-    that its own text claims.
+    """Return the properties that runs of a protocol can be checked against.
+
+    They are those of atomic broadcast, if it declares replicas, and those of its own source.
 
     Raises:
         KeyError: there is no such protocol.
-        ConfigError: a file beside these gives a property a name that another has, so that one would be taken for it.
+        ConfigError: a file beside these gives a property a name that another has, so that the two would be confused.
     """
     found = PROTOCOLS[protocol]
     names = [p.name for p in PROPERTIES]
     for p in PROPERTIES:
         if names.count(p.name) > 1:
             where = " and ".join(sorted({q.holds.__module__ for q in PROPERTIES if q.name == p.name}))
-            raise ConfigError(f"two properties are called {p.name} ({where}): call one of them something else")
+            raise ConfigError(f"two properties are called {p.name} ({where}): rename one of them")
     if found.declared.replicas:
         return (*PROPERTIES, *found.claims)
     return (

@@ -1,4 +1,4 @@
-"""Invariants 1 to 5 (DSN'11, section VI.B), over the protocol's own state.
+"""State invariants 1 to 5 (DSN'11, section VI.B), over the protocol's own state.
 
 1 to 4 are properties of steps: `before` and `after` are the states around one, `event` says what
 it was. 5 is a property of the state.
@@ -22,17 +22,17 @@ from zabspec.zab import (
 
 
 def at_follower(event: State) -> bool:
-    """Whether the step is a follower's receipt of a message."""
+    """Return whether the step is a follower's receipt of a message."""
     return event.event == TO_FOLLOWER or event.event == REPEAT_TO_FOLLOWER or event.event == CRASH_IN_RECEIPT
 
 
 def at_leader(event: State) -> bool:
-    """Whether the step is a leader's receipt of a message."""
+    """Return whether the step is a leader's receipt of a message."""
     return event.event == TO_LEADER or event.event == REPEAT_TO_LEADER
 
 
 def zxid_before(t: Txn, u: Txn) -> bool:
-    """III: t's zxid is before u's."""
+    """Return whether t's zxid is before u's (III)."""
     return t.epoch < u.epoch or (t.epoch == u.epoch and t.counter < u.counter)
 
 
@@ -168,8 +168,10 @@ def initial_history_chosen(before: State, event: State, after: State) -> bool:
 
 
 def stray(h: State, f: Node, skip: int) -> int:
-    """Where what f delivered in this pass of its own epoch, from place `skip` on, is no longer a prefix of
-    what was broadcast in that epoch; -1: nowhere."""
+    """Return where f's deliveries in this pass of its own epoch, from place `skip` on, leave the broadcast sequence.
+
+    The deliveries must be a prefix of what was broadcast in that epoch. The result is -1 if they are.
+    """
     e = h.current_epoch[f]
     at = 0
     for k in range(h.pass_length[f]):
@@ -183,7 +185,7 @@ def stray(h: State, f: Node, skip: int) -> int:
 
 
 def number_of(h: State, f: Node, skip: int, place: int) -> int:
-    """How many transactions of its own epoch f had delivered before a place of this pass, from place `skip` on."""
+    """Return how many transactions of its own epoch f had delivered before a place of this pass, from `skip` on."""
     number = 0
     for k in range(place):
         if k >= skip and h.delivered[f][k].epoch == h.current_epoch[f]:
@@ -192,7 +194,7 @@ def number_of(h: State, f: Node, skip: int, place: int) -> int:
 
 
 def due(h: State, e: int, number: int) -> Txn:
-    """What was broadcast in epoch e behind so many others; no transaction, if there is none."""
+    """Return the transaction that was broadcast in epoch e after `number` others; the empty transaction if none."""
     for k in range(h.abcasts):
         if h.abcast_txn[k].epoch == e:
             if number == 0:

@@ -1,4 +1,4 @@
-"""A model's program and the properties, under one namespace: what every world binds or compiles."""
+"""Combine a model's program and the properties under one namespace, which every world binds or compiles."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ __all__ = ["bound", "full_namespace", "refuse_scratch"]
 
 
 class Programmed(Protocol):
-    """Whatever has a program."""
+    """The interface of an object that has a program."""
 
     @property
     def program(self) -> Program:
-        """The program."""
+        """Return the program."""
 
 
 def full_namespace(model: Programmed) -> dict[str, Any]:
-    """The program's names together with those of the properties, their constants included.
+    """Return the program's names together with those of the properties, with their constants.
 
     Raises:
         ValueError: two of them define the same name.
@@ -47,12 +47,12 @@ def full_namespace(model: Programmed) -> dict[str, Any]:
     program = dict(model.program.namespace)
     clash = [n for n in names if n in program and program[n] != names[n]]
     if clash:
-        raise ConfigError(f"a property and the program both define {clash[0]}: call it something else")
+        raise ConfigError(f"a property and the program both define {clash[0]}: rename it")
     return names | program
 
 
 def judging_modules(model: Programmed) -> tuple[ModuleType, ...]:
-    """Where the properties are defined that speak of a model; those of a text of somebody's own are in that text."""
+    """Return the modules with properties of a model; those of a user protocol are in its own source."""
     protocol = getattr(model, "parts_of", None) or getattr(model, "protocol", None)
     if protocol is None:
         return MODULES
@@ -63,7 +63,7 @@ def judging_modules(model: Programmed) -> tuple[ModuleType, ...]:
 
 
 def speaks_of(module: ModuleType, protocol: str) -> bool:
-    """Whether a module has anything to say of a protocol; the inductive clauses are written for one."""
+    """Return whether a module has properties of a protocol; the inductive clauses are written for one."""
     if "inductive" in module.__name__:
         return is_whole(protocol)
     properties: tuple[Property, ...] = getattr(module, "PROPERTIES", ())
@@ -71,10 +71,10 @@ def speaks_of(module: ModuleType, protocol: str) -> bool:
 
 
 def bound(model: Model) -> dict[str, Any]:
-    """The program and the properties in the CPython world, by name.
+    """Return the program and the properties as CPython functions, by name.
 
     Raises:
-        LanguageError: a text of somebody's own is outside the language. Python would run it all the same.
+        LanguageError: a user protocol is outside the language, though Python would run it.
     """
     program, names = model.program, full_namespace(model)
     if not model.protocol.text.released:
@@ -87,7 +87,7 @@ def bound(model: Model) -> dict[str, Any]:
 
 
 class Written(NamedTuple):
-    """All that says whether a text is in the language."""
+    """All that determines whether a user protocol is in the language."""
 
     text: ProtocolSource  # equal if it is the same
     schema: Schema
@@ -97,7 +97,7 @@ class Written(NamedTuple):
 
 
 def texts_of(names: Mapping[str, Any]) -> dict[str, CodeType | int]:
-    """The code of every function, and every number."""
+    """Return the code of every function, and every number, by name."""
     out: dict[str, CodeType | int] = {name: value for name, value in names.items() if isinstance(value, int)}
     return out | {name: value.__code__ for name, value in names.items() if isinstance(value, FunctionType)}
 
@@ -106,11 +106,11 @@ _in_language: dict[tuple[type, str, Configuration], Written] = {}
 
 
 def check_language(model: Model, names: dict[str, Any]) -> None:
-    """Refuse a text of somebody's own that is outside the language.
+    """Refuse a user protocol that is outside the language.
 
     Raises:
         LanguageError: it is.
-        ConfigError: a property of it reads what is of a step.
+        ConfigError: a property of it reads step annotations.
     """
     front = model.program.front_end(names)
     judging = (f.__name__ for c in model.protocol.claims for f in (c.holds, c.witness))
@@ -120,14 +120,15 @@ def check_language(model: Model, names: dict[str, Any]) -> None:
 
 
 def refuse_scratch(model: Model, properties: Iterable[Property], reads: Mapping[str, frozenset[str]]) -> None:
-    """Refuse what is said of states and reads what is of the step before: a state is judged once, however many steps
-    lead to it.
+    """Refuse properties of states that read step annotations, since a state is checked once for all steps to it.
 
     Args:
+        model: the model.
+        properties: its properties.
         reads: by a function's name, the fields that it and those that it calls read.
 
     Raises:
-        ConfigError: a property of a text of somebody's own does so.
+        ConfigError: a property of a user protocol does so.
     """
     if model.protocol.text.released:
         return
@@ -137,5 +138,5 @@ def refuse_scratch(model: Model, properties: Iterable[Property], reads: Mapping[
         if p.of != STEP and touched & of_a_step:
             what = ", ".join(sorted(touched & of_a_step))
             raise ConfigError(
-                f"{said_at(p.holds)}{p.name} reads {what}, which is of a step: let it take (before, event, after)"
+                f"{said_at(p.holds)}{p.name} reads {what}, a step annotation: let it take (before, event, after)"
             )

@@ -1,4 +1,4 @@
-"""Causal order, PO causal order and strict causality (DSN'11, section III.B), over the observed history.
+"""State causal order, PO causal order and strict causality (DSN'11, section III.B), over the observed history.
 
 One abcast PO-precedes another when it was broadcast earlier by the same primary instance, or when
 the primary of the later one had delivered it before broadcasting, or through a chain of these
@@ -18,12 +18,12 @@ from zabspec.language.lang import State, broken
 
 
 def directly_precedes(h: State, j: int, k: int) -> bool:
-    """Whether abcast j PO-precedes abcast k without anything in between."""
+    """Return whether abcast j PO-precedes abcast k without an intermediate."""
     return j < k and (same_instance(h, j, k) or j in h.abcast_after[k])
 
 
 def precedes(h: State, j: int, k: int) -> bool:
-    """Whether abcast j PO-precedes abcast k (III.B)."""
+    """Return whether abcast j PO-precedes abcast k (III.B)."""
     reached = 1 << k
     for back in range(k + 1):
         b = k - back
@@ -105,8 +105,11 @@ def two_delivered(h: State) -> bool:
 
 
 def directly_causes(h: State, j: int, k: int) -> bool:
-    """Whether abcast j happens before abcast k without another abcast in between: both are of one process, or the
-    process of k had delivered what j is of. A delivery counts whenever that abcast came, as the definition has it."""
+    """Return whether abcast j happens before abcast k without another abcast in between.
+
+    Both are of one process, or the process of k had delivered the transaction of j. A delivery counts whenever that
+    abcast came, as the definition has it.
+    """
     if j == k:
         return False
     return (j < k and h.abcast_by[j] == h.abcast_by[k]) or j in h.abcast_after[k]
@@ -157,7 +160,7 @@ PROPERTIES = (
         "strict-causality", HISTORY, "DSN'11 III.B",
         "a process delivers two transactions that were broadcast", strict_causality, two_delivered,
     ),
-    # It does not hold of PO atomic broadcast, and is not meant to (III.B): so it is judged only where it is named.
+    # It does not hold of PO atomic broadcast, and is not meant to (III.B): so it is checked only where it is named.
     Property(
         "dsn-causal-order", HISTORY, "DSN'11 III.1",
         "a transaction that another happens before is delivered", dsn_causal_order, caused_delivery, default=False,

@@ -1,4 +1,4 @@
-"""What DSN'11's argument claims on the way (sections III, V and VI), over ghosts of the protocol."""
+"""State what DSN'11's argument claims on the way (sections III, V and VI), over ghosts of the protocol."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def delivered_is_chosen(h: State) -> bool:
 
 
 def accepted_by_some(h: State, t: Txn) -> bool:
-    """Whether any process accepted t, in any epoch, while it is not chosen."""
+    """Return whether any process accepted t, in any epoch, while it is not chosen."""
     for q in range(h.NODES):
         if accepted_ever(h, q, t):
             return True
@@ -132,7 +132,7 @@ def accepted_by_some(h: State, t: Txn) -> bool:
 
 
 def accepted_ever(h: State, q: Node, t: Txn) -> bool:
-    """Whether q accepted t, in any epoch, while it is not chosen."""
+    """Return whether q accepted t, in any epoch, while it is not chosen."""
     for e in range(h.EPOCHS + 1):
         if q in h.accepted[e][t.value - 1]:
             return True

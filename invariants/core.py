@@ -1,4 +1,4 @@
-"""The core properties of DSN'11, section III.A, over the observed history.
+"""State the core properties of DSN'11, section III.A, over the observed history.
 
 `h.delivered[p]` is what process p delivered, in order of first delivery over all its passes; a
 pass that is not prefix-compatible with an earlier one counts as a second process that disagrees
@@ -12,7 +12,7 @@ from zabspec.language.lang import Node, State, Txn, broken
 
 
 def place(h: State, p: Node, t: Txn) -> int:
-    """Where t stands in what p delivered; -1 if p did not deliver it."""
+    """Return the place of t among the deliveries of p; -1 if p did not deliver it."""
     for k in range(len(h.delivered[p])):
         if h.delivered[p][k] == t:
             return k
@@ -20,12 +20,12 @@ def place(h: State, p: Node, t: Txn) -> int:
 
 
 def was_abcast(h: State, t: Txn) -> bool:
-    """Whether some process abcast t, under this zxid."""
+    """Return whether some process abcast t, under this zxid."""
     return t.value >= 1 and t.value <= h.abcasts and h.abcast_txn[t.value - 1] == t
 
 
 def same_instance(h: State, j: int, k: int) -> bool:
-    """Whether abcasts j and k are of one primary instance: epoch, process and attempt."""
+    """Return whether abcasts j and k are of one primary instance: epoch, process and attempt."""
     return (
         h.abcast_txn[j].epoch == h.abcast_txn[k].epoch
         and h.abcast_by[j] == h.abcast_by[k]
@@ -111,7 +111,7 @@ def agreement(h: State) -> bool:
 
 
 def lacked(h: State, p: Node, q: Node) -> int:
-    """The first place at which q delivered something that p did not; -1: there is none."""
+    """Return the first place at which q delivered something that p did not; -1 if there is none."""
     for k in range(len(h.delivered[q])):
         if place(h, p, h.delivered[q][k]) < 0:
             return k

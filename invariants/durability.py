@@ -1,4 +1,4 @@
-"""Durability: what was delivered is on the disks of a quorum, at every moment after (LADIS'08, section 2).
+"""State durability: what was delivered is on the disks of a quorum ever after (LADIS'08, section 2).
 
 A property of the state: of every process's stable history, those that are down among them.
 """
@@ -12,19 +12,19 @@ from zabspec.language.lang import Node, State, Txn, broken, is_quorum
 
 
 def is_durable(s: State, t: Txn) -> bool:
-    """Whether a quorum has t in its stable histories."""
+    """Return whether a quorum has t in its stable histories."""
     return is_quorum(s, {q for q in range(s.NODES) if has_stored(s, q, t)})
 
 
 def would_do(s: State, t: Txn, out: Node) -> bool:
-    """Whether a quorum has t in its stable histories without a process that has it."""
+    """Return whether process `out` has t in its stable history, and a quorum of others has too."""
     if not has_stored(s, out, t):
         return False
     return is_quorum(s, {q for q in range(s.NODES) if q != out and has_stored(s, q, t)})
 
 
 def is_bare(s: State, t: Txn) -> bool:
-    """Whether a quorum has t in its stable histories, and not if any one of those that have it lost it."""
+    """Return whether a quorum has t in its stable histories, but not if any one of those that have it lost it."""
     if not is_durable(s, t):
         return False
     for q in range(s.NODES):
@@ -34,7 +34,7 @@ def is_bare(s: State, t: Txn) -> bool:
 
 
 def anybody_has(s: State, t: Txn) -> bool:
-    """Whether some process has t in its stable history."""
+    """Return whether some process has t in its stable history."""
     for q in range(s.NODES):
         if has_stored(s, q, t):
             return True
@@ -42,7 +42,7 @@ def anybody_has(s: State, t: Txn) -> bool:
 
 
 def has_stored(s: State, q: Node, t: Txn) -> bool:
-    """Whether t is in h_q."""
+    """Return whether t is in h_q."""
     for k in range(len(s.history[q])):
         if s.history[q][k] == t:
             return True

@@ -1,4 +1,4 @@
-"""LADIS'08's requirements (section 2), over the observed history."""
+"""State LADIS'08's requirements (section 2), over the observed history."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def both_delivered(h: State) -> bool:
 
 
 def is_followed(s: State, l: Node) -> bool:
-    """Process l leads in broadcast mode, and a quorum follows it, itself included."""
+    """Return whether process l leads in broadcast mode, and a quorum follows it, itself included."""
     followed = is_quorum(s, {f for f in range(s.NODES) if f == l or (s.leader[f] == l and s.synced[f])})
     return may_abcast(s, l) and followed
 

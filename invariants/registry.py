@@ -1,4 +1,4 @@
-"""How properties are judged of one state, or of one step, in the CPython world; and the one that is built in."""
+"""Evaluate properties of one state, or of one step, in CPython, and define the property that is built in."""
 
 from __future__ import annotations
 
@@ -40,19 +40,20 @@ NO_RUNTIME_ERROR = Property(
 
 
 def no_step_is_possible(names: Mapping[str, Any], s: Any) -> bool:
-    """Whether a state is terminal, in the CPython world."""
+    """Return whether a state is terminal, in CPython."""
     steps: dict[int, int] = {}
     names["enabled"](s, steps)
     return steps[0] == 0
 
 
 def keeps(p: Property, names: Mapping[str, Any], after: Any, before: Any = None) -> Any:
-    """What a property says of a state, or of the step to it, in the CPython world: true where it keeps it, or is not
-    asked of it.
+    """Return a property's result for a state, or for the step to it, in CPython: true where it does not apply.
 
     Args:
+        p: the property.
         names: a program and the properties, bound.
-        before: the state before the step; None: there was none.
+        after: the state.
+        before: the state before the step; None if there was none.
     """
     if p.of == RUNTIME:
         return True
@@ -65,7 +66,7 @@ def keeps(p: Property, names: Mapping[str, Any], after: Any, before: Any = None)
 
 
 def meets(p: Property, names: Mapping[str, Any], after: Any, before: Any = None) -> bool:
-    """Whether a state, or the step to it, meets the premise of a property."""
+    """Return whether a state, or the step to it, meets the premise of a property."""
     if p.of == RUNTIME:
         return before is not None
     witness = names[p.witness.__name__]
@@ -75,7 +76,7 @@ def meets(p: Property, names: Mapping[str, Any], after: Any, before: Any = None)
 
 
 def property_named(name: str, properties: Iterable[Property]) -> Property:
-    """The property of that name.
+    """Return the property of a given name.
 
     Raises:
         KeyError: there is none.

@@ -1,4 +1,4 @@
-"""When a new leader takes over (LADIS'08 3), and when none has to: over what processes of `zab` and of `ladis` keep."""
+"""State when a new leader takes over (LADIS'08 3), and when none has to, over the fields of `zab` and `ladis`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from zabspec.zab import ESTABLISHED, SYNCHRONIZATION, may_abcast  # which is `la
 
 
 def led_before(s: State, l: Node, m: Node, leading: Members) -> bool:
-    """Whether l leads an earlier epoch than m, of those that lead."""
+    """Return whether l leads an earlier epoch than m, of those that lead."""
     return l in leading and m in leading and s.new_epoch[l] < s.new_epoch[m]
 
 
 def still_follows(s: State, f: Node, l: Node, following: Members) -> bool:
-    """Whether f has not abandoned leader l; l follows itself."""
+    """Return whether f has not abandoned leader l; l follows itself."""
     return f == l or (f in following and s.leader[f] == l)
 
 
 def leaders_abandoned(s: State, leading: Members, following: Members) -> bool:
-    """Whether a quorum has abandoned each of these leaders that leads an earlier epoch than another of them.
+    """Return whether a quorum has abandoned each of these leaders that leads an earlier epoch than another of them.
 
     Args:
         leading: who leads, by what it knows.
@@ -39,7 +39,7 @@ def leaders_abandoned(s: State, leading: Members, following: Members) -> bool:
 
 
 def two_lead(s: State, leading: Members) -> bool:
-    """Whether some of these lead different epochs."""
+    """Return whether some of these lead different epochs."""
     for m in range(s.NODES):
         for l in range(s.NODES):
             if led_before(s, l, m, leading):
@@ -51,7 +51,7 @@ def two_lead(s: State, leading: Members) -> bool:
 
 
 def in_iteration(s: State, f: Node) -> bool:
-    """Whether f has acknowledged the epoch of its leader, and promised no later one."""
+    """Return whether f has acknowledged the epoch of its leader, and promised no later one."""
     if s.leader[f] == NOBODY or s.phase[f] < SYNCHRONIZATION:
         return False
     promised: int = s.promised_epoch[f]
@@ -114,7 +114,7 @@ def a_primary_is_active(s: State) -> bool:
 
 
 def loses_follower(before: State, event: State) -> bool:
-    """Whether an established leader learns that a follower in Q is lost, and the others are a quorum (II.1)."""
+    """Return whether an established leader learns of a lost follower in Q, and the others are a quorum (II.1)."""
     if event.event != LEADER_LEARNS or before.stage[event.event_process] != ESTABLISHED:
         return False
     f = event.event_peer

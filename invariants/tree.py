@@ -1,4 +1,4 @@
-"""A small replicated tree above `abcast` and `abdeliver` (LADIS'08 1, 2), judged over the observed history.
+"""State properties of a small replicated tree above `abcast` and `abdeliver` (LADIS'08 1, 2).
 
 The tree is a function of what a run shows, so that no state has it. Clients ask for writes: a set of the node /a, if it
 is at an expected version or whatever that is, or the creation of a sequential node. Wherever a request is made, it is
@@ -31,13 +31,15 @@ TREE_PAPERS = TREE_SET + (TREE_SET << 8) + ((TREE_SET_AT + 1) << 16)  # LADIS'08
 
 
 def tree_byte(word: int, place: int) -> int:
-    """One of the bytes of a number."""
+    """Return one of the bytes of a number."""
     return (word >> (8 * place)) & 255
 
 
 def tree_answer(tree: int, request: int) -> int:
-    """What a request comes to in a tree: the version of /a, or the number of the sequential node, from 1; 0: it is
-    refused."""
+    """Return the answer to a request in a tree: the version of /a, or the number of the sequential node, from 1.
+
+    The answer is 0 if the request is refused.
+    """
     version = tree_byte(tree, 0)
     if request == TREE_SEQUENTIAL:
         return tree_byte(tree, 2) + 1
@@ -47,7 +49,7 @@ def tree_answer(tree: int, request: int) -> int:
 
 
 def tree_applied(tree: int, request: int, writer: int, answer: int) -> int:
-    """The tree with the record of a transaction, which has the answer in it: doing it again changes nothing."""
+    """Return the tree with the record of a transaction, which contains its answer; repeating it changes nothing."""
     if answer == 0:
         return tree
     if request == TREE_SEQUENTIAL:
@@ -59,7 +61,7 @@ def tree_applied(tree: int, request: int, writer: int, answer: int) -> int:
 
 
 def tree_place(three: int, k: int) -> int:
-    """Which of three abcasts the k-th is; 3: none of them."""
+    """Return which of three abcasts the k-th is; 3 if it is none of them."""
     for x in range(3):
         if tree_byte(three, x) == k:
             return x
@@ -67,7 +69,7 @@ def tree_place(three: int, k: int) -> int:
 
 
 def tree_after(h: State, p: Node, n: int, three: int, requests: int, answers: int) -> int:
-    """The tree of p when it has delivered the first n of what it delivered."""
+    """Return the tree of p after the first n of its deliveries."""
     tree = 0
     for j in range(n):
         x = tree_place(three, h.delivered[p][j].value - 1)
@@ -77,7 +79,7 @@ def tree_after(h: State, p: Node, n: int, three: int, requests: int, answers: in
 
 
 def tree_seen(h: State, k: int, three: int, requests: int, answers: int) -> int:
-    """The tree that the primary of abcast k had: "a perfect view of the future state of the replicated database"."""
+    """Return the tree of abcast k's primary: "a perfect view of the future state of the replicated database"."""
     p = h.abcast_by[k]
     tree = 0
     for j in range(len(h.delivered[p])):
@@ -92,7 +94,7 @@ def tree_seen(h: State, k: int, three: int, requests: int, answers: int) -> int:
 
 
 def tree_answers(h: State, three: int, requests: int) -> int:
-    """What the primaries of three abcasts answered to their requests."""
+    """Return the answers of the primaries of three abcasts to their requests."""
     answers = 0
     for x in range(3):
         k = tree_byte(three, x)
@@ -103,7 +105,7 @@ def tree_answers(h: State, three: int, requests: int) -> int:
 
 
 def tree_answered(h: State, k: int) -> bool:
-    """Whether the client of abcast k may have its answer: some server delivered the transaction."""
+    """Return whether the client of abcast k may have its answer: some server delivered the transaction."""
     for p in range(h.NODES):
         for j in range(len(h.delivered[p])):
             if h.delivered[p][j].value == k + 1:
@@ -112,13 +114,13 @@ def tree_answered(h: State, k: int) -> bool:
 
 
 def tree_choices(h: State) -> int:
-    """How many ways there are to choose three abcasts, made or not, and their requests."""
+    """Return how many ways there are to choose three abcasts, made or not, and their requests."""
     n: int = max(3, h.abcasts)
     return (n * (n - 1) * (n - 2) // 6) * (TREE_WORKLOADS + 1)
 
 
 def tree_three(h: State, w: int) -> int:
-    """The three abcasts of the w-th choice."""
+    """Return the three abcasts of the w-th choice."""
     left = w // (TREE_WORKLOADS + 1)
     for c in range(max(3, h.abcasts)):
         for b in range(c):
@@ -130,8 +132,10 @@ def tree_three(h: State, w: int) -> int:
 
 
 def tree_requests(h: State, w: int, three: int) -> int:
-    """The requests of the w-th choice, those of the paper's example first; -1: one of the three abcasts has not been
-    made, and the request for it was."""
+    """Return the requests of the w-th choice, those of the paper's example first.
+
+    The result is -1 if one of the three abcasts has not been made, though a request was chosen for it.
+    """
     u = w % (TREE_WORKLOADS + 1)
     requests = TREE_PAPERS
     if u > 0:
@@ -149,8 +153,11 @@ def tree_requests(h: State, w: int, three: int) -> int:
 
 
 def tree_known(h: State) -> bool:
-    """Whether what is delivered says which tree a server has: it comes from requests, each pass of a server repeats
-    the one before, and who broadcasts has delivered again all that it had delivered before."""
+    """Return whether the deliveries determine the tree of each server.
+
+    Every delivery comes from a request, each pass of a server repeats the one before, and a broadcasting server has
+    delivered again all that it had delivered before.
+    """
     for p in range(h.NODES):
         if h.diverged[p]:
             return broken(f"p{p} delivered in one pass otherwise than in another, or the same twice in one")
@@ -165,8 +172,10 @@ def tree_known(h: State) -> bool:
 
 
 def tree_in_order(h: State) -> bool:
-    """Whether all servers delivered the beginnings of one sequence, each transaction of which was computed from those
-    before it: then that sequence explains every answer, whatever the requests were."""
+    """Return whether all servers delivered prefixes of one sequence of transactions, each computed from those before.
+
+    Then that sequence explains every answer, whatever the requests were.
+    """
     n = 0
     for k in range(h.TXNS):
         if k < h.abcasts and tree_answered(h, k):
@@ -185,8 +194,11 @@ def tree_in_order(h: State) -> bool:
 
 
 def tree_gives(first: int, second: int, third: int, requests: int, answers: int, given: int) -> bool:
-    """Whether three requests, done in this order, give the answers that clients have: `given` is the set of those that
-    have one."""
+    """Return whether three requests, done in this order, give the answers that clients have.
+
+    Args:
+        given: the set of the requests whose clients have an answer.
+    """
     tree = 0
     for n in range(3):
         x = first if n == 0 else second if n == 1 else third
@@ -199,8 +211,10 @@ def tree_gives(first: int, second: int, third: int, requests: int, answers: int,
 
 
 def tree_explained(requests: int, answers: int, given: int) -> bool:
-    """Whether one order explains the answers to three requests. A request without an answer may never have been done:
-    it is then as if it came last."""
+    """Return whether one order explains the answers to three requests.
+
+    A request without an answer may never have been done: it is then as if it came last.
+    """
     for i in range(3):
         for j in range(3):
             if i != j and tree_gives(i, j, 3 - i - j, requests, answers, given):
@@ -209,7 +223,7 @@ def tree_explained(requests: int, answers: int, given: int) -> bool:
 
 
 def tree_with_answer(h: State, three: int) -> int:
-    """Which of three abcasts have an answer, as a set of their places."""
+    """Return which of three abcasts have an answer, as a set of their places."""
     given = 0
     for x in range(3):
         if tree_byte(three, x) < h.abcasts and tree_answered(h, tree_byte(three, x)):
@@ -234,7 +248,7 @@ def tree_writes(h: State) -> bool:
 
 
 def tree_right(h: State, three: int, requests: int) -> bool:
-    """Whether one order explains what was answered to these requests."""
+    """Return whether one order explains what was answered to these requests."""
     answers = tree_answers(h, three, requests)
     if tree_explained(requests, answers, tree_with_answer(h, three)):
         return True
@@ -242,7 +256,7 @@ def tree_right(h: State, three: int, requests: int) -> bool:
 
 
 def tree_wrong(h: State, three: int, requests: int, answers: int) -> bool:
-    """Say that no order explains these answers."""
+    """Return False with the sentence that no order explains these answers."""
     first = tree_next_request(requests, 0)
     second = tree_next_request(requests, first + 1)
     third = tree_next_request(requests, second + 1)
@@ -259,7 +273,7 @@ def tree_wrong(h: State, three: int, requests: int, answers: int) -> bool:
 
 
 def tree_next_request(requests: int, x: int) -> int:
-    """The first of three requests, from the x-th on, that is one; 3: none."""
+    """Return the first of three requests, from the x-th on, that is one; 3 if there is none."""
     for y in range(3):
         if y >= x and tree_byte(requests, y) > 0:
             return y
@@ -267,7 +281,7 @@ def tree_next_request(requests: int, x: int) -> int:
 
 
 def tree_described(h: State, three: int, requests: int, answers: int, x: int) -> bool:
-    """Say what became of a request, wherever the sentence of a property has it."""
+    """Return False with the sentence for what became of a request, for use within another sentence."""
     t = h.abcast_txn[tree_byte(three, x)]
     request = tree_byte(requests, x)
     answer = tree_byte(answers, x)
@@ -316,8 +330,10 @@ def two_answered(h: State) -> bool:
 
 
 def tree_moves(h: State, p: Node, i: int, q: Node) -> bool:
-    """Whether a session that read at p, when that had delivered i transactions, may read at q now: it stayed there, or
-    the last zxid that q delivered is not below the last that the session saw."""
+    """Return whether a session that read at p after i transactions may read at q now.
+
+    It stayed there, or the last zxid that q delivered is not below the last that the session saw.
+    """
     j = h.pass_length[q]
     if p == q and i <= j:
         return True
@@ -330,8 +346,10 @@ def tree_moves(h: State, p: Node, i: int, q: Node) -> bool:
 
 
 def tree_goes_back(before: int, after: int) -> bool:
-    """Whether a read shows a tree that is older than another: /a at a lower version, or written by another at the same
-    one, or fewer sequential nodes."""
+    """Return whether a read shows an older tree than another.
+
+    Its /a has a lower version, or the same version by another writer, or it has fewer sequential nodes.
+    """
     version = tree_byte(before, 0)
     later = tree_byte(after, 0)
     if version == later and tree_byte(before, 1) != tree_byte(after, 1):
@@ -340,7 +358,7 @@ def tree_goes_back(before: int, after: int) -> bool:
 
 
 def tree_kept_in_view(h: State, anywhere: bool) -> bool:
-    """Whether no session's read goes back. `anywhere`: a server refuses no session."""
+    """Return whether no session's read goes back; with `anywhere` a server refuses no session."""
     if not tree_known(h):
         return tree_known(h)
     if tree_in_order(h) and not tree_lags(h, anywhere):
@@ -354,7 +372,7 @@ def tree_kept_in_view(h: State, anywhere: bool) -> bool:
 
 
 def tree_goes_on(h: State, three: int, requests: int, anywhere: bool) -> bool:
-    """Whether no session's read goes back if three abcasts are of these requests."""
+    """Return whether no session's read goes back if three abcasts are of these requests."""
     answers = tree_answers(h, three, requests)
     for p in range(h.NODES):
         for q in range(h.NODES):
@@ -368,7 +386,7 @@ def tree_goes_on(h: State, three: int, requests: int, anywhere: bool) -> bool:
 
 
 def tree_went_back(h: State, p: Node, i: int, q: Node, before: int, after: int) -> bool:
-    """Say that a read goes back."""
+    """Return False with the sentence that a read goes back."""
     t = h.delivered[p][i - 1]
     version = tree_byte(before, 0)
     later = tree_byte(after, 0)
@@ -389,7 +407,7 @@ def tree_went_back(h: State, p: Node, i: int, q: Node, before: int, after: int) 
 
 
 def tree_lags(h: State, anywhere: bool) -> bool:
-    """Whether a session may read at a server that has delivered less than it saw."""
+    """Return whether a session may read at a server that has delivered less than it saw."""
     for p in range(h.NODES):
         for q in range(h.NODES):
             for i in range(len(h.delivered[p]) + 1):
@@ -425,9 +443,12 @@ def a_session_moves(h: State) -> bool:
 
 
 def tree_executed(h: State, p: Node, three: int, requests: int) -> int:
-    """The answers of p, had the requests been broadcast as they are, and which of the three it has answered, in the
-    fourth byte. A server then does whatever it delivers. Its tree outlives the pass that it gives up, in the snapshot
-    that it reads in when it recovers; the next pass delivers from the beginning, and it does all of that again."""
+    """Return the answers of p, had the requests been broadcast as they are.
+
+    The fourth byte has which of the three it has answered. A server then does whatever it delivers. Its tree outlives
+    the pass that it gives up, in the snapshot that it reads when it recovers; the next pass delivers from the
+    beginning, and it does all of that again.
+    """
     tree = 0
     out = 0
     for m in range(len(h.given_up[p]) + 1):
@@ -445,8 +466,10 @@ def tree_executed(h: State, p: Node, three: int, requests: int) -> int:
 
 
 def tree_replied(h: State, three: int, requests: int, x: int) -> int:
-    """The largest answer that a server gave to a request, and 1; 0: none gave any. It is 256 more if two servers
-    answered differently, so that a client has one answer or the other by chance."""
+    """Return the largest answer that a server gave to a request, plus 1; 0 if none gave any.
+
+    It is 256 more if two servers answered differently, so that a client gets either answer by chance.
+    """
     most = 0
     least = 255
     for p in range(h.NODES):
@@ -466,7 +489,7 @@ def tree_replayed(h: State) -> bool:
 
 
 def tree_requests_right(h: State, three: int, requests: int) -> bool:
-    """Whether one order explains the answers of all servers to requests that were broadcast as they are."""
+    """Return whether one order explains the answers of all servers to requests that were broadcast as they are."""
     answers = 0
     given = 0
     for x in range(3):
@@ -517,8 +540,10 @@ def tree_example_of_requests(h: State) -> bool:
 
 
 def tree_done(h: State, p: Node, tree: int, start: int, n: int, three: int, requests: int, answers: int) -> int:
-    """A tree, and then what p delivered from its start-th delivery up to its n-th: records of transactions, or, if
-    `answers` is below 0, requests that are done as they come."""
+    """Return a tree after p's deliveries from the start-th up to the n-th.
+
+    They are records of transactions, or, if `answers` is below 0, requests that are done as they come.
+    """
     for j in range(n):
         x = tree_place(three, h.delivered[p][j].value - 1)
         if j >= start and x < 3:
@@ -529,15 +554,18 @@ def tree_done(h: State, p: Node, tree: int, start: int, n: int, three: int, requ
 
 
 def tree_snapshot(h: State, p: Node, a: int, b: int, three: int, requests: int, answers: int) -> int:
-    """A snapshot of p that has /a as it was when p had delivered a transactions, and the sequential nodes when b."""
+    """Return a snapshot of p with /a as it was after a deliveries, and the sequential nodes as after b."""
     of_a = tree_done(h, p, 0, 0, a, three, requests, answers)
     of_nodes = tree_done(h, p, 0, 0, b, three, requests, answers)
     return (of_a & 65535) + (tree_byte(of_nodes, 2) << 16)
 
 
 def tree_restored(h: State, three: int, requests: int, answers: int) -> bool:
-    """Whether every server has its tree again however a snapshot was made: begun after some delivery, with /a of one
-    moment since and the sequential nodes of another, and everything replayed that it delivered since that was begun."""
+    """Return whether every server regains its tree however a snapshot was made.
+
+    It was begun after some delivery, with /a of one moment since and the sequential nodes of another, and everything is
+    replayed that the server delivered since it was begun.
+    """
     for p in range(h.NODES):
         n = len(h.delivered[p])
         before = tree_done(h, p, 0, 0, n, three, requests, answers)
@@ -559,7 +587,7 @@ def tree_restored(h: State, three: int, requests: int, answers: int) -> bool:
 
 
 def tree_restores(h: State, transactions: bool) -> bool:
-    """Whether every server has its tree again from any snapshot, whatever the requests were."""
+    """Return whether every server regains its tree from any snapshot, whatever the requests were."""
     for w in range(tree_choices(h)):
         three = tree_three(h, w)
         requests = tree_requests(h, w, three)

@@ -160,11 +160,11 @@ def an_alternative_as_a_process(s: State, l: Node) -> bool:
 
 
 def the_state_s_bytes(s: State) -> int:
-    return load_word(as_bytes(s), 0)  # as it lies
+    return load_word(as_bytes(s), 0)  # reads raw memory
 
 
 def the_world_s_own_decoding(s: State, word: int) -> int:
-    return s.role[process_in(word)]  # for the world alone
+    return s.role[process_in(word)]  # is only for the world
 
 
 def the_last_of_a_loop(s: State) -> Node:
@@ -187,7 +187,7 @@ def the_name_of_a_loop_after_it(s: State) -> int:
     for p in range(s.NODES):
         if s.ready[p]:
             break
-    return s.role[p]  # leaves behind
+    return s.role[p]  # p, the variable of a loop over processes, is used after the loop
 
 
 def a_value_kept_from_the_last_round(s: State, l: Node) -> None:
@@ -331,7 +331,7 @@ def whose_is_greatest(s: State) -> Node:
 
 def a_loop_given_another_process(s: State) -> None:
     for p in range(s.NODES):
-        p = s.leader[p]  # p, which goes through processes, is given another value
+        p = s.leader[p]  # p, a loop variable over processes, is assigned another value
         s.ready[p] = False
 
 

@@ -11,6 +11,8 @@ import sys
 import threading
 from collections.abc import Generator, Iterator
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -37,10 +39,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 # These files take longest, the longest first: begun early, they leave no core idle at the end.
 LONGEST = (
-    "test_variants.py", "test_induct.py", "test_refine.py", "test_symbolic_world.py", "test_datagrams.py",
-    "test_prove.py", "test_worlds.py", "test_db19.py", "test_simulator.py", "test_replay.py", "test_bmc.py",
-    "test_realise.py", "test_cli.py", "test_judge.py", "test_simulate_command.py", "test_history_abstraction.py",
+    "test_variants.py", "test_second.py", "test_induct.py", "test_observers.py", "test_ample.py", "test_worlds.py",
+    "test_quorums.py", "test_refine.py", "test_bmc.py", "test_cli.py", "test_db19.py", "test_live.py",
+    "test_symbolic_world.py", "test_report_page.py", "test_prove.py", "test_tree.py", "test_judge.py",
+    "test_datagrams.py", "test_orbits.py", "test_reenactment.py", "test_simulate_command.py", "test_simulator.py",
+    "test_replay.py", "test_realise.py", "test_history_abstraction.py",
 )  # fmt: skip
+HERE = Path(__file__).parent
 CACHED = type(cache(len))
 # These start Java, which keeps two cores busy by itself: they are one worker's, one after the other, and begun first.
 ON_SPARK = (
@@ -50,14 +55,33 @@ ON_SPARK = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.set_threshold(
-        50_000, 20, 20
-    )  # what the front end makes is in no circle, and looked through each time it is typed
+    # what the front end makes is in no circle, and looked through each time it is typed; `forget` collects
+    gc.set_threshold(500_000, 20, 20)
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False  # pytest-xdist's own order is by the number of tests
     # shells start what runs in the background with SIGINT ignored, and whatever it starts inherits that
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Without bytecode each worker would compile every file of tests, at the same time as the others. Each begins with
+    its share and finds what the others wrote; a file that cannot be imported says why when it is collected."""
+    worker, workers = os.environ.get("PYTEST_XDIST_WORKER", ""), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1 and [Path(one).resolve() for one in session.config.args] == [HERE]:
+        for file in sorted(HERE.rglob("test_*.py"))[int(worker.removeprefix("gw")) :: workers]:
+            with contextlib.suppress(Exception, pytest.skip.Exception):
+                import_module(".".join(file.relative_to(HERE.parent).with_suffix("").parts))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # all that was imported and collected is there until the end
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    gc.freeze()  # pytest collects five times as it ends, and so does Python
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,6 +1,6 @@
 """What the author of a protocol imports: the kinds of fields, and the names that a text of the language may use.
 
-`docs/language.md` is the reference.
+`docs/reference/protocol-language.md` is the reference.
 """
 
 from __future__ import annotations

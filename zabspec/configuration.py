@@ -1,4 +1,4 @@
-"""The parameters of a model as data: worlds and protocols compute sizes from them."""
+"""Hold the parameters of a model as data, from which worlds and protocols compute sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zabspec.worlds.steps import BUDGETS
 
 __all__ = ["UNSET", "Parameters"]
 
-UNSET = cast(int, None)  # a number that nobody gave: a configuration has one
+UNSET = cast(int, None)  # a number that was not given: a `Configuration` has a value for it
 
 
 @dataclass(frozen=True)
@@ -45,47 +45,47 @@ class Parameters:
     budgets: str = ""
     roles: str = ""  # of these the roles, "client=2"; empty: all processes are alike. It follows from `budgets`
     start: str = ""  # the state that runs begin in, of those that the protocol declares
-    quorums: str = ""  # the quorum system by its text (`zabspec/quorums.py`); empty: majorities
+    quorums: str = ""  # the quorum system by its text (`zabspec/quorums.py`); empty for majorities
     promises: bool = True  # False: order hooks of the protocol merge no steps (`worlds/priority.py`)
 
     @cached_property
     def budget(self) -> Mapping[str, int]:
-        """How much there is of every budget, the protocol's own among them."""
+        """Return the amount of every budget, including the protocol's own."""
         out = {name: int(getattr(self, name)) for name in BUDGETS}
         return out | {name: int(n) for name, _, n in (part.partition("=") for part in self.budgets.split(",")) if name}
 
     @property
     def faults(self) -> int:
-        """Faults that can make a process begin another iteration."""
+        """Return the number of faults that can make a process begin another iteration."""
         return sum(getattr(self, name) for name in BUDGETS)
 
     @property
     def system(self) -> QuorumSystem | None:
-        """The quorum system; None: majorities."""
+        """Return the quorum system; None for majorities."""
         return system_of(self.quorums) if self.quorums else None
 
     @property
     def played(self) -> Roles | None:
-        """The roles that its processes have; None: all are alike."""
+        """Return the roles of the processes; None if all are alike."""
         return roles_of(self.roles)
 
     @property
     def smallest_quorum(self) -> int:
-        """How many processes a quorum has at least."""
+        """Return the size of a smallest quorum."""
         return self.system.smallest if self.system else self.nodes // 2 + 1
 
     @property
     def renamings(self) -> int:
-        """How many renamings of the processes keep its quorums and roles, the one that changes nothing among them."""
+        """Return how many renamings of the processes keep its quorums and roles, including the identity."""
         if self.played:
             return math.prod(math.factorial(r.count) for r in self.played)
         return len(self.system.renamings) if self.system else math.factorial(self.nodes)
 
     @property
     def given_up(self) -> int:
-        """How many passes that a process gives up are kept: one for each fault, if any are."""
+        """Return how many given-up passes of a process are kept: one for each fault, if any are kept."""
         return max(1, self.faults) if self.passes else 0
 
     def as_dict(self) -> dict[str, str | int]:
-        usual = {"promises": True, "passes": False, "quorums": "", "roles": ""}  # said only where they are not
+        usual = {"promises": True, "passes": False, "quorums": "", "roles": ""}  # written only where they differ
         return {name: value for name, value in asdict(self).items() if name not in usual or value != usual[name]}

@@ -1,4 +1,4 @@
-"""Names of earlier versions: what each is called now, and the one sentence that says so.
+"""Map names of earlier versions to their current names, with a warning for each use.
 
 A script that uses an old name works as before and gets a warning. To remove the old names, delete the entries of these
 tables; `docs/decisions/0010-names.md` lists them.
@@ -13,7 +13,8 @@ from typing import Any
 
 __all__ = [
     "COMMANDS", "FLAGS", "GONE_VARIANTS", "KEYS", "NAMES", "REMOVED_IN", "Contradiction", "OldNameWarning",
-    "current_arguments", "current_command", "current_keys", "current_name", "reported_by", "with_old_keys",
+    "current_arguments", "current_command", "current_keys", "current_name", "current_phrases", "reported_by",
+    "with_old_keys",
 ]  # fmt: skip
 
 REMOVED_IN = "0.3"
@@ -28,8 +29,8 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
     "report": {"--again": "--rerun"},
 }
 
-# By kind of JSON object or TOML table: the path of a key, with its new name. `[]` stands for every entry of a list.
-# The paths have the new names of the keys before the last, which is the old one.
+# By kind of JSON object or TOML table: the path of a key, with its new name. `[]` is every entry of a list. The paths
+# have the new names of the keys before the last, which is the old one.
 KEYS: Mapping[str, Mapping[str, str]] = {
     "explore": {
         "coverage.all_asked": "request_covered",
@@ -77,10 +78,22 @@ NAMES: Mapping[str, Mapping[str, str]] = {
 
 # Variants that are gone: what became of each, as the end of a sentence.
 GONE_VARIANTS: Mapping[str, str] = {
-    "join-acks-proposals": ": zab does that now, without a variant (`acks-ignored` is what it did before)"
+    "join-acks-proposals": ": zab now does that without a variant (`acks-ignored` is the earlier behaviour)"
 }
 
 Json = Any
+
+
+# Phrases of saved reports of 0.1, whose sentences are compared with those that follow from their figures.
+PHRASES: Mapping[str, str] = {
+    "looked at all states to depth": "explored all states to depth",
+    "nothing was looked at": "nothing was explored",
+    " broken, and no way there known yet": " violated, with no path to it yet",
+    "and no other property was judged": "and no other property was checked",
+    " judged) was put to the test": " checked) was put to the test",
+    "judged where something is delivered": "checked at deliveries",
+    "the text tells processes apart": "the protocol distinguishes processes",
+}
 
 
 class OldNameWarning(DeprecationWarning):
@@ -88,7 +101,7 @@ class OldNameWarning(DeprecationWarning):
 
 
 class Contradiction(ValueError):
-    """A key stands in an object under its old and its new name, with different values."""
+    """An object has a key under its old and its new name, with different values."""
 
 
 _reporters: list[Callable[[str], None]] = []
@@ -96,7 +109,7 @@ _reporters: list[Callable[[str], None]] = []
 
 @contextmanager
 def reported_by(report: Callable[[str], None]) -> Iterator[None]:
-    """Within this block, call `report` with the sentence of each old name, once, instead of issuing a Python warning.
+    """Call `report` within a block with the sentence of each old name, once, instead of issuing a Python warning.
 
     The command line writes it on stderr, so that the JSON on stdout stays as it is.
     """
@@ -124,7 +137,7 @@ def warn(sentence: str, stacklevel: int = 2) -> None:
 
 def is_now(old: str, new: str) -> str:
     """Return the sentence for an old name."""
-    return f"{old} is now {new}; the old name goes in {REMOVED_IN}"
+    return f"{old} is now {new}; the old name will be removed in {REMOVED_IN}"
 
 
 def current_name(module: str, name: str) -> str:
@@ -202,7 +215,7 @@ def current_keys(kind: str, value: Json, name: str = "") -> Json:
     """Return a JSON or TOML value that was read, with the new names of its keys, and warn of old ones that stand alone.
 
     Args:
-        name: what the warning calls the file; empty: it names the kind.
+        name: what the warning calls the file; if empty, it names the kind.
 
     Raises:
         Contradiction: a key stands there under both names, with different values.
@@ -228,8 +241,20 @@ def current_keys(kind: str, value: Json, name: str = "") -> Json:
             else:
                 del holder[old]
     if said:
-        warn(f"{name or kind}: {', '.join(said)}; the old names go in {REMOVED_IN}", stacklevel=3)
+        warn(f"{name or kind}: {', '.join(said)}; the old names will be removed in {REMOVED_IN}", stacklevel=3)
     return copied
+
+
+def current_phrases(value: Json) -> Json:
+    """Return JSON values that were read, with the current phrase for each old one in their strings."""
+    if isinstance(value, dict):
+        return {key: current_phrases(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [current_phrases(inner) for inner in value]
+    if isinstance(value, str):
+        for old, new in PHRASES.items():
+            value = value.replace(old, new)
+    return value
 
 
 def same(old: Json, new: Json) -> bool:

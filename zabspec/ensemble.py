@@ -1,4 +1,4 @@
-"""Quorum systems as ZooKeeper configures them: the `server.`, `group.` and `weight.` lines of a zoo.cfg.
+"""Parse quorum systems as ZooKeeper configures them: the `server.`, `group.` and `weight.` lines of a zoo.cfg.
 
 Without groups a quorum is a majority of the participants. With groups (ZooKeeper's hierarchical quorums)
 it is a majority of the groups whose weight is not zero, each by members that have more than half of the
@@ -18,7 +18,7 @@ KINDS = ("participant", "observer")
 
 
 class ConfigError(Exception):
-    """The file is no configuration of an ensemble, or one that ZooKeeper would refuse; says why, and the line."""
+    """The file is no configuration of an ensemble, or one that ZooKeeper would refuse; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Ensemble:
     Attributes:
         participants: server numbers, ascending.
         observers: the same, of those that do not vote.
-        groups: the members of each group by its number; empty: majorities.
+        groups: the members of each group by its number; empty for majorities.
         weights: of every participant; 1 unless configured.
     """
 
@@ -38,29 +38,29 @@ class Ensemble:
     weights: dict[int, int]
 
     def blocks(self) -> list[tuple[str, tuple[int, ...]]]:
-        """The groups that count; all participants as one where there are none."""
+        """Return the groups that count; all participants as one group if there are none."""
         if not self.groups:
             return [("the ensemble", self.participants)]
         return [(f"group {g}", members) for g, members in self.groups.items() if self.weight(members) != 0]
 
     def weight(self, members: tuple[int, ...] | frozenset[int]) -> int:
-        """Their weight together."""
+        """Return the total weight of some servers."""
         return sum(self.weights[s] for s in members)
 
     @property
     def lightest(self) -> int:
-        """The smallest weight."""
+        """Return the smallest weight."""
         return min(self.weights.values())
 
     def is_quorum(self, servers: frozenset[int]) -> bool:
-        """Whether these servers are, or contain, a quorum: as ZooKeeper counts."""
+        """Return whether these servers are, or contain, a quorum, as ZooKeeper counts."""
         blocks = self.blocks()
         won = [2 * self.weight(servers & frozenset(members)) > self.weight(members) for _, members in blocks]
         return 2 * sum(won) > len(blocks)
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """Return the kind of quorum system in words."""
         if not self.groups:
             return f"majorities of {len(self.participants)}"
         counted = len(self.blocks())
@@ -69,7 +69,7 @@ class Ensemble:
 
 
 def parse(text: str) -> Ensemble:
-    """Read a zoo.cfg.
+    """Parse a zoo.cfg.
 
     Raises:
         ConfigError: with the line at fault.
@@ -99,13 +99,17 @@ def parse(text: str) -> Ensemble:
 
 
 def checked(roles: dict[int, str], groups: dict[int, tuple[int, ...]], weights: dict[int, int]) -> Ensemble:
-    """The ensemble, if ZooKeeper would take it."""
+    """Return the ensemble after checking what ZooKeeper checks.
+
+    Raises:
+        ConfigError: ZooKeeper would refuse it.
+    """
     participants = tuple(sorted(s for s, kind in roles.items() if kind == "participant"))
     observers = tuple(sorted(set(roles) - set(participants)))
     if not participants:
         raise ConfigError("there is no server that votes: no line like server.1=host:2888:3888")
     if weights and not groups:
-        raise ConfigError("weights are of groups: put all servers into one, like group.1=1:2:3")
+        raise ConfigError("weights need groups: put all servers into one, like group.1=1:2:3")
     for s in [*(m for members in groups.values() for m in members), *weights]:
         if s not in roles:
             raise ConfigError(f"server {s} has a group or a weight but no server.{s} line")
@@ -113,12 +117,12 @@ def checked(roles: dict[int, str], groups: dict[int, tuple[int, ...]], weights: 
             raise ConfigError(f"server {s} is an observer and has a group or a weight")
     alone = [s for s in participants if groups and not any(s in members for members in groups.values())]
     if alone:
-        raise ConfigError(f"server {alone[0]} is in no group, and the others are")
+        raise ConfigError(f"server {alone[0]} is in no group, but the others are")
     return Ensemble(participants, observers, groups, {s: weights.get(s, 1) for s in participants})
 
 
 def role(value: str, line: int) -> str:
-    """participant or observer, from host:port:port[:role][;client port], alternatives divided by `|`."""
+    """Return participant or observer, from host:port:port[:role][;client port], alternatives divided by `|`."""
     last = value.split("|")[0].split(";")[0].rsplit(":", 1)[-1].strip().lower()
     if not value or ":" not in value:
         raise ConfigError(f"line {line}: a server is host:port:port, not {value!r}")
@@ -130,10 +134,10 @@ def role(value: str, line: int) -> str:
 
 
 def integer(value: str, what: str) -> int:
-    """A whole number of 64 bits.
+    """Parse a whole number of 64 bits.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: the text is no such number; the message names `what`.
     """
     if not re.fullmatch(r"[+-]?\d{1,19}", value.strip(), re.ASCII) or not -(2**63) <= int(value) < 2**63:
         raise ConfigError(f"{what} must be a whole number, not {value!r}")

@@ -67,11 +67,13 @@ def place_of(name: str | os.PathLike[str]) -> Path:
     host, _, rest = text[scheme.end() :].partition("/")
     if scheme[1].lower() == "file" and host in ("", "localhost"):
         return Path(unquote("/" + rest))
-    raise Unreadable(errno.EINVAL, "this is an address, and files are read and written on this machine, or on a mount")
+    raise Unreadable(
+        errno.EINVAL, "this is an address, but files are only read and written on this machine or on a mount"
+    )
 
 
 def without_secrets(said: str) -> str:
-    """Return a text in which addresses are without who asks for them, and without options behind a question mark."""
+    """Remove user names, passwords and options from the addresses in a text."""
     return re.sub(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"]+", bare, said)
 
 
@@ -114,9 +116,10 @@ def opened(path: str | os.PathLike[str], pipes: bool = False) -> Iterator[int]:
 
 
 def refuse_kind(path: str | os.PathLike[str], mode: int, pipes: bool) -> None:
-    """
+    """Refuse a file of a kind that is not read, such as a folder, a named pipe, a socket or a device.
+
     Raises:
-        Unreadable: a file of this kind is not read.
+        Unreadable: the file is of such a kind.
     """
     if stat.S_ISDIR(mode):
         raise Unreadable(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -174,7 +177,7 @@ def read_small(path: str | os.PathLike[str]) -> bytes:
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
-    """A new, empty file beside a path, which takes its place at the end; it is gone after any exception.
+    """Create a file beside a path that replaces it at the end; it is removed after any exception.
 
     Args:
         path: a regular file, or nothing yet.

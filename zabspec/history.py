@@ -1,21 +1,19 @@
-"""The observed history: what a run shows the outside, kept as ghost fields of the state.
+"""Keep the observed history, which is what a run shows the outside, as ghost fields of the state.
 
-No handler reads these fields (the compiler checks); handlers cause them to change by calling the
-functions below, which are the world's. The properties of `invariants/` are judged over them.
+No handler reads these fields (the compiler checks); handlers cause them to change by calling the functions below, which
+are the world's. The properties of `invariants/` are evaluated over them.
 
 What is kept, and why it loses nothing:
 
-- every abcast, in the order they happened: a transaction's identity (`value`, from 1) is its
-  place in that order, so two transactions under one zxid stay two;
-- Delta_p (Definition VI.4): what process p delivered, each transaction once, in the order of
-  first delivery, over all its passes; `diverged` remembers that some pass of p was not
-  prefix-compatible with the ones before it;
-- for each transaction the least epoch in which a quorum ever accepted it. Later epochs need no
-  record: a transaction chosen in e must be in every later initial history, which includes those
-  later than any e' > e;
+- every abcast, in the order they happened: a transaction's identity (`value`, from 1) is its place in that order, so
+  two transactions under one zxid stay two;
+- Delta_p (Definition VI.4): what process p delivered, each transaction once, in the order of first delivery, over all
+  its passes; `diverged` records that some pass of p was not prefix-compatible with the ones before it;
+- for each transaction the least epoch in which a quorum ever accepted it. Later epochs need no record: a transaction
+  chosen in e must be in every later initial history, which includes those later than any e' > e;
 - for each transaction the greatest established epoch whose initial history lacks it.
 
-`tests/protocols/test_history_abstraction.py` holds these against complete histories.
+`tests/protocols/test_history_abstraction.py` compares these with complete histories.
 """
 
 from __future__ import annotations
@@ -30,8 +28,12 @@ __all__ = [
 
 
 def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool, revises: bool) -> tuple[Field, ...]:
-    """The fields of the observed history. `literal`: also what only the literal reading of
-    invariant 5 asks for; `revises`: the protocol may replace what it has delivered."""
+    """Return the fields of the observed history.
+
+    Args:
+        literal: include what only the literal reading of invariant 5 needs.
+        revises: the protocol may replace what it has delivered.
+    """
     ghost = Role.GHOST
 
     def fact(name: str, kind: Int | Record | Seq | SetOf, axes: tuple[str | int, ...], doc: str) -> Field:
@@ -69,13 +71,13 @@ def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool
 
 
 def abcasts_left(s: State) -> bool:
-    """Whether the application may abcast again in this run."""
+    """Return whether the application may abcast again in this run."""
     return s.abcasts < s.TXNS
 
 
 @new_identity
 def abcast(s: State, p: Node, epoch: int, counter: int) -> Txn:
-    """Primary p abcasts a new transaction under zxid <epoch, counter>."""
+    """Abcast a new transaction of primary p under zxid <epoch, counter>."""
     k = s.abcasts
     t = Txn(epoch=epoch, counter=counter, value=k + 1)
     s.abcast_attempt[k] = attempt_of(s, p, epoch)
@@ -92,8 +94,10 @@ def abcast(s: State, p: Node, epoch: int, counter: int) -> Txn:
 
 
 def attempt_of(s: State, p: Node, epoch: int) -> int:
-    """The instance that p abcasts as: the one of its last abcast in the leadership under way, or
-    the next of the epoch."""
+    """Return the instance as which p abcasts.
+
+    It is the one of p's last abcast in the current leadership, or the next one of the epoch.
+    """
     attempt = 0
     for j in range(s.TXNS):
         if j < s.abcasts and s.abcast_txn[j].epoch == epoch:
@@ -105,7 +109,7 @@ def attempt_of(s: State, p: Node, epoch: int) -> int:
 
 
 def abdeliver(s: State, p: Node, t: Txn) -> None:
-    """Process p delivers t, at the next place of its pass."""
+    """Deliver t at process p, at the next place of its pass."""
     note_delivery(s, t)
     place = s.pass_length[p]
     if place < len(s.delivered[p]):
@@ -122,12 +126,11 @@ def abdeliver(s: State, p: Node, t: Txn) -> None:
 
 
 def note_delivery(s: State, t: Txn) -> None:
-    """A transaction is delivered. The step says nothing of it, unless `zabspec/worlds/deliveries.py` stands over
-    this."""
+    """Record the delivery of a transaction in the step, if `zabspec/worlds/deliveries.py` overrides this."""
 
 
 def has_delivered(s: State, p: Node, t: Txn) -> bool:
-    """Whether t is in Delta_p."""
+    """Return whether t is in Delta_p."""
     for k in range(len(s.delivered[p])):
         if s.delivered[p][k] == t:
             return True
@@ -135,7 +138,7 @@ def has_delivered(s: State, p: Node, t: Txn) -> bool:
 
 
 def end_pass(s: State, p: Node) -> None:
-    """Process p gives up its iteration: the next delivery begins a new pass."""
+    """End the iteration of process p: the next delivery begins a new pass."""
     note_pass(s, p)
     s.pass_length[p] = 0
     if s.LITERAL == 1:
@@ -144,23 +147,25 @@ def end_pass(s: State, p: Node) -> None:
 
 
 def note_pass(s: State, p: Node) -> None:
-    """The pass of p ends. Nothing is kept of it, unless `zabspec/passes.py` stands over this."""
+    """Record the end of p's pass, if `zabspec/passes.py` overrides this."""
 
 
 def end_leadership(s: State, p: Node) -> None:
-    """Process p leads no longer: what it abcasts next is of another instance."""
+    """End the leadership of process p: what it abcasts next belongs to another instance."""
     s.abcast_in_pass[p] = False
 
 
 def end_synchronization(s: State, p: Node) -> None:
-    """What process p has delivered in this pass, it delivered in Phase 2 (f.2.2)."""
+    """Record that what process p has delivered in this pass, it delivered in Phase 2 (f.2.2)."""
     if s.LITERAL == 1:
         s.synced_length[p] = s.pass_length[p]
 
 
 def revise(s: State, p: Node, history: History) -> None:
-    """Process p has replaced its history: an entry it has delivered in this pass may have vanished,
-    changed, or have another before it."""
+    """Record that process p has replaced its history.
+
+    An entry that it has delivered in this pass may have vanished, changed, or have another before it.
+    """
     for k in range(s.pass_length[p]):
         s.revised[p] = max(s.revised[p], 1)
         if k >= len(history) or (k < len(s.delivered[p]) and history[k] != s.delivered[p][k]):
@@ -168,8 +173,10 @@ def revise(s: State, p: Node, history: History) -> None:
 
 
 def accept(s: State, p: Node, epoch: int, t: Txn) -> None:
-    """Process p accepts the proposal <epoch, t> (f.2.1 or f.3.2); a quorum makes it chosen (VI.1), and it stays so.
-    Nothing is chosen in epoch 0, in which no primary abcasts."""
+    """Accept the proposal <epoch, t> at process p (f.2.1 or f.3.2).
+
+    A quorum makes it chosen (VI.1), and it stays so. Nothing is chosen in epoch 0, in which no primary abcasts.
+    """
     s.accepts = s.accepts + 1
     s.accept_epoch = epoch
     if t.value == 0 or epoch == 0:
@@ -186,7 +193,7 @@ def accept(s: State, p: Node, epoch: int, t: Txn) -> None:
 
 
 def establish(s: State, epoch: int, initial: History) -> None:
-    """A quorum has accepted NEWLEADER(epoch, initial): its leader is established (V.1)."""
+    """Record that a quorum has accepted NEWLEADER(epoch, initial), so that its leader is established (V.1)."""
     if s.established[epoch] < 2:
         s.established[epoch] = s.established[epoch] + 1
     for k in range(s.TXNS):

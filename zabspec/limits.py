@@ -1,6 +1,7 @@
-"""Everything about limits but the memory that is counted (`checker/explore/memory.py`): moments at which to give up,
-work that no clock interrupts, and address space for libraries that end the process without it
-(docs/decisions/0014-rooms.md).
+"""Enforce limits: deadlines, work that no clock interrupts, and address space for libraries.
+
+The memory that is counted is in `checker/explore/memory.py`. Some libraries end the process without enough address
+space (docs/decisions/0014-rooms.md).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Deadline:
     """A moment at which to give up, on a clock that all processes of a machine share and nobody sets.
 
     Args:
-        seconds: until then; None: never.
+        seconds: until then; None for never.
         spent: of the seconds, before now.
     """
 
@@ -34,7 +35,7 @@ class Deadline:
         self.at = math.inf if seconds is None else time.monotonic() + seconds - spent
 
     def left(self) -> float:
-        """Return the seconds until then; 0: it is over."""
+        """Return the seconds until the deadline; 0 if it has passed."""
         return max(0.0, self.at - time.monotonic())
 
     def over(self) -> bool:
@@ -43,15 +44,18 @@ class Deadline:
 
 
 def done_in_time(work: Callable[[], object], seconds: float) -> bool:
-    """Whether work that leaves its result in a cache is done within so many seconds. It is done in a process of its
-    own, which is killed when the time is over; what goes wrong in it goes wrong again for whoever asks the cache."""
+    """Return whether work that leaves its result in a cache is done within some seconds.
+
+    It is done in a process of its own, which is killed when the time is over; an error in it occurs again for the
+    caller who then uses the cache.
+    """
     if seconds <= 0:
         return False
     with Beginning():
         worker = os.fork()
         if worker == 0:
             try:
-                unheard()  # whoever waits is told, and ends this
+                unheard()  # the waiting process is told, and ends this one
                 work()
             finally:
                 os._exit(0)
@@ -81,4 +85,4 @@ def need_room(size: int = ROOM) -> None:
     try:
         mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     except OSError as problem:
-        raise MemoryError(f"{size} bytes of address space are not to be had") from problem
+        raise MemoryError(f"{size} bytes of address space are not available") from problem

@@ -1,4 +1,4 @@
-"""A model: one protocol, variant, network and set of budgets, ready to be explored or run."""
+"""Combine a protocol, variant, network and budgets to a model that can be explored or run."""
 
 from __future__ import annotations
 
@@ -65,18 +65,18 @@ class Configuration(Parameters):
         self._check_budgets(found)
         self._check_declared(found)
         if not found.promises(self.variant):
-            object.__setattr__(self, "promises", True)  # there are none: one question, however it is asked
+            object.__setattr__(self, "promises", True)  # it has no promises: one configuration, however it is written
         if not 0 <= self.max_epoch <= 200:
             raise ConfigError(f"--max-epoch must be 1 to 200, not {self.max_epoch}")
         if not 0 <= self.channel <= 200:
             raise ConfigError(f"--channel must be 1 to 200, not {self.channel}")
 
     def _settle_roles(self, found: Protocol) -> None:
-        """Make the sizes of roles, and what follows from them, one."""
+        """Derive the sizes of roles, and what follows from them, so that they agree."""
         amounts = found.own_budgets(self.budgets or self.roles)
         roles = found.roles(amounts)
         if self.roles not in ("", roles):
-            raise ConfigError(f"the roles are {roles or 'none'} by the budgets, and {self.roles} are given")
+            raise ConfigError(f"by the budgets the roles are {roles or 'none'}, but {self.roles} are given")
         object.__setattr__(self, "budgets", amounts)
         object.__setattr__(self, "roles", roles)
         if not roles:
@@ -120,7 +120,7 @@ class Configuration(Parameters):
             elif name in found.budgets:
                 continue
             elif value and name not in world.budgets:
-                raise ConfigError(f"{flag} is not for {self.protocol}, which speaks over {world.name}")
+                raise ConfigError(f"{flag} is not for {self.protocol}, which uses {world.name}")
             elif value and self.network != budget.network.get(world.name, self.network):
                 raise ConfigError(f"{flag} needs --network {budget.network[world.name]}{budget.why}")
 
@@ -129,7 +129,7 @@ class Configuration(Parameters):
 
     @cached_property
     def merged_by_promise(self) -> Mapping[str, str]:
-        """The hooks of `worlds/priority.py` that merge or reorder steps, each with the variant or file that has it.
+        """Return the hooks of `worlds/priority.py` that merge or reorder steps, each with its variant or file.
 
         What such a hook promises (no property sees a step that is left out) is not derived from the protocol: it is its
         author's word.
@@ -152,17 +152,17 @@ class Model:
 
     @property
     def extension(self) -> str:
-        """What a subclass adds to the program, as a digest: what is compiled is kept under it too."""
+        """Return what a subclass adds to the program, as a digest under which compiled code is kept too."""
         return ""
 
     @property
     def generated_files(self) -> Collection[str]:
-        """The files that text generated for the program is registered under."""
+        """Return the files under which the program's generated source is registered."""
         return ()
 
     @property
     def judged_after(self) -> Mapping[str, Collection[str]]:
-        """For each of a few steps the properties of states that it may change; none: any step may change any."""
+        """Return, for some steps, the properties of states that they may change; empty if any step may change any."""
         return {}
 
     @property
@@ -170,16 +170,16 @@ class Model:
         return self.protocol.world
 
     def may_wait(self, goal: ProgressProperty) -> range:
-        """The processes that a progress property is of: all, or those of its role."""
+        """Return the processes that a progress property is about: all, or those of its role."""
         roles = roles_of(self.configuration.roles)
         return roles.by_type[goal.role].members if roles and goal.role else range(self.configuration.nodes)
 
     def spends(self, kind: StepKind, which: int) -> str:
-        """The budget that a step costs; empty: none.
+        """Return the budget that a step costs; empty if it costs none.
 
         Args:
-            kind: of step.
-            which: of the protocol's own steps of that kind.
+            kind: the kind of step.
+            which: the number among the protocol's own steps of that kind.
         """
         text = self.protocol.text
         own = {"action": text.actions, "environment": text.changes}.get(kind.name, ())
@@ -189,7 +189,7 @@ class Model:
 
     @cached_property
     def epochs(self) -> int:
-        """The largest epoch there can be."""
+        """Return the largest possible epoch."""
         c = self.configuration
         if not self.protocol.transactions:
             return 0
@@ -202,8 +202,10 @@ class Model:
 
     @cached_property
     def channels(self) -> Capacity:
-        """The most messages a channel can hold: to a leader, to a follower; over datagrams, twice
-        how many can be in flight."""
+        """Return the channel capacities in messages: to a leader, to a follower.
+
+        Over datagrams each is twice the maximum number in flight.
+        """
         c = self.configuration
         if c.channel:
             return c.channel, c.channel
@@ -214,7 +216,7 @@ class Model:
 
     @cached_property
     def most_steps(self) -> int:
-        """More than the steps, counted with their choices, that any state can have."""
+        """Return an upper bound of the number of steps, counted with their choices, of any state."""
         c = self.configuration
         own = c.nodes * len(self.protocol.actions) + len(self.protocol.changes)
         most = self.world.most_steps(c, self.channels) + own
@@ -229,12 +231,12 @@ class Model:
 
     @property
     def txn(self) -> Record:
-        """A transaction <v, z>: zxid z = <epoch, counter> (III), and an identity standing for v."""
+        """Return the kind of a transaction <v, z>: zxid z = <epoch, counter> (III), and an identity standing for v."""
         return self.parts.txn
 
     @property
     def union(self) -> MessageUnion:
-        """The messages."""
+        """Return the union of the messages."""
         return self.parts.union
 
     @cached_property
@@ -244,14 +246,14 @@ class Model:
         return self.protocol.parts(replace(self.size(self.epochs), log=self.world.log(c), envelope=envelope))
 
     def size(self, epochs: int) -> Sizes:
-        """How large the question is."""
+        """Return the sizes of the model."""
         c = self.configuration
         least = c.smallest_quorum if c.quorums else 0
         return Sizes(c.nodes, c.txns, epochs, budgets=c.budget, variant=c.variant, least=least)
 
     @cached_property
     def own_world(self) -> tuple[ModuleType, ...]:
-        """What stands between the world and the protocol: the functions that follow from its marks."""
+        """Return the functions between the world and the protocol, which follow from the protocol's declarations."""
         text = self.protocol.text
         world = text.world(
             self.union, self.crashes, start=self.configuration.start, fails=self.fails, fields=self.parts.fields
@@ -263,18 +265,18 @@ class Model:
 
     @property
     def crashes(self) -> bool:
-        """Whether a field says which processes are down: where they crash, and the protocol does not keep that."""
+        """Return whether the world tracks crashes; for user protocols, only with a crash budget."""
         c = self.configuration
         return not self.protocol.text.keeps_down and c.crashes + c.power_losses > 0
 
     @property
     def fails(self) -> bool:
-        """Whether what is on disks matters: a process that has some may fail."""
+        """Return whether disks matter: a process that has fields on a disk may fail."""
         return self.crashes and self.protocol.disks
 
     @cached_property
     def disks(self) -> Disks:
-        """What stands over the world for what is on disks."""
+        """Return the code that overrides the world for fields on disks."""
         text = self.protocol.text
         if not self.fails:
             return Disks()
@@ -285,16 +287,21 @@ class Model:
 
     @property
     def leaving(self) -> tuple[ModuleType, ...]:
-        """What stands for a connection that the text may leave open; a text that does not, and that its world bounds,
-        has what reductions know."""
+        """Return the modules for connections that the protocol may leave open.
+
+        They are empty if the protocol leaves none open and its world bounds it, since reductions know the plain
+        functions.
+        """
         if self.world.name != CONNECTIONS:
             return ()
         return (left_open,) if self.leaves_open or not self.protocol.declared.bounded_by_world else ()
 
     @cached_property
     def leaves_open(self) -> str:
-        """Where the text may leave an end of a connection open; nothing: it closes each first, which is shown of texts
-        that their world bounds, and tests show of those of this project."""
+        """Return where the protocol may leave an end of a connection open; empty if it closes each first.
+
+        That is proved for protocols that their world bounds, and tested for those of this project.
+        """
         text, c = self.protocol.text, self.configuration
         if text.released or not self.protocol.declared.bounded_by_world:
             return ""
@@ -307,7 +314,7 @@ class Model:
 
     @property
     def world_text(self) -> tuple[ModuleType, ...]:
-        """The world's text, with what the protocol has in its place."""
+        """Return the world's modules, with the protocol's overrides."""
         order = (
             (priority,) if self.configuration.promises and self.protocol.promises(self.configuration.variant) else ()
         )
@@ -315,14 +322,14 @@ class Model:
 
     @property
     def observing(self) -> tuple[ModuleType, ...]:
-        """The observed history, of a protocol that has one."""
+        """Return the modules of the observed history, if the protocol has one."""
         if not self.protocol.transactions:
             return ()
         return (history, passes) if self.configuration.passes else (history,)
 
     @property
     def also_said(self) -> tuple[Field, ...]:
-        """What a step says of itself beside what every step says."""
+        """Return the additional step annotations."""
         return ()
 
     @cached_property

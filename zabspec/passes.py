@@ -1,4 +1,4 @@
-"""The passes that processes gave up, kept beside the observed history where a property asks for them.
+"""Record the passes that processes gave up, beside the observed history, where a property needs them.
 
 What a process delivers in its next pass it delivers again. That changes nothing where deliveries are idempotent, so the
 observed history has the longest pass alone; an application that does again what is delivered again needs them all.
@@ -25,6 +25,6 @@ def pass_fields(txns: int, most: int) -> tuple[Field, ...]:
 
 
 def note_pass(s: State, p: Node) -> None:
-    """The pass of p ends; one without a delivery is none."""
+    """Record the length of p's pass at its end; a pass without a delivery does not count."""
     if s.pass_length[p] > 0:
         s.given_up[p].append(s.pass_length[p])

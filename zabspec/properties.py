@@ -1,4 +1,4 @@
-"""What a property is: of safety, and of progress."""
+"""Define properties: of safety, and of progress."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ class Property:
     """A property and its witness.
 
     Attributes:
-        name: as on the command line.
-        of: `history` or `state` (holds(s), witness(s)), `terminal` (the same, judged only in a state in which no step
-            is possible: nothing more happens in that run) or `step` (holds(before, event, after)); `runtime`:
-            of whether a step can be taken at all (`NO_RUNTIME_ERROR`, which no function of the language judges).
+        name: the name on the command line.
+        of: `history` or `state` (holds(s), witness(s)), `terminal` (the same, checked only in a state in which no step
+            is possible: nothing more happens in that run) or `step` (holds(before, event, after)); `runtime`: whether a
+            step can be taken at all (`NO_RUNTIME_ERROR`, for which there is no function of the language).
         source: where it is stated: the paper's section, or the file of the protocol.
         premise: what the witness shows, in words.
-        default: whether it is judged unless named; a documented non-property, or a clause of an invariant, is not.
-        protocols: those whose state it speaks of; none: it speaks of what every protocol has, which is the
-            observed history (`of` history) and beside it each process's stable `history` (`of` state).
+        default: whether it is checked unless properties are named; a documented non-property, or a clause of an
+            invariant, is not.
+        protocols: the protocols whose state it reads; if empty, it reads what every protocol has: the observed history
+            (`of` history) and beside it each process's stable `history` (`of` state).
         passes: whether it reads the passes that processes gave up (`zabspec/passes.py`), which are kept where such a
             property is named.
-        tables: whether the rows of an event table tell all that it reads of the observed history.
-        follows_from: properties that together imply it (docs/explanation/reductions.md); a search that merges what
-            was observed may judge them in its place. None: there are no such.
-        sooner: of a step: where a step breaks it, the same step does so too before steps of other processes that change
-            places with it.
+        tables: whether the rows of an event table contain everything that it reads of the observed history.
+        follows_from: properties that together imply it (docs/explanation/reductions.md); a search that merges what was
+            observed may check them in its place. Empty if there are no such.
+        sooner: of a step: where a step violates it, the same step also does so before steps of other processes with
+            which it can be swapped.
     """
 
     name: str
@@ -51,12 +52,12 @@ class Property:
     sooner: bool = False
 
     def judges(self, protocol: str) -> bool:
-        """Whether it can be judged of runs of a protocol."""
+        """Return whether it can be checked on runs of a protocol."""
         return not self.protocols or protocol in self.protocols
 
     @property
     def statement(self) -> str:
-        """The paper's or the author's statement: the function's docstring."""
+        """Return the paper's or the author's statement: the function's docstring."""
         return inspect.cleandoc(self.holds.__doc__ or "")
 
 
@@ -65,14 +66,14 @@ class ProgressProperty:
     """A progress property: in no fair run does a process wait for ever from some moment on.
 
     Attributes:
-        name: as on the command line.
+        name: the name on the command line.
         source: where it is stated.
         waits: whether process p still waits in a state, of (s, p, named), or of (s, p) where nobody is named. Its
             docstring is the statement.
-        key: what the function is called in a program, if not by its name.
-        holds_with: the variant under which it holds, of a protocol that violates it; empty: none is known.
-        default: whether it is judged unless progress properties are named.
-        role: the type of the role whose processes may wait; empty: any may.
+        key: the name of the function in a program, if it differs.
+        holds_with: the variant under which it holds, of a protocol that violates it; empty if none is known.
+        default: whether it is checked unless progress properties are named.
+        role: the type of the role whose processes may wait; empty if any may.
     """
 
     name: str
@@ -85,15 +86,15 @@ class ProgressProperty:
 
     @property
     def called(self) -> str:
-        """What a program calls the function."""
+        """Return the name of the function in a program."""
         return self.key or self.waits.__name__
 
     @property
     def statement(self) -> str:
-        """The function's docstring."""
+        """Return the statement: the function's docstring."""
         return inspect.cleandoc(self.waits.__doc__ or "")
 
     @property
     def names_one(self) -> bool:
-        """Whether it asks who was named."""
+        """Return whether the function takes the named process."""
         return bool(self.waits.__code__.co_argcount == 3)

@@ -1,4 +1,4 @@
-"""Quorum systems of a model: which sets of its processes are quorums (DSN'11 II.1), and which renamings keep them.
+"""Define the quorum systems of a model: which sets of processes are quorums (DSN'11 II.1), and their automorphisms.
 
 A model counts majorities unless it is given a system. A system comes from the `group.` and `weight.` lines of a zoo.cfg
 (`zabspec/ensemble.py`), and is known by one line of text, in which server k, counted from 1, is process k - 1.
@@ -20,7 +20,7 @@ from zabspec.ensemble import ConfigError, Ensemble, parse
 
 __all__ = ["MAJORITY", "MOST", "QuorumSystem", "named", "system_of", "text_of"]
 
-MAJORITY = "majority"  # what a command line calls the system that has no text
+MAJORITY = "majority"  # the name, on a command line, of the system with the empty text
 MOST = 7  # processes of a model
 TEXT = re.compile(
     r"weights (?P<alone>-?\d{1,19}(,-?\d{1,19}){0,6})"
@@ -32,13 +32,13 @@ WORD = 2**63  # ZooKeeper adds weights up in a signed word of 64 bits
 
 @dataclass(frozen=True)
 class QuorumSystem:
-    """Which sets of processes are quorums.
+    """A quorum system: the sets of processes that are quorums.
 
     Attributes:
-        nodes: processes, 1 to 7. A set of them is a mask: bit p is process p.
+        nodes: the number of processes, 1 to 7. A set of them is a mask: bit p is process p.
         table: bit m says whether the set with mask m is a quorum.
         text: the system in one line; see the module.
-        weights: of each process; 1 unless the text says otherwise.
+        weights: the weight of each process; 1 unless the text says otherwise.
     """
 
     nodes: int
@@ -52,29 +52,31 @@ class QuorumSystem:
 
     @property
     def quorums(self) -> Iterator[int]:
-        """All quorums."""
+        """Return all quorums."""
         return (mask for mask in range(1 << self.nodes) if self.has(mask))
 
     @property
     def grows(self) -> bool:
-        """Whether every set that contains a quorum is one; a negative weight may prevent it."""
+        """Return whether every set that contains a quorum is one; a negative weight may prevent it."""
         return all(self.has(mask | 1 << p) for mask in self.quorums for p in range(self.nodes))
 
     @property
     def smallest(self) -> int:
-        """How many processes a quorum has at least."""
+        """Return the size of a smallest quorum."""
         return min(mask.bit_count() for mask in self.quorums)
 
     @property
     def disjoint(self) -> tuple[int, int] | None:
-        """Two quorums that do not intersect, as small as there are; None: any two intersect."""
+        """Return two quorums that do not intersect, as small as possible; None if any two intersect."""
         ordered = sorted(self.quorums, key=lambda mask: (mask.bit_count(), mask))
         return next(((a, b) for a in ordered for b in ordered if not a & b), None)
 
     @property
     def renamings(self) -> tuple[tuple[int, ...], ...]:
-        """The automorphisms: every renaming of processes, i to p[i], under which quorums are quorums and others are
-        not. In the order of `itertools.permutations`, so that the first changes nothing."""
+        """Return the automorphisms: the renamings of processes, i to p[i], that keep quorums and non-quorums.
+
+        They are in the order of `itertools.permutations`, so that the first is the identity.
+        """
         return tuple(p for p in permutations(range(self.nodes)) if self.kept_by(p))
 
     def kept_by(self, p: Sequence[int]) -> bool:
@@ -93,16 +95,16 @@ def named(mask: int) -> str:
 
 
 def text_of(ensemble: Ensemble) -> str:
-    """Return the text of the system that an ensemble has; empty: majorities.
+    """Return the text of the system that an ensemble has; empty for majorities.
 
     Raises:
         ConfigError: no model has such a system.
     """
     servers = ensemble.participants
     if ensemble.observers:
-        raise ConfigError(f"server {ensemble.observers[0]} is an observer, and every process of a model votes")
+        raise ConfigError(f"server {ensemble.observers[0]} is an observer, but every process of a model votes")
     if len(servers) > MOST:
-        raise ConfigError(f"it has {len(servers)} servers, and a model has at most {MOST} processes")
+        raise ConfigError(f"it has {len(servers)} servers, but a model has at most {MOST} processes")
     return system_of(written(ensemble)).text if ensemble.groups else ""
 
 
@@ -134,19 +136,19 @@ def system_of(text: str) -> QuorumSystem:
     nodes = len(weights) or max(int(m) for members in groups for m in members)
     ensemble = parse("\n".join(lines(nodes, groups, weights)))
     if written(ensemble) != text:
-        raise ConfigError(f"this quorum system is written `{written(ensemble)}`, not `{text}`")
+        raise ConfigError(f"this quorum system must be written `{written(ensemble)}`, not `{text}`")
     if sum(map(abs, ensemble.weights.values())) >= WORD:
         raise ConfigError(f"the weights of `{text}` add up to more than 64 bits hold")
     table = sum(1 << mask for mask in range(1 << nodes) if ensemble.is_quorum(servers_of(mask, nodes)))
     if not table:
         raise ConfigError(f"`{text}` has no quorum, not even all servers: nothing could ever be committed")
     if table & 1:
-        raise ConfigError(f"in `{text}` the empty set is a quorum: a weight below zero makes one of nobody")
+        raise ConfigError(f"in `{text}` the empty set is a quorum, because of a weight below zero")
     return QuorumSystem(nodes, table, text, tuple(ensemble.weights[k] for k in range(1, nodes + 1)))
 
 
 def lines(nodes: int, groups: Iterable[Iterable[str]], weights: Sequence[int]) -> Iterator[str]:
-    """The lines of the zoo.cfg that says the same."""
+    """Return the lines of the zoo.cfg with the same system."""
     yield from (f"server.{k}=host:1:2" for k in range(1, nodes + 1))
     yield from (f"group.{k}={':'.join(members)}" for k, members in enumerate(groups, 1))
     yield from (f"weight.{k}={weight}" for k, weight in enumerate(weights, 1))

@@ -1,4 +1,4 @@
-"""Roles of processes: which of a model's processes are clients, which are servers, and which renamings keep that.
+"""Define the roles of processes, such as clients and servers, and the renamings that keep them.
 
 The processes of a role are consecutive, and roles follow each other in the order of their declaration: with
 `client=2,server=3` processes 0 and 1 are client1 and client2, and processes 2, 3 and 4 are server1 to server3.
@@ -21,7 +21,7 @@ def type_name(role: str) -> str:
 
 
 class OfRole(Protocol):
-    """A field, which the processes of one role may have."""
+    """A field that the processes of one role have."""
 
     @property
     def of(self) -> str: ...
@@ -37,17 +37,17 @@ class Role:
 
     @property
     def end(self) -> int:
-        """The process behind the last."""
+        """Return the number after the last process."""
         return self.first + self.count
 
     @property
     def members(self) -> range:
-        """Its processes."""
+        """Return the role's processes."""
         return range(self.first, self.end)
 
     @property
     def majority(self) -> int:
-        """How many of its processes a majority of them has at least."""
+        """Return the size of a smallest majority of the role's processes."""
         return self.count // 2 + 1
 
 
@@ -70,17 +70,17 @@ class Roles:
 
     @property
     def nodes(self) -> int:
-        """How many processes there are."""
+        """Return the number of processes."""
         return self.every[-1].end
 
     @property
     def text(self) -> str:
-        """All of it in a line."""
+        """Return all roles in a line."""
         return ",".join(f"{r.name}={r.count}" for r in self.every)
 
     @property
     def by_type(self) -> Mapping[str, Role]:
-        """The roles by the names that annotations know them by."""
+        """Return the roles by the names that annotations use."""
         return {type_name(r.name): r for r in self.every}
 
     def of_process(self, p: int) -> Role:
@@ -94,13 +94,16 @@ class Roles:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every process as people read it."""
+        """Return the name of every process: `client1`, ..."""
         return tuple(map(self.name_of, range(self.nodes)))
 
     @property
     def renamings(self) -> tuple[tuple[int, ...], ...]:
-        """Every renaming of processes, i to p[i], under which each keeps its role: the product of the symmetric groups.
-        In the order of `itertools.permutations`, so that the first changes nothing."""
+        """Return every renaming of processes, i to p[i], that keeps each process's role.
+
+        It is the product of the symmetric groups, in the order of `itertools.permutations`, so that the first is the
+        identity.
+        """
         return tuple(sum(parts, ()) for parts in product(*(permutations(r.members) for r in self.every)))
 
 
@@ -111,7 +114,7 @@ def has(roles: Roles | None, field: OfRole, p: int) -> bool:
 
 @lru_cache(64)
 def roles_of(text: str) -> Roles | None:
-    """Return the roles that a line of `Roles.text` says; None: it is empty."""
+    """Return the roles that a line of `Roles.text` says; None if it is empty."""
     parts = (part.partition("=") for part in text.split(",") if part)
     counts = {name: int(number) for name, _, number in parts}
     return Roles.of(counts) if counts else None

@@ -1,9 +1,9 @@
-"""Everything about signals that ask a process to end: who hears them, who holds them back, and what processes that
-this one begins make of them (docs/decisions/0014-rooms.md).
+"""Handle the signals that ask a process to end: who receives them, who defers them, and what child processes do.
 
-Each of them raises KeyboardInterrupt in the main thread, so that what Ctrl-C keeps is kept whoever asked for
-the end. What was ignored when the process began (`nohup`, a shell's background) stays ignored, and whoever has
-set a handler of his own keeps it. Little is imported here: `checker.signal_bootstrap` needs it before anything else.
+Each of them raises KeyboardInterrupt in the main thread, so that what Ctrl-C keeps is kept whoever asked for the end. A
+signal that was ignored when the process began (`nohup`, a shell's background) stays ignored, and existing handlers of
+the user's stay. Little is imported here: `checker.signal_bootstrap` needs it before anything else. See
+docs/decisions/0014-rooms.md.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = [
     "unheard", "uninterrupted",
 ]  # fmt: skip
 
-# Those whose default is to end the process, and that a person, a terminal, a batch system or a timer sends: not those
-# of a crash (SIGSEGV, SIGABRT, ...). Some are of Linux alone.
+# Signals that end the process by default and that a person, a terminal, a batch system or a timer sends: not those of a
+# crash (SIGSEGV, SIGABRT, ...). Some exist only on Linux.
 NAMES = (
     "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGVTALRM", "SIGPROF",
     "SIGIO", "SIGPWR", "SIGSTKFLT",
@@ -45,7 +45,7 @@ SOON = 0.01  # seconds after which one that came in the midst of a destructor co
 
 
 def at_once(number: int, frame: FrameType | None) -> None:
-    """A signal before the command is loaded: there is nothing to keep."""
+    """Exit on a signal that comes before the command is loaded, when there is nothing to keep."""
     try:
         if "--json" in sys.argv:
             os.write(1, ANSWER)
@@ -55,7 +55,7 @@ def at_once(number: int, frame: FrameType | None) -> None:
 
 
 def guard() -> Handlers:
-    """Hear signals while the command is loaded. Who has several processes at work does not begin one."""
+    """Handle signals while the command is loaded; a process with child processes at work does not start this."""
     before: dict[signal.Signals, Any] = {}
     if "multiprocessing" not in sys.modules:
         hear(at_once, before)
@@ -63,13 +63,13 @@ def guard() -> Handlers:
 
 
 def release(before: Handlers) -> None:
-    """The command is loaded; the script calls it next."""
+    """Restore the handlers after loading, unless this process is the command, which the script calls next."""
     if not is_command():
         put_back(before)
 
 
 def is_command() -> bool:
-    """Whether this process is the installed script `zabcheck`, or `python -m zabcheck`, and nobody else's program."""
+    """Return whether this process is the installed script `zabcheck` or `python -m zabcheck`."""
     path = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     return os.path.basename(path) == "zabcheck" or path.endswith(os.path.join("zabcheck", "__main__.py"))
 
@@ -105,8 +105,11 @@ class SignalHandler:
             raise KeyboardInterrupt
 
     def send_again(self, number: int) -> None:
-        """Send a signal again until it is heard outside of destructors. One thread does, however often it comes
-        meanwhile: a thread for each would be begun in the midst of the one before, without an end."""
+        """Send a signal again until it is received outside of destructors.
+
+        One thread does this, however often the signal comes meanwhile: a thread for each would be started within the
+        one before, without end.
+        """
         if self.comes_again:
             return
         self.comes_again = True
@@ -121,11 +124,11 @@ class SignalHandler:
         Thread(target=again, daemon=True).start()
 
     def listen(self) -> None:
-        """Begin to hear."""
+        """Start handling signals."""
         hear(self, self.before)
 
     def settle(self) -> None:
-        """The exit code is known: what comes from now on changes nothing."""
+        """Ignore signals from now on, since the exit code is known."""
         self.settled = True
 
     def resume(self) -> None:
@@ -139,13 +142,13 @@ class SignalHandler:
             raise KeyboardInterrupt
 
     def leave(self) -> None:
-        """The answer is given. The script has nothing more to say, whatever arrives as it ends."""
+        """Stop handling signals after the answer; the script writes nothing more, whatever arrives as it ends."""
         self.comes_again = False
         put_back(dict.fromkeys(self.before, signal.SIG_IGN) if is_command() else self.before)
 
 
 def in_destructor(frame: FrameType | None) -> bool:
-    """Whether somebody's destructor is at work."""
+    """Return whether a destructor is running."""
     while frame is not None and frame.f_code.co_name != "__del__":
         frame = frame.f_back
     return frame is not None
@@ -155,12 +158,12 @@ def in_destructor(frame: FrameType | None) -> bool:
 
 
 class Held:
-    """A context manager: no KeyboardInterrupt is raised in here. The first that comes is raised at the end, whichever
-    signal it is for. Only the main thread can be interrupted so, and only by a handler of Python's; elsewhere nothing
-    is done.
+    """A context manager that defers KeyboardInterrupt: the first that comes is raised at the end.
 
-    For libraries of C that an exception in the middle would leave in disorder: llvmlite frees a string and then notes
-    that it has; interrupted in between, it frees the string again, which ends the process.
+    Only the main thread can be interrupted so, and only by a handler of Python's; elsewhere this does nothing.
+
+    It is for C libraries that an exception in the middle would leave in disorder: llvmlite frees a string and then
+    notes that it has; interrupted in between, it frees the string again, which ends the process.
     """
 
     def __init__(self) -> None:
@@ -169,11 +172,11 @@ class Held:
 
     @property
     def waiting(self) -> bool:
-        """Whether a signal came."""
+        """Return whether a signal came."""
         return self.came is not None
 
     def note(self, number: int, frame: FrameType | None) -> None:
-        """Remember a signal; a handler."""
+        """Remember a signal; this is a handler."""
         self.came = number if self.came is None else self.came
 
     def __enter__(self) -> Self:
@@ -188,7 +191,7 @@ class Held:
 
 
 def uninterrupted(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function one in which interrupts are held; a decorator."""
+    """Wrap a function so that interrupts are deferred while it runs; a decorator."""
     from functools import wraps
 
     @wraps(function)
@@ -203,8 +206,7 @@ def uninterrupted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Beginning:
-    """A context manager for beginning processes: what a terminal sends to all of them waits, and never reaches those
-    begun meanwhile."""
+    """A context manager for starting processes: terminal signals are deferred, and never reach the new processes."""
 
     def __enter__(self) -> None:
         self.before = signal.pthread_sigmask(signal.SIG_BLOCK, OF_TERMINALS)
@@ -214,13 +216,13 @@ class Beginning:
 
 
 def unheard() -> None:
-    """In a process that another one has begun, and ends by a signal: hear none that the terminal sends to both."""
+    """Ignore terminal signals, in a process that another one has started and ends by a signal."""
     put_back(dict.fromkeys(OF_TERMINALS, signal.SIG_IGN))
     put_back({n: signal.SIG_DFL for n in ENDING if n not in OF_TERMINALS and signal.getsignal(n) is not signal.SIG_IGN})
 
 
 def deaf() -> None:
-    """In a process that ends with the one that has begun it: hear no signal."""
+    """Ignore all signals, in a process that ends with the one that has started it."""
     put_back(dict.fromkeys(ENDING, signal.SIG_IGN))
 
 
@@ -228,7 +230,7 @@ def deaf() -> None:
 
 
 def hear(handler: Callable[[int, FrameType | None], None], before: dict[signal.Signals, Any]) -> None:
-    """Set a handler where nobody else has. In threads but the main one: nothing.
+    """Set a handler where none is set; only the main thread does so.
 
     Args:
         before: filled with what was there, also where a signal that comes meanwhile ends this.
@@ -239,7 +241,7 @@ def hear(handler: Callable[[int, FrameType | None], None], before: dict[signal.S
 
 
 def replace(before: dict[signal.Signals, Any], handler: Callable[[int, FrameType | None], None]) -> None:
-    """Set a handler instead of those before; where that is not allowed, or interrupted, nothing has changed."""
+    """Replace several handlers by one; if that is not allowed, or interrupted, nothing changes."""
     try:
         for number in before:
             signal.signal(number, handler)
@@ -251,7 +253,7 @@ def replace(before: dict[signal.Signals, Any], handler: Callable[[int, FrameType
 
 
 def put_back(before: Handlers) -> None:
-    """Set handlers, all of them also where a signal is raised in the midst of it. In threads but the main one: none."""
+    """Restore handlers, all of them even if a signal is raised meanwhile; only the main thread does so."""
     try:
         for number, was in before.items():
             signal.signal(number, was)

@@ -1,4 +1,4 @@
-"""Everything about temporary files and folders: where they are, and that they go (docs/decisions/0014-rooms.md).
+"""Manage temporary files and folders: where they are, and that they are removed (docs/decisions/0014-rooms.md).
 
 A folder goes when the work does, also after a signal. What a killed process has left is removed by the next one that
 makes a folder: whoever is at work holds a lock.
@@ -23,20 +23,20 @@ __all__ = ["temporary_folder", "top", "unseen_file"]
 FOLDER = "zabcheck-"
 LOCK = ".zabcheck-lock"
 SETTLED = 60.0  # seconds after which a folder that is in use has a lock
-DISK = "/var/tmp"  # where much goes for which there is no memory: /tmp may be memory, too
+DISK = "/var/tmp"  # for data that does not fit into memory: /tmp may be memory, too
 
 
 def top() -> Path:
-    """Where temporary files go: TMPDIR, or the system's folder."""
+    """Return the folder for temporary files: TMPDIR, or the system's folder."""
     return Path(tempfile.gettempdir())
 
 
 @contextlib.contextmanager
 def temporary_folder(what: str) -> Iterator[Path]:
-    """An empty folder that nobody else uses, but for its lock; it goes at the end.
+    """Create an empty folder for exclusive use, with a lock, that is removed at the end.
 
     Args:
-        what: it is for; a part of its name.
+        what: the purpose, as a part of its name.
 
     Raises:
         OSError: there is no room for one.
@@ -58,8 +58,11 @@ def temporary_folder(what: str) -> Iterator[Path]:
 
 
 def remove_abandoned() -> None:
-    """Remove the folders of this user whose makers are gone: the lock is free, or was never made and nothing is there.
-    What has such a name and no lock is somebody else's."""
+    """Remove the folders of this user whose makers have ended.
+
+    Their lock is free, or was never made and the folder is empty. A folder of that name without a lock belongs to
+    another program.
+    """
     for old in top().glob(f"{FOLDER}*"):
         with contextlib.suppress(OSError):  # it is another's, or gone, or in use
             if not old.is_dir() or old.stat().st_uid != os.getuid():
@@ -77,7 +80,7 @@ def remove_abandoned() -> None:
 
 
 def unseen_file(what: str) -> IO[bytes]:
-    """A file on disk that has no name: it goes with whoever has it open.
+    """Create a file on disk without a name, which is removed when its last user closes it.
 
     Raises:
         OSError: there is no room for one.

@@ -89,7 +89,7 @@ def one_rule_away(report: Report) -> str:
     s = min(near, key=lambda one: (one.depth, one.variant))
     broken = next(iter(s.breaks))
     command = command_of(dict(s.within) | {"protocol": c.protocol, "variant": s.variant})
-    return f"one rule away: {s.variant} breaks {broken} in {s.depth} steps: {command}"
+    return f"one rule away: {s.variant} violates {broken} in {s.depth} steps: {command}"
 
 
 def within(s: Shown, c: Configuration) -> bool:
@@ -101,8 +101,7 @@ def holds_unchanged(s: Shown) -> bool:
     """Return whether the protocol itself is recorded to hold within the bounds in which a variant is shown.
 
     If it is not, a violation of the variant need not come from the rule that it changes: one repair of several leaves
-    the
-    other faults.
+    the other faults.
     """
     entries = (check for mine in written().values() for check in mine)
     return any(holds_whole(check, s.base) and fits(s.base, size_of(check.values)) for check in entries)

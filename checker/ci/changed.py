@@ -19,7 +19,7 @@ from zabspec.files import LARGEST_SOURCE, read_bytes
 
 __all__ = ["changed_lines", "touched"]
 
-# Files that may say which version of zabcheck, or of what it stands on, is installed.
+# Files that may pin the installed version of zabcheck or of its dependencies.
 PINS = (
     "pyproject.toml", "setup.py", "setup.cfg", "*.lock", "*requirements*.txt", "*requirements*.in", "constraints*.txt",
     "Pipfile", "environment*.yml", "environment*.yaml", ".python-version", ".tool-versions", "Dockerfile*",
@@ -71,7 +71,7 @@ def changed_lines(matrix: Matrix, revision: str) -> dict[str, set[int]]:
         now = read_bytes(file, LARGEST_SOURCE).decode(errors="replace").splitlines()
         try:
             before = git(top, "show", f"{commit}:{Path(file).relative_to(top).as_posix()}").splitlines()
-        except MatrixError:  # it was not there
+        except MatrixError:  # the file did not exist
             before = []
         out[file] = lines_that_differ(before, now)
     return out

@@ -35,7 +35,7 @@ __all__ = [
 
 SCHEMAS = Path(__file__).parent / "schema"
 LARGEST = 1 << 20  # bytes of a file: far more than anybody writes
-ABOUT = ("name", "claim", "where", "story", "why", "seconds", "expect")  # what is no option
+ABOUT = ("name", "claim", "where", "story", "why", "seconds", "expect")  # keys that are not options
 SIMULATE = "simulate"
 LIVE = "live"
 NOT_OF_GOALS = ("properties", "require_witness", "keep_going", "reduction", "symbolic")
@@ -56,8 +56,7 @@ class Expectation:
         violated: every property that is violated, with the length of its shortest run (simulated: the tick); for
             progress properties, with the length of the run that is shown.
         premises: the properties whose premise must be reached, each with the depth at which it is reached first, or
-            None
-            for any; None: those of all that are judged.
+            None for any; None: those of all that are judged.
         depth, states, raw, exhausted: of the exploration, if they are expected; of a liveness check the depth of the
             fault phase, and the states of the stable one.
         sha256: of a simulated run.
@@ -228,7 +227,7 @@ def table_of(path: Path) -> dict[str, Any]:
         raise MatrixError(f"{path} is no TOML: {problem}") from None
     except RecursionError:
         raise MatrixError(f"{path} is not TOML: nested too deeply") from None
-    except ValueError:  # more digits than Python reads
+    except ValueError:  # a number with more digits than Python parses
         raise MatrixError(f"{path} is not a file of checks: a number in it is too large") from None
 
 
@@ -363,7 +362,7 @@ def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectat
     verdict, violated = given["verdict"], given.get("violated", {})
     if (verdict == VIOLATED) != bool(violated):
         raise MatrixError(
-            f"the verdict {verdict!r} {'says' if violated else 'does not say'} which properties are violated"
+            f"the verdict {verdict!r} {'says' if violated else 'does not list'} which properties are violated"
         )
     ends = values.get("engine") not in (SIMULATE, LIVE)
     if len(set(violated.values())) > 1 and not values.get("keep_going") and ends:

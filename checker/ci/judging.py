@@ -14,9 +14,9 @@ __all__ = [
     "Difference", "Outcome", "far_ahead", "left_out", "outcome_of",
 ]  # fmt: skip
 
-# How a check ends.
+# The statuses of a check.
 AS_EXPECTED, KNOWN, DIFFERS, UNDECIDED, NOT_RUN = "as expected", "known", "DIFFERS", "no verdict", "not run"
-# How what was found differs.
+# The kinds of differences.
 YEAR = datetime.timedelta(days=366)
 NEW, VANISHED, PREMISE_LOST, CHANGED = "violated", "vanished", "premise lost", "changed"
 

@@ -11,7 +11,7 @@ from checker.requests.model import protocol_named
 
 __all__ = ["properties_listed", "variants_listed"]
 
-NOBODY_SAID = {True: "nothing within it", False: ""}  # of a text of somebody's own an exploration says what it breaks
+NOBODY_SAID = {True: "nothing within it", False: ""}  # for a user protocol an exploration shows the violations
 Rows = list[tuple[str, ...]]
 
 
@@ -31,7 +31,7 @@ def variants_listed(words: Sequence[str] = (), protocol: str | None = None) -> S
     rows: Rows = []
     for chosen in [protocol_named(protocol)] if protocol is not None else PROTOCOLS.values():
         module = chosen.declared.module
-        entries = shown(known[module]) if module in known else {}  # nothing is on record of user protocols
+        entries = shown(known[module]) if module in known else {}  # nothing is recorded for user protocols
         for name, v in chosen.variants.items():
             there = entries.get(name)
             beside, given = (there.beside, there.within) if there is not None else ((), {})

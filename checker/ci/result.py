@@ -40,7 +40,7 @@ FORMAT = 1
 HEAD = ("check", "status", "expected", "found", "depth", "states", "seconds")
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 ENDS = {DIFFERS: FAILURE, UNDECIDED: ERROR, NOT_RUN: SKIPPED}
-# What can be found beside the violation of a property, which is a rule of its own.
+# The rules of findings other than violations; each property is a rule of its own.
 RULES = {
     "vanished": "An expected, or known, violation no longer occurs.",
     "premise lost": "A premise that had to be reached is not reached: the property is no longer checked non-vacuously.",
@@ -209,8 +209,7 @@ class CheckResult(Result):
         """Return the location of a difference, and those of the steps of the run that leads there.
 
         A violation is located at the rule to blame, or at the handler of the last step if none is known. Any other
-        difference
-        is located at the check in its file.
+        difference is located at the check in its file.
         """
         c = counterexample(o, d)
         if c is None or c.trace is None or not c.trace.steps:

@@ -224,7 +224,7 @@ def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
     request = replace(request, reduction="stuttering")  # what a check expects is counts and depths of all states
     exploration, threads, symmetry_off = explored(model, judged, limits, request, TerminalWatch(), shared.compiled)
     if exploration.error and any(len(a.names) < len(judged) for a in group):
-        # a property that one of them does not judge may be what erred, and ended it for all
+        # a property that one of them does not judge may have failed, which ended the exploration for all
         for a in group:
             yield from reports([a], shared)
         return

@@ -32,8 +32,8 @@ __all__ = ["HEAVY", "Gallery", "GalleryResult", "gallery", "is_heavy"]
 FOLDER = Path(__file__).parent / "gallery"
 MEASURED = FOLDER / "measured.json"
 EXAMPLES = "examples"
-MANY = 30_000_000  # states: what was never measured and is expected to have more
-HEAVY = 60.0  # CPU seconds: what takes longer runs with --all, or when it is named
+MANY = 30_000_000  # states: an unmeasured entry that is expected to have more is heavy
+HEAVY = 60.0  # CPU seconds: an entry that takes longer runs only with --all, or by its name
 TITLES = {
     "dsn11": "ZAB as DSN'11 states it",
     "variants": "ZAB with one rule changed",
@@ -165,7 +165,7 @@ def told(c: Check, reasons: Mapping[tuple[str, str], str]) -> str:
     protocol, name = of_variant(c)
     variant = PROTOCOLS[protocol].variants.get(name) if protocol in NAMES else None
     if variant is None or (protocol, name) not in reasons:
-        raise MatrixError(f"the gallery tells nothing of {c.name}")
+        raise MatrixError(f"the gallery has no story of {c.name}")
     why = reasons[protocol, name]
     if not c.why:
         first = f"`{name}` explored further, past the claim of the proof that is violated first: {why}."

@@ -18,7 +18,7 @@ from zabspec.model import Configuration
 __all__ = ["Shown", "shown", "taken"]
 
 ORDER = {p.name: k for k, p in enumerate(PROPERTIES)}
-NAMED = ("protocol", "variant")  # the fields of a configuration that say of what it is
+NAMED = ("protocol", "variant")  # the fields of a configuration that identify the model
 
 
 @dataclass(frozen=True)

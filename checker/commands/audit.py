@@ -48,7 +48,7 @@ Examples:
   zabcheck audit --diff server1 server2
   zabcheck audit --logs zk1.log zk2.log zk3.log
 """
-ANEW = 100  # looks, of which one reads everything again
+ANEW = 100  # rounds, one of which reads everything again
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
@@ -57,7 +57,7 @@ ANEW = 100  # looks, of which one reads everything again
     "--config",
     type=INPUT,
     metavar="ZOO.CFG",
-    help="The zoo.cfg that says which servers vote, and with which quorums (default: majorities).",
+    help="The zoo.cfg of the ensemble, with the voting servers and their quorums (default: majorities).",
 )
 @shared.named("--release", "NUMBER", "Release of the servers, to determine which of them start (default: every "
 "release that can have written the files).",
@@ -151,8 +151,7 @@ def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_j
     """Audit every so many seconds until interrupted, or until there is a violation or no verdict.
 
     Each round writes a JSON line, or a line of text, as an answer of its own. What was read before is read again only
-    in
-    every hundredth round, which then detects damage to old bytes.
+    in every hundredth round, which then detects damage to old bytes.
     """
     before: Audit | None = None
     looks = 0

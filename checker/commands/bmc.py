@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bmc"]
 
-# What may stand beside --from, whose trace has the configuration.
+# Options that go with --from, whose trace has the configuration.
 BESIDE_FROM = (
     "depth",
     "source",

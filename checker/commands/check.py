@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckOutputs", "answer_of", "check", "file_options", "for_machines"]
 
-INDEX = {"check": "checks.html", "entry": "gallery.html"}  # the page of all, by what they are called
+INDEX = {"check": "checks.html", "entry": "gallery.html"}  # the page of all checks, by what they are called
 
 EXAMPLES = """\b
 Examples:

@@ -52,8 +52,8 @@ __all__ = [
 CLOSED = Answer(WRONG, notes=["stdout is closed: the result cannot be written"])
 FOLDER = Path(__file__).parent  # of subcommands
 EXPLORE = "explore"  # what `zabcheck` does without a command
-LONGEST = 1000  # characters of a command's sentence, which is never cut
-MARK = "\n@click.command("  # a file that has it has a command of its name
+LONGEST = 1000  # characters of a command's sentence, so that it is never cut
+MARK = "\n@click.command("  # a file with this text has a command of its name
 
 
 class Commands(click.Group):
@@ -94,14 +94,14 @@ class Commands(click.Group):
         name = cmd_name.replace("-", "_")
         module = self.lazy.get(cmd_name, name)
         full = f"{__package__}.{module}"
-        if full not in sys.modules and f"{module}.py" not in os.listdir(FOLDER):  # a name may be no file's, or too long
+        if full not in sys.modules and f"{module}.py" not in os.listdir(FOLDER):  # a name that no file may have
             return None
         found = getattr(import_module(full), name, None)
         return found if isinstance(found, click.Command) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         refuse_words(ctx, args)
-        at = self.begins_command(ctx, args)  # whose words it reads itself
+        at = self.begins_command(ctx, args)  # which parses its own words
         args = current_flags(self, "zabcheck", [*own_budgets(self, args[:at]), *args[at:]])
         refuse_repeats(self, ctx, args)
         return super().parse_args(ctx, args)
@@ -126,7 +126,7 @@ class Commands(click.Group):
             raise click.UsageError(f"there is no command {name!r}{hint}", ctx)
         return super().resolve_command(ctx, [name, *args[1:]])
 
-    # click writes an empty line of its own for an interrupt that reaches it
+    # click would write an empty line for an interrupt
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         try:
@@ -252,7 +252,7 @@ def current_flags(command: click.Command, name: str, args: Sequence[str]) -> lis
         option = options.get(flag)
         if option is None or option.is_flag or option.count:
             return False
-        optional = option.flag_value is not None  # `[FILE]`: the next flag is none
+        optional = option.flag_value is not None  # `[FILE]`: the next flag is not its value
         return not (optional and following.startswith("-"))
 
     return current_arguments(name, args, takes_value, only_first=isinstance(command, click.Group))
@@ -355,7 +355,7 @@ class InputPath(LocalPath):
             with opened(path, pipes=True):
                 return path
         except Unreadable as problem:
-            if problem.errno == errno.ENOENT:  # the command says what it looked for
+            if problem.errno == errno.ENOENT:  # the command reports what is missing
                 return path
             raise click.UsageError(f"cannot read {path}: {problem}", ctx) from None
 

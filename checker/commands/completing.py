@@ -28,7 +28,7 @@ __all__ = [
     "zookeeper_releases", "zookeeper_variants",
 ]  # fmt: skip
 
-ASKED = "_ZABCHECK_COMPLETE"  # the environment variable by which a shell asks, as click names it
+ASKED = "_ZABCHECK_COMPLETE"  # the environment variable by which a shell requests candidates, as click names it
 SHELLS = ("bash", "zsh", "fish")
 
 Completed = list["CompletionItem"]
@@ -72,7 +72,7 @@ def candidates(command: click.Command) -> Answer:
             return Answer(HELD)
         with contextlib.redirect_stdout(io.StringIO()):  # a protocol's source may print
             text = shell.complete()
-    except Exception:  # the line is not finished: what is wrong with it is told once it is
+    except Exception:  # the line is unfinished: its mistakes are reported once it is run
         return Answer(HELD)
     return Answer(HELD, [text] if text else [])
 
@@ -92,7 +92,7 @@ def choice(names: Callable[[click.Context], Iterable[str]], commas: bool = False
         before, comma, last = incomplete.rpartition(",") if commas else ("", "", incomplete)
         taken = before.split(",")
         out = [CompletionItem(before + comma + n) for n in names(ctx) if n.startswith(last) and n not in taken]
-        # the shells take files where no name fits, if that is asked for first
+        # the shells complete files if no name fits, if that is requested first
         return [CompletionItem(incomplete, type=files), *out] if files else out
 
     return complete

@@ -45,7 +45,7 @@ def graph(output: Path | None, depth: int | None, max_states: int, no_symmetry: 
     enough, and from which states the violation is certain. All of this is about the graph: runs within the budgets
     and, with --depth, runs of at most that many steps.
 
-    Exit codes: 0 no violation in the graph (which is no verdict), 1 a violation, 2 the request is wrong, 3 no graph.
+    Exit codes: 0 no violation in the graph (which is not a verdict), 1 a violation, 2 the request is wrong, 3 no graph.
     """
     request = GraphRequest(
         model_request(**flags), flags["names"], depth, max_states, not no_symmetry, str(output or "")

@@ -13,7 +13,7 @@ from checker.report.result import StatedResult, Words
 __all__ = ["START", "init"]
 
 START = Path(__file__).parent / "start" / "two_phase_commit.py"
-CALLED = "tpc.py"  # what the text calls itself
+CALLED = "tpc.py"  # the name of the protocol in its own text
 BROKEN = "hasty"  # a variant that it declares
 
 EXAMPLES = """\b
@@ -35,8 +35,9 @@ def init(path: Path) -> Answer:
         raise click.UsageError(f"{path}: there is no folder {path.parent}")
     text = START.read_text(encoding="utf-8").replace(CALLED, str(path))
     said = (
-        f"{path} is written: two-phase commit, which runs as it stands; zabcheck --protocol {path} explores it, and "
-        f"zabcheck --protocol {path} --variant {BROKEN} breaks it: a rule changed, and the run that shows it"
+        f"{path} is written: two-phase commit, complete and runnable; zabcheck --protocol {path} explores it, and "
+        f"zabcheck --protocol {path} --variant {BROKEN} explores it with one rule changed, and shows the run to a "
+        f"violation"
     )
     result = StatedResult(said, text=[Words([said])], kind="init")
     return publish(result, more=[(path, text.encode())])

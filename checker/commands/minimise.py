@@ -39,9 +39,9 @@ __all__ = ["minimise"]
 def minimise(trace: Path, output: Path | None, search: float, page: Path | None) -> tuple[StatedResult, Files]:
     """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
 
-    The result still violates the same property. Then the explorer searches for a shorter one within the reduced
-    configuration; if that search is complete, there is no shorter one. A run of --live in which a process starves is
-    shortened as long as it is fair and a process still starves.
+    The shortened run still violates the same property. Then the explorer searches the reduced configuration for a
+    shorter run; if it finishes, no shorter run exists there. A run of --live in which a process starves is shortened
+    while it stays fair and a process still starves.
     """
     request = MinimiseRequest(str(trace), str(output or ""), search)
     check_page(page, [trace, request.target])

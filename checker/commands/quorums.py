@@ -26,8 +26,8 @@ __all__ = ["quorums"]
 def quorums(config: Path, seed: int, query_limit: float) -> StatedResult:
     """Prove that the quorums of a zoo.cfg intersect, or show two that do not.
 
-    CONFIG has server., group. and weight. lines; other lines are ignored. The report also says how many
-    crashes the ensemble survives, and proves the needed properties of zxids as 64-bit words.
+    CONFIG has server., group. and weight. lines; other lines are ignored. The report also says how many crashes the
+    ensemble survives, and proves the needed properties of zxids as 64-bit words.
     """
     request = QuorumsRequest(str(config), seed, query_limit)
     found = answer(request)

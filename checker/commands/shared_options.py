@@ -32,7 +32,7 @@ def named(
     )
 
 
-# which model
+# options of the model
 PROTOCOL = named("--protocol", "NAME", PROTOCOL_HELP, completing.protocols, "zab")
 VARIANT = named("--variant", "NAMES", "Change one rule of the protocol, or several: a,b.", completing.variants)
 REPAIR = named("--repair", "NAMES", "Also repair rules: variants that repair one, as a,b.", completing.repairs)
@@ -66,7 +66,7 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-# what is asked of it, and how far
+# options of the check, and its limits
 PROPERTY = click.option(
     "--property", "names", multiple=True, metavar="NAME", shell_complete=completing.properties,
     help="Check only this property (repeatable).",
@@ -86,7 +86,7 @@ MEMORY_LIMIT = click.option(
     help="Stop at this much memory, for example 4G; the machine's if not given.",
 )
 
-# what is written
+# options of the output
 REPORT_JSON = click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 ANSWER_JSON = click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
 TRACE = click.option("--trace", type=PATH, metavar="FILE", help="Save the counterexample to this file.")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["request_of_flags", "simulate"]
 
 
-LARGEST_RUN = 1 << 62  # what a column of numbers holds at most
+LARGEST_RUN = 1 << 62  # the largest value of a column of numbers
 WRITTEN = ("dump", "events", "table", "trace")  # files besides the page
 
 EXAMPLES = """\b
@@ -146,7 +146,7 @@ def written_beside(
     trace: Path | None,
     page: Path | None,
 ) -> tuple[Files, list[str]]:
-    """Write the requested files, and return what failed. The trace and the table are saved already.
+    """Return the further files to write, and what failed. The trace and the table are saved already.
 
     Args:
         number: of the run in the table.

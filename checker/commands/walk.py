@@ -28,7 +28,7 @@ Examples:
   zabcheck walk 'zab?nodes=2&...'          a state whose address was copied
 """
 ISSUE = re.compile(r"(?:ZK-|ZOOKEEPER-)\S+\Z", re.IGNORECASE)
-BETWEEN = ",,"  # the addresses of two models side by side: no address has it
+BETWEEN = ",,"  # separates the addresses of two models side by side: no address contains it
 OURS = ("where", "no_browser", "as_json", "names", "threads", "max_states", "time_limit", "memory_limit")
 
 
@@ -196,7 +196,7 @@ def cards() -> list[Card]:
         Card("ZAB", "The protocol of the paper, three processes, with faults.", WalkRequest()),
         Card(
             "A broken variant: join-commit-all",
-            "A joiner delivers all of its history at COMMIT. Which of the paper's properties breaks?",
+            "A joiner delivers all of its history at COMMIT. Which of the paper's properties is violated?",
             WalkRequest(broken),
         ),
         Card("ZK-4643", "A known bug of ZooKeeper: a release with every other known fix.", request_of_row("ZK-4643")),

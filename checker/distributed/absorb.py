@@ -1,8 +1,8 @@
-"""Say which fingerprints are new, and keep them: the second third of a level, in a task of the owner of a part.
+"""The second stage of a level, in a task: an owner decides which of the fingerprints sent to it are new.
 
-Of equal ones the first is new, in the order of the tasks and of what each found, so the answer depends on no order in
-which messages come. Memory is bounded: fingerprints beyond a limit are put on disk, shared out by their next bits, and
-are looked at share by share.
+It keeps these. Of equal ones the first is new, in the order of the tasks and of what each found, so the answer does
+not depend on the order in which messages arrive. Memory is bounded: fingerprints beyond a limit are written to disk,
+partitioned by their next bits, and processed partition by partition.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from zabspec.temporary import unseen_file
 
 __all__ = ["MEMORY", "absorbed", "run_of", "write_run"]
 
-MEMORY = 256 << 20  # bytes of fingerprints that an owner holds before it puts them on disk
-SHARES_BITS = 6  # of a fingerprint, behind those that say whose it is
-ORDER_BITS = 40  # of an order: the place among what a task found; above them its number
+MEMORY = 256 << 20  # bytes of fingerprints that an owner holds before it writes them to disk
+SHARES_BITS = 6  # bits of a fingerprint, after those that determine its owner
+ORDER_BITS = 40  # bits of an order: the position among what a task found; above them the task's number
 
 
 def absorbed(

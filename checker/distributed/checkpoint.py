@@ -170,7 +170,7 @@ class Checkpoint(Generic[Where]):
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self.unlock()
-            raise Refused(f"another run is at work on the checkpoint {self.storage.where}") from None
+            raise Refused(f"another run is using the checkpoint {self.storage.where}") from None
 
     def unlock(self) -> None:
         if self._lock is not None:
@@ -190,9 +190,9 @@ class Checkpoint(Generic[Where]):
         """
         depths = self.depths()
         if depths:
-            raise Refused(f"{self.storage.where} holds a checkpoint at depth {depths[-1]}; --resume goes on from it")
+            raise Refused(f"{self.storage.where} has a checkpoint at depth {depths[-1]}; --resume continues from it")
         if [name for name in self.storage.names() if name != ".lock"]:
-            raise Refused(f"{self.storage.where} is not empty, and holds no checkpoint")
+            raise Refused(f"{self.storage.where} is not empty, and has no checkpoint")
 
     def last(self) -> tuple[ExplorationTask, Level]:
         """Return the last committed level, and the task that it belongs to.
@@ -202,7 +202,7 @@ class Checkpoint(Generic[Where]):
         """
         depths = self.depths()
         if not depths:
-            raise Refused(f"{self.storage.where} holds no checkpoint to resume")
+            raise Refused(f"{self.storage.where} has no checkpoint to resume from")
         question, level = self.load(depths[-1])
         names = {name: set(self.storage.names(folder_of(name))) for name in depths}
         for file in files_of(level):
@@ -226,7 +226,7 @@ class Checkpoint(Generic[Where]):
             if document["format"] != FORMAT:
                 raise Refused(f"the checkpoint {self.storage.where} is of another version of zabcheck")
             if document["sha256"] != digest(document["question"], body):
-                raise ValueError("its digest does not fit")
+                raise ValueError("its digest does not match")
             return ExplorationTask.from_json(document["question"]), Level.from_json(body)
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise Refused(f"the checkpoint {self.storage.where} is damaged: {name} ({problem})") from None
@@ -302,29 +302,29 @@ def check_same(found: ExplorationTask, asked: ExplorationTask, level: Level, lim
     """Check that a checkpoint belongs to the requested exploration.
 
     Raises:
-        Refused: it belongs to another one.
+        Refused: a checkpoint is of another request than the one asked.
     """
     old, new = dataclasses.asdict(found.configuration), dataclasses.asdict(asked.configuration)
     for name, value in old.items():
         if new[name] != value:
-            raise Refused(f"the checkpoint {where} is of another question: {name} {value!r}, not {new[name]!r}")
+            raise Refused(f"the checkpoint {where} is of another request: {name} {value!r}, not {new[name]!r}")
     if found.properties != asked.properties:
-        raise Refused(f"the checkpoint {where} is of another question: it judges other properties")
+        raise Refused(f"the checkpoint {where} is of another request: it checks other properties")
     if found.symmetry != asked.symmetry:
-        raise Refused(f"the checkpoint {where} is of another question: symmetry is {'on' if found.symmetry else 'off'}")
+        raise Refused(f"the checkpoint {where} is of another request: symmetry is {'on' if found.symmetry else 'off'}")
     if found.every_step is None and asked.every_step is not None:
         raise Refused(
-            f"the checkpoint {where} does not say whether stuttering receipts are among its steps, and may lack "
-            "states: begin again in another folder"
+            f"the checkpoint {where} does not record whether its steps include stuttering receipts, and may lack "
+            f"states: restart in another folder"
         )
     if found.every_step != asked.every_step:
         what = "taken" if found.every_step else "left out"
-        raise Refused(f"the checkpoint {where} is of another question: stuttering receipts are {what}")
+        raise Refused(f"the checkpoint {where} is of another request: stuttering receipts are {what}")
     if found.wide != asked.wide:
         raise Refused(f"the checkpoint {where} has fingerprints of {128 if found.wide else 64} bits")
     if found.reduction != asked.reduction:
-        raise Refused(f"the checkpoint {where} is of another search: it leaves out other states")
+        raise Refused(f"the checkpoint {where} is of another search: it omits other states")
     if found.version != asked.version:
         raise Refused(f"the checkpoint {where} was made by another version of the protocol or of zabcheck")
     if limits.depth is not None and level.depth > limits.depth:
-        raise Refused(f"the checkpoint {where} is at depth {level.depth} already")
+        raise Refused(f"the checkpoint {where} is already at depth {level.depth}")

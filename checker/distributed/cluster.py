@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Cancelled", "Cluster", "Here"]
 
-COMING = 30.0  # seconds that executors may take to come
-SETTLED = 1.0  # seconds without another one
-LOOK = 0.05  # seconds between two looks at a job
-SAY = 0.5  # seconds between two that ask how many tasks are done
+COMING = 30.0  # seconds that executors may take to register
+SETTLED = 1.0  # seconds without another one after which no more are expected
+LOOK = 0.05  # seconds between two checks of a job
+SAY = 0.5  # seconds between two checks of the number of finished tasks
 WORTH = 10_000  # states: with fewer, a task takes about as long to begin as to work
 
 Task = Callable[[Iterable[Any]], Iterator[Any]]
-Watch = Callable[[float], bool]  # told what part of the tasks are done; whether to go on
+Watch = Callable[[float], bool]  # called with the part of the tasks that are done; returns whether to continue
 
 
 class Cancelled(Exception):
@@ -89,7 +89,7 @@ class Cluster:
         parts = question.parts
         tasks = max(1, min(parts, level.size // self.worth))
         expand, absorb, keep = self.tasks(question, storage, level.depth)
-        # plain RDDs: there is nothing to plan in this, and a level takes half the time that it does as a DataFrame
+        # plain RDDs: there is nothing to plan here, and a level takes half the time that it takes as a DataFrame
         found = self.sources(parts, tasks).mapPartitions(expand)
         new = found.partitionBy(tasks, int).values().mapPartitions(absorb)
         job = new.partitionBy(tasks, int).values().mapPartitions(keep)
@@ -98,15 +98,14 @@ class Cluster:
         self.usage = of_jobs(self.spark, group)
         by_owner = dict(answers)
         if sorted(by_owner) != list(range(parts)) or len(answers) != parts:
-            raise RuntimeError(f"{parts} tasks were to answer, and {len(answers)} answers came")
+            raise RuntimeError(f"{parts} tasks had to answer, but {len(answers)} answers came")
         return [by_owner[part] for part in range(parts)]
 
     def cores(self) -> int:
         """Return the number of tasks that run at once.
 
         A cluster's executors register after its session has begun: the number is read once no more have registered for
-        a
-        second.
+        a second.
         """
         context: Any = self.spark.sparkContext
         if is_local(str(context.master)):
@@ -172,7 +171,7 @@ class Cluster:
             try:
                 context.setJobGroup(name, name.rpartition(" ")[0], interruptOnCancel=False)
                 outcome.extend(job.collect())
-            except BaseException as problem:  # told to the thread that waits
+            except BaseException as problem:  # raised in the waiting thread
                 trouble.append(problem)
 
         worker = threading.Thread(target=run, daemon=True)
@@ -199,10 +198,10 @@ class Cluster:
 
 @cache
 def begin(question: ExplorationTask) -> None:
-    """Make a task's process ready for a question.
+    """Compile the code of an exploration in a task's process, and exempt what it keeps from garbage collection.
 
-    Spark collects garbage after every task, and would look at everything that a process keeps each time, which takes
-    longer than a small task: that is set apart.
+    Spark collects garbage after every task, and would traverse everything that a process keeps each time, which takes
+    longer than a small task.
     """
     code_for(question)
     gc.collect()

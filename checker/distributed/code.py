@@ -43,7 +43,7 @@ COLUMNS: dict[str, tuple[Any, ...]] = {
     "regrow": (None, PTR, I64, I64, PTR, I64, I64),
     "second_fingerprint": (I64, PTR),
 }
-OF_ONE_PROCESS = (  # what explorers export that insert successors into their own tables
+OF_ONE_PROCESS = (  # exports of explorers that insert successors into their own tables
     "insert", "rehash", "claim_states", "begin_gathering", "gather_states", "class_of_step", "visible_step",
 )  # fmt: skip
 
@@ -52,7 +52,7 @@ class TaskCode(Compiled):
     """The common part of the code that tasks of every search run."""
 
     wide = False
-    quick = False  # what a task does is large, and there are many at once
+    quick = False  # the work of a task is large, and there are many at once
 
     columns: Any
     regrow: Any
@@ -110,8 +110,7 @@ class AmpleCode(TaskCode, Narrowing):
     """The code of a search with ample sets and observer classes, without sleep sets.
 
     The sleep set of a state depends on which task found it first, and so on an order that owners would have to agree
-    on;
-    the ample process does not.
+    on; the ample process does not.
     """
 
     also_modules = (ample_kernel, observer_kernel, kernel)
@@ -242,5 +241,5 @@ def code_for(question: ExplorationTask) -> TaskCode:
     """
     code = made_for(question)
     if code.digest != question.version:
-        raise OtherVersion("another version of zabcheck asked this")
+        raise OtherVersion("another version of zabcheck sent this task")
     return code

@@ -54,7 +54,7 @@ class Costs:
         sent: fingerprints that leave a task, for each state; `successors`: the most that this can be.
         message: bytes that Spark's shuffle takes for each of them, answers included.
         written: bytes written to the checkpoint's storage, for each state.
-        kept: bytes that lie there at the end, for each state.
+        kept: bytes stored there at the end, for each state.
         packed, candidates: bytes of a packed state, and of what tasks have found, for each new state of a level.
         largest: the part of all states that the largest level has.
         base_memory: bytes of a task's process without states.
@@ -121,7 +121,9 @@ class Costs:
         if worth is None:
             return f"the cluster has {cores} cores, and {self.alone(here)}"
         if states is not None and states < worth:
-            return f"at most {states:,} states, and {cores} cores of a cluster are worth their start from {worth:,} on"
+            return (
+                f"at most {states:,} states, and {cores} cores of a cluster are only worth starting from {worth:,} on"
+            )
         return ""
 
     def why_worth(self, cores: int, here: int) -> str:
@@ -132,8 +134,8 @@ class Costs:
     def alone(self, here: int) -> str:
         """Return the break-even as a part of a sentence."""
         return (
-            f"below {self.cores_worth(here)} cores this machine, which has {here}, is faster alone: "
-            f"Spark takes {self.ratio:.1f} times the CPU for a state"
+            f"below {self.cores_worth(here)} cores this machine, which has {here}, is faster: Spark takes "
+            f"{self.ratio:.1f} times the CPU for a state"
         )
 
     def forecast(
@@ -150,7 +152,7 @@ class Costs:
         jobs = self.jobs if jobs is None else jobs
         largest = math.ceil(self.largest * states) if largest is None else largest
         work = 3 * (parts - 1) * jobs * self.task_cpu + self.cpu * states
-        # more parts, and more of the successors leave their task; what is measured is of few
+        # with more parts, more of the successors leave their task; the measurement was of few
         sent = self.sent if parts <= self.parts else self.successors
         return Forecast(
             states=states,

@@ -30,7 +30,7 @@ def expanded(question: ExplorationTask, storage: Storage, level: Level, source: 
     code = code_for(question)
     report, found = Block(8 * kernel.REPORT), NOTHING
     if level.shares()[source]:
-        # no other attempt at this has the same name
+        # no other attempt at this task has the same name
         name = f"{folder_of(level.depth + 1)}/{source:05}-{uuid.uuid4().hex[:12]}.found"
         with workspace_for(code) as workspace:
             with storage.writing(name) as out:

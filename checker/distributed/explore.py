@@ -26,8 +26,8 @@ from zabspec.limits import Deadline
 
 __all__ = ["SparkExplorer"]
 
-HERE = 20_000  # states of a level that are expanded without a job, where it is not known how long that takes
-PACED = 5_000  # states from which on a level shows how long a state takes
+HERE = 20_000  # states of a level that is expanded without a job, if its duration is unknown
+PACED = 5_000  # states from which on the duration of a state can be estimated from a level
 
 Progress = Callable[[Exploration, int, int], None]
 
@@ -48,8 +48,7 @@ class SparkExplorer:
             checkpoint: where levels are committed.
             level: the one to continue from.
             worth: seconds up to which a level is expanded without a job, as estimated from the one before; None to
-                decide
-                that by its size (`HERE`).
+                decide that by its size (`HERE`).
         """
         self.question = question
         self.code = code_for(question)
@@ -58,7 +57,7 @@ class SparkExplorer:
         self.level = level
         self.here = HERE
         self.worth = worth
-        self.pace = 0.0  # seconds for a state of the last level that was expanded here, and not tiny; 0: there is none
+        self.pace = 0.0  # seconds for a state of the last level expanded here that was not tiny; or 0
         self.result = Exploration(
             self.code.properties, question.symmetry, "spark", stuttering_off=self.code.stuttering_off
         )
@@ -144,7 +143,7 @@ class SparkExplorer:
             r.raw_levels.pop()
             return True
         if limits.depth is not None and level.depth >= limits.depth:
-            return True  # all that was asked
+            return True  # everything requested was explored
         if limits.max_states is not None and r.distinct >= limits.max_states:
             r.stopped = f"--max-states {limits.max_states} reached"
         elif deadline.over():
@@ -196,7 +195,7 @@ class SparkExplorer:
         parts: list[Part] = [answer["part"] for answer in answers]
         reports = [report for answer in answers for report in answer["reports"]]
         if len(reports) != self.question.parts:
-            raise RuntimeError(f"{self.question.parts} parts were to be expanded, and {len(reports)} were")
+            raise RuntimeError(f"{self.question.parts} parts had to be expanded, but {len(reports)} were")
         words = [report["words"] for report in reports]
         new = Level(
             level.depth + 1,

@@ -83,7 +83,7 @@ def ordered(column: Fingerprints) -> Places:
     order = np.argsort(column.first)
     if column.second is not None and len(order):
         first, second = column.first[order], column.second[order]
-        if np.any((first[1:] == first[:-1]) & (second[1:] != second[:-1])):  # half a collision: rare
+        if np.any((first[1:] == first[:-1]) & (second[1:] != second[:-1])):  # equal in one half only: rare
             return np.lexsort((column.second, column.first))
     return order
 
@@ -108,7 +108,7 @@ def known(run: Fingerprints, wanted: Fingerprints) -> Mask:
     out = np.zeros(len(wanted), np.bool_)
     if not len(run):
         return out
-    # only the part of the run that can matter is looked at, which for a file means read
+    # only the relevant part of the run is searched, and so read from its file
     last = len(run) - 1
     places = np.searchsorted(run.first, wanted.first)
     if run.second is None or wanted.second is None:

@@ -10,8 +10,8 @@ from checker.explore.result import Exploration, collision, enough
 
 __all__ = ["LONG", "POWERS", "Forecasting"]
 
-LONG = 2_000_000  # states from which on a forecast is said
-POWERS = (7, 8, 9, 10)  # of ten: the numbers of states that are forecast where none is known
+LONG = 2_000_000  # states from which on a forecast is reported
+POWERS = (7, 8, 9, 10)  # powers of ten: the numbers of states to forecast if no limit is known
 
 Progress = Callable[[Exploration, int, int], None]
 
@@ -21,8 +21,7 @@ class Forecasting:
     """Reports once what an exploration is forecast to take, and when fingerprints become too short.
 
     The forecast is reported at the start if the exploration is known to be long, or once it turns out to be. An
-    instance
-    is used as the callback for progress.
+    instance is used as the callback for progress.
 
     Args:
         note: receives a sentence.
@@ -49,8 +48,8 @@ class Forecasting:
         if not self.warned and not enough(result.distinct, self.costs.bits):
             self.warned = True
             now, then = (f"{collision(result.distinct, bits):.1e}" for bits in (self.costs.bits, 128))
-            again = f"with --fingerprint 128, from the beginning in another folder, it is {then}"
-            self.note(f"the probability that a state was missed is {now} by now, at most; {again}")
+            again = f"with --fingerprint 128, restarted in another folder, it is {then}"
+            self.note(f"the probability that a state was missed is at most {now} so far; {again}")
         if self.progress is not None:
             self.progress(result, expanded, size)
 
@@ -59,6 +58,6 @@ class Forecasting:
         known = self.states is not None
         numbers = [self.states] if self.states is not None else [10**power for power in POWERS]
         self.said = tuple(self.costs.forecast(n, self.cores, self.parts) for n in numbers)
-        how = "at most" if known else "how many there are is not known;"
+        how = "at most" if known else "the total is unknown;"
         measured = f"measured on {self.costs.question} ({self.costs.day}); other models cost more or less"
         self.note(f"forecast: {how} {self.said[0].text}; {measured}")

@@ -21,7 +21,7 @@ from checker.explore.memory import peak_bytes
 
 __all__ = ["kept"]
 
-BLOCKS = 16  # that a part is shared out by, about
+BLOCKS = 16  # the approximate number of blocks of a part
 LEAST_BLOCK = 256  # states
 
 
@@ -29,8 +29,7 @@ def kept(question: ExplorationTask, storage: Storage, level: Level, rows: Iterab
     """Keep the new states of each task among the rows; yield each task's number and what the driver counts.
 
     The driver counts nothing else. The file of a task's candidates stays until the level is committed: another attempt
-    may
-    need it.
+    may need it.
 
     Raises:
         RuntimeError: a message is missing, or came twice.
@@ -46,7 +45,7 @@ def kept(question: ExplorationTask, storage: Storage, level: Level, rows: Iterab
 def one_of(rows: list[Row], name: str) -> Any:
     found = [row[name] for row in rows if name in row]
     if len(found) != 1:
-        raise RuntimeError(f"{len(found)} messages with {name!r} came to a task, and one was to")
+        raise RuntimeError(f"{len(found)} messages with {name!r} reached a task, instead of one")
     return found[0]
 
 
@@ -70,13 +69,13 @@ class Keeping:
         mask = mask_of([one for row in rows for one in row.get("answers", ())], found.count)
         count = int(np.count_nonzero(mask))
         states = predecessors = NOTHING
-        # no other attempt at this has the same name
+        # no other attempt at this task has the same name
         name = f"{folder_of(self.level.depth + 1)}/{self.source:05}-{uuid.uuid4().hex[:12]}"
         if count:
             states = self.storage.write(f"{name}.states", self.chosen(found, mask), count)
             predecessors = self.storage.write(f"{name}.pred", self.predecessors, count)
             if sum(n for n, _ in self.blocks) != count:
-                raise RuntimeError(f"{count} states were to be kept, and {sum(n for n, _ in self.blocks)} were")
+                raise RuntimeError(f"{count} states had to be kept, but {sum(n for n, _ in self.blocks)} were")
         spent = time.process_time() - cpu
         return {
             "part": Part(states, predecessors, absorbed["runs"], tuple(self.blocks)),
@@ -104,7 +103,7 @@ class Keeping:
                 before += len(new)
                 yield new.states
         if at != len(mask):
-            raise Damaged(f"{found.name} holds {at} states, not {len(mask)}")
+            raise Damaged(f"{found.name} has {at} states, not {len(mask)}")
 
     def note(self, new: Candidates, before: int) -> None:
         """Record the keys, renamings and violations of some states.
@@ -152,9 +151,11 @@ def mask_of(answers: list[tuple[int, int, bytes]], states: int) -> Any:
     at = 0
     for first, count, bits in answers:
         if first != at:
-            raise RuntimeError(f"of {abs(first - at)} states {'nobody' if first > at else 'several'} said what is new")
+            raise RuntimeError(
+                f"of {abs(first - at)} states {'nobody' if first > at else 'several'} were reported as new or not"
+            )
         out.append(np.unpackbits(np.frombuffer(bits, np.uint8), count=count).astype(np.bool_))
         at += count
-    if at != states:  # also where nothing seems to be new: the level would be taken to be the last
-        raise RuntimeError(f"owners said of {at} states what is new, and {states} were found")
+    if at != states:  # even if nothing seems to be new: the level would be treated as the last
+        raise RuntimeError(f"owners reported on {at} states, but {states} were found")
     return np.concatenate(out) if out else np.zeros(0, np.bool_)

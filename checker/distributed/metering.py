@@ -41,7 +41,7 @@ def of_jobs(spark: SparkSession, group: str) -> Usage:
     context: Any = spark.sparkContext
     try:
         java = context._jsc.sc()
-        java.listenerBus().waitUntilEmpty()  # what tasks have used comes as events, some after the job's end
+        java.listenerBus().waitUntilEmpty()  # the usage of tasks arrives as events, some after the job's end
         store, jvm = java.statusStore(), context._gateway.jvm
         tracker = context.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
@@ -51,7 +51,7 @@ def of_jobs(spark: SparkSession, group: str) -> Usage:
             attempts = store.stageData(stage, False, jvm.java.util.ArrayList(), False, nothing)
             for k in range(attempts.size()):
                 found += of_stage(attempts.apply(k))
-    except (Py4JError, AttributeError, TypeError):  # another Spark keeps these elsewhere; of a run it decides nothing
+    except (Py4JError, AttributeError, TypeError):  # another Spark stores these elsewhere; no result depends on them
         return Usage(unmetered=1)
     return found if stages else Usage(unmetered=1)
 

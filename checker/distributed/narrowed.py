@@ -42,7 +42,7 @@ class AmpleSparkExplorer(SparkExplorer):
         self, cluster: Cluster | Here, limits: Limits, keep_going: bool = False, progress: Progress | None = None
     ) -> Exploration:
         """Explore as without ample sets; end at the first level with a violation."""
-        assert not keep_going  # what comes after a violation is of no class
+        assert not keep_going  # states after a violation have no class
         r = super().run(cluster, limits, keep_going, progress)
         self.code.describe(r, self.code.merges)
         return r
@@ -54,7 +54,7 @@ class AmpleSparkExplorer(SparkExplorer):
         self.unforeseen = classless and not apart
         if apart or classless:
             self.result.apart = True
-            self.result.stopped = "steps may not change places"
+            self.result.stopped = "two steps do not commute"
         return super().next_level(level, answers)
 
     def broken_state(self, new: Level, answers: list[dict[str, Any]], k: int) -> list[int] | None:

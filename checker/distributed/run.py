@@ -31,7 +31,7 @@ from zabspec.model import Configuration, Model
 
 __all__ = ["Request", "explore_on_spark"]
 
-ATTEMPTS = 4  # that a task of a local master has, as it has elsewhere
+ATTEMPTS = 4  # attempts of a task on a local master, as elsewhere
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Searches:
     worth: float | None = None
     full: SparkExplorer | None = None  # the last search of all states
     made: int = 0  # searches with ample sets
-    narrow: Exploration | None = None  # what the last of these came to
+    narrow: Exploration | None = None  # the result of the last of these
 
     def __post_init__(self) -> None:
         self.deadline = Deadline(self.limits.seconds, self.limits.spent)
@@ -280,7 +280,7 @@ def checkpoint_of(request: Request) -> Iterator[Checkpoint[Storage]]:
         checkpoint.storage.create()
         checkpoint.check_empty()
     elif not checkpoint.depths():
-        raise Refused(f"{request.checkpoint} holds no checkpoint to resume")
+        raise Refused(f"{request.checkpoint} has no checkpoint to resume from")
     checkpoint.lock()
     try:
         yield checkpoint

@@ -22,7 +22,7 @@ from checker.explore.memory import Block
 __all__ = ["Row", "masks", "workspace_for"]
 
 GROUPS: int = kernel.GROUPS
-SECTION = 96 << 10  # bytes of candidates of one group between two looks at it
+SECTION = 96 << 10  # bytes of candidates of one group between two checks of its size
 CHUNK = 1 << 20  # bytes of packed states of one group that are sent together
 LEAST_STATE = 16  # bytes of a packed state, when rows are counted; smaller ones are sent in smaller chunks
 FIRST_CAPACITY = 1 << 14
@@ -192,7 +192,7 @@ class Workspace:
             offset, end = piece.at, done + piece.count
             while done < end:
                 if not table.room(max(counts) + most):
-                    counts = [0] * GROUPS  # what leaves the task again, its owner knows
+                    counts = [0] * GROUPS  # states that leave the task twice are known to their owner
                 filled.map[:] = bytes(filled.size)
                 done += code.expand(
                     packed.address, offset, end - done, done, table.block.address, table.where.address,
@@ -215,7 +215,7 @@ class Workspace:
         return written
 
 
-_workspaces: dict[TaskCode, list[Workspace]] = {}  # that nobody uses now
+_workspaces: dict[TaskCode, list[Workspace]] = {}  # workspaces that are not in use
 
 
 @contextmanager
@@ -224,6 +224,6 @@ def workspace_for(code: TaskCode) -> Iterator[Workspace]:
     free = _workspaces.setdefault(code, [])
     workspace = free.pop() if free else Workspace(code)
     yield workspace
-    # not after an error, nor when a task is given up: who knows what is on it
+    # not after an error, nor when a task is cancelled: its content is unknown then
     workspace.table.clear()
     free.append(workspace)

@@ -1,6 +1,6 @@
-"""Compute evidence: an induction, the proof, or the refinement check, each as its command asks.
+"""Compute evidence: an induction, the proof, or the refinement check, each as its command does.
 
-What is claimed is derived here from what the engines found, not from what their reports say of it.
+Claims are derived here from the engines' results, not from their reports.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["UNDECIDED", "inductive", "proof", "refinement"]
 NOT_PROVED, UNDECIDED, KEPT = "not proved", "undecided", "inductive"
 NO_RUN = "premise not reached"
 
-# Called with what is done at the moment.
+# Called with a description of the current work.
 Tell = Callable[[str], None]
 
 
 def inductive(request: InductRequest, digest: str, tell: Tell) -> Entry:
-    """Ask z3 whether every step keeps the clauses, and what follows from them.
+    """Check with z3 whether every step preserves the clauses, and what follows from them.
 
     Raises:
         RequestError: the request is wrong.
@@ -41,7 +41,7 @@ def inductive(request: InductRequest, digest: str, tell: Tell) -> Entry:
 
     outcome = answer(request, progress).outcome
     open_clauses = unproved(outcome)
-    judged = outcome.question.with_premise  # what explorations judge: the others are clauses that help
+    judged = outcome.question.with_premise  # the properties that explorations judge: the others are auxiliary clauses
     claims = {v.clause.name: claim(v, outcome, open_clauses) for v in outcome.verdicts if v.clause in judged}
     why = ""
     if open_clauses:
@@ -53,19 +53,19 @@ def inductive(request: InductRequest, digest: str, tell: Tell) -> Entry:
 
 
 def is_final(outcome: Outcome) -> bool:
-    """Whether nothing was undecided for want of time: no query, no move, and no search for a premise."""
+    """Return whether nothing was undecided for want of time: no query, no enabledness, and no search for a premise."""
     decided = UNDECIDED not in [v.word for v in outcome.verdicts] and not outcome.unasked
     looked = outcome.premises is None or not outcome.premises.trouble
     return decided and looked and not any(taken.undecided for taken in outcome.taken)
 
 
 def unproved(outcome: Outcome) -> list[str]:
-    """Return the clauses that are supposed of every state and are not proved: what follows from them may fail."""
+    """Return the clauses that are assumed in every state and are not proved: what follows from them may fail."""
     return [v.clause.name for v in outcome.verdicts if v.clause.name in outcome.question.clauses and not v.holds]
 
 
 def claim(v: Verdict, outcome: Outcome, open_clauses: Sequence[str]) -> str:
-    """Return what may be claimed of a property: that it is inductive only if nothing it rests on is open."""
+    """Return what may be claimed of a property: that it is inductive only if nothing it depends on is open."""
     name = v.clause.name
     if name in outcome.refuted:
         return "violated"
@@ -79,7 +79,7 @@ def claim(v: Verdict, outcome: Outcome, open_clauses: Sequence[str]) -> str:
 
 
 def bounds_of(outcome: Outcome) -> list[str]:
-    """Return the bounds of an induction in a few words, then all that it takes for granted."""
+    """Return the bounds of an induction in a few words, then all its assumptions."""
     from zabspec.model import Model
 
     c, granted = outcome.question.configuration, outcome.granted
@@ -96,7 +96,7 @@ def proof(request: ProveRequest, digest: str, tell: Tell) -> Entry:
     """Prove abstract ZAB safe, for any number of processes.
 
     Raises:
-        NoVerdict: the run that shows that the proof is not vacuous is none: an error of zabcheck.
+        NoVerdict: the run that shows that the proof is not vacuous does not replay: an error of zabcheck.
     """
     from checker.proof.prove import ASSUMPTIONS, Proof
     from checker.requests.prove import answer
@@ -110,10 +110,10 @@ def proof(request: ProveRequest, digest: str, tell: Tell) -> Entry:
 
 
 def refinement(request: RefineRequest, digest: str, tell: Tell) -> Entry:
-    """Check that every step of the text is a step of abstract ZAB.
+    """Check that every step of the protocol is a step of abstract ZAB.
 
     Raises:
-        RequestError, NoVerdict: as of `zabcheck refine`.
+        RequestError, NoVerdict: as for `zabcheck refine`.
     """
     from checker.requests.refine import answer
 
@@ -131,7 +131,7 @@ def refinement(request: RefineRequest, digest: str, tell: Tell) -> Entry:
 
 
 def sizes(c: Configuration) -> str:
-    """Return the sizes and faults of a configuration, without those that there are none of."""
+    """Return the sizes and faults of a configuration, without those that are 0."""
     from zabspec.worlds.steps import BUDGETS
 
     said = [plural(c.nodes, "node"), plural(c.txns, "transaction")]

@@ -1,4 +1,4 @@
-"""Put evidence of other kinds beside the report of an exploration."""
+"""Add evidence of other kinds to the report of an exploration."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ __all__ = ["NODES", "Tell", "with_evidence"]
 NODES, TXNS = 3, 2  # which evidence for zab is about
 ZAB = "zab"
 
-# What is called where a process crashes, in a step or between two, and where it recovers.
+# Functions that are called when a process crashes, in a step or between two, and when it recovers.
 OF_CRASHES = frozenset({"durable_points", "on_crash", "on_recovery"})
 
-# Called with what is done at the moment.
+# Called with a description of the current work.
 Tell = Callable[[str], None]
 Compute = Callable[[Any, str, Tell], "Entry"]
 
@@ -56,11 +56,11 @@ class Interrupted(Exception):
 
 @dataclass(frozen=True)
 class Applicable:
-    """One kind of evidence for a text: the request that makes it, and the command of that request.
+    """One kind of evidence for a protocol: the request that makes it, and the command of that request.
 
     Attributes:
-        of_text: whether it is about the executable text, and not about abstract ZAB alone.
-        why_not: why the request says nothing of this text, in a sentence; empty: it does.
+        of_text: whether it is about the executable protocol, and not about abstract ZAB alone.
+        why_not: why the request says nothing about this protocol, in a sentence; empty if it does.
     """
 
     kind: str
@@ -73,13 +73,13 @@ class Applicable:
 
 
 def with_evidence(report: Report, request: ExploreRequest, tell: Tell | None = None) -> Report:
-    """Return the report with the evidence that there is for the text it explored.
+    """Return the report with the available evidence for the protocol that it explored.
 
-    What is recorded or was computed before is shown. Beyond that `--evidence quick` makes the proof, if the text is
+    What is recorded or was computed before is shown. Beyond that `--evidence quick` makes the proof, if the protocol is
     known to refine what is proved; `all` computes everything that applies.
 
     Raises:
-        RequestError, NoVerdict: as of the commands that compute.
+        RequestError, NoVerdict: as for the commands that compute.
     """
     if request.evidence == EXPLORED:
         return report
@@ -89,7 +89,7 @@ def with_evidence(report: Report, request: ExploreRequest, tell: Tell | None = N
         return replace(report, evidence=Gathered(nothing=none if whole else ""))
     asked = asked_of(report.configuration, request)
     if not asked:
-        nothing = f"there is no inductive invariant and no proof of {report.configuration.protocol}"
+        nothing = f"there is no inductive invariant and no proof for {report.configuration.protocol}"
         return replace(report, evidence=Gathered(nothing=nothing if whole else ""))
     if not whole and not speaks_of_itself(report):
         return report
@@ -110,7 +110,7 @@ def pieces_of(asked: Sequence[Applicable], request: ExploreRequest, tell: Tell) 
     out: list[Evidence] = []
     for one in sorted(asked, key=lambda one: one.kind == PROOF):
         refined = any(e.kind == REFINEMENT and e.claims.get("") == REFINES for e in out)
-        # within a time limit nothing is begun that could pass it
+        # with a time limit, nothing is begun that could exceed it
         quick = request.evidence == QUICK and one.kind == PROOF and refined and request.time_limit is None
         out.append(piece(one, request.evidence == ALL_EVIDENCE or quick, tell))
     return out
@@ -129,25 +129,25 @@ def speaks_of_itself(report: Report) -> bool:
 
 
 def why_none(c: Configuration) -> str:
-    """Return why evidence that there is for a protocol is not of what was explored; empty: it is."""
+    """Return why available evidence for a protocol does not apply to what was explored; empty if it does."""
     if c.quorums:
-        return "evidence beside exploring is of majorities, and none is shown with --quorums"
+        return "other evidence is for majorities, so none is shown with --quorums"
     if c.start:
-        return "evidence beside exploring is of runs from the initial state, and none is shown with --start"
+        return "other evidence is for runs from the initial state, so none is shown with --start"
     if c.protocol != ZAB:
         return ""
     if c.network != "fifo":
-        return f"evidence beside exploring is of the paper's channels, and none is shown over network {c.network}"
+        return f"other evidence is for the paper's channels, so none is shown for network {c.network}"
     if c.nodes != NODES or c.txns > TXNS:
         at = f"{NODES} nodes and at most {TXNS} transactions"
-        return f"evidence beside exploring is of {at}, and none is shown for other sizes"
+        return f"other evidence is for {at}, so none is shown for other sizes"
     if c.partitions or c.max_epoch or c.channel:
-        return "evidence beside exploring is without partitions, and without --max-epoch and --channel"
+        return "other evidence is without partitions, --max-epoch and --channel"
     return ""
 
 
 def asked_of(c: Configuration, request: ExploreRequest) -> list[Applicable]:
-    """Return the kinds of evidence that apply to a protocol; none: no kind does."""
+    """Return the kinds of evidence that apply to a protocol."""
     from invariants.inductive.argument import argument_of
 
     if c.protocol == ZAB:
@@ -182,16 +182,17 @@ def of_zab(variant: str) -> list[Applicable]:
 
 
 def why_not_refined(request: RefineRequest) -> str:
-    """Return why a refinement check says nothing about a variant, in a sentence; empty: it does.
+    """Return why a refinement check says nothing about a variant, in a sentence; empty if it does.
 
-    Functions that are called only where a process crashes have no part in a check without crashes."""
+    Functions that are called only where a process crashes have no part in a check without crashes.
+    """
     from zabspec.protocols.registry import PROTOCOLS
 
     changed = OF_CRASHES & PROTOCOLS[ZAB].overrides(request.variant).keys()
     if request.budgets.get("crashes") or not changed:
         return ""
     return (
-        f"it is checked without crashes, and {request.variant} changes what a crash does ({', '.join(sorted(changed))})"
+        f"it is checked without crashes, but {request.variant} changes what a crash does ({', '.join(sorted(changed))})"
     )
 
 
@@ -199,7 +200,7 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
     """Return a piece of evidence: recorded, computed on this machine before, computed now, or none.
 
     Raises:
-        RequestError, NoVerdict: as of the command that computes.
+        RequestError, NoVerdict: as for the command that computes.
     """
     from checker.evidence import computing
 
@@ -218,9 +219,9 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
         }  # fmt: skip
         try:
             found = by_kind[asked.kind](asked.request, digest, tell)
-        except (RequestError, NoVerdict, ImportError) as problem:  # also where z3 is there and cannot be loaded
+        except (RequestError, NoVerdict, ImportError) as problem:  # also if z3 is installed and cannot be loaded
             return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, why=str(problem), nodes=asked.nodes)
-        except KeyboardInterrupt:  # the exploration has its report all the same
+        except KeyboardInterrupt:  # the exploration is reported all the same
             raise Interrupted from None
         if sources.still(asked.kind, digest):
             store.keep(asked.kind, found, text)
@@ -233,12 +234,14 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
 def is_of_zab(asked: Applicable) -> bool:
     """Return whether a request is about `zab`, a variant of it, or abstract ZAB, whose assumptions have short names.
 
-    Those of a user protocol may be any (how often a budget that it counts is spent), and are listed with its claims."""
+    A user protocol's assumptions may be any (how often a budget that it counts is spent), and are listed with its
+    claims.
+    """
     return not isinstance(asked.request, ClausesRequest) or asked.request.model.protocol == ZAB
 
 
 def is_installed_text(asked: Applicable) -> bool:
-    """Whether what is asked about is the text that comes with the package, unchanged, as it is loaded now."""
+    """Return whether a request's protocol is the one that comes with the package, unchanged, as it is loaded now."""
     if not asked.of_text:
         return True
     model = asked.request.model if isinstance(asked.request, ClausesRequest) else None
@@ -264,7 +267,7 @@ def text_digest(request: Request) -> str:
     elif isinstance(request, ClausesRequest):
         c = request.whole_configuration()
     else:
-        raise TypeError(f"a request of kind {request.kind} is about no text")
+        raise TypeError(f"a request of kind {request.kind} has no protocol")
     model = Model(c)
     program, argument = model.program, argument_of(c.protocol)
     every: tuple[Property, ...] = (*properties_of(c.protocol), *(argument.every if argument else ()))
@@ -285,7 +288,7 @@ def names_of(report: Report) -> frozenset[str]:
 
 
 def all_command(report: Report) -> str:
-    """Return the command that computes all evidence beside this exploration; empty: it cannot be said in flags."""
+    """Return the command that computes all evidence for this exploration; empty if flags cannot express it."""
     request = report.request or {}
     words = command_words(request.get("model"))
     if words is None:

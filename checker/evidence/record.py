@@ -38,7 +38,7 @@ def stale(file: Path = store.RECORDED_FILE) -> list[Applicable]:
 
 
 def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
-    """Compute evidence and write it to the file, each kind as soon as it is there.
+    """Compute evidence and write each kind to the file as soon as it is computed.
 
     Returns:
         Whether all of it was decided: what was not is not recorded.
@@ -50,7 +50,7 @@ def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
         entry = replace(computed, request=one.request.as_json())
         if not entry.digest or not entry.final or not sources.still(one.kind, entry.digest):
             print(
-                f"{one.kind}: undecided, or its sources have changed, and not recorded; {entry.why}",
+                f"{one.kind}: not recorded: undecided, or its sources have changed; {entry.why}",
                 file=sys.stderr,
                 flush=True,
             )
@@ -64,7 +64,7 @@ def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
 
 
 def patient(request: Request) -> Request:
-    """Return a request with more time: no answer that is decided depends on it, and a busy machine decides later."""
+    """Return a request with a larger time limit: no decided answer depends on it, and a busy machine decides later."""
     return replace(request, query_limit=600.0, time_limit=7200.0) if isinstance(request, InductRequest) else request
 
 
@@ -78,8 +78,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the module as a program."""
     parser = argparse.ArgumentParser(prog="python -m checker.evidence.record", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--check", action="store_true", help="compute nothing")
-    parser.add_argument("--file", type=Path, default=store.RECORDED_FILE, help="instead of that of the package")
+    parser.add_argument("--check", action="store_true", help="Compute nothing.")
+    parser.add_argument(
+        "--file", type=Path, default=store.RECORDED_FILE, help="Use this file instead of the package's."
+    )
     given = parser.parse_args(arguments)
     left = stale(given.file)
     if given.check:

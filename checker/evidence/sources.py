@@ -1,8 +1,8 @@
-"""Which files each kind of evidence depends on, and a digest of them.
+"""List the files that each kind of evidence depends on, and compute a digest of them.
 
 A digest is of the bytes of the files: a byte changed anywhere in them, in a comment too, makes recorded evidence stale.
-A file that is found by lying in a folder (`invariants/`) is covered by a pattern, so a new one changes the digest too.
-`tests/evidence/test_sources.py` holds the patterns against what the code imports.
+Files that are discovered in a folder (`invariants/`) are covered by a pattern, so a new one changes the digest too.
+`tests/evidence/test_sources.py` compares the patterns with what the code imports.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def files(kind: str, top: Path = TOP) -> Iterator[Path]:
     """Yield the files that evidence of a kind depends on, in order.
 
     Raises:
-        FileNotFoundError: a pattern has no file, as where the packages are not files.
+        FileNotFoundError: a pattern matches no file, for instance if the packages are not installed as files.
     """
     for pattern in SOURCES[kind]:
         found = sorted(top.glob(pattern))
@@ -72,8 +72,8 @@ def files(kind: str, top: Path = TOP) -> Iterator[Path]:
 
 @cache
 def digest(kind: str, top: Path = TOP) -> str:
-    """Return a digest of all that evidence of a kind depends on; empty: it is not known what that is."""
-    solver = solver_version()  # the refinement check asks none, and stands on what the proof is written in
+    """Return a digest of all that evidence of a kind depends on; empty if that is not known."""
+    solver = solver_version()  # the refinement check makes no query; it depends on the language of the proof
     if not solver:
         return ""
     if any(not is_here(package, top) for package in PACKAGES):
@@ -100,13 +100,13 @@ def still(kind: str, digest_before: str) -> bool:
 
 
 def is_here(package: str, top: Path) -> bool:
-    """Whether a package that is loaded is that of the files: another of its name may come first where Python looks."""
+    """Return whether a loaded package is the one with these files: Python's path may have another of its name."""
     file = getattr(sys.modules.get(package), "__file__", None)
     return top != TOP or file is None or Path(file).resolve() == TOP / package / "__init__.py"
 
 
 def solver_version() -> str:
-    """Return the version of the installed z3, without loading it; empty: it is not known."""
+    """Return the version of the installed z3, without loading it; empty if it is not known."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -1,6 +1,6 @@
-"""Evidence that is kept: recorded with the package, or computed on this machine before.
+"""Stored evidence: recorded with the package, or computed on this machine before.
 
-An entry counts only under the digest that it was made with, and for the request that it answers.
+An entry is valid only under the digest that it was made with, and for the request that it answers.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ FOLDER = "evidence"  # in the cache
 
 @dataclass(frozen=True)
 class Entry:
-    """What was computed of one kind.
+    """The evidence of one kind.
 
     Attributes:
         digest: of all that it depends on (`sources.digest`).
-        request: what was asked, as JSON.
-        bounds, claims, why: as of `checker.report.evidence.Evidence`.
-        assumptions: what the claims take for granted, a sentence each.
-        final: whether the same request has the same answer again: nothing was undecided or cut short.
+        request: the one that it answers, as JSON.
+        bounds, claims, why: as for `checker.report.evidence.Evidence`.
+        assumptions: of the claims, a sentence each.
+        final: whether the same request always has the same answer: nothing was undecided or cut short.
     """
 
     digest: str
@@ -39,7 +39,7 @@ class Entry:
     final: bool = field(default=True, compare=False)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the entry as it is kept."""
+        """Return the entry in the form that is stored."""
         return {
             "digest": self.digest,
             "request": dict(self.request),
@@ -51,7 +51,7 @@ class Entry:
 
 
 def entry_of(given: object) -> Entry | None:
-    """Return the entry that was kept; None: this is none."""
+    """Return an entry from its stored form, or None if it is not one."""
     if not isinstance(given, dict):
         return None
     texts = [given.get(name) for name in ("digest", "bounds", "why")]
@@ -67,13 +67,13 @@ def entry_of(given: object) -> Entry | None:
 
 
 def recorded(kind: str, digest: str, request: Mapping[str, Any], file: Path | None = None) -> Entry | None:
-    """Return what is recorded with the package, if it was made with this digest and answers this request."""
+    """Return the evidence recorded with the package, if it was made with this digest and answers this request."""
     found = entry_of(read(RECORDED_FILE if file is None else file).get(kind))
     return found if found is not None and digest and (found.digest, found.request) == (digest, request) else None
 
 
 def read(file: Path) -> dict[str, Any]:
-    """Return the entries of a file by kind; empty: there is no such file, or it is not one of ours."""
+    """Return the entries of a file by kind; empty if there is no such file, or it is not a file of zabcheck."""
     try:
         found = json.loads(file.read_bytes())
     except (OSError, ValueError):
@@ -82,7 +82,7 @@ def read(file: Path) -> dict[str, Any]:
 
 
 def place(kind: str, digest: str, request: Mapping[str, Any], text: str) -> Path:
-    """Return where what was computed is kept."""
+    """Return the path of the file for computed evidence."""
     from zabspec.language.jit import cache_folder
 
     said = json.dumps([kind, digest, request, text], sort_keys=True)
@@ -90,16 +90,16 @@ def place(kind: str, digest: str, request: Mapping[str, Any], text: str) -> Path
 
 
 def kept(kind: str, digest: str, request: Mapping[str, Any], text: str) -> Entry | None:
-    """Return what was computed on this machine before.
+    """Return the evidence computed on this machine before.
 
     Args:
-        text: a digest of the protocol as it is loaded; empty: the kind is about no executable protocol.
+        text: a digest of the protocol as it is loaded; empty if the kind is about no executable protocol.
     """
     return recorded(kind, digest, request, place(kind, digest, request, text)) if digest else None
 
 
 def keep(kind: str, entry: Entry, text: str) -> None:
-    """Keep what was computed. Where nothing can be written it is computed again the next time."""
+    """Save computed evidence. If it cannot be written, it is computed again the next time."""
     from contextlib import suppress
 
     from zabspec.files import write_whole

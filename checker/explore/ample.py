@@ -1,8 +1,8 @@
 """Explore with ample sets: fewer states, and every violation still reached (docs/explanation/reductions.md).
 
-Which steps are enough follows from the same relation as sleep sets (`checker/explore/reduction.py`), and from what the
-world says of a process that is on its own. What is found to be broken, and what was not reached, is for a search that
-leaves out no states: see `conclusive`.
+Which steps are sufficient follows from the same relation as sleep sets (`checker/explore/reduction.py`), and from the
+world's declarations about an ample process. A violation that this search finds, or a premise that it does not reach,
+has to be confirmed by a search that leaves out no states: see `conclusive`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ __all__ = ["AmpleExplorer", "Narrowing", "conclusive", "free_cases"]
 
 PTR = ctypes.c_void_p
 
-OF_ITS_LEADER = (("a",), ("b",))  # what is read of a process on its own, or of the one that it follows
-APART = sum(1 << k for k in range(16) if not k & 1)  # the ways in which the processes that take two steps are two
+OF_ITS_LEADER = (("a",), ("b",))  # what is read of an ample process, or of the one that it follows
+APART = sum(1 << k for k in range(16) if not k & 1)  # coincidences in which two steps have distinct processes
 
 
 def free_cases(
@@ -46,19 +46,19 @@ def free_cases(
     waits: Iterable[Touch],
     world: Conventions,
 ) -> set[Case]:
-    """Of the steps of a process on its own, the cases that collide with no step of another.
+    """Return those cases of an ample process's steps that are independent of every step of other processes.
 
     Args:
-        own: what they touch, given what is known of such a process.
-        cases: what steps touch, of any process.
-        read: what properties of steps read of the process that takes one.
-        waits: what decides whether one that is up may take a step that it may not take yet. Where a step of another
-            changes that, all that such a process may do is not known from what it may do now.
+        own: what the steps of an ample process touch, given what is known of such a process.
+        cases: what the steps of any process touch.
+        read: what step properties read of the process that takes the step.
+        waits: the touches that decide whether a running process may take a step that it may not take yet. If a step of
+            another process changes these, the steps enabled now do not determine all that such a process may do.
     """
     pairs, apart = pairs_of(world.commute), pairs_of(world.commute_apart)
     others = [touched | set(read) for touched in cases.values()]
     if any(x.writes and x.field == world.follows and x.keys != ("a",) for touched in others for x in touched):
-        return set()  # whom a process follows, others say: whether it has an end of that connection, too
+        return set()  # whom a process follows depends on others: also whether it has an end of that connection
     found = set()
     let = any(collisions(waits, touched, pairs, apart) & APART for touched in cases.values())
     for case, touched in own.items():
@@ -73,7 +73,7 @@ def free_cases(
 
 
 def free_text(layout: Layout, free: Iterable[Case], world: Conventions) -> str:
-    """`is_free`: whether a step of a process on its own collides with no step of another."""
+    """Return the kernel source of `is_free`: whether a step of an ample process is independent of all others."""
     lines = [
         "def is_free(s: State, word: int) -> bool:",
         "    held = as_bytes(s)",
@@ -100,7 +100,7 @@ def free_text(layout: Layout, free: Iterable[Case], world: Conventions) -> str:
 
 
 def changed_text(layout: Layout, function: str, names: Iterable[str]) -> str:
-    """A function: whether a step has changed any of some fields."""
+    """Return the source of a function that reports whether a step changed any of some fields."""
     lines = [
         f"def {function}(before: State, after: State) -> bool:",
         "    a = as_bytes(before)",
@@ -110,14 +110,16 @@ def changed_text(layout: Layout, function: str, names: Iterable[str]) -> str:
     for name in sorted(names):
         size = layout.fields[name].kind.size
         for _, start in layout.elements(name):
-            for at in range(start, start + size):  # of every process: their fields lie apart
+            for at in range(start, start + size):  # for every process: their fields are stored separately
                 lines.append(f"    d = d | (a[{at}] ^ b[{at}])")
     return "\n".join([*lines, "    return d != 0"])
 
 
 class Beyond(StepLocality):
-    """As `StepLocality`, but that a property may read channels, too: what a step has appended to them. Whether it reads
-    anything else beyond its process is in the text that is made."""
+    """A variant of `StepLocality` in which a property may also read channels: what a step has appended to them.
+
+    Whether it reads anything else beyond its process is decided in the generated source.
+    """
 
     def looks_away(self, e: t.Expr, names: Names) -> bool:
         channels = {name for name, _ in self.world.channels.values()}
@@ -129,20 +131,23 @@ class Beyond(StepLocality):
 
 
 def looks_beyond(program: t.TypedProgram, layout: Layout, world: Conventions, name: str) -> tuple[bool, set[Touch]]:
-    """Whether a property of steps may read more than its process and channels, and what it reads of its process."""
+    """Return whether a step property may read more than its process and channels, and what it reads of its process."""
     looks = Beyond(program, layout, world)
     made = looks.of_function(program.functions[name])
     return any(s.value != t.Const(t.BOOL, 0) for s in returns(made.body)), looks.own
 
 
 def asked_of(p: Property) -> list[str]:
-    """The functions of a property, by name, what they say of any state or step being part of the answer: a witness
-    that errs violates `no-runtime-error`. Those of the papers' properties do not err."""
+    """Return the names of a property's functions that are evaluated on every state or step.
+
+    A user property's witness is among them: a run-time error in it violates `no-runtime-error`. Witnesses of the
+    papers' properties do not fail.
+    """
     return [f.__name__ for f in ((p.holds,) if p in OF_PAPERS else (p.holds, p.witness))]
 
 
 def returns(body: Sequence[t.Stmt]) -> list[t.Return]:
-    """Every return among some statements, those inside others too."""
+    """Yield every return among some statements, nested ones included."""
     found = []
     for s in body:
         match s:
@@ -159,16 +164,15 @@ I64 = ctypes.c_int64
 
 
 class Narrowing(Reducing):
-    """A model in machine code that explores with ample sets, with sleep sets where no process is on its own, and with
-    classes in the place of what was observed.
+    """A model in machine code for search with ample sets, with sleep sets where no process is ample, and ghost classes.
 
     Args:
-        model, properties, symmetry: as of `Compiled`.
-        wanted: the properties whose premises are still to be met; None: all. Of others no search tells whether a state
-            meets it.
-        merging: whether what was observed is merged into classes.
-        like: the same model, of which it was seen that a process may be connected to another than the one that it
-            follows: no process is on its own then, and states are merged all the same.
+        model, properties, symmetry: as for `Compiled`.
+        wanted: the properties whose premises are not met yet; None for all. For others no search determines whether a
+            state meets the premise.
+        merging: whether observed histories are merged into classes.
+        like: the same model, in which a process was seen to be possibly connected to another than the one that it
+            follows: no process is ample then, and states are still merged.
     """
 
     also_modules = (sleep_kernel, ample_kernel, observer_kernel)
@@ -212,24 +216,24 @@ class Narrowing(Reducing):
 
     @property
     def ample(self) -> bool:
-        """Whether the steps of a process on its own may be enough."""
+        """Whether the steps of an ample process may be sufficient."""
         return self.like is None
 
     def without_ample(self) -> Self:
-        """The same model, merged, in which the steps of no process are enough."""
+        """Return the same model, merged, in which no process is ample."""
         return type(self)(self.model, self.properties, self.symmetry, self.wanted, self.merging, self)
 
     def tell(self, work: int, merges: bool = True) -> None:
-        """Tell a thread of the kernel where the classes are; or that there are none, and nothing is merged."""
+        """Pass the address of the classes to a thread of the kernel, or that nothing is merged."""
         table, standing = (block.address - work for block in self.known)
         words = (ctypes.c_int64 * 4)(int(merges and self.classes.classes > 0), standing, table, self.classes.rows)
         ctypes.memmove(work + self.numbers["OBSERVERS_AT"], words, ctypes.sizeof(words))
 
     def describe(self, r: Exploration, merges: bool) -> None:
-        """Add to the result of a search with ample sets what was left out, and what is known of violations.
+        """Add to the result of an ample-set search what was left out, and what is known of violations.
 
         Args:
-            merges: whether states were merged that differ in what was observed.
+            merges: whether states that differ only in ghosts were merged.
         """
         r.reduced = True
         r.ample_off = self.code.facts["none_free"]
@@ -246,7 +250,7 @@ class Narrowing(Reducing):
         return self.canonical(bytes(state.raw)[: self.layout.size])
 
     def standing_for(self, data: bytes) -> bytes:
-        """The state that is expanded for a state: its value is the one that stands for its class."""
+        """Return the state that is expanded for a state: with the value that represents its class."""
         state = self.state(data)
         self.enter_class(state, self._work, ctypes.create_string_buffer(8 * kernel.REPORT))
         self.restore_ghosts(state, self._work)
@@ -268,7 +272,7 @@ class Narrowing(Reducing):
 
     @property
     def read_of_states(self) -> set[str]:
-        """The fields that properties of states read, in any state."""
+        """The fields that state properties read, in any state."""
         judged = [name for p in self.properties if p.of not in (STEP, TERMINAL) for name in asked_of(p)]
         sooner = [p.holds.__name__ for p in self.properties if p.sooner]
         return (
@@ -279,9 +283,12 @@ class Narrowing(Reducing):
 
     @property
     def visible(self) -> set[str]:
-        """The fields that a step which properties of states do not see leaves as they are: what they read, and what is
-        written together with it by calls that change places. A step that adds to the one field before what others do
-        may change the other behind it: who accepted a transaction, and whether a quorum has."""
+        """The fields that a step invisible to state properties leaves unchanged.
+
+        They are the fields that state properties read, and those that are written together with them by commuting
+        calls. If a step adds to one of these fields before the steps of others, those may then change the other field:
+        who accepted a transaction, and whether a quorum has.
+        """
         read = self.read_of_states
         labels = {label for pair in (*self.conventions.commute, *self.conventions.commute_apart) for label in pair}
         written: dict[str, set[str]] = {}
@@ -291,11 +298,11 @@ class Narrowing(Reducing):
 
     @property
     def said(self) -> set[str]:
-        """The fields in which a step says what it does."""
+        """The fields of step annotations."""
         return {f.name for f in self.layout.schema.fields if f.role is Role.SCRATCH}
 
     def free(self) -> set[Case]:
-        """The steps of processes on their own that collide with nobody's."""
+        """Return the steps of ample processes that are independent of all other processes' steps."""
         world = self.conventions
         read: set[Touch] = set()
         self.looking_beyond: dict[str, None] = {}
@@ -314,17 +321,20 @@ class Narrowing(Reducing):
         return free_cases(alone, self.cases, read, self.waits, world)
 
     def why_none_is_free(self) -> str:
-        """Why no step is, in a sentence that names the properties that see to it."""
+        """Return why no step is independent, in a sentence that names the properties responsible."""
         if not self.ample:
             return "a process may be connected to another than the one that it follows"
         if names := " and ".join(self.looking_beyond):
             reads = "reads" if len(self.looking_beyond) == 1 else "read"
             return f"{names} {reads} other processes than the one that takes the step"
-        return "every step of a process on its own may collide with another's"
+        return "every step of a process on its own may conflict with another's"
 
     @property
     def waits(self) -> set[Touch]:
-        """What decides whether a process may take a step that it may not take yet, budgets aside: they only fall."""
+        """The touches, budgets aside, that decide whether a process may take a step that it may not take yet.
+
+        Budgets are left out because they only fall.
+        """
         fields = self.layout.fields
         asked = guards(self.stepping, self.layout, self.conventions)
         return {
@@ -335,11 +345,11 @@ class Narrowing(Reducing):
         }
 
     def may_err(self, function: str) -> bool:
-        """Whether a function of a property may meet a run-time error in some state, as far as its text shows."""
+        """Return whether a property's function may meet a run-time error in some state, as far as its source shows."""
         return bool(self.front.effects[function].errs)
 
     def planned(self) -> Plan:
-        """What is merged of ghosts."""
+        """Return the plan of which ghosts are merged."""
         typed = self.stepping
         also = (self.conventions.own, self.conventions.where, "remaining_work")
         judging = (f.__name__ for p in self.properties for f in (p.holds, p.witness))
@@ -409,21 +419,24 @@ class AmpleExplorer(ReducedExplorer):
 
     code: Narrowing
 
-    merges = False  # whether what was observed is hashed and compared by its class
-    unforeseen = False  # whether something was observed that has no class: nothing else stands against ample sets
+    merges = False  # whether observed histories are hashed and compared by their class
+    unforeseen = False  # whether something was observed that has no class, and there is no other obstacle to ample sets
 
     def masks(self) -> tuple[int, int, int, int]:
-        """As without reduction, but for premises that classes do not keep: which states meet them is not known."""
+        """Return the masks as without reduction, but without premises that classes do not keep.
+
+        Which states meet those is not known.
+        """
         live, live_steps, want, want_steps = super().masks()
         return live, live_steps, want & self.code.kept_premises if self.merges else want, want_steps
 
     def run(
         self, limits: Limits, keep_going: bool = False, progress: Progress | None = None, keeper: Keeper | None = None
     ) -> Exploration:
-        """As without reduction, but that nothing is told of what is broken but its name, and no level is kept.
+        """Explore as without reduction, but report only the names of violated properties, and save no level.
 
-        A search that goes on past violations merges nothing: what comes after one is of no class. One that does not may
-        find another property broken than a full search, if values alone break both.
+        A search that continues past violations merges nothing, as the states after one have no class. A search that
+        does not may report another violated property than a full search, if values alone violate both.
         """
         assert keeper is None
         code = self.code
@@ -435,7 +448,7 @@ class AmpleExplorer(ReducedExplorer):
         return result
 
     def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:
-        """Nor does it go on once it cannot be believed."""
+        """Return whether the search has ended: also once its result cannot be conclusive."""
         r = self.result
         apart, classless = (
             any(slot.report.get(word) for slot in self.slots) for word in (kernel.R_APART, kernel.R_CLASSLESS)
@@ -448,11 +461,11 @@ class AmpleExplorer(ReducedExplorer):
         return super().finished(level, keep_going)
 
     def schedule_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> tuple[int, ...]:
-        """Ways are told by a search that leaves out nothing."""
+        """Return no steps: a search that leaves out nothing reports the run."""
         return ()
 
 
 def conclusive(r: Exploration) -> bool:
-    """Whether what a search with ample sets has found is all that a full one would say."""
+    """Return whether the result of an ample-set search determines all that a full search would report."""
     met = all(p.name in r.witnessed for p in r.properties)
     return r.complete and met and not (r.violations or r.error or r.apart or r.stopped)

@@ -1,12 +1,12 @@
-"""What the explorer's kernel does besides when it leaves out states, in the kernel language: ample sets
-(docs/explanation/reductions.md).
+"""Ample sets, in the kernel language: what the explorer's kernel adds to leave out states.
 
-If some process is ample in a state, so that no step of another concerns its steps, those steps are enough, provided
-that one of them is invisible to state properties and that each leaves less remaining work. Whether that is so is seen
-as they are taken; if not, the state is expanded in full.
+docs/explanation/reductions.md has the argument. If some process is ample in a state, so that its steps are independent
+of every step of the others, those steps are sufficient, provided that one of them is invisible to state properties and
+that each leaves less remaining work. This is determined while they are taken; if it fails, the state is expanded in
+full.
 
 The hooks that it replaces are declared, with their contracts, in `checker/explore/interface.py`. `AMPLE_AT` holds what
-they share of the state being expanded.
+they share about the state being expanded.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def choose_ample(parent: State, steps: Words, work: Bytes, report: Words) -> Non
 
 
 def note_ample_step(parent: State, child: State, k: int, work: Bytes) -> None:
-    """Note of a step of the ample process whether it reduces the remaining work, and whether it is invisible."""
+    """Record whether a step of the ample process reduces the remaining work, and whether it is invisible."""
     ample = words_at(work, AMPLE_AT)
     if k < ample[STEPS_OF_AMPLE]:
         if remaining_work(child) >= ample[REMAINING]:
@@ -47,21 +47,21 @@ def note_ample_step(parent: State, child: State, k: int, work: Bytes) -> None:
 
 
 def ample_suffices(k: int, work: Bytes) -> bool:
-    """Return whether all steps of the ample process were taken, and turned out to be enough."""
+    """Return whether all steps of the ample process were taken, and turned out to be sufficient."""
     ample = words_at(work, AMPLE_AT)
     return k == ample[STEPS_OF_AMPLE] and ample[INVISIBLE] != 0 and ample[FULL] == 0
 
 
 def may_change_ample(parent: State, child: State, work: Bytes) -> bool:
-    """Return whether a step may change which processes are ample: surely not only where none is and none becomes so."""
+    """Return whether a step may change which processes are ample; it cannot if none is ample and none becomes so."""
     return words_at(work, AMPLE_AT)[REMAINING] != 0 or ample_changed(parent, child)
 
 
 def put_ample_first(parent: State, steps: Words, report: Words) -> int:
-    """Put the steps of an ample process at the front of the list; return how many they are.
+    """Put the steps of an ample process at the front of the list; return their number.
 
-    That is 0 if there is no ample process, or if its steps are all there are. A state where the world does not declare
-    that independent steps commute is noted: the search then is not conclusive.
+    That is 0 if there is no ample process, or if its steps are all there are. A state in which the world does not
+    declare that independent steps commute is recorded: the search then is not conclusive.
     """
     if not steps_commute(parent):
         report[R_APART] = 1
@@ -81,7 +81,7 @@ def put_ample_first(parent: State, steps: Words, report: Words) -> int:
 
 
 def to_front(steps: Words, p: int) -> None:
-    """Put the steps of a process at the front, all others behind them."""
+    """Move the steps of a process to the front of the list, before all others."""
     front = 0
     for k in range(steps[0]):
         word = steps[1 + k]

@@ -1,7 +1,7 @@
-"""Binding the names that kernels import from `checker/explore/interface.py` to what a model has for them.
+"""Bind the names that kernels import from `checker/explore/interface.py` to what a model has for them.
 
 Every kernel of a compilation is checked: each imported declaration is bound, nothing is bound that is not declared, and
-what is bound has the declared type.
+each binding has the declared type.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class NotBound(TypeError):
 
 
 class WrongBinding(Exception):
-    """Kernels and what they are compiled with do not agree on a name: a sentence that begins with it."""
+    """A kernel and its bindings do not agree on a name; the message is a sentence that begins with the name."""
 
 
 class Constant:
-    """A declared constant before it is bound: no number, so that no program takes it for one.
+    """A declared constant before it is bound. It is not a number, so that no program can use it as one.
 
     Attributes:
         doc: what it is bound to.
@@ -71,7 +71,7 @@ def functions_of(modules: Iterable[ModuleType]) -> dict[str, Any]:
     """Return the functions, structs and constants that kernels define or import, except declarations.
 
     Raises:
-        WrongBinding: two kernels define one name, and the later one does not say that it replaces the earlier
+        WrongBinding: two kernels define one name, and the later one does not declare that it replaces the earlier
             (`REPLACES`).
     """
     out: dict[str, Any] = {}
@@ -89,13 +89,13 @@ def functions_of(modules: Iterable[ModuleType]) -> dict[str, Any]:
 def check_bindings(
     interface: ModuleType, kernels: Iterable[ModuleType], names: Mapping[str, Any], made: Iterable[str]
 ) -> None:
-    """Check what is about to be compiled against the interface.
+    """Check the bindings of a compilation against the interface.
 
     Args:
         interface: the module of declarations.
         kernels: the modules that import some of them.
         names: every name as it is bound; hooks are among them.
-        made: of these the names that were made for the kernels.
+        made: those of the names that were generated for the kernels.
 
     Raises:
         WrongBinding: an imported declaration is not bound, a name is bound and not declared, or one is bound with
@@ -121,14 +121,15 @@ def check_bindings(
 
 
 def is_unbound(value: object, interface: ModuleType) -> bool:
-    """Return whether a value is a declaration that needs something bound to it: all but the hooks do."""
+    """Return whether a value is a declaration that must be bound: all are except the hooks."""
     return is_declared(value) and not any(value is hook for hook in interface.HOOKS)
 
 
 def check_type(interface: ModuleType, name: str, value: object) -> None:
-    """
+    """Check that what is bound to a name has the declared type.
+
     Raises:
-        WrongBinding: what is bound to a name has another type than the declaration.
+        WrongBinding: it has another type.
     """
     declaration = vars(interface)[name]
     if isinstance(declaration, Constant):

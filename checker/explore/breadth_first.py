@@ -1,9 +1,9 @@
-"""Breadth-first exploration in the compiled world, on any number of threads.
+"""Breadth-first exploration in machine code, on any number of threads.
 
-A level is expanded in batches of units (a unit is a buffer of packed states). First every unit of
-a batch is expanded, the table being only read; then the sixteen groups of new fingerprints are
-inserted, each by one thread, in the order of the units. So counts, the order of every level and
-the parent kept for each state do not depend on the number of threads.
+A level is expanded in batches of units (a unit is a buffer of packed states). First every unit of a batch is expanded
+while the table is only read; then the sixteen groups of new fingerprints are inserted, each by one thread, in the order
+of the units. So counts, the order of every level and the parent kept for each state do not depend on the number of
+threads.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ __all__ = ["GROUPS", "PREDECESSOR", "UNIT", "Chunk", "Explorer", "Keeper", "Leve
 GROUPS: int = kernel.GROUPS
 UNIT = 256 << 10  # bytes of packed states in a unit
 BATCH = 16  # units expanded between two rounds of insertion
-ALONE = 512  # states of a batch that are expanded sooner by one thread than they are handed to several
-BETWEEN = 0.05  # seconds between two looks at the clocks and counts, each of which takes longer than a small level
-PIECE = 512  # states expanded between two looks at the clock
+ALONE = 512  # states of a batch that one thread expands faster than they are distributed
+BETWEEN = 0.05  # seconds between two reads of clocks and counters, each of which takes longer than a small level
+PIECE = 512  # states expanded between two reads of the clock
 FIRST_CAPACITY = 1 << 12
 LOAD = 0.82  # fill at which a group's table grows
 GROWTH = 1.5
-LEAP = 4  # while it is small: then what it takes to move counts for more than what lies idle
+LEAP = 4  # while it is small: moving it costs more than unused entries
 SMALL = 1 << 17  # entries below which it is
 COMPILING = 128 << 20  # bytes, three times what a compilation has been seen to take
 PREDECESSOR = 6  # bytes kept for each state: parent (4), ordinal (2)
 
 
 class Keeper(Protocol):
-    """Who keeps what is known after each level."""
+    """Saves what is known after each level."""
 
     def last(self, explorer: Explorer) -> list[LevelGroup] | None:
-        """The level to go on from, all before it put back into the explorer; none: there is none."""
+        """Restore the explorer and return the frontier to resume from, or None."""
 
     def keep(self, explorer: Explorer, level: list[LevelGroup]) -> None:
-        """Keep a level that is whole."""
+        """Save a completed level."""
 
 
 Progress = Callable[[Exploration, int, int], None]  # result so far, expanded of the level, its size
 
 
 def available_cores() -> int:
-    """The cores this process may run on."""
+    """Return the number of cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -67,9 +67,9 @@ class Chunk:
     """A buffer of packed states.
 
     Attributes:
-        block: where they are; none: on disk.
-        at: where on disk.
-        start: where they begin in the block.
+        block: the memory that holds them; None if they are on disk.
+        at: their offset on disk, in bytes.
+        start: their offset in the block, in bytes.
     """
 
     block: Block | None
@@ -80,8 +80,11 @@ class Chunk:
 
 
 def kernel_errors(reports: Iterable[Block]) -> list[tuple[int, int]]:
-    """The first run-time error of a capacity, and the first of the author, among the reports of a level: what machine
-    code noted, and where."""
+    """Return the first capacity error and the first error of the author among the reports of a level, if any.
+
+    Returns:
+        Pairs of what machine code recorded, and where.
+    """
     out, kept = [], list(reports)
     for noted, place in ((kernel.R_ERROR, kernel.R_ERROR_AT), (kernel.R_FAILED, kernel.R_FAILED_AT)):
         found = [(report.get(place), report.get(noted)) for report in kept if report.get(noted)]
@@ -92,7 +95,7 @@ def kernel_errors(reports: Iterable[Block]) -> list[tuple[int, int]]:
 
 
 class Group:
-    """The fingerprints of one group."""
+    """The fingerprint table of one group."""
 
     def __init__(self) -> None:
         self.capacity = FIRST_CAPACITY
@@ -101,12 +104,13 @@ class Group:
 
 
 class LevelGroup:
-    """The states of one level that fall in one group, in the order they were found."""
+    """The states of one level that belong to one group, in the order in which they were found."""
 
     def __init__(self, budget: Budget, kept: bool = False) -> None:
-        """
+        """Make an empty group of a level.
+
         Args:
-            kept: the fingerprints of its states are noted, for a checkpoint.
+            kept: whether the fingerprints of its states are recorded, for a checkpoint.
         """
         self.budget = budget
         self.spilled: IO[bytes] | None = None
@@ -126,7 +130,7 @@ class LevelGroup:
         self.room_for(self.count + states)
 
     def room_for(self, states: int) -> None:
-        """Make room for that many predecessors."""
+        """Make room for that many predecessors in total."""
         need = PREDECESSOR * states
         if need > self.preds.size:
             larger = Block(max(need, self.preds.size * 3 // 2), budget=self.budget)
@@ -138,10 +142,10 @@ class LevelGroup:
             self.prints = more
 
     def spill(self, pool: Pool) -> None:
-        """Write the last buffer, which is full, to a file that nobody else sees; its memory is the pool's again.
+        """Write the last buffer, which is full, to an anonymous file, and return its memory to the pool.
 
         Raises:
-            OSError: there is no room on disk either.
+            OSError: the disk is full, too.
         """
         if self.spilled is None:
             self.spilled = unseen_file("frontier")
@@ -154,21 +158,21 @@ class LevelGroup:
         chunk.block = None
 
     def states(self, chunk: Chunk) -> bytes | memoryview:
-        """The packed states of a buffer, wherever they are."""
+        """Return the packed states of a buffer, from memory or disk."""
         if chunk.block is not None:
             return memoryview(chunk.block.map)[: chunk.used]
         assert self.spilled is not None
         return os.pread(self.spilled.fileno(), chunk.used, chunk.at)
 
     def taken_predecessors(self) -> tuple[int, bytes]:
-        """How many states there are, and their predecessors, which are not kept here any more."""
+        """Return the number of states and their predecessors, which are no longer kept here."""
         packed = self.preds.bytes(0, PREDECESSOR * self.count)
         self.preds = Block(PREDECESSOR)
         return self.count, packed
 
 
 class Slot:
-    """What expanding one unit of a batch needs for itself."""
+    """The memory for expanding one unit of a batch."""
 
     def __init__(self, work: int, section: int) -> None:
         self.work = Block(work)
@@ -177,10 +181,10 @@ class Slot:
         self.budget: Budget | None = None
         self.outs: list[tuple[Block, Block]] = []
         self.used = 0
-        self.huge = False  # its memory is of large pages: of a small exploration these would mostly be zeroed in vain
+        self.huge = False  # whether its memory has large pages: a small exploration would zero most of these in vain
 
     def enlarge(self) -> None:
-        """Have large pages from now on; nothing of the last batch is needed any more."""
+        """Use large pages from now on; the content of the last batch is dropped."""
         if not self.huge:
             self.huge, self.outs, self.used = True, [], 0
 
@@ -196,13 +200,14 @@ class Slot:
 class Explorer:
     """Explores a compiled model breadth-first."""
 
-    behind = 0  # bytes behind the first packed state
+    behind = 0  # bytes after the first packed state
 
     def __init__(self, compiled: Compiled, threads: int = 0) -> None:
-        """
+        """Make an explorer.
+
         Args:
             compiled: the model, its properties and symmetry.
-            threads: how many cores to use; 0 for all.
+            threads: the number of cores to use; 0 for all.
         """
         self.code = compiled
         self.threads = threads or available_cores()
@@ -216,7 +221,7 @@ class Explorer:
         self.all = (1 << len(compiled.properties)) - 1
 
     def forget(self) -> None:
-        """Give back the memory of what was explored."""
+        """Free the memory of what was explored."""
         self.groups, self.slots, self.preds = [], [], []
         self.pool = Pool(UNIT)
 
@@ -228,10 +233,10 @@ class Explorer:
         """Explore from the initial state.
 
         Args:
-            limits: a depth, and where to give up.
-            keep_going: go on past violations, for the shortest of every property.
+            limits: a depth, and limits of states, time and memory.
+            keep_going: whether to continue past violations, for the shortest run to each property.
             progress: called after each batch.
-            keeper: keeps each level, or gives the one to go on from.
+            keeper: saves each level, and restores the one to resume from.
         """
         started = time.perf_counter()
         self.cpu_started = self.cpu_counted = time.process_time()
@@ -263,7 +268,7 @@ class Explorer:
         return self.result.finished(any(g.count for g in level), keep_going, self.limits.depth)
 
     def first_level(self) -> list[LevelGroup]:
-        """The initial state, judged and put in the table."""
+        """Return the level of the initial state, judged and entered in the table."""
         code = self.code
         initial = code.model.program.initial().key()
         fingerprint, state = code.visited(initial)
@@ -295,7 +300,7 @@ class Explorer:
         return level
 
     def next_level(self, level: list[LevelGroup], pool: ThreadPoolExecutor | None) -> list[LevelGroup]:
-        """Expand every state of a level; returns the level of their new successors."""
+        """Expand every state of a level; return the level of their new successors."""
         r = self.result
         new = [LevelGroup(self.budget, self.keeper is not None) for _ in range(GROUPS)]
         r.levels.append(0)
@@ -306,7 +311,7 @@ class Explorer:
         except OSError as problem:
             r.stopped = f"out of memory, and the frontier cannot be put on disk: {problem.strerror or problem}"
         if r.stopped and pool is not None:
-            pool.shutdown(wait=True, cancel_futures=True)  # before looking at what its threads write
+            pool.shutdown(wait=True, cancel_futures=True)  # before reading what its threads write
         r.levels[-1] = sum(g.count for g in new)
         self.keep_predecessors(new)
         self.look_at_reports(new)
@@ -347,8 +352,10 @@ class Explorer:
             batch = list(islice(units, BATCH))
 
     def count_work(self) -> None:
-        """Tell the code how long it has worked, now and then. If that makes it take thorough code, the time for this
-        is not the exploration's, but its memory is."""
+        """Report the CPU time spent so far to the compiled code now and then, which may then compile optimised code.
+
+        The time for that does not count as the exploration's, but its memory does.
+        """
         at = time.perf_counter()
         if at < self.next_work:
             return
@@ -364,7 +371,7 @@ class Explorer:
         self.cpu_started += self.cpu_counted - cpu
 
     def give_back(self, chunk: Chunk) -> None:
-        """A chunk whose states are expanded."""
+        """Return a chunk's memory to the pool after its states were expanded."""
         assert chunk.block is not None
         self.pool.give(chunk.block)
 
@@ -386,7 +393,7 @@ class Explorer:
     # --- the two phases of a batch ---------------------------------------------------------------
 
     def place_tables(self) -> None:
-        """Tell the kernel where every group's table is."""
+        """Write the address of every group's table for the kernel."""
         base = self.groups[0].block.address
         for g, group in enumerate(self.groups):
             self.where.put(2 * g, (group.block.address - base) // 8)
@@ -396,7 +403,7 @@ class Explorer:
                 slot.enlarge()
 
     def masks(self) -> tuple[int, int, int, int]:
-        """The properties still to be judged, of states and of steps, and premises still to be met."""
+        """Return the masks of properties still to be judged, of states and of steps, and of open premises, likewise."""
         r = self.result
         live = sum(1 << k for k, p in enumerate(self.code.properties) if p.name not in r.violations)
         want = sum(1 << k for k, p in enumerate(self.code.properties) if p.name not in r.witnessed)
@@ -422,15 +429,17 @@ class Explorer:
             offset = slot.report.get(kernel.R_OFFSET)
             if made < asked:
                 out, filled = slot.next_out()
-        if done == chunk.count and offset != chunk.start + chunk.used:  # something else was written where it lay
+        if done == chunk.count and offset != chunk.start + chunk.used:  # something else was written in its place
             raise RuntimeError(f"{done} states of a level end at {offset}, and not at {chunk.start + chunk.used}")
 
     def insert_all(
         self, pool: ThreadPoolExecutor | None, new: list[LevelGroup], jobs: int
     ) -> list[list[tuple[Block, int, int]]]:
-        """Insert what a batch has found, or as much of it as there may be states: then in turns, in which every
-        group takes its share of what is left, so that the answer does not depend on the threads. Returns what of
-        each group was not inserted."""
+        """Insert what a batch has found, up to the limit of states; return what of each group was not inserted.
+
+        With a limit, groups are inserted in turns, in which each takes its share of what is left, so that the result
+        does not depend on the threads.
+        """
         before = sum(self.result.levels[:-1])
         most = self.limits.max_states
         work = [self.candidates(g, jobs) for g in range(GROUPS)]
@@ -445,7 +454,7 @@ class Explorer:
                 return work
 
     def candidates(self, g: int, jobs: int) -> list[tuple[Block, int, int]]:
-        """Where a batch has left candidates of a group: blocks, from where and to where."""
+        """Return where a batch has left candidates of a group: blocks, each with start and end."""
         return [
             (out, g * slot.section, g * slot.section + filled.get(g))
             for slot in self.slots[:jobs]
@@ -454,8 +463,7 @@ class Explorer:
         ]
 
     def insert(self, g: int, new: LevelGroup, work: list[tuple[Block, int, int]]) -> None:
-        """Insert a group's candidates until there are none, or it has as many states as it may; takes those that
-        were inserted out of `work`."""
+        """Insert a group's candidates until none is left, or the group is full; remove those inserted from `work`."""
         group = self.groups[g]
         most = self.make_room(group, new, work)
         if most <= 0:
@@ -487,14 +495,14 @@ class Explorer:
         group.count += new.count - before
 
     def make_room(self, group: Group, new: LevelGroup, work: list[tuple[Block, int, int]]) -> int:
-        """Make room in a group's table for as many states as may be inserted; returns how many."""
+        """Make room in a group's table for as many states as may be inserted; return their number."""
         most = min(sum(end - at for _, at, end in work) // kernel.CANDIDATE, new.info.get(kernel.MOST) - new.count)
         if most > 0 and group.count + most > LOAD * group.capacity:
             self.grow(group, most)
         return most
 
     def grow(self, group: Group, more: int) -> None:
-        """A larger table for the group, with room for `more`."""
+        """Replace the table of a group by a larger one, with room for `more` fingerprints."""
         capacity = group.capacity
         while group.count + more > LOAD * capacity:
             capacity = int(capacity * (GROWTH if capacity >= SMALL else LEAP))
@@ -514,7 +522,7 @@ class Explorer:
                 self.result.witnessed.setdefault(p.name, depth)
 
     def look_at_reports(self, new: list[LevelGroup]) -> None:
-        """Premises met, violations found, and the first error, while this level was made."""
+        """Record the premises met, the violations found and the first error of the level in the result."""
         r, depth = self.result, self.result.depth
         for noted, place in kernel_errors(slot.report for slot in self.slots):
             self.note_failure(self.schedule_to(depth - 1, place >> 17 & 0xFFFFFFFF), noted)
@@ -532,17 +540,17 @@ class Explorer:
                 r.violations[p.name] = Violation(p, self.schedule_to(depth, index))
 
     def note_failure(self, schedule: tuple[int, ...], noted: int, here: bool = False) -> None:
-        """Put a run-time error into the result: see `checker/explore/failing.py`."""
+        """Record a run-time error in the result: see `checker/explore/failing.py`."""
         from checker.explore.failing import note_failure
 
         by_author = bool(noted & OF_AUTHOR)
         note_failure(self.result, self.code.model, schedule, self.code.said_of(noted), by_author, here)
 
     def first_that_breaks(self, new: list[LevelGroup], broken: list[list[int]], k: int) -> int:
-        """The number of the first state of a level that breaks the k-th property; -1: there is none.
+        """Return the number of the first state of a level that violates the k-th property, or -1.
 
         Args:
-            broken: by group and property the first state of the group, from 1.
+            broken: by group and property the first such state of the group, from 1; 0 if there is none.
         """
         first = 0
         for group, places in zip(new, broken, strict=True):
@@ -565,8 +573,10 @@ class Explorer:
             )
 
     def cut_short(self) -> bool:
-        """Whether a limit ends the exploration here. An error ends it with the level: what other steps of it
-        break is told too."""
+        """Return whether a limit ends the exploration here.
+
+        An error does not end it here but with its level, so that violations by other steps are reported too.
+        """
         r, limits = self.result, self.limits
         if limits.max_states is not None and r.distinct >= limits.max_states:
             r.stopped = f"--max-states {limits.max_states} reached"
@@ -577,7 +587,7 @@ class Explorer:
         return bool(r.stopped)
 
     def collect_counts(self) -> None:
-        """Add up what the slots have counted."""
+        """Add up the counters of the slots."""
         r, code = self.result, self.code
         totals = [0] * kernel.R_BROKEN
         for slot in self.slots:
@@ -591,11 +601,11 @@ class Explorer:
     # --- the way back ------------------------------------------------------------------------------
 
     def schedule_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> tuple[int, ...]:
-        """The steps from the initial state to a state of a level, and on by one step.
+        """Return the steps from the initial state to a state of a level, and one more step if requested.
 
         Args:
-            last: the ordinal of one more step; it must break the step property `broken` (a mask),
-                which other steps into the same orbit need not.
+            last: the ordinal of one more step; it must violate the step property `broken` (a mask), which other steps
+                into the same orbit need not.
         """
         ordinals = [] if last is None else [last]
         for level in range(depth, 0, -1):

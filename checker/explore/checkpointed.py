@@ -1,8 +1,7 @@
-"""Checkpoints of the local engine: after each level what a run that is killed needs to go on.
+"""Checkpoints of the local engine: after each level, the data that a killed run needs to resume.
 
-The manifests, what is refused and what is tidied away are those of a distributed exploration
-(`checker/distributed/checkpoint.py`): a level has one part here, its fingerprints a run of their own a level, which the
-next levels leave where it is.
+Manifests, validation and cleanup are those of a distributed exploration (`checker/distributed/checkpoint.py`). Here a
+level has one part, and its fingerprints are one run per level, which later levels leave unchanged.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ from checker.explore.result import Limits, Violation
 
 __all__ = ["Kept"]
 
-COUNTS = struct.Struct(f"<{GROUPS}Q")  # of each group, before what a file has of it
+COUNTS = struct.Struct(f"<{GROUPS}Q")  # of each group, before its items in a file
 CHUNK = struct.Struct("<2Q")  # bytes and states of a buffer, before it
 SUMMED = (kernel.R_GENERATED, kernel.R_DEADLOCKS, *range(kernel.R_STEPS, kernel.R_BROKEN))
 
 
 class Kept:
-    """The checkpoint of one exploration; a context manager, which keeps others off.
+    """The checkpoint of one exploration; a context manager, which locks it against other runs.
 
     Args:
         where: the folder.
         code: the model.
         limits: of this run.
-        resume: go on from what is there; else there must be nothing.
+        resume: whether to continue from what is there; if not, the folder must be empty.
 
     Raises:
-        Refused: the folder does not go with that, or another run is at work on it.
+        Refused: the folder does not match that, or another run uses it.
         StorageError: it cannot be used.
     """
 
@@ -74,13 +73,13 @@ class Kept:
 
     @property
     def depth(self) -> int:
-        """Of the last level that is kept; -1: none is."""
+        """The depth of the last level that is saved, or -1."""
         return self.level.depth if self.level is not None else -1
 
     # --- writing -----------------------------------------------------------------------------------
 
     def keep(self, explorer: Explorer, level: list[LevelGroup]) -> None:
-        """Write a level, and make it count; if it cannot be written, that stops the exploration."""
+        """Write a level and commit it; if it cannot be written, stop the exploration."""
         r, before = explorer.result, self.level
         depth, count = len(r.levels) - 1, sum(group.count for group in level)
         try:
@@ -125,7 +124,7 @@ class Kept:
     # --- reading -----------------------------------------------------------------------------------
 
     def last(self, explorer: Explorer) -> list[LevelGroup] | None:
-        """Put back all that is kept; the level to go on from.
+        """Restore all that is saved, and return the frontier to resume from.
 
         Raises:
             Refused: a file is damaged.
@@ -148,7 +147,7 @@ class Kept:
         return found
 
     def put_back_prints(self, explorer: Explorer, runs: Sequence[bytes]) -> None:
-        """The fingerprint tables, from the runs of all levels."""
+        """Restore the fingerprint tables from the runs of all levels."""
         found = [grouped(run, 8) for run in runs]
         for g, group in enumerate(explorer.groups):
             group.count = sum(run[g][0] for run in found)
@@ -161,7 +160,7 @@ class Kept:
                     explorer.code.rehash(ctypes.addressof(held), count, group.block.address, capacity)
 
     def states(self, explorer: Explorer, data: bytes) -> list[LevelGroup]:
-        """The states of the level to go on from."""
+        """Return the states of the level to resume from."""
         level, at = [], COUNTS.size
         for chunks in COUNTS.unpack_from(data):
             group = LevelGroup(explorer.budget)
@@ -176,7 +175,7 @@ class Kept:
         return level
 
     def put_back_counts(self, explorer: Explorer, level: Level) -> None:
-        """What was found and counted up to the level."""
+        """Restore the findings and counters up to the level."""
         r = explorer.result
         r.levels, r.raw_levels, r.expanded_levels = list(level.levels), list(level.raw_levels), level.depth
         r.witnessed = dict(level.witnessed)
@@ -193,7 +192,7 @@ def counts(of: Any) -> bytes:
 
 
 def states_of(level: list[LevelGroup]) -> Iterator[Any]:
-    """The packed states of a level: of each group how many buffers, then these."""
+    """Yield the packed states of a level: the number of buffers of each group, then the buffers."""
     yield counts(len(group.chunks) for group in level)
     for group in level:
         for chunk in group.chunks:
@@ -202,14 +201,14 @@ def states_of(level: list[LevelGroup]) -> Iterator[Any]:
 
 
 def prints_of(level: list[LevelGroup]) -> Iterator[Any]:
-    """The fingerprints of a level: of each group how many, then these."""
+    """Yield the fingerprints of a level: their number in each group, then the fingerprints."""
     yield counts(group.count for group in level)
     for group in level:
         yield memoryview(group.prints.map)[: 8 * group.count]
 
 
 def grouped(data: bytes, size: int) -> list[tuple[int, bytes]]:
-    """What a file has of each group: how many, and these, so many bytes each.
+    """Return the content of a file by group: the number of items, and their bytes, `size` for each.
 
     Raises:
         ValueError: it is short.
@@ -224,5 +223,5 @@ def grouped(data: bytes, size: int) -> list[tuple[int, bytes]]:
 
 
 def totals_of(explorer: Explorer) -> list[int]:
-    """The kernel's counters that add up."""
+    """Return the sums of the kernel's counters."""
     return [sum(slot.report.get(place) for slot in explorer.slots) for place in SUMMED]

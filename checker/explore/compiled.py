@@ -1,5 +1,4 @@
-"""The compiled world of a model: the program, what follows from its schema, the properties and the
-explorer's kernel, as one piece of machine code."""
+"""Compile a model to machine code: the program, functions generated from its schema, properties and the kernel."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ EXPORTS: dict[str, tuple[Any, ...]] = {
 
 
 def taken_name(name: str, held: object) -> ConfigError:
-    """A name that the explorer has itself stands for something else in a program: where, and what to do."""
+    """Return the error for a name of the explorer that a program defines otherwise: where, and what to do."""
     said = f"{name} is a name of the explorer: rename yours"
     if not isinstance(held, FunctionType):
         return ConfigError(f"{said} (it is {held})")
@@ -63,10 +62,12 @@ def taken_name(name: str, held: object) -> ConfigError:
 
 
 def judge_text(properties: Sequence[Property], history_reads: set[str], premises: bool = False) -> str:
-    """The kernel text that judges a state, or a step, by the given properties; bit k of every mask
-    is the k-th property. One over nothing but the observed history is judged only where that
-    changed (`history_reads` names those). With `premises` it is the meeting of its premise that ends a run, as if that
-    were a violation."""
+    """Return the kernel source that judges a state, or a step, by the given properties.
+
+    Bit k of every mask is the k-th property. A property that reads nothing but the observed history is judged only
+    where that changed (`history_reads` names those). With `premises` a run ends where the premise of a property is met,
+    as if that were a violation.
+    """
 
     def ends(p: Property, given: str) -> str:
         return f"{p.witness.__name__}({given})" if premises else f"not {p.holds.__name__}({given})"
@@ -113,7 +114,7 @@ def judge_text(properties: Sequence[Property], history_reads: set[str], premises
 
 
 def same_text(size: int) -> str:
-    """Whether a step left the observed history as it was."""
+    """Return the kernel source of whether a step left the observed history unchanged."""
     lines = [
         "def observed_changed(before: State, after: State) -> bool:",
         "    a = as_bytes(before)",
@@ -126,8 +127,10 @@ def same_text(size: int) -> str:
 
 
 def after_text(properties: Sequence[Property], steps: Sequence[str], after: Mapping[str, Collection[str]]) -> str:
-    """Which steps that matter to properties of states a step has entered (at most 15), and which properties these
-    may have changed; if there are none, all may change at any step."""
+    """Return the kernel source of which relevant steps were entered, and which state properties they may change.
+
+    At most 15 steps are relevant. Without any, every property may change at any step.
+    """
     what, lines = ["def what_changed(s: State) -> int:"], ["def judged_after(entered: int) -> int:"]
     if not after:
         return "\n".join([*what, "    return 0", "", "", *lines, "    return -1"])
@@ -149,29 +152,29 @@ class Compiled:
         every_step: whether stuttering receipts are steps like others.
 
     Attributes:
-        stuttering_off: why stuttering receipts are steps like others; empty: they are left out.
+        stuttering_off: why stuttering receipts are steps like others; empty if they are left out.
 
     Raises:
-        ValueError: more properties than a candidate has bits for: those beyond would never be seen to break.
-        Asymmetric: they are to, and the text tells processes apart.
+        ValueError: there are more properties than a candidate has bits for: violations of the others would be missed.
+        Asymmetric: symmetry is requested, and the source distinguishes processes.
     """
 
-    # what another explorer's kernel has besides, or instead
+    # further kernels of another explorer, or replacements
     exports: Mapping[str, tuple[Any, ...]] = EXPORTS
     header: int = kernel.CANDIDATE
-    quick = True  # quick code will do at first: who runs it says how long it works
+    quick = True  # fast-compiled code is enough at first: the caller reports how long it has worked
     also_modules: tuple[ModuleType, ...] = ()
-    premises = False  # whether runs are looked for that meet premises, in the place of violations
+    premises = False  # whether meeting a premise takes the place of a violation
 
     def also_text(self) -> str:
-        """More kernel text that follows from the schema."""
+        """Return further kernel source that follows from the schema."""
         return ""
 
     def also_names(self, names: dict[str, Any]) -> None:
         """Add the functions and constants that kernels are bound to beside those of the program."""
 
     def also_key(self) -> tuple[object, ...]:
-        """What else the machine code depends on."""
+        """Return further values that the machine code depends on."""
         return (self.also_text(),)
 
     def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool, every_step: bool = False) -> None:
@@ -198,8 +201,10 @@ class Compiled:
     def of(
         cls, model: Model, properties: Sequence[Property], symmetry: bool, every_step: bool = False
     ) -> tuple[Self, str]:
-        """A model compiled with symmetry if that is asked for and sound, else without; with the
-        sentence that says why it is not sound (empty: it is, or was not asked for)."""
+        """Return a model compiled with symmetry if that is requested and sound, else without, and why it is not sound.
+
+        The reason is a sentence; empty if symmetry is sound, or was not requested.
+        """
         try:
             code = cls(model, properties, symmetry, every_step)
         except Asymmetric as reason:
@@ -210,11 +215,11 @@ class Compiled:
 
     @cached_property
     def identity(self) -> str:
-        """A digest of all that its answers follow from, beside limits: texts, sizes, properties, compiler."""
+        """A digest of everything that determines its answers, except limits: sources, sizes, properties, compiler."""
         return self._key()
 
     def _key(self) -> str:
-        """A digest of all that the machine code follows from."""
+        """Return a digest of everything that determines the machine code."""
         model, program = self.model, self.model.program
         names = full_namespace(model)
         for module in self.kernels:
@@ -239,7 +244,7 @@ class Compiled:
         return {"asymmetry": why_not_symmetric(self) if self.symmetry else ""}
 
     def worked(self, seconds: float, left: float) -> bool:
-        """Note how long it has worked; whether it works faster from here on (`Settling.worked`)."""
+        """Add CPU time; return whether optimised code is used from here on (`Settling.worked`)."""
         faster = self._settling.worked(seconds, left)
         if faster:
             self._bind(self._settling.code)
@@ -264,12 +269,12 @@ class Compiled:
 
     @property
     def stuttering_steps(self) -> bool | None:
-        """Whether stuttering receipts were asked for as steps like others; None: there are none."""
+        """Whether stuttering receipts were requested as steps like others; None if there are none."""
         return self.every_step if derive.may_stutter(self.layout) else None
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """Sizes and offsets the kernel refers to by name: the constants of `interface.py`."""
+        """Sizes and offsets that the kernel refers to by name: the constants of `interface.py`."""
         total, n = self.layout.total, self.model.configuration.nodes
         ring = kernel.RING
         limit = derive.packed_limit(self.layout)
@@ -302,7 +307,7 @@ class Compiled:
 
     @property
     def work(self) -> int:
-        """Bytes that a thread of the kernel works in."""
+        """The number of bytes that a thread of the kernel works in."""
         return self.numbers["IMAGE_AT"] + kernel.RING * self.layout.total
 
     @property
@@ -311,14 +316,14 @@ class Compiled:
         return derive.may_stutter(self.layout) and not self.every_step
 
     def front_end(self) -> frontend.FrontEnd:
-        """What types the functions of the model, with its names; each function is typed once."""
+        """Return a front end that types the functions of the model, each once, with its names."""
         return self.model.program.front_end(full_namespace(self.model))
 
     def typed_namespace(self, reads: frontend.FrontEnd | None = None) -> dict[str, Any]:
-        """Every name the compiled code refers to, the generated functions among them.
+        """Return every name that the compiled code refers to, generated functions included.
 
         Args:
-            reads: types the properties, if it has not yet, and has these names from then on.
+            reads: whether to type the properties, if that has not been done; their names are included from then on.
         """
         reads = reads or self.front_end()
         names = dict(reads.namespace)
@@ -374,7 +379,7 @@ class Compiled:
         return (kernel, *self.also_modules)
 
     def _typed(self) -> TypedProgram:
-        """Everything that is exported, and what it calls."""
+        """Type every exported function, and those that it calls."""
         front = self.front_end()
         why = asymmetry(self.model, self.properties, front) if self.symmetry else ""
         if why:
@@ -395,20 +400,23 @@ class Compiled:
         }
 
     def also_facts(self, typed: TypedProgram) -> dict[str, Any]:
-        """More to keep beside the code (JSON-able)."""
+        """Return further values to store beside the code, as JSON."""
         return {}
 
     # --- single states, for tests, traces and the first state ---------------------------------
 
     @cached_property
     def _work(self) -> Any:
-        """Room for the kernel to work in, for the calls below (not for use by several threads)."""
+        """Memory for the kernel to work in, for the calls below (not for use by several threads)."""
         return ctypes.create_string_buffer(self.work + 64)
 
     @cached_property
     def steps_room(self) -> Block:
-        """Room for every step that there may be, with the state after it; as for `_work`. It is tens of megabytes where
-        a network has no order, and few of them are ever written: so it is made once, and takes what is written."""
+        """Memory for every possible step, with the state after it; as for `_work`.
+
+        It is tens of megabytes if a network is unordered, and little of it is ever written: so it is allocated once,
+        and the system provides pages only where they are written.
+        """
         return Block((self.model.most_steps + 1) * (self.layout.total + 8))
 
     @cached_property
@@ -416,35 +424,37 @@ class Compiled:
         return ctypes.c_char * self.layout.total
 
     def state(self, data: bytes) -> Any:
-        """A state in memory the kernel can read and write."""
+        """Return a state in memory that the kernel can read and write."""
         buffer = self._room()
         ctypes.memmove(buffer, data, len(data))
         return buffer
 
     def canonical(self, data: bytes) -> tuple[int, bytes]:
-        """The fingerprint of a state and the state that stands for its orbit."""
+        """Return the fingerprint of a state and the state that represents its orbit."""
         to = self.state(b"")
         h = self.fingerprint(self.state(data), to, self._work, self.perms, self.rank)
         return h, ctypes.string_at(to, self.layout.size)
 
     def visited(self, data: bytes) -> tuple[int, bytes]:
-        """The fingerprint of a state and the state that an exploration visits for it."""
+        """Return the fingerprint of a state and the state that an exploration visits for it."""
         return self.canonical(data)
 
     def rename(self, data: bytes, which: int) -> bytes:
-        """A state under a renaming, by its number in the schema's `renamings`."""
+        """Return a state under a renaming, which is given by its number in the schema's `renamings`."""
         to = self.state(b"")
         self.renamed(self.state(data), to, self.perms, which)
         return ctypes.string_at(to, self.layout.size)
 
     def alike(self, data: bytes) -> int:
-        """How many states the renamings of one are, itself among them; without symmetry 1."""
+        """Return the number of distinct states among the renamings of one, itself included; 1 without symmetry."""
         renamings = self.model.configuration.renamings if self.symmetry else 1
         return len({in_order(self.layout, self.rename(data, k)) for k in range(renamings)}) if renamings > 1 else 1
 
     def next_states(self, data: bytes) -> list[tuple[int, bytes]]:
-        """The steps possible in a state (word with choice), each with the state after it,
-        scratch included, in the order that ordinals count."""
+        """Return the steps possible in a state (word with choice), each with the state after it.
+
+        The state has its step annotations; the order is that of ordinals.
+        """
         total, out = self.layout.total, self.steps_room.address
         n = self.successors(self.state(data), out, self.model.most_steps, self._work)
         if n < 0:
@@ -454,20 +464,22 @@ class Compiled:
         return [(int.from_bytes(piece[:8], "little"), piece[8:]) for piece in pieces]
 
     def judge_state(self, state: Any, live: int) -> int:
-        """Which of the properties in a mask a state breaks, in memory the kernel can write."""
+        """Return which of the properties in a mask a state violates; the kernel can write to the state's memory."""
         return int(self.look_at_one_state(state, live, self._work, 0))
 
     def witness_state(self, state: Any, want: int) -> int:
-        """Whose premise of those in a mask it meets."""
+        """Return for which of the properties in a mask a state meets the premise."""
         return int(self.look_at_one_state(state, want, self._work, 1))
 
     def said_of(self, error: int) -> str:
-        """The sentence of an error that machine code noted."""
+        """Return the message of an error that machine code recorded."""
         return from_here(self.sites[site_number(error) - 1])
 
     def judged_state(self, data: bytes, live: int) -> tuple[int, int, int]:
-        """Which of the properties in a mask a state breaks, whose premise it meets, and the error that the first
-        meets which meets one (0: none does)."""
+        """Return which properties in a mask a state violates, whose premises it meets, and the first run-time error.
+
+        The error is 0 if there is none.
+        """
         state = self.state(data)
         at = self.layout.offset("error")
         broken, site = self.judge_state(state, live), int.from_bytes(state[at : at + 4], "little")
@@ -476,8 +488,10 @@ class Compiled:
         return broken, met, site
 
     def breaks(self, before: bytes, after: bytes, live: int) -> int:
-        """Which of the step properties in a mask the step between two states breaks; `after` with
-        its scratch."""
+        """Return which step properties in a mask the step between two states violates.
+
+        The state `after` has its step annotations.
+        """
         if not live:
             return 0
         report = ctypes.create_string_buffer(8 * kernel.REPORT)
@@ -486,12 +500,12 @@ class Compiled:
         return sum(1 << k for k in range(len(self.properties)) if words[kernel.R_BROKEN + k])
 
     def schedule_along(self, ordinals: Sequence[int], broken: int = 0) -> tuple[int, ...]:
-        """The steps from the initial state that pass through the same orbits as a path of the explorer.
+        """Return the steps from the initial state that pass through the same orbits as a path of the explorer.
 
         Args:
-            ordinals: for each step, which successor it is of the state that stands for the orbit.
-            broken: the last step must break these step properties (a mask), which others into the
-                same orbit need not.
+            ordinals: for each step, which successor it is of the state that represents the orbit.
+            broken: the last step must violate these step properties (a mask), which others into the same orbit need
+                not.
 
         Raises:
             NotRenamings: states of one orbit have different steps.
@@ -519,8 +533,7 @@ class Compiled:
 
 
 class CompiledForPremises(Compiled):
-    """A model that is explored for the shortest runs to premises: what the explorer takes for a violation is a premise
-    that is met."""
+    """A model that is explored for the shortest runs to premises: meeting one takes the place of a violation."""
 
     premises = True
 

@@ -1,7 +1,8 @@
-"""Properties of what was delivered, judged at the delivery (docs/explanation/reductions.md).
+"""Judge properties of delivered transactions at the delivery (docs/explanation/reductions.md).
 
-Who delivered what tells states apart as long as some property asks it of every state. Where a property follows from
-others that ask only what is delivered now, these are judged in its place, and states that differ in the rest are one.
+States that differ in who delivered what must stay distinct as long as some property is evaluated on every state. If a
+property follows from others that read only what is delivered by a step, these are judged instead, and states that
+differ in the rest are merged.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["AtDelivery", "DeliveryModel"]
 
 
 class DeliveryModel(Model):
-    """A model each of whose steps says what it delivers."""
+    """A model each of whose steps records what it delivers."""
 
     @property
     def extension(self) -> str:
@@ -37,7 +38,7 @@ class DeliveryModel(Model):
 
 
 def may_say(model: Model) -> bool:
-    """Return whether steps may say what they deliver: nothing of the author's has a name that this needs."""
+    """Return whether steps may record what they deliver: no name in the user's source conflicts with that."""
     try:
         DeliveryModel(model.configuration).program  # noqa: B018 (it is made, and kept by nobody)
     except ProtocolError:
@@ -47,11 +48,11 @@ def may_say(model: Model) -> bool:
 
 @dataclass(frozen=True)
 class AtDelivery:
-    """Which properties are judged by what they follow from.
+    """Which properties are judged by the properties that they follow from.
 
     Attributes:
         judged: all that a report judges.
-        replaced: of these the ones that are judged by others.
+        replaced: those that are judged by others.
     """
 
     judged: tuple[Property, ...]
@@ -59,26 +60,27 @@ class AtDelivery:
 
     @classmethod
     def of(cls, model: Model, judged: Sequence[Property], unmet: Collection[str]) -> AtDelivery:
-        """Return what is to be judged so: what follows from others, and has its premise met already. Nothing is where a
-        run may begin with something delivered, or where steps cannot say what they deliver."""
+        """Return which properties to judge that way: those that follow from others, and whose premise is already met.
+
+        There are none if a run may begin with something delivered, or if steps cannot record what they deliver.
+        """
         begins_empty = model.protocol.transactions and not any(map(len, model.program.initial().delivered))
         replaced = tuple(p for p in judged if p.follows_from and p.name not in unmet)
         return cls((*judged,), replaced if replaced and begins_empty and may_say(model) else ())
 
     @property
     def asked(self) -> tuple[Property, ...]:
-        """What a search judges."""
+        """The properties that a search judges."""
         kept = [p for p in self.judged if p not in self.replaced]
         implying = dict.fromkeys(q for p in self.replaced for q in p.follows_from)
         return (*kept, *(p for p in implying if p not in kept))
 
     def believed(self, r: Exploration) -> bool:
-        """Return whether what a search found says anything of what was replaced: whether it broke nothing of what only
-        stands for that."""
+        """Return whether a search is conclusive for the replaced properties: it violated none of their replacements."""
         return not {p.name for p in self.asked if p not in self.judged} & {*r.violations, *r.suspected}
 
     def told(self, r: Exploration) -> Exploration:
-        """Return what a search found, as a report has it: of what only stands for a property it says nothing."""
+        """Return the result of a search as a report has it: without verdicts on the replacing properties."""
         names = {p.name for p in self.judged}
         how = f"; {' and '.join(p.name for p in self.replaced)} checked at deliveries"
         return replace(

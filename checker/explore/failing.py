@@ -1,7 +1,7 @@
-"""The run to a run-time error: from the state in whose steps an engine has met one, in the CPython world.
+"""Find the run to a run-time error, from the state in whose steps an engine met one, in the CPython world.
 
 An engine knows the state, and whether the error is of the author or of a capacity. Which step meets it, or which
-property, follows from trying them in order.
+property, is found by trying them in order.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ CHOICE = 32  # a step word's bits from here up say which alternative `choose` ta
 def note_failure(
     r: Exploration, model: Model, schedule: Sequence[int], sentence: str, by_author: bool, here: bool = False
 ) -> None:
-    """Put the first run-time error of a level into a result: of the author, a violation; of a capacity, no verdict.
+    """Record the first run-time error of a level: of the author, as a violation; of a capacity, as no verdict.
 
     Args:
-        schedule: the steps to the state in whose steps it was met; `here`: in a property of which it was.
-        sentence: what machine code, or the interpreter, says of it.
+        schedule: the steps to the state in whose steps it was met; `here`: whether it was met in a property of the
+            state.
+        sentence: the message of machine code, or of the interpreter.
     """
     run = failing_run(model, r.properties, schedule, by_author, here)
     if not by_author:
@@ -41,13 +42,14 @@ def note_failure(
 def failing_run(
     model: Model, judged: Sequence[Property], schedule: Sequence[int], by_author: bool, here: bool = False
 ) -> tuple[int, ...] | None:
-    """The steps to a state, and the one after them that meets a run-time error, if one of its steps does; None: the
-    CPython world meets none there (its integers have no end).
+    """Return the steps to a state, and the step after them that meets a run-time error; None if none of its steps does.
+
+    None is possible because the integers of the CPython world are unbounded.
 
     Args:
-        judged: the properties that are evaluated of each step, and of the state after it.
-        by_author: which errors are looked for: of the author, or of a capacity.
-        here: it was met in a property of the state itself, and of no step from it.
+        judged: the properties that are evaluated on each step, and on the state after it.
+        by_author: which errors to find: those of the author, or those of a capacity.
+        here: whether it was met in a property of the state itself, and in no step from it.
     """
     names, layout = bound(model), model.program.layout
     try:
@@ -76,7 +78,7 @@ def failing_run(
 def attempts(
     names: Mapping[str, Any], state: StateView, steps: Sequence[int]
 ) -> Iterator[tuple[int, StateView, Exception | None]]:
-    """Every step with every choice: its word, the state after it, and the run-time error that it meets."""
+    """Yield every step with every choice: its word, the state after it, and the run-time error that it meets."""
     for step in steps:
         choice, choices = 0, 1
         while choice < choices:
@@ -100,10 +102,10 @@ def evaluates(
     by_author: bool,
     states: bool = False,
 ) -> bool:
-    """Whether a run-time error is met in evaluating one of the properties, or its premise.
+    """Return whether evaluating one of the properties, or its premise, meets a run-time error.
 
     Args:
-        states: of properties of states alone.
+        states: whether to evaluate only state properties.
     """
     for p in judged:
         if states and p.of == STEP:

@@ -1,4 +1,4 @@
-"""More properties than one exploration can judge: judged in groups, the same states explored for each."""
+"""Judge more properties than one exploration can: in groups, exploring the same states for each."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ __all__ = ["groups_of", "joined"]
 
 
 def groups_of(judged: Sequence[Property]) -> list[Sequence[Property]]:
-    """The properties, in groups of as many as one exploration can judge."""
+    """Return the properties in groups as large as one exploration can judge."""
     most: int = kernel.MOST_PROPERTIES
     return [judged[k : k + most] for k in range(0, len(judged), most)] or [judged]
 
 
 def ended(r: Exploration) -> float:
-    """The depth at which something ended an exploration before all was explored."""
+    """Return the depth at which an exploration ended before everything was explored, or infinity."""
     cut = r.stopped or r.error or (r.violations and not r.complete)
     return r.depth if cut else float("inf")
 
 
 def joined(parts: Sequence[Exploration], judged: Sequence[Property], keep_going: bool) -> Exploration:
-    """What explorations of one model for different properties have found together: as far as the one that ended first.
+    """Return the combined result of explorations of one model for different properties, as far as the first to end.
 
     Args:
         parts: in the order of their properties.
-        keep_going: violations did not end them.
+        keep_going: whether they continued past violations.
     """
     base = min(parts, key=ended)
     if not keep_going:  # a violation ends an exploration with its level, which may be the last there is

@@ -1,4 +1,4 @@
-"""Exploring in full until it is plain that a model is large."""
+"""Explore in full until a model turns out to be large."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from checker.explore.breadth_first import Explorer, LevelGroup
 
 __all__ = ["EARLY", "GROWS", "Growing"]
 
-EARLY = 50_000  # distinct states after which is asked whether it grows
-STEEPLY = 1.25  # by what each of the last two levels exceeds the one before it, where it does
+EARLY = 50_000  # distinct states after which growth is tested
+STEEPLY = 1.25  # the least ratio of each of the last two levels to the one before
 GROWS = "the model grows"
 
 
 class Growing(Explorer):
-    """Explores in full, and stops behind the first level with `EARLY` distinct states if levels still grow steeply.
+    """Explores in full, and stops after the first level with `EARLY` distinct states if levels still grow steeply.
 
-    Whether a model is large is only guessed: who goes on has to know what to do if it is not.
+    This only guesses that a model is large: the caller must be correct if it is not.
     """
 
     @property
     def grown(self) -> bool:
-        """Whether it stopped since levels grow."""
+        """Whether it stopped because levels grow."""
         return self.result.stopped == GROWS
 
     def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:

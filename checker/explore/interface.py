@@ -1,4 +1,4 @@
-"""What a kernel may name without defining it: every name that a model's compilation binds, with type and contract.
+"""The names that kernels use without defining them: those that a model's compilation binds, with their contracts.
 
 A kernel imports its names from here, so that editors, mypy and ruff resolve them. When a model is compiled
 (`checker/explore/compiled.py`), each declaration is replaced by what the model binds to it:
@@ -72,9 +72,9 @@ RECEIPTS: int = declared("the first class of fair steps that receive something")
 
 
 def enabled(s: State, out: Words) -> None:
-    """List the steps that are possible in a state: `out[0]` is how many, then their words in a fixed order.
+    """List the steps that are possible in a state: `out[0]` is their number, then come their words in a fixed order.
 
-    `s.error` is set if that cannot be known.
+    `s.error` is set if that cannot be determined.
     """
     raise NotBound("enabled")
 
@@ -82,8 +82,8 @@ def enabled(s: State, out: Words) -> None:
 def apply(s: State, word: int) -> None:
     """Take a step in place: `s` becomes the state after it, with its step annotations.
 
-    `s.choices` is how many alternatives the step has. `s.error` is set if a value leaves its range: the state then
-    is of no use.
+    `s.choices` is the number of alternatives of the step. `s.error` is set if a value leaves its range: the state then
+    is meaningless.
     """
     raise NotBound("apply")
 
@@ -92,12 +92,12 @@ def apply(s: State, word: int) -> None:
 
 
 def pack(s: State, out: Bytes) -> int:
-    """Write a state without its step annotations in few bytes; return how many."""
+    """Write a state without its step annotations in few bytes; return their number."""
     raise NotBound("pack")
 
 
 def unpack(source: Bytes, s: State) -> int:
-    """Read a packed state, and clear the step annotations; return how many bytes it has."""
+    """Read a packed state, and clear the step annotations; return the number of its bytes."""
     raise NotBound("unpack")
 
 
@@ -117,10 +117,10 @@ def hash_second(s: State) -> int:
 
 
 def canonical(s: State, to: State, spare: State, colours: Words, perms: Bytes, rank: Bytes) -> int:
-    """Write the state that stands for the orbit of `s`, and return its fingerprint (with SYMMETRY).
+    """Write the state that represents the orbit of `s`, and return its fingerprint (with SYMMETRY).
 
-    Then `colours[NODES]` is how many renamings leave that state as it is, and `colours[NODES + 1]` which renaming
-    makes it of `s`.
+    Then `colours[NODES]` is the number of renamings that fix that state, and `colours[NODES + 1]` the renaming that
+    maps `s` to it.
 
     Args:
         to, spare: written.
@@ -141,13 +141,13 @@ def judge(s: State, live: int, changed: bool) -> int:
     """Return which of the state properties in the mask `live` a state violates.
 
     Properties of the observed history alone are judged only if it `changed` with the step that led here. `s.error` is
-    set if a property reads past an end: then the mask is of no use, and each is to be judged alone.
+    set if a property reads past an end: then the mask is meaningless, and each is to be judged separately.
     """
     raise NotBound("judge")
 
 
 def witness(s: State, want: int, changed: bool) -> int:
-    """Return whose premise, of the state properties in the mask `want`, a state meets; otherwise as `judge`."""
+    """Return for which of the state properties in the mask `want` a state meets the premise; otherwise as `judge`."""
     raise NotBound("witness")
 
 
@@ -160,7 +160,10 @@ def judge_step(before: State, after: State, live: int) -> int:
 
 
 def witness_step(before: State, after: State, want: int) -> int:
-    """Return whose premise, of the step properties in the mask `want`, a step meets; otherwise as `judge_step`."""
+    """Return for which of the step properties in the mask `want` a step meets the premise.
+
+    Otherwise as `judge_step`.
+    """
     raise NotBound("witness_step")
 
 
@@ -170,7 +173,7 @@ def observed_changed(before: State, after: State) -> bool:
 
 
 def what_changed(s: State) -> int:
-    """Return which steps that matter to state properties led to a state: 15 bits for `judged_after`."""
+    """Return which steps relevant to state properties led to a state: 15 bits for `judged_after`."""
     raise NotBound("what_changed")
 
 
@@ -193,9 +196,9 @@ def steps_commute(s: State) -> bool:
 
 
 def sees_step(before: State, after: State) -> bool:
-    """Return whether a step property looks beyond the process that takes this step: the step is visible.
+    """Return whether a step property reads beyond the process that takes this step: the step is visible.
 
-    An error is noted in `before.error` or `after.error`.
+    An error is recorded in `before.error` or `after.error`.
     """
     raise NotBound("sees_step")
 
@@ -204,7 +207,7 @@ def sees_step(before: State, after: State) -> bool:
 
 
 def is_ample(s: State, p: Node) -> bool:
-    """Return whether process p is a candidate for an ample set: until it steps, nobody else's step concerns it."""
+    """Return whether process p is a candidate for an ample set: until it steps, no step of another concerns it."""
     raise NotBound("is_ample")
 
 
@@ -214,9 +217,9 @@ def is_free(s: State, word: int) -> bool:
 
 
 def remaining_work(s: State) -> int:
-    """Return how many steps ample processes can take until none is left: the ranking function of the proviso.
+    """Return the number of steps that ample processes can take until none is left: the ranking function of the proviso.
 
-    It is not generated: the world's text has it (`zabspec/worlds/connections.py`).
+    It is not generated: the world's source has it (`zabspec/worlds/connections.py`).
     """
     raise NotBound("remaining_work")
 
@@ -240,12 +243,12 @@ def value_of(s: State, out: Words) -> None:
 
 
 def put_value(s: State, value: Words) -> None:
-    """Write a value in the place of what a state has there, be it a value or the number of a class."""
+    """Write a value in its place in a state, over another value or the number of a class."""
     raise NotBound("put_value")
 
 
 def put_raw(s: State) -> None:
-    """Clear all of a value but what the protocol sees of it."""
+    """Clear all of a value except the part that the protocol sees."""
     raise NotBound("put_raw")
 
 
@@ -260,17 +263,20 @@ def coded_class(s: State) -> int:
 
 
 def breaks_alone(s: State) -> bool:
-    """Return whether the value of a state breaks a property of values, or judging it errs; `s.error` is 0 then."""
+    """Return whether the value of a state violates a property of values, or judging it fails; `s.error` is 0 then."""
     raise NotBound("breaks_alone")
 
 
 def breaks_expected(s: State) -> bool:
-    """Return the same of the properties that are not judged and are expected to hold; `s.error` is 0 then."""
+    """Return whether it violates a property that is not judged and expected to hold, or judging fails.
+
+    `s.error` is 0.
+    """
     raise NotBound("breaks_expected")
 
 
 def observe(s: State, letter: int, p: int, e: int, c: int) -> int:
-    """Take a letter, in place: what the protocol is told, from 1, or 0; -1: no such call is possible in a state."""
+    """Take a letter, in place; return what the protocol receives, from 1, or 0; -1 if no such call is possible."""
     raise NotBound("observe")
 
 
@@ -328,7 +334,7 @@ def forget_budgets(s: State) -> None:
 
 
 def class_of(word: int) -> int:
-    """Return the class of fair steps that a step is of, or UNFAIR."""
+    """Return the class of fair steps that a step belongs to, or UNFAIR."""
     raise NotBound("class_of")
 
 
@@ -339,21 +345,21 @@ def waits_of(s: State, named: Node) -> int:
 
 # --- hooks -------------------------------------------------------------------------------------
 #
-# `expand` calls these whatever the model. Where a reduction is off, the body is the one below.
+# `expand` calls these for every model. If a reduction is off, the body is the one below.
 
 
 def stutters(before: State, after: State) -> bool:
     """Stuttering receipts: return whether a step is one, so that its successor may be left out.
 
     Contract: every step that is possible in `after` is possible in `before`, leads there to a state that differs in
-    the same way, and is judged alike; no property tells the two states apart. A state whose every step stutters
+    the same way, and is judged alike; no property distinguishes the two states. A state whose every step stutters
     counts as a deadlock.
     """
     return False
 
 
 def restore_ghosts(s: State, work: Bytes) -> None:
-    """Ghost abstraction: put a value in the place of the number of the class that a visited state has.
+    """Ghost abstraction: write a value in the place of a visited state's class number.
 
     Called for each state before its steps are listed. Contract: the value is of the class.
     """
@@ -369,11 +375,11 @@ def abstract_ghosts(before: State, after: State, work: Bytes, report: Words) -> 
 
 
 def recover_ghosts(after: State, work: Bytes) -> None:
-    """Ghost abstraction: give a successor back the value that it had, after its fingerprint was taken."""
+    """Ghost abstraction: restore the value of a successor, after its fingerprint was taken."""
 
 
 def read_sleep_set(source: Bytes, offset: int, parent: State, work: Bytes) -> int:
-    """Sleep sets: read the sleep set behind a packed state, and mark its steps in the list; return the bytes read.
+    """Sleep sets: read the sleep set after a packed state, and mark its steps in the list; return the bytes read.
 
     Called once for each state, after `enabled`.
     """
@@ -394,7 +400,7 @@ def is_asleep(word: int) -> bool:
 
 
 def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: int, perms: Bytes, work: Bytes) -> None:
-    """Sleep sets: note the sleep set of a successor, and let its step sleep in the successors of later steps.
+    """Sleep sets: record the sleep set of a successor, and let its step sleep in the successors of later steps.
 
     Called once for each successor, in order, after its fingerprint was taken. `parent.error` and `child.error` are 0
     then, and are so afterwards.
@@ -407,7 +413,7 @@ def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: i
 
 
 def write_sleep_set(work: Bytes, slot: int, out: Bytes, at: int) -> int:
-    """Sleep sets: write the noted sleep set of a successor behind its packed state; return how many bytes."""
+    """Sleep sets: write the recorded sleep set of a successor after its packed state; return the number of bytes."""
     return 0
 
 
@@ -427,7 +433,7 @@ def choose_ample(parent: State, steps: Words, work: Bytes, report: Words) -> Non
 
 
 def note_ample_step(parent: State, child: State, k: int, work: Bytes) -> None:
-    """Ample sets: note what the k-th step of the list did, for `ample_suffices`.
+    """Ample sets: record what the k-th step of the list did, for `ample_suffices`.
 
     Called for each successor without an error, before it is judged.
     """

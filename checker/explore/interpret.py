@@ -1,8 +1,8 @@
 """Breadth-first exploration in the CPython world: slow, and obviously right.
 
-The visited set is a plain Python set of whole states, so no fingerprint can merge two of them;
-with symmetry the state that stands for an orbit is the least of all its renamings, tried one by
-one. Every count means what it means in `checker/explore/breadth_first.py`, which the tests hold against this.
+The visited set is a plain Python set of whole states, so no fingerprint can merge two of them; with symmetry the
+state that represents an orbit is the least of all its renamings, tried one by one. Every count means what it means in
+`checker/explore/breadth_first.py`, which tests compare with this.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = ["Interpreter"]
 Progress = Callable[[Exploration, int, int], None]  # result so far, expanded of the level, its size
 
 CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes
-PULSE = 64  # states expanded between two looks at the clock
-GROWS = 4  # times the size a set or dictionary has is what it takes to grow
+PULSE = 64  # states expanded between two reads of the clock
+GROWS = 4  # a set or dictionary takes so many times its size to grow
 
 
 class Interpreter:
@@ -42,12 +42,12 @@ class Interpreter:
         every_step: whether stuttering receipts are steps like others.
 
     Raises:
-        Asymmetric: they are to, and the text tells processes apart.
+        Asymmetric: symmetry is requested, and the source distinguishes processes.
     """
 
     def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool, every_step: bool = False) -> None:
         front = model.program.front_end(full_namespace(model))
-        why = asymmetry(model, properties, front) if symmetry else ""  # the first: it looks at all that is typed
+        why = asymmetry(model, properties, front) if symmetry else ""  # first, as it checks all that is typed
         if why:
             raise Asymmetric(why)
         check_language(model, properties, front)
@@ -69,8 +69,8 @@ class Interpreter:
         """Explore from the initial state.
 
         Args:
-            limits: a depth, and where to give up.
-            keep_going: go on past violations, for the shortest of every property.
+            limits: a depth, and limits of states, time and memory.
+            keep_going: whether to continue past violations, for the shortest run to each property.
             progress: called every few states.
         """
         self.started, cpu = time.perf_counter(), time.process_time()
@@ -80,8 +80,8 @@ class Interpreter:
         r.step_counts = dict.fromkeys(self.steps, 0)
         self.result = r
         self.seen: set[bytes] = set()
-        self.errors: dict[bool, tuple[tuple[bool, int], str, bool]] = {}  # whether of the author: where, which, of what
-        self.orbits: dict[bytes, tuple[bytes, int]] = {}  # those worked out so far
+        self.errors: dict[bool, tuple[tuple[bool, int], str, bool]] = {}  # of the author?: place, step, message
+        self.orbits: dict[bytes, tuple[bytes, int]] = {}  # the orbits computed so far
         self.parents: list[list[tuple[int, int]]] = []  # of each state of each level: its parent, the step
         try:
             level = self.first_level()
@@ -100,7 +100,7 @@ class Interpreter:
         return self.result.finished(bool(level), keep_going, self.limits.depth)
 
     def first_level(self) -> list[bytes]:
-        """The initial state, judged and put in the set."""
+        """Return the level of the initial state, judged and entered in the set."""
         state = self.representative(self.model.program.initial().key())
         self.seen.add(state)
         self.parents.append([(0, 0)])
@@ -112,7 +112,7 @@ class Interpreter:
         return [state]
 
     def next_level(self, level: list[bytes]) -> list[bytes]:
-        """Expand every state of a level; returns the level of their new successors."""
+        """Expand every state of a level; return the level of their new successors."""
         r = self.result
         new: list[bytes] = []
         parents: list[tuple[int, int]] = []
@@ -156,7 +156,7 @@ class Interpreter:
         return new
 
     def cut_short(self, expanded: int, size: int) -> bool:
-        """Whether the clock or the memory ends the exploration here."""
+        """Return whether the time limit or the memory limit ends the exploration here."""
         r, limits = self.result, self.limits
         r.seconds = time.perf_counter() - self.started
         if self.progress is not None:
@@ -170,11 +170,11 @@ class Interpreter:
     # --- the program -----------------------------------------------------------------------------
 
     def note(self, error: RangeError, index: int, word: int = 1) -> None:
-        """Keep the first run-time error of a level, of the author and of a capacity: the level is finished first.
+        """Record the first run-time error of a level, of the author and of a capacity; the level is finished first.
 
         Args:
             index: the number of the state in whose steps it was met, in the level that is being expanded.
-            word: the step; 0: it was met in listing them; -1: in a property of the initial state.
+            word: the step; 0 if it was met in listing them; -1 if in a property of the initial state.
         """
         place = (word != 0, index)
         known = self.errors.get(error.of_author)
@@ -182,7 +182,7 @@ class Interpreter:
             self.errors[error.of_author] = place, str(error), word == -1
 
     def tell_errors(self) -> None:
-        """Put the run-time errors of a level into the result."""
+        """Copy the run-time errors of a level to the result."""
         if not self.errors:
             return
         from checker.explore.failing import note_failure
@@ -192,14 +192,16 @@ class Interpreter:
             note_failure(self.result, self.model, schedule, sentence, by_author, here)
 
     def successors(self, state: bytes) -> Iterator[tuple[int, StateView]]:
-        """The steps possible in a state (word with choice), each with the state after it."""
+        """Yield the steps possible in a state (word with choice), each with the state after it."""
         for word, after in self.attempts(state):
             if isinstance(after, StateView):
                 yield word, after
 
     def attempts(self, state: bytes) -> Iterator[tuple[int, StateView | RangeError]]:
-        """The same with the steps that have no successor, since a value would leave its range: each with the
-        error, which says in which step. Where even the question which steps are possible ends in one, it alone."""
+        """Yield the steps possible in a state, each with the state after it or the error of a value out of range.
+
+        The error names the step. If listing the possible steps meets an error, only that is yielded.
+        """
         out: dict[int, int] = {}
         try:
             self.names["enabled"](StateView(self.layout, state), out)
@@ -221,7 +223,7 @@ class Interpreter:
                 choice += 1
 
     def step_named(self, s: StateView) -> str:
-        """The step under way in s, for a person: its kind, its process, the paper's steps in it."""
+        """Return a description of the step under way in s: its kind, its process, the paper's steps in it."""
         entered = [name for k, name in enumerate(self.steps) if s.steps >> k & 1]
         inside = f" ({', '.join(entered)})" if entered else ""
         roles, p = self.model.configuration.played, s.event_process
@@ -230,8 +232,10 @@ class Interpreter:
         return f"step {NUMBERED[s.event].called!r}{inside}{where}"
 
     def orbit(self, data: bytes) -> tuple[bytes, int]:
-        """The state that stands for a state's orbit, and how many states the orbit has: of the
-        images under every permutation of the processes, their bags in order, the least, and their number."""
+        """Return the state that represents a state's orbit, and the number of states in the orbit.
+
+        It is the least of the images under every permutation of the processes, with their bags in order.
+        """
         if not self.symmetry:
             return (derive.in_order(self.layout, data) if self.bags else data), 1
         if data not in self.orbits:
@@ -256,7 +260,7 @@ class Interpreter:
             steps ^= 1 << k
 
     def judge_state(self, state: bytes, parent: int) -> None:
-        """Judge the state just found, the last of the last level; `parent`: which state led to it; -1: none."""
+        """Judge the state just found, the last of the last level; `parent`: the state that led to it, or -1."""
         r, view = self.result, StateView(self.layout, state)
         for p in self.properties:
             if p.of != STEP and self.judge(p, view, None, parent):
@@ -270,8 +274,10 @@ class Interpreter:
                 r.violations[p.name] = Violation(p, self.schedule_to(r.depth - 1, index, word, p))
 
     def judge(self, p: Property, after: StateView, before: StateView | None, parent: int) -> bool:
-        """Whether a state, or a step, breaks a property that was not broken yet; meets its premise. A property that
-        reads past an end says nothing of them: that is an error of its own."""
+        """Return whether a state, or a step, is the first to violate a property; record a premise that it meets first.
+
+        A property that reads past an end decides nothing: that is recorded as an error of its own.
+        """
         r = self.result
         broken = False
         try:
@@ -290,8 +296,11 @@ class Interpreter:
     def schedule_to(
         self, depth: int, index: int, last: int | None = None, breaks: Property | None = None
     ) -> tuple[int, ...]:
-        """The steps from the initial state as it is to a state of a level, and on by the step
-        `last`, which breaks the property `breaks`."""
+        """Return the steps from the initial state to a state of a level, and on by the step `last`.
+
+        That step violates `breaks`. The steps start from the initial state itself, not from the state that represents
+        its orbit.
+        """
         words: list[int] = [] if last is None else [last]
         for level in range(depth, 0, -1):
             index, word = self.parents[level][index]
@@ -299,9 +308,11 @@ class Interpreter:
         return self.unrenamed(words, breaks) if self.symmetry or self.bags else tuple(words)
 
     def unrenamed(self, words: list[int], breaks: Property | None) -> tuple[int, ...]:
-        """The same steps from the initial state as it is. The words given are steps of the states
-        that stand for their orbits; those returned lead through the same orbits, and where the
-        last must break a property of steps, one that does."""
+        """Return steps from the initial state itself that pass through the same orbits as the given steps.
+
+        The given ones are steps of the states that represent their orbits. If the last must violate a step property, so
+        does the last of those returned.
+        """
         concrete = self.model.program.initial().key()
         image = self.representative(concrete)
         out: list[int] = []

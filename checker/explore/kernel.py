@@ -1,20 +1,19 @@
 """The explorer's inner loops, in the kernel language; compiled together with the program.
 
-`expand` takes packed states of one level and puts their successors that are not in the table into
-buffers, one per group of fingerprints. `insert` takes one group's buffers, in order, and keeps
-the first of each new state. While states are expanded the table is only read, while they are
-inserted each group is touched by one thread: no locks, and the same result with any number of
-threads. The first to reach a state is its least parent, since buffers are read in parents' order.
+`expand` takes packed states of one level and puts their successors that are not in the table into buffers, one per
+group of fingerprints. `insert` takes one group's buffers, in order, and keeps the first of each new state. While states
+are expanded the table is only read, while they are inserted each group is written by one thread: no locks, and the same
+result with any number of threads. The parent of a state is its least one, since buffers are read in parents' order.
 
-A fingerprint's top four bits are its group; within the group its place is its remaining bits
-scaled to the group's size, then the next free one.
+A fingerprint's top four bits are its group; within the group its place is its remaining bits scaled to the group's
+size, then the next free one.
 
 A step that meets a run-time error has no successor: nothing is judged, counted or kept of it but the error. The
 report has the first of the author's errors and the first for which a capacity was too small: those met when the steps
 of a state are listed come first, then by parent and by the order of its steps.
 
-What the program binds (`unpack`, `enabled`, `apply`, `judge`, ...) and what a reduction does otherwise (the hooks)
-is imported from `checker/explore/interface.py`, which states the contract of each.
+What the program binds (`unpack`, `enabled`, `apply`, `judge`, ...) and what a reduction changes (the hooks) is
+imported from `checker/explore/interface.py`, which states the contract of each.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ RING = 8  # successors between the prefetch of a table entry and its use
 
 # A candidate in a buffer: fingerprint, parent (4 bytes), ordinal (2), packed length (2), violated
 # properties (56 bits), the renamings that leave it as it is (8), then the packed state.
-CANDIDATE = 24  # bytes of all but the state; HEADER is that, or more where another kernel notes more
+CANDIDATE = 24  # bytes before the state; HEADER is that, or more if another kernel stores more
 MOST_PROPERTIES = 56
-MANY = 128  # of 7! renamings: the orbit of a state that so many leave as it is has less than 40 states
+MANY = 128  # of 7! renamings: the orbit of a state that so many fix has less than 40 states
 
 # Words of a unit's report
 (
@@ -51,11 +50,11 @@ R_STEPS = 8  # 64 counters: transitions that entered each paper step
 R_EVENTS = 72  # 64 counters: transitions of each kind of event
 R_BROKEN = 136  # for each of 64 step properties: first parent + 1 that breaks it
 R_BROKEN_ORDINAL = 200
-R_FAILED = 264  # an error of the author, and where: as R_ERROR and R_ERROR_AT say it of a capacity
+R_FAILED = 264  # an error of the author, and its place: like R_ERROR and R_ERROR_AT for a capacity
 R_FAILED_AT = 265
-R_CLASSLESS = 266  # whether something was observed that there is no class for
+R_CLASSLESS = 266  # whether something was observed that has no class
 REPORT = 267
-LISTED = 1 << 50  # less than this is where an error was met when the steps of a state were listed
+LISTED = 1 << 50  # a smaller place: the error was met when the steps of a state were listed
 RAW = 67
 MOST = 68
 KEPT = 69
@@ -81,20 +80,20 @@ def expand(
     want: int,
     want_steps: int,
 ) -> int:
-    """Expand up to `count` states packed in `source` from `offset`; return how many were.
+    """Expand up to `count` states packed in `source` from `offset`; return the number of states that were expanded.
 
     For each state: list its steps, take each alternative of each, judge it, put the successor into the ring; what
     leaves the ring, `settle` looks up. It stays in one piece, longer than a screen: the three loops share the ring and
-    the ordinal, and its parameters are how threads call it. What a reduction does otherwise is in the hooks.
+    the ordinal, and its parameters are how threads call it. What a reduction changes is in the hooks.
 
     Args:
         first: the number of the first of them in its level.
         tables: the fingerprint table; `where[2g]` is group g's first entry, `where[2g + 1]` its size.
-        out: candidates, `section` bytes for each group; `filled[g]` is how many are used, and `filled[GROUPS]` whether
-            some group has no room for those of one more state.
+        out: candidates, `section` bytes for each group; `filled[g]` is the number of bytes used, and `filled[GROUPS]`
+            whether some group has no room for those of one more state.
         work: a thread's own memory, `Compiled.work` bytes.
-        live: the state properties still to be judged; `live_steps`: those of steps.
-        want: the state properties whose premise is still to be met; `want_steps`: those of steps.
+        live: the state properties still to be judged; `live_steps`: the step properties.
+        want: the state properties with open premises; `want_steps`: the step properties.
     """
     parent = state_at(work, 0)
     steps = words_at(work, STEPS_AT)
@@ -105,7 +104,7 @@ def expand(
         offset = offset + unpack(as_bytes(state_at(source, offset)), parent)
         offset = offset + list_steps(source, offset, parent, work, report, first + done)
         ordinal = 0
-        deadlock = steps[0] != 0  # until something else than a stuttering receipt is possible
+        deadlock = steps[0] != 0  # until a step other than a stuttering receipt is possible
         for k in range(steps[0]):
             if ample_suffices(k, work):
                 deadlock = False
@@ -152,9 +151,9 @@ def expand(
 
 
 def list_steps(source: Bytes, offset: int, parent: State, work: Bytes, report: Words, number: int) -> int:
-    """List the steps to take in a state; return how many bytes lie behind its packed form, from `offset`.
+    """List the steps to take in a state; return the number of bytes after its packed form, from `offset`.
 
-    Where it is not known which are possible, that is noted as an error and the list is empty.
+    If it cannot be determined which are possible, an error is recorded and the list is empty.
 
     Args:
         number: of the state in its level.
@@ -186,7 +185,7 @@ def judge_transition(
 
 
 def count_steps(counts: Words, first: int, steps: int) -> None:
-    """Count the paper's steps that a step entered, a bit each, in the words from the first on."""
+    """Count the paper's steps that a step entered, a bit for each, in the words from the first on."""
     taken = steps
     while taken != 0:
         at = first + count_bits((taken & (0 - taken)) - 1)
@@ -207,7 +206,7 @@ def put_in_ring(
     number: int,
     ordinal: int,
 ) -> None:
-    """Take the fingerprint of a successor, begin to fetch its entry of the table, and note what `settle` needs."""
+    """Compute the fingerprint of a successor, prefetch its entry of the table, and record what `settle` needs."""
     meta = words_at(work, META_AT)
     colour = words_at(work, COLOUR_AT)
     flags = (1 if observed_changed(parent, child) else 0) | (what_changed(child) << 1)
@@ -232,8 +231,12 @@ def put_in_ring(
 
 
 def note_error(report: Words, site: int, parent: int, order: int) -> None:
-    """Note an error if it is the first of its kind: of the author, or for which a capacity was too small. `order`: of
-    the step that met it, or a property of it, among those of its parent; -1: it was met when these were listed."""
+    """Record an error if it is the first of its kind: of the author, or of a capacity that was too small.
+
+    Args:
+        order: the position, among its parent's steps, of the step that met it or whose property did; -1 if it was met
+            when these were listed.
+    """
     at = (parent << 17) if order < 0 else LISTED | (parent << 17) | order
     if (site & OF_AUTHOR) != 0:
         if report[R_FAILED] == 0 or at < report[R_FAILED_AT]:
@@ -245,7 +248,7 @@ def note_error(report: Words, site: int, parent: int, order: int) -> None:
 
 
 def judge_taken(before: State, after: State, report: Words, live: int, want: int, parent: int, ordinal: int) -> None:
-    """Judge a step, and say what it breaks and whose premise it meets in the report."""
+    """Judge a step, and record in the report which properties it violates and whose premises it meets."""
     want = want & (-1 ^ report[R_STEP_WITNESSES])
     broken = judge_step(before, after, live)
     met = witness_step(before, after, want)
@@ -277,7 +280,7 @@ def judge_taken(before: State, after: State, report: Words, live: int, want: int
 
 
 def is_terminal(s: State, steps: Words) -> bool:
-    """Whether no step is possible in a state; where that is not known, it is told when the state is expanded."""
+    """Return whether no step is possible in a state. An error in listing steps is recorded at its expansion."""
     s.error = 0
     enabled(s, steps)
     known = s.error == 0
@@ -286,7 +289,7 @@ def is_terminal(s: State, steps: Words) -> bool:
 
 
 def asked_of(s: State, asked: int, steps: Words) -> int:
-    """Of some properties those that are asked of a state: of terminal states only if it is one."""
+    """Return those of some properties that apply to a state: properties of terminal states only if it is one."""
     if TERMINALS != 0:
         if (asked & TERMINALS) != 0:
             if not is_terminal(s, steps):
@@ -295,7 +298,7 @@ def asked_of(s: State, asked: int, steps: Words) -> int:
 
 
 def each_alone(s: State, asked: int, changed: bool, premises: bool) -> int:
-    """`judge`, or of premises `witness`, each property alone: what one reads past an end says nothing of another."""
+    """Evaluate `judge`, or for premises `witness`, for each property separately, as one may read past an end."""
     found = 0
     for k in range(PROPERTIES):
         s.error = 0
@@ -330,8 +333,10 @@ def settle(
 
 
 def symmetries(meta: Words, slot: int) -> int:
-    """How many renamings leave a successor as it is, in a byte: the number, or, where that is large, MANY and how
-    many states its orbit has."""
+    """Return how many renamings fix a successor, encoded in a byte.
+
+    It is that number, or, if it is large, MANY plus the number of states in the orbit.
+    """
     same = meta[4 * slot + 3] >> 32
     if same < MANY:
         return same
@@ -339,6 +344,7 @@ def symmetries(meta: Words, slot: int) -> int:
 
 
 def states_of_orbit(source: Bytes, at: int) -> int:
+    """Return the number of states in the orbit of the candidate at an offset."""
     symmetric = shr(load_word(source, at + 16), MOST_PROPERTIES)
     if symmetric < MANY:
         return RENAMINGS // symmetric
@@ -346,14 +352,14 @@ def states_of_orbit(source: Bytes, at: int) -> int:
 
 
 def successor_at(work: Bytes, slot: int) -> State:
-    """The state that is visited for a successor: the one that stands for its orbit, with the number of its class."""
+    """Return the state that is visited for a successor: the representative of its orbit, with its class number."""
     if SYMMETRY or MERGES:
         return state_at(work, IMAGE_AT + slot * TOTAL)
     return state_at(work, RING_AT + slot * TOTAL)
 
 
 def judged_at(work: Bytes, slot: int) -> State:
-    """The state that is judged for a successor: where classes are merged the successor itself, which has its value."""
+    """Return the state that is judged for a successor: with merged classes the successor itself, with its value."""
     if MERGES:
         return state_at(work, RING_AT + slot * TOTAL)
     return successor_at(work, slot)
@@ -362,7 +368,7 @@ def judged_at(work: Bytes, slot: int) -> State:
 def write_out(
     work: Bytes, slot: int, out: Bytes, section: int, filled: Words, report: Words, live: int, want: int
 ) -> int:
-    """Judge a successor and write it out as a candidate of its group; returns where."""
+    """Judge a successor and write it out as a candidate of its group; return the candidate's offset."""
     meta = words_at(work, META_AT)
     h = meta[4 * slot]
     s = successor_at(work, slot)
@@ -405,7 +411,7 @@ def insert(
     prints: Words,
     info: Words,
 ) -> int:
-    """Insert one group's candidates from `start` to `end`; returns where it stopped.
+    """Insert one group's candidates from `start` to `end`; return the offset where it stopped.
 
     It stops early when the level's buffer is full, or the group has as many states as it may.
 
@@ -413,10 +419,10 @@ def insert(
         table, capacity: the group's part of the table.
         level: the buffer that new states are appended to, up to `limit`.
         preds: six bytes for each state of the level in this group: parent, ordinal.
-        prints: where its fingerprint is noted too, if `info[KEPT]` says so: for a checkpoint.
+        prints: receives its fingerprint too, if `info[KEPT]` is set: for a checkpoint.
         info: [bytes used, states in this buffer, states of this group in the level, then for each
-            of 64 properties the first state of the group that breaks it, from 1, how many states
-            there are when renamings count apart, and how many of this group there may be].
+            of 64 properties the first state of the group that violates it, from 1, the number of states when renamings
+            count separately, and the maximum number of states of this group].
     """
     at = start
     ahead = start
@@ -453,7 +459,7 @@ def insert(
 
 
 def note_broken(broken: int, number: int, info: Words) -> None:
-    """Note the properties that a state breaks, if it is the first."""
+    """Record the properties that a state violates, if it is the first."""
     p = 0
     while broken != 0:
         if (broken & 1) != 0 and info[3 + p] == 0:
@@ -471,8 +477,10 @@ def rehash(old: Words, old_capacity: int, new: Words, capacity: int) -> None:
 
 
 def successors(source: State, out: Bytes, most: int, work: Bytes) -> int:
-    """Every successor of a state as it is, in order: a word (the step and its choice), then the
-    state with its scratch. Returns how many; -1 if there is no room."""
+    """Write every successor of a state itself, in order: a word (step and choice), then the state with its annotations.
+
+    Return their number, or -1 if there is no room.
+    """
     steps = words_at(work, STEPS_AT)
     source.error = 0
     enabled(source, steps)
@@ -498,7 +506,7 @@ def successors(source: State, out: Bytes, most: int, work: Bytes) -> int:
 
 
 def fingerprint(s: State, to: State, work: Bytes, perms: Bytes, rank: Bytes) -> int:
-    """The fingerprint of a state, and in `to` the state that stands for its orbit."""
+    """Return the fingerprint of a state, and write to `to` the state that represents its orbit."""
     if SYMMETRY:
         return canonical(s, to, state_at(work, SPARE_AT), words_at(work, COLOUR_AT), perms, rank)
     copy_bytes(as_bytes(to), as_bytes(s), TOTAL)
@@ -506,7 +514,7 @@ def fingerprint(s: State, to: State, work: Bytes, perms: Bytes, rank: Bytes) -> 
 
 
 def renamed(s: State, to: State, perms: Bytes, which: int) -> None:
-    """The state under one of the renamings; as it is without symmetry."""
+    """Write the state under one of the renamings; unchanged without symmetry."""
     if SYMMETRY:
         permute(s, to, perms, which)
     else:
@@ -514,21 +522,25 @@ def renamed(s: State, to: State, perms: Bytes, which: int) -> None:
 
 
 def take(s: State, word: int) -> None:
-    """One step, as `apply` of the CPython world."""
+    """Take one step, as `apply` of the CPython world does."""
     apply(s, word)
 
 
 def pack_state(s: State, out: Bytes) -> int:
+    """Pack a state, as `pack` does, for callers outside the kernel."""
     return pack(s, out)
 
 
 def unpack_state(source: Bytes, s: State) -> int:
+    """Unpack a state, as `unpack` does, for callers outside the kernel."""
     return unpack(source, s)
 
 
 def look_at_one_state(s: State, asked: int, work: Bytes, premises: int) -> int:
-    """The properties among those asked that the state breaks, or, with `premises`, whose premise it meets; `s.error`:
-    the first that reads past an end."""
+    """Return which of the requested properties a state violates or, with `premises`, whose premises it meets.
+
+    `s.error` is the first error of a property that reads past an end.
+    """
     mask = asked_of(s, asked, words_at(work, QUIET_AT))
     s.error = 0
     found = witness(s, mask, True) if premises != 0 else judge(s, mask, True)
@@ -540,5 +552,5 @@ def look_at_one_state(s: State, asked: int, work: Bytes, premises: int) -> int:
 
 
 def judge_one_step(before: State, after: State, report: Words, live: int, want: int) -> None:
-    """Judge one step by itself; see `judge_taken`."""
+    """Judge a single step; see `judge_taken`."""
     judge_taken(before, after, report, live, want, 0, 0)

@@ -1,4 +1,4 @@
-"""Memory the kernel can address: anonymous maps, with their addresses; and how much of it there may be."""
+"""Memory that the kernel can address: anonymous maps, with their addresses, and its limit."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from typing import Protocol
 
 __all__ = ["Block", "Budget", "LimitReached", "Pool", "machine_bytes", "noting_stop", "peak_bytes", "resident_bytes"]
 
-SCARCE = 0.6  # of what may be in use: from there on the frontier goes to disk
-MARGIN = 0.05  # of what the machine has: left to the system and to what is not counted
+SCARCE = 0.6  # part of the limit from which on the frontier is written to disk
+MARGIN = 0.05  # part of the machine's memory: left to the system and to what is not counted
 
 PAGE = 4 << 10
 HUGE = 2 << 20
 
 
 class LimitReached(MemoryError):
-    """More memory is asked for than is allowed."""
+    """More memory is requested than the limit allows."""
 
 
 class Stoppable(Protocol):
-    """What says why its work was stopped."""
+    """An object that records why its work was stopped."""
 
     stopped: str
 
 
 @contextlib.contextmanager
 def noting_stop(result: Stoppable) -> Iterator[None]:
-    """Note in a result what ends its work within: an interrupt, a limit of memory, or its end."""
+    """Record in a result what ends the work within: an interrupt, a limit of memory, or its end."""
     try:
         yield
     except KeyboardInterrupt:
@@ -47,11 +47,12 @@ def noting_stop(result: Stoppable) -> Iterator[None]:
 
 
 class Budget:
-    """How much memory may be in use, counted before it is: what the process had in use at the start, and every
-    block since, whether its pages were touched or not.
+    """The limit of memory in use, counted at allocation.
+
+    It counts what the process had in use at the start, and every block since, whether or not its pages were touched.
 
     Args:
-        limit: in bytes; none: what the machine has, less a margin.
+        limit: in bytes; None for what the machine has, less a margin.
     """
 
     def __init__(self, limit: int | None) -> None:
@@ -63,15 +64,16 @@ class Budget:
 
     @property
     def reason(self) -> str:
-        """What is said where it ends an exploration."""
+        """The message for an exploration that the limit ends."""
         if self.given:
             return f"--memory-limit {self.limit // (1 << 20)} MiB reached"
         return f"--memory-limit {self.limit / (1 << 30):.1f} GiB (what this machine has, less a margin) reached"
 
     def take(self, size: int) -> None:
-        """
+        """Count an allocation before it is made.
+
         Raises:
-            LimitReached: there would be more in use than may be.
+            LimitReached: the limit would be exceeded.
         """
         with self._lock:
             if self.spent + size > self.limit:
@@ -79,7 +81,7 @@ class Budget:
             self.spent += size
 
     def add(self, size: int) -> None:
-        """Count what is in use already."""
+        """Count memory that is already in use."""
         with self._lock:
             self.spent += size
 
@@ -88,12 +90,14 @@ class Budget:
             self.spent -= size
 
     def scarce(self) -> bool:
-        """Whether what may be in use is mostly in use: what can lie on disk had better."""
+        """Return whether most of the limit is in use: what can be on disk should be there."""
         return self.spent > SCARCE * self.limit
 
     def exceeded(self, soon: int = 0) -> bool:
-        """Whether more is in use than may be, or will be with so much more; also where others have left the machine
-        without memory."""
+        """Return whether more is in use than the limit, or will be with `soon` more bytes.
+
+        Without a given limit, also return whether other processes have left the machine without memory.
+        """
         in_use = resident_bytes() + soon
         if not self.given and time.monotonic() - self._looked > 1:
             self._looked = time.monotonic()
@@ -102,12 +106,12 @@ class Budget:
 
 
 class Block:
-    """A zeroed run of bytes with an address. Freed when the object is.
+    """A zeroed run of bytes with an address. It is freed when the object is.
 
     Args:
-        huge: it is read all over, or filled again and again: of large pages from half of one on, so that finding the
-            page takes no longer than finding the byte, and the system hands out few of them.
-        budget: what it is counted in.
+        huge: whether to use large pages from half of one on: for memory that is read all over, or filled repeatedly, so
+            that finding the page takes no longer than finding the byte, and the system provides few of them.
+        budget: the limit that it counts towards.
 
     Raises:
         MemoryError: there is no more memory.
@@ -125,7 +129,7 @@ class Block:
             budget.take(self.size)
             self.budget = budget
         self.map: mmap.mmap | memoryview
-        if self.size <= PAGE:  # a map of its own would take longer to make than it is used
+        if self.size <= PAGE:  # making a separate map would take longer than its use
             data = (ctypes.c_char * self.size)()
             self._view: object = data
             self.address = ctypes.addressof(data)
@@ -146,7 +150,7 @@ class Block:
             self.budget.give(self.size)
 
     def words(self, start: int, count: int) -> list[int]:
-        """`count` 64-bit words from word `start`, signed."""
+        """Return `count` signed 64-bit words from word `start`."""
         return list((ctypes.c_int64 * count).from_address(self.address + 8 * start))
 
     def put(self, index: int, value: int) -> None:
@@ -160,7 +164,7 @@ class Block:
 
 
 class Pool:
-    """Blocks of one size, used again once given back."""
+    """Blocks of one size, which are reused once they are returned."""
 
     def __init__(self, size: int, budget: Budget | None = None) -> None:
         self.size, self.budget = size, budget
@@ -177,7 +181,7 @@ class Pool:
 
 
 def resident_bytes() -> int:
-    """Memory the process has in use now."""
+    """Return the bytes of memory that the process uses now."""
     try:
         with open("/proc/self/statm", encoding="ascii") as handle:
             return int(handle.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -186,8 +190,10 @@ def resident_bytes() -> int:
 
 
 def peak_bytes() -> int:
-    """The most memory the process has had in use. What the system's accounting says is that of whoever began the
-    process, too, where that had more."""
+    """Return the maximum bytes of memory that the process has used.
+
+    The system's accounting may include the parent process, if that used more.
+    """
     with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as handle:
         for line in handle:
             if line.startswith("VmHWM:"):
@@ -197,12 +203,13 @@ def peak_bytes() -> int:
 
 
 def machine_bytes(system: Path = Path("/"), in_use: int | None = None) -> int:
-    """What this process may have in use without harm: what it has, and what the machine, its control group and
-    its own limits leave it, less a margin.
+    """Return the bytes that this process may use: what it has, and what the machine and its limits leave.
+
+    A margin is subtracted. The limits are those of its control group and its own.
 
     Args:
         system: where `proc` and `sys` are.
-        in_use: what the process has in use; found out if not given.
+        in_use: the bytes that the process uses; measured if not given.
     """
     mine = resident_bytes() if in_use is None else in_use
     left = [free for free in (machine_left(system), *groups_left(system)) if free is not None]
@@ -217,14 +224,16 @@ def machine_bytes(system: Path = Path("/"), in_use: int | None = None) -> int:
 
 
 def machine_left(system: Path) -> int | None:
-    """What the machine has available; none: it does not say."""
+    """Return the bytes that the machine has available, or None if it does not report that."""
     found = values_in(system / "proc" / "meminfo")
     return found["MemAvailable:"] * 1024 if "MemAvailable:" in found else None
 
 
 def groups_left(system: Path) -> list[int]:
-    """What each control group that this process is in, of either version, has left; files that are cached count
-    as free."""
+    """Return the bytes that each control group of this process, of either version, has left.
+
+    Cached files count as free.
+    """
     try:
         lines = (system / "proc" / "self" / "cgroup").read_text(encoding="ascii").splitlines()
     except (OSError, ValueError):
@@ -248,7 +257,7 @@ def groups_left(system: Path) -> list[int]:
 
 
 def number_in(path: Path) -> int | None:
-    """The number in a file; none: there is no such file, or no number in it (no limit)."""
+    """Return the number in a file, or None if there is no such file, or no number in it (no limit)."""
     try:
         return int(path.read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -256,7 +265,7 @@ def number_in(path: Path) -> int | None:
 
 
 def values_in(path: Path) -> dict[str, int]:
-    """The lines of a file that give a name a number."""
+    """Return the lines of a file that assign a number to a name."""
     try:
         rows = [line.split() for line in path.read_text(encoding="ascii").splitlines()]
     except (OSError, ValueError):

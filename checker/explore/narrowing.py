@@ -1,8 +1,8 @@
-"""Search a large model with ample sets, by whichever engine: what is judged, what is merged, and what is believed.
+"""Search a large model with ample sets, by either engine: decide what is judged, merged and conclusive.
 
-Argument: docs/explanation/reductions.md. Premises that the full search has not met are met by walks first, as classes
-that keep them multiply the states. What follows from other properties is judged by these at deliveries. A
-search that meets what it did not expect is made again with less left out.
+docs/explanation/reductions.md has the argument. Premises that the full search has not met are searched by random walks
+first, as classes that keep them multiply the states. What follows from other properties is judged by these at
+deliveries. A search that meets something unforeseen is rerun with less left out.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ SMALL = 500_000  # distinct states up to which nothing is reduced
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search with ample sets came to.
+    """The outcome of a search with ample sets.
 
     Attributes:
         exploration: its result.
-        unforeseen: whether it met a class that it has not, and nothing else stands against it: a property that is not
+        unforeseen: whether it met an observation without a class, and has no other obstacle: a property that is not
             judged, and was expected to hold, is violated.
         merges: whether there are classes.
     """
@@ -42,13 +42,15 @@ Search = Callable[[Model, Sequence[Property], Collection[str], bool, bool], Sear
 
 
 def narrowed(model: Model, judged: Sequence[Property], unmet: Collection[str], search: Search) -> Exploration:
-    """Search with ample sets and with classes of what was observed; where steps turn out not to change places, with
-    classes alone, if there are any; where something is observed that was not foreseen, without classes.
+    """Search with ample sets and with classes of observed histories, and rerun with less left out where needed.
+
+    If steps turn out not to commute, rerun with classes alone, if there are any. If something is observed that was not
+    foreseen, rerun without classes.
 
     Args:
-        unmet: the properties whose premises are still to be met.
+        unmet: the properties whose premises are not met yet.
 
-    Returns: what the last of these searches came to: `apart` where it is not to be believed.
+    Returns: the result of the last of these searches; it has `apart` set if it is not conclusive.
     """
     at = AtDelivery.of(model, judged, unmet)
     asked_of = DeliveryModel(model.configuration) if at.replaced else model
@@ -58,7 +60,7 @@ def narrowed(model: Model, judged: Sequence[Property], unmet: Collection[str], s
         found = search(asked_of, at.asked, unmet, True, False)
     exploration = at.told(found.exploration)
     if not (at.believed(found.exploration) or found.exploration.stopped):
-        # what a property follows from is violated; it may hold itself
+        # a property's replacement is violated; the property itself may hold
         found = search(model, judged, unmet, True, connected)
         exploration = found.exploration
     if found.unforeseen and connected:  # a property that is not judged is violated, which was expected to hold
@@ -67,7 +69,7 @@ def narrowed(model: Model, judged: Sequence[Property], unmet: Collection[str], s
 
 
 def first_limits(limits: Limits) -> Limits:
-    """Return the limits of a full search that is restarted, reduced, where the model turns out to be large."""
+    """Return the limits of a full search that is restarted with reduction if the model turns out to be large."""
     return replace(limits, max_states=min(limits.max_states or SMALL, SMALL))
 
 
@@ -77,18 +79,20 @@ def outgrown(first: Exploration, limits: Limits) -> bool:
 
 
 def further(first: Exploration, second: Exploration) -> Exploration:
-    """Return the second exploration, or the one with more states if something ended the second early: a report covers
-    no less than what is known."""
+    """Return the second exploration, or the one with more states if the second was ended early.
+
+    A report then covers no less than what is known.
+    """
     if not second.stopped or second.violations or second.error or second.distinct > first.distinct:
         return second
     return replace(first, stopped=second.stopped, compile_seconds=second.compile_seconds)
 
 
 def suspecting(r: Exploration, found: Exploration | None) -> Exploration:
-    """Return a result, with what a search with ample sets has found violated if the result does not show how.
+    """Return a result with the violations of an ample-set search for which the result has no run.
 
     Args:
-        found: what that search came to; None: there was none.
+        found: the result of that search, or None if there was none.
 
     Raises:
         RuntimeError: the result is of all states, and has no violation.

@@ -1,15 +1,15 @@
-"""Ghost abstraction, a kernel: hash and compare observations by their class (docs/explanation/reductions.md).
+"""Ghost abstraction, in the kernel language: hash and compare observations by their class.
 
-A *value* is what the ghosts of derived observers hold: `VALUE_WORDS` words, under masks. Two values are of one class if
-no judged property tells them, or what can be observed after them, apart (`checker/explore/observers.py`). A visited
-state has the number of its class in the place of the value, in bits that renaming processes leaves alone: the number of
-the class up to renaming, and for each process which part it has in it. While a state is expanded it has the value that
-stands for its class.
+docs/explanation/reductions.md has the argument. A *value* is the content of the ghosts of derived observers:
+`VALUE_WORDS` words, under masks. Two values are of one class if no judged property distinguishes them, or what can be
+observed after them (`checker/explore/observers.py`). A visited state has the number of its class in the place of the
+value, in bits that renaming processes does not change: the number of the class up to renaming, and for each process its
+part in it. While a state is expanded it has the value that represents its class.
 
-`OBSERVERS_AT` holds four words: whether there are classes, where the values that stand for them lie, where the table of
-values lies (both in bytes from the thread's memory), and how many rows that has. Then the number of the class that the
-state being expanded came with, and the value that a successor had. A row of the table is the number of a value's class,
-from 1, and the value; a row of the other is whether a state may have that number, and the value.
+`OBSERVERS_AT` holds four words: whether there are classes, where the values that represent them are, where the table of
+values is (both in bytes from the thread's memory), and the number of its rows. Then the number of the class of the
+state being expanded, and the value of a successor. A row of the table is the number of a value's class, from 1, and the
+value; a row of the other is whether a state may have that number, and the value.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UNLIKE, BROKEN, FAILED, IMPOSSIBLE = 0xFFFFFFFC, 0xFFFFFFFD, 0xFFFFFFFE, 0xFFFFF
 
 
 def restore_ghosts(s: State, work: Bytes) -> None:
-    """Put the value that stands for the class of a visited state in the place of the number."""
+    """Write the value that represents the class of a visited state in the place of the number."""
     known = words_at(work, OBSERVERS_AT)
     if known[THERE] != 0:
         known[CAME_WITH] = coded_class(s)
@@ -44,7 +44,7 @@ def restore_ghosts(s: State, work: Bytes) -> None:
 
 
 def abstract_ghosts(before: State, after: State, work: Bytes, report: Words) -> None:
-    """Put the number of its class in the place of a successor's value, which is kept for `recover_ghosts`."""
+    """Write the number of its class in the place of a successor's value, which is kept for `recover_ghosts`."""
     known = words_at(work, OBSERVERS_AT)
     if known[THERE] != 0:
         held = words_at(bytes_at(known, HAD), 0)
@@ -57,7 +57,7 @@ def abstract_ghosts(before: State, after: State, work: Bytes, report: Words) -> 
 
 
 def recover_ghosts(after: State, work: Bytes) -> None:
-    """Give a successor back the value that it had."""
+    """Restore the value of a successor."""
     known = words_at(work, OBSERVERS_AT)
     if known[THERE] != 0:
         put_value(after, words_at(bytes_at(known, HAD), 0))
@@ -66,8 +66,9 @@ def recover_ghosts(after: State, work: Bytes) -> None:
 def class_of_value(s: State, work: Bytes, report: Words) -> int:
     """Return the number of the class of the value that a successor has.
 
-    A value that breaks a property is in no table. One that is not, and breaks none that is judged, breaks one that was
-    expected to hold or was observed in a way that was not foreseen: that is noted, and the search proves nothing.
+    A value that violates a property is in no table. A value that is in no table and violates no judged property
+    violates one that was expected to hold, or was observed in an unforeseen way: that is recorded, and the search
+    proves nothing.
     """
     known = words_at(work, OBSERVERS_AT)
     table = words_at(work, known[TABLE])
@@ -80,7 +81,7 @@ def class_of_value(s: State, work: Bytes, report: Words) -> int:
 
 
 def enter_class(s: State, work: Bytes, report: Words) -> None:
-    """Put the number of its class in the place of the value of any state."""
+    """Write the number of its class in the place of the value of any state."""
     known = words_at(work, OBSERVERS_AT)
     if known[THERE] != 0:
         value_of(s, words_at(bytes_at(known, HAD), 0))
@@ -96,7 +97,7 @@ def same_words(one: Words, other: Words) -> bool:
 
 
 def value_place(table: Words, rows: int, wanted: Words) -> int:
-    """Return where in the table the row of a value begins, or a free one, where the search for it ends."""
+    """Return the offset in the table of a value's row, or of the free row where the search for it ends."""
     h = 0
     for k in range(VALUE_WORDS):
         h = wrap_mul(h ^ wanted[k], 0x2545F4914F6CDD1D)
@@ -130,7 +131,7 @@ def enter_value(value: Words, table: Words, rows: int) -> None:
 def close_values(
     values: Words, begun: int, count: int, most: int, table: Words, rows: int, letters: Words, ways: Bytes, work: Bytes
 ) -> int:
-    """Find every value that observations lead to, and where each letter leads; return how many values there are.
+    """Find every value that observations lead to, and where each letter leads; return the number of values.
 
     It returns -1 if there are more than `most`, and `-2 - k` if what the k-th letter returns depends on more than what
     the protocol may know.
@@ -138,7 +139,7 @@ def close_values(
     Args:
         values: `VALUE_WORDS` words each; `begun` of `count` are followed already.
         table: of values, with at least twice as many rows as there may be values.
-        letters: how many there are, then four words for each.
+        letters: their number, then four words for each.
         ways: 32 bits for each value and letter: the value it leads to, or how it ends.
     """
     s = state_at(work, 0)
@@ -181,7 +182,7 @@ def close_values(
 
 
 def refine_classes(old: Bytes, new: Bytes, ways: Bytes, count: int, letters: int, table: Words, rows: int) -> int:
-    """Split classes by where letters lead from their values; return how many there are then.
+    """Split classes by where letters lead from their values; return the number of classes after that.
 
     Args:
         old, new: 32 bits for each value: its class.
@@ -222,7 +223,7 @@ def class_behind(classes: Bytes, ways: Bytes, way: int) -> int:
 
 
 def alike(classes: Bytes, ways: Bytes, letters: int, one: int, other: int) -> bool:
-    """Return whether two values are of one class, and so are those that each letter leads to."""
+    """Return whether two values are of one class, and each letter leads from them to values of one class."""
     if load_half(classes, 4 * one) != load_half(classes, 4 * other):
         return False
     for j in range(letters):
@@ -235,9 +236,9 @@ def judge_values(value: Words, places: Words, mask: int, premise: bool, out: Byt
     """Judge a value together with all that some fields of the protocol may hold.
 
     Args:
-        places: how many bytes there are, then for each its offset and how many values it has.
-        mask: the one property that is judged; `premise`: whether its premise is met.
-        out: a byte for each combination: whether it is broken, or met, and 2 where judging errs.
+        places: the number of bytes, then for each its offset and the number of its values.
+        mask: the one property that is judged; `premise`: whether its premise is evaluated instead.
+        out: a byte for each combination: whether it is violated, or met, and 2 if judging fails.
     """
     s = state_at(work, 0)
     zero_bytes(as_bytes(s), TOTAL)

@@ -1,18 +1,18 @@
-"""Derived observers: which observed histories are one to all that is judged, found from the protocol's own text.
+"""Derived observers: find from a protocol's source which observed histories no judged property distinguishes.
 
 Ghosts are an automaton that handlers drive and never read. Its letters are the calls that show something outside
-(`LETTERS`), its states are what the ghosts of derived observers hold, the values. Properties read values. This module
-makes the automaton under every call that there may be, gives each value what properties read of it as its label, and
-merges values as far as no letter and no label tells them apart (partition refinement). The explorer then hashes and
+(`LETTERS`), its states are the contents of the ghosts of derived observers, the values. Properties read values. This
+module builds the automaton under every possible call, labels each value with what properties read of it, and
+merges values as far as no letter and no label distinguishes them (partition refinement). The explorer then hashes and
 compares the class of a value in its place (`observer_kernel.py`). docs/explanation/reductions.md has the argument.
 
 What is derived, and from what:
 
-- which ghosts are values: those that letters alone write. Others stay as they are, so do the ghosts that `accept` and
-  `establish` write;
-- which of them the protocol sees (`raw`): what anything but letters and properties of states reads of them;
-- what a property reads of a value: nothing but whether it is broken (`pure`); or, if it reads fields of the protocol
-  too, the function that is left of it when the value is known (`left_of`).
+- which ghosts are values: those that letters alone write. Others stay as they are, and so do the ghosts that `accept`
+  and `establish` write;
+- which of them the protocol sees (`raw`): what anything but letters and state properties reads of them;
+- what a property reads of a value: nothing but whether it is violated (`pure`); or, if it reads fields of the protocol
+  too, the residual function when the value is known (`left_of`).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from zabspec.model import Model
 
 __all__ = ["Classes", "Plan", "classes_of", "observe_text", "plan_of", "value_text"]
 
-MOST_VALUES = 1 << 21  # of an automaton: enough for 3 transactions and 2 timeouts, which take 35 s of CPU to make
-MOST_COMBINATIONS = 4096  # of what fields of the protocol may hold that a property reads beside a value
+MOST_VALUES = 1 << 21  # enough for 3 transactions and 2 timeouts, which take 35 s of CPU to build
+MOST_COMBINATIONS = 4096  # combinations of the protocol's fields that a property reads beside a value
 
 # What is called, with which arguments: p is a process, e an epoch, c the number of an abcast. An abcast has an epoch
 # that is not 0, and the next counter of its epoch; what is delivered was abcast. A call that is not among these makes a
@@ -70,7 +70,7 @@ Letter = tuple[int, int, int, int]
 
 @dataclass
 class Touched:
-    """The fields and local names that a piece of text reads and writes, without the functions that it calls."""
+    """The fields and local names that a piece of code reads and writes, without the functions that it calls."""
 
     reads: set[str] = field(default_factory=set)
     writes: set[str] = field(default_factory=set)
@@ -81,7 +81,7 @@ class Touched:
 
 
 def touched_by(node: object, out: Touched | None = None) -> Touched:
-    """Return what a piece of typed text touches by itself."""
+    """Return what a piece of typed code touches itself."""
     out = out or Touched()
     if isinstance(node, (list, tuple)):
         for part in node:
@@ -117,7 +117,7 @@ def touched_by(node: object, out: Touched | None = None) -> Touched:
 
 
 def with_calls(program: t.TypedProgram, part: Touched) -> tuple[set[str], set[str]]:
-    """Return the fields that a piece of text reads and writes, the functions that it calls included."""
+    """Return the fields that a piece of code reads and writes, the functions that it calls included."""
     reads, writes, seen, ahead = set(part.reads), set(part.writes), set[str](), list(part.calls)
     while ahead:
         name = ahead.pop()
@@ -131,7 +131,7 @@ def with_calls(program: t.TypedProgram, part: Touched) -> tuple[set[str], set[st
 
 
 def outside_letters(program: t.TypedProgram) -> tuple[dict[str, Touched], set[str]]:
-    """Return what steps touch but for letters and what only these call, by function, and the letters that they call."""
+    """Return what steps touch outside letters and what only these call, by function, and the letters that they call."""
     found: dict[str, Touched] = {}
     letters: set[str] = set()
     ahead = ["enabled", "apply"]
@@ -146,10 +146,12 @@ def outside_letters(program: t.TypedProgram) -> tuple[dict[str, Touched], set[st
 
 
 def why_mixed(program: t.TypedProgram, name: str, hidden: Collection[str], explicit: Collection[str]) -> str:
-    """Why a letter's effect on values and on what is explicit cannot be told apart, in a sentence; empty: it can.
+    """Return why a letter's effects on values and on explicit fields are not separate, in a sentence.
+
+    Empty if they are.
 
     What it writes of explicit fields may not depend on what is hidden in values, and what it writes of values may not
-    depend on explicit fields: statement by statement, in the order in which they stand.
+    depend on explicit fields: statement by statement, in their order.
     """
     tainted: set[str] = set()
     cut = False
@@ -158,7 +160,7 @@ def why_mixed(program: t.TypedProgram, name: str, hidden: Collection[str], expli
         reads, writes = with_calls(program, part)
         sees = bool(reads & set(hidden)) or bool(part.names_read & tainted)
         if writes & set(explicit) and (sees or cut):
-            return f"what {name} writes of {', '.join(sorted(writes & set(explicit)))} may depend on what is merged"
+            return f"what {name} writes to {', '.join(sorted(writes & set(explicit)))} may depend on merged values"
         if reads & set(explicit) and (writes - set(explicit) or part.names_written - loops(statement) or part.returns):
             return f"what {name} writes may depend on {', '.join(sorted(reads & set(explicit)))}"
         if sees:
@@ -168,7 +170,7 @@ def why_mixed(program: t.TypedProgram, name: str, hidden: Collection[str], expli
 
 
 def marks_of(program: t.TypedProgram, letter: str, layout: Layout) -> set[str]:
-    """Return what a letter has a step say of itself, and never looks at."""
+    """Return the step annotations that a letter writes, and never reads."""
     said = {f.name for f in layout.schema.fields if f.role is Role.SCRATCH}
     ahead, seen = [letter], set[str]()
     while ahead:
@@ -182,7 +184,7 @@ def marks_of(program: t.TypedProgram, letter: str, layout: Layout) -> set[str]:
 
 
 def looked_at(node: object) -> set[str]:
-    """Return the fields whose values a piece of typed text uses, those aside that it only changes."""
+    """Return the fields whose values a piece of typed code uses, except those that it only changes."""
     if isinstance(node, (list, tuple)):
         return set().union(*map(looked_at, node))
     if not isinstance(node, t.Node):
@@ -200,7 +202,7 @@ def looked_at(node: object) -> set[str]:
 
 
 def loops(statement: t.Stmt) -> set[str]:
-    """Return the names that a loop over a range gives numbers to, which end with it."""
+    """Return the loop variables over ranges, which are not used after their loops."""
     if isinstance(statement, t.For):
         return {statement.name} | {name for inner in statement.body for name in loops(inner)}
     return set()
@@ -214,13 +216,13 @@ class Plan:
     """What is merged of a model's ghosts, before any value is known.
 
     Attributes:
-        why_not: why nothing is merged, in a sentence; empty: something is.
+        why_not: why nothing is merged, in a sentence; empty if something is.
         letters: what is called, by name.
         fields: the fields that values consist of; `raw`: those of them that the protocol sees.
-        pure: the properties that are broken by a value alone, as a mask.
-        premises: the properties of states whose premise is kept as well, as a mask.
-        expected: the functions of properties that are not judged and are expected to hold: values that break one are
-            followed no further, and a search that meets one is not believed.
+        pure: the properties that are violated by a value alone, as a mask.
+        premises: the state properties whose premise is kept as well, as a mask.
+        expected: the functions of properties that are not judged and are expected to hold: values that violate one are
+            followed no further, and a search that meets one is not conclusive.
     """
 
     why_not: str = ""
@@ -236,10 +238,10 @@ NOTHING = Plan("no letter is called")
 
 
 def expected_of(model: Model, properties: Sequence[Property]) -> list[Property]:
-    """Return the papers' properties of values that are not judged: what a protocol is expected to keep.
+    """Return the papers' properties of values that are not judged: those that a protocol is expected to satisfy.
 
-    With fewer properties judged more values would be followed, those that only the others call broken: a million and
-    more for one property alone. A protocol that keeps the papers' properties has none of these values.
+    With fewer properties judged more values would be followed, those that only the other properties reject: more than a
+    million for a single property. A protocol that satisfies the papers' properties has none of these values.
     """
     protocol = model.protocol
     return [
@@ -262,15 +264,15 @@ def plan_of(
 
     Args:
         program: typed, with `enabled` and `apply`, and every function of the properties.
-        wanted: the properties whose premises are still to be met.
+        wanted: the properties whose premises are not met yet.
         more: other functions that read states, by name.
-        expected: properties that are not judged, of which those that values break alone are expected to hold.
+        expected: properties that are not judged; those that values violate alone are expected to hold.
     """
     layout, c = model.program.layout, model.configuration
     if c.quorums:
-        return Plan("majorities are not the quorums (--quorums): renaming any two processes may tell classes apart")
+        return Plan("the quorums are not majorities (--quorums): renaming two processes may distinguish classes")
     if c.roles:
-        return Plan("processes have roles: renaming any two may tell classes apart")
+        return Plan("processes have roles: renaming two of them may distinguish classes")
     if c.passes:
         return Plan("the passes that processes gave up are kept")
     steps, letters = outside_letters(program)
@@ -324,7 +326,7 @@ def node_bytes(kind: Kind, at: int) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Places:
-    """Where values lie in a state.
+    """The location of values in a state.
 
     Attributes:
         words: the offset of each word that holds any of a value, and the bits of it that do; `raw`: of the raw fields.
@@ -338,7 +340,7 @@ class Places:
 
 
 def bits_of(layout: Layout, names: Iterable[str], plain: bool = False) -> dict[int, int]:
-    """Return, by the offset of a word, the bits of it that fields use; `plain`: and that name no process."""
+    """Return, by the offset of a word, the bits of it that fields use; `plain`: only those that name no process."""
     used: dict[int, int] = {}
     for name in names:
         kind = layout.fields[name].kind
@@ -352,7 +354,7 @@ def bits_of(layout: Layout, names: Iterable[str], plain: bool = False) -> dict[i
 
 
 def places_of(layout: Layout, plan: Plan) -> Places:
-    """Return where the values of a plan lie, and where there is room for numbers of classes."""
+    """Return the location of a plan's values, and of the room for numbers of classes."""
     words = bits_of(layout, plan.fields)
     raw = bits_of(layout, plan.raw)
     room = bits_of(layout, plan.fields, plain=True)
@@ -370,7 +372,7 @@ def places_of(layout: Layout, plan: Plan) -> Places:
 
 
 def all_words(layout: Layout) -> range:
-    """Return the offsets of the words of the observed history, which values lie in."""
+    """Return the offsets of the words of the observed history, which contain values."""
     return range(0, layout.history_size, 8)
 
 
@@ -379,7 +381,7 @@ def signed(word: int) -> int:
 
 
 def value_text(layout: Layout, plan: Plan) -> str:
-    """The kernel text that reads and writes values and numbers of classes."""
+    """Return the kernel source that reads and writes values and numbers of classes."""
     places = places_of(layout, plan)
     nodes = layout.schema.nodes
 
@@ -426,7 +428,10 @@ def value_text(layout: Layout, plan: Plan) -> str:
 
 
 def observe_text(plan: Plan) -> str:
-    """The kernel text that takes a letter: 0, or what the protocol is told, from 1; -1: it is not possible."""
+    """Return the kernel source that takes a letter and returns 0, or what the protocol receives, or -1.
+
+    What the protocol receives counts from 1; -1 means that the letter is not possible.
+    """
     lines = ["def observe(s: State, letter: int, p: int, e: int, c: int) -> int:", "    s.error = 0"]
     for k, name in enumerate(LETTERS):
         if name in plan.letters:
@@ -435,7 +440,7 @@ def observe_text(plan: Plan) -> str:
 
 
 def letters_of(model: Model, plan: Plan) -> list[Letter]:
-    """Return every call that there may be."""
+    """Return every possible call."""
     c = model.configuration
     found: list[Letter] = []
     for k, name in enumerate(LETTERS):
@@ -454,7 +459,7 @@ def letters_of(model: Model, plan: Plan) -> list[Letter]:
 
 @dataclass(frozen=True)
 class Item:
-    """What is kept of a property: of the k-th whether it is broken, or whether its premise is met."""
+    """What is kept of the k-th property: whether it is violated, or whether its premise is met."""
 
     k: int
     function: str
@@ -462,8 +467,10 @@ class Item:
 
 
 def items_of(properties: Sequence[Property], plan: Plan, reads: Mapping[str, frozenset[str]]) -> list[Item]:
-    """Return what labels consist of, beside raw fields: nothing of what is broken by values alone, which all end in one
-    class."""
+    """Return what labels consist of, beside raw fields.
+
+    Properties that values violate alone are not included: such values all end in one class.
+    """
     found = []
     for k, p in enumerate(properties):
         if p.of != STEP and not plan.pure >> k & 1 and reads[p.holds.__name__] & plan.fields:
@@ -474,7 +481,7 @@ def items_of(properties: Sequence[Property], plan: Plan, reads: Mapping[str, fro
 
 
 def combinations(layout: Layout, names: Iterable[str]) -> list[tuple[int, int]] | None:
-    """Return the bytes of some fields, each with how many values it has; None: there are too many of them."""
+    """Return the bytes of some fields, each with the number of its values; None if there are too many combinations."""
     found = []
     for name in sorted(names):
         f = layout.fields[name]
@@ -487,7 +494,7 @@ def combinations(layout: Layout, names: Iterable[str]) -> list[tuple[int, int]] 
 
 
 class Labels:
-    """What properties read of values."""
+    """Compute what properties read of values."""
 
     def __init__(self, code: Any, plan: Plan, reads: Mapping[str, frozenset[str]]) -> None:
         self.code, self.plan, self.layout = code, plan, code.layout
@@ -513,7 +520,7 @@ class Labels:
         return [numbers.setdefault(label, len(numbers)) for label in zip(*parts, strict=True)]
 
     def projected(self, values: Sequence[tuple[int, ...]], names: Iterable[str]) -> list[Label]:
-        """Return what values hold of some fields."""
+        """Return the content of some fields in each value."""
         bits = bits_of(self.layout, names)
         masks = [(k, bits[at]) for k, (at, _) in enumerate(self.places.words) if at in bits]
         if len(masks) == 1:
@@ -522,13 +529,15 @@ class Labels:
         return [tuple([value[k] & mask for k, mask in masks]) for value in values]
 
     def left_of(self, item: Item, values: Mapping[Label, tuple[int, ...]]) -> dict[Label, Label]:
-        """Return what is left of a property when what it reads of a value is known: equal if it is the same function of
-        the protocol's fields."""
+        """Return the residual function of a property for each value of what it reads, as a label.
+
+        Labels are equal if they are the same function of the protocol's fields.
+        """
         beside = self.reads[item.function] - self.plan.fields
         places = combinations(self.layout, beside)
         if places is not None:
             return {projection: self.judged(item, value, places) for projection, value in values.items()}
-        if item.function in self.may_err:  # where it errs is no part of what is left of it
+        if item.function in self.may_err:  # the residual function does not say where it fails
             return {projection: ("as it is", projection) for projection in values}
         found: dict[Label, Label] = {}
         for projection, value in values.items():
@@ -539,7 +548,7 @@ class Labels:
         return found
 
     def judged(self, item: Item, value: Sequence[int], places: Sequence[tuple[int, int]]) -> bytes:
-        """Return a byte for each combination of what the protocol's fields hold."""
+        """Return a byte for each combination of the protocol's fields."""
         number = math.prod(n for _, n in places)
         out = ctypes.create_string_buffer(number)
         given = (ctypes.c_int64 * (1 + 2 * len(places)))(len(places), *(x for place in places for x in place))
@@ -549,7 +558,7 @@ class Labels:
         return out.raw
 
     def state(self, value: Sequence[int]) -> bytes:
-        """Return a state with a value, all else at the low end."""
+        """Return a state with a value, and all else at the low end of its range."""
         out = bytearray(self.layout.size)
         for (at, _), word in zip(self.places.words, value, strict=True):
             out[at : at + 8] = (word & (1 << 64) - 1).to_bytes(8, "little")
@@ -561,12 +570,12 @@ class Labels:
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes of a model's values, as the kernel has them.
+    """The classes of a model's values, in the kernel's form.
 
     Attributes:
-        values, classes, orbits: how many there are; orbits are classes up to renaming.
-        rows: of the table of values; `table` and `standing`: its words, and those of the values that stand for classes.
-        expected: how many properties are expected to hold beside those that are judged.
+        values, classes, orbits: their numbers; orbits are classes up to renaming.
+        rows: of the table of values; `table` and `standing`: its words, and those of the values that represent classes.
+        expected: the number of properties that are expected to hold beside those that are judged.
         why_not: why there are none, in a sentence.
     """
 
@@ -580,15 +589,15 @@ class Classes:
     why_not: str = ""
 
     def sentence(self) -> str:
-        """What a report says of them."""
+        """Return the sentence of a report about the classes."""
         kept = f", and nothing that was visited breaks any of {self.expected} others" if self.expected else ""
         return (
-            f"what was observed counts by its class: {self.classes:,} classes of {self.values:,} values, "
-            f"{self.orbits:,} up to renaming; no property tells two values of a class apart{kept} (derived observers)"
+            f"observed histories are merged into classes: {self.classes:,} classes of {self.values:,} values, "
+            f"{self.orbits:,} up to renaming; no property distinguishes two values of a class{kept} (derived observers)"
         )
 
     def fact(self) -> dict[str, Any]:
-        """As it is kept beside machine code."""
+        """Return the classes in the form that is stored beside machine code."""
         packed = {
             name: base64.b64encode(zlib.compress(getattr(self, name), 1)).decode() for name in ("table", "standing")
         }
@@ -616,7 +625,7 @@ class Automaton:
 
 
 def automaton_of(code: Any, plan: Plan, most: int) -> Automaton | str:
-    """Return the automaton of a model's observations, or why there is none, in a sentence."""
+    """Return the automaton of a model's observations, or a sentence on why there is none."""
     width = code.numbers["VALUE_WORDS"]
     letters = letters_of(code.model, plan)
     given = (ctypes.c_int64 * (1 + 4 * len(letters)))(len(letters), *(x for letter in letters for x in letter))
@@ -635,7 +644,7 @@ def automaton_of(code: Any, plan: Plan, most: int) -> Automaton | str:
         if count >= 0:
             break
         if count < -1:
-            return f"what {[*LETTERS][letters[-2 - count][0]]} returns depends on what is merged"
+            return f"what {[*LETTERS][letters[-2 - count][0]]} returns depends on merged values"
         if room >= most:
             return f"observations lead to more than {most:,} values"
         room = min(most, 16 * room)
@@ -644,8 +653,10 @@ def automaton_of(code: Any, plan: Plan, most: int) -> Automaton | str:
 
 
 def refined(code: Any, automaton: Automaton, labels: Sequence[Label]) -> list[int]:
-    """Return the class of each value: values are of one class if their labels are equal, and so are those of what every
-    word of letters leads to."""
+    """Return the class of each value.
+
+    Values are of one class if their labels are equal, and so are those of what every word of letters leads to.
+    """
     numbers: dict[Label, int] = {}
     count = len(automaton.values)
     old, new, rows = Block(4 * count), Block(4 * count), 2 * count + 2
@@ -687,8 +698,10 @@ def classes_of(code: Any, plan: Plan, reads: Mapping[str, frozenset[str]], most:
 
 
 def numbered(code: Any, plan: Plan, automaton: Automaton, classes: Sequence[int]) -> Classes:
-    """Return the classes with the numbers that the kernel writes: of a class up to renaming, and which part each
-    process has in it."""
+    """Return the classes with the numbers that the kernel writes.
+
+    They are the number of a class up to renaming, and each process's part in it.
+    """
     places = places_of(code.layout, plan)
     nodes, values = code.layout.schema.nodes, automaton.values
     renamings = Permutations(nodes).all if code.symmetry else [tuple(range(nodes))]
@@ -696,9 +709,9 @@ def numbered(code: Any, plan: Plan, automaton: Automaton, classes: Sequence[int]
     first: dict[int, int] = {}
     for k, c in enumerate(classes):
         first.setdefault(c, k)
-    number: dict[int, int] = {}  # of a class, what is written for it
-    standing: dict[int, int] = {}  # of what may be written, the value that it stands for
-    orbits = 1  # 0 is of what is broken
+    number: dict[int, int] = {}  # by class, the number that is written for it
+    standing: dict[int, int] = {}  # by that number, the value that it represents
+    orbits = 1  # 0 is for values that violate a property
     for c in sorted(first, key=first.__getitem__):
         if c in number:
             continue
@@ -715,7 +728,7 @@ def numbered(code: Any, plan: Plan, automaton: Automaton, classes: Sequence[int]
                 return Classes(why_not="renaming processes does not map classes to classes")
         orbits += 1
     if orbits > 1 << places.number[1].bit_count() or nodes > 1 << places.parts[0][1].bit_count():
-        return Classes(why_not=f"there is no room for the numbers of {orbits} classes")
+        return Classes(why_not=f"the numbers of {orbits} classes do not fit")
     width = len(places.words)
     rows = (ctypes.c_int64 * ((width + 1) * automaton.rows)).from_address(automaton.table.address)
     for at in range(0, len(rows), width + 1):
@@ -729,8 +742,7 @@ def numbered(code: Any, plan: Plan, automaton: Automaton, classes: Sequence[int]
 
 
 def parts_of(renamings: Sequence[Sequence[int]], fixes: Sequence[bool]) -> list[int]:
-    """Return which part each process has in a class: the same for two if the class is its own image with both
-    exchanged."""
+    """Return each process's part in a class: the same for two if exchanging both maps the class to itself."""
     nodes = len(renamings[0])
     parts = list(range(nodes))
     for renaming, fixed in zip(renamings, fixes, strict=True):

@@ -1,9 +1,9 @@
-"""What is left of a property when some fields of a state are known: a function of all others.
+"""The residual function of a property when some fields of a state are known: a function of all others.
 
-The property runs as the Python that it is. What it reads of fields that are known is there. Of any other field it gets
-something unknown, and where it asks whether that is so, both answers are followed. What is left is a decision diagram
-over the questions in a fixed order, which two runs that come to the same share. A function that reads known fields not
-at all is a question as a whole, by its name and arguments.
+The property runs as the Python code that it is. It reads fields that are known directly. Any other field is an unknown,
+and where its truth is tested, both outcomes are followed. The result is a decision diagram over the tests in a fixed
+order; equal results share nodes. A function that does not read known fields at all is one test as a whole, named by
+itself and its arguments.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from zabspec.model import Model
 
 __all__ = ["NotFollowed", "Partly"]
 
-MOST_WAYS = 256  # that a property may take for one value
+MOST_WAYS = 256  # paths of a property for one value
 
 Diagram = bool | tuple[str, "Diagram", "Diagram"]
 
 
 class NotFollowed(Exception):
-    """A property does something with what is unknown that is not followed here."""
+    """A property uses an unknown in a way that is not followed here."""
 
 
 class Way:
-    """One way through a property: which questions were answered how."""
+    """One path through a property: which tests had which outcome."""
 
     def __init__(self, answers: list[tuple[str, bool]]) -> None:
         self.given = dict(answers)
         self.asked: list[tuple[str, bool]] = []
 
     def answer(self, question: str) -> bool:
-        """Answer a question: as it was answered before on this way, as given, or with no."""
+        """Return the outcome of a test: as before on this path, as given, or no."""
         for known, answer in self.asked:
             if known == question:
                 return answer
@@ -46,7 +46,7 @@ class Way:
 
 
 class Unknown:
-    """A value that is not known, by how it is come by."""
+    """A value that is not known, named by how it is obtained."""
 
     def __init__(self, way: Way, text: str) -> None:
         self.way, self.text = way, text
@@ -82,7 +82,7 @@ class Unknown:
 
 
 class UnknownField:
-    """A field that is not known, under as many indices as it has axes."""
+    """A field that is not known, with as many indices as it has axes."""
 
     def __init__(self, way: Way, name: str, kind: object, axes: int) -> None:
         self.way, self.text, self.kind, self.axes = way, name, kind, axes
@@ -111,7 +111,7 @@ class UnknownField:
 
 
 class UnknownSet:
-    """A set that is not known: asked for its members only, not compared as a whole."""
+    """A set that is not known: only membership is tested, it is not compared as a whole."""
 
     def __init__(self, way: Way, text: str) -> None:
         self.way, self.text = way, text
@@ -129,10 +129,10 @@ class UnknownSet:
 
 
 def text_of(value: object) -> str:
-    """Return how a value is written in a question.
+    """Return a value as it is written in a test.
 
     Raises:
-        NotFollowed: it is not known, or nothing that is written down.
+        NotFollowed: it is not known, or has no written form.
     """
     if isinstance(value, RecordValue):
         return f"{value.record.name}({value.word})"
@@ -158,7 +158,7 @@ class PartState:
 
 
 class Partly:
-    """Finds what is left of the properties of a model.
+    """Computes the residual functions of the properties of a model.
 
     Args:
         known: the fields that are known.
@@ -172,25 +172,25 @@ class Partly:
 
     @property
     def names(self) -> dict[str, Any]:
-        """The program in CPython, functions that read nothing of what is known replaced by questions."""
+        """The program in CPython, with functions that read none of the known fields replaced by tests."""
         if self._names is None:
             program = self.model.program
             self._names = load(program.layout, full_namespace(self.model), program.types, program.steps)
             for name, read in self.reads.items():
                 if read and not read & self.known and name in self._names:
                     self._names[name] = question_of(name)
-            self._names[MARK] = lambda *sentence: False  # why it is so may read more than whether it is
+            self._names[MARK] = lambda *sentence: False  # the explanation may read more than the truth value does
         return self._names
 
     def left_of(self, function: str, state: bytes) -> Diagram:
-        """Return what is left of a property.
+        """Return the residual function of a property.
 
         Args:
-            function: the one that says it, which reads something that is known.
+            function: the property's function, which reads something that is known.
             state: a state with what is known.
 
         Raises:
-            NotFollowed: it does something that is not followed, or takes too many ways.
+            NotFollowed: it does something that is not followed, or has too many paths.
         """
         if not self.reads[function] & self.known:
             raise NotFollowed(function)
@@ -204,7 +204,7 @@ class Partly:
             way = Way(answers)
             try:
                 said: Diagram = bool(self.names[function](PartState(view, self.known, way)))
-            except Exception as error:  # it errs, or does with what is unknown what no method above is for
+            except Exception as error:  # it fails, or uses an unknown in a way that no method above supports
                 raise NotFollowed(str(error)) from error
             for k in range(len(way.asked) - 1, len(answers) - 1, -1):
                 question, answer = way.asked[k]
@@ -215,7 +215,7 @@ class Partly:
         return follow([])
 
     def choice(self, question: str, yes: Diagram, no: Diagram) -> Diagram:
-        """Return the diagram that asks a question first, with questions in their order."""
+        """Return the diagram that begins with a test, with tests in their order."""
         if yes == no:
             return yes
         first = min([question, *(d[0] for d in (yes, no) if isinstance(d, tuple))])
@@ -228,12 +228,12 @@ class Partly:
 
 
 def restricted(diagram: Diagram, question: str, side: Literal[1, 2]) -> Diagram:
-    """Return a diagram where its first question, if it is this one, is answered with yes (1) or no (2)."""
+    """Return a diagram in which its first test, if it is this one, has the outcome yes (1) or no (2)."""
     return diagram[side] if isinstance(diagram, tuple) and diagram[0] == question else diagram
 
 
 def question_of(name: str) -> Callable[..., Unknown]:
-    """Return a function in the place of one that is a question as a whole."""
+    """Return a function to replace one that is a test as a whole."""
 
     def asked(s: PartState, *arguments: object) -> Unknown:
         return Unknown(s.way, f"{name}({', '.join(map(text_of, arguments))})")

@@ -1,5 +1,7 @@
-"""Which premises of properties runs reach, by exploring: a proof of a property says little of a protocol in which its
-premise is never true, as of one that does nothing."""
+"""Find by exploring which premises of properties runs reach.
+
+A proof of a property says little about a protocol in which its premise is never true, such as one that does nothing.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ __all__ = ["Premises", "reached_by", "stages"]
 
 @dataclass
 class Premises:
-    """What explorations found of the premises of properties.
+    """What explorations found about the premises of properties.
 
     Attributes:
-        properties: whose premises were looked for.
+        properties: those whose premises were searched.
         reached: by property the depth at which its premise is first true.
-        violated: by property the run that breaks it.
-        explored: each exploration's configuration, and what it came to.
-        trouble: why nothing, or not all that was meant to be, was explored; empty: it was.
+        violated: by property the run that violates it.
+        explored: each exploration's configuration, and its result.
+        trouble: why nothing, or not everything intended, was explored; empty if it was.
     """
 
     properties: tuple[str, ...]
@@ -37,19 +39,19 @@ class Premises:
 
     @property
     def missing(self) -> list[str]:
-        """The properties whose premise no run met that was looked at, and that none broke."""
+        """The properties whose premise no explored run met, and that no run violated."""
         return [name for name in self.properties if name not in self.reached and name not in self.violated]
 
     @property
     def bounds(self) -> str:
-        """What was looked at, in words."""
+        """The bounds of the explorations, in words."""
         if not self.explored:
             return f"nothing was explored: {self.trouble}"
         return "; ".join(bounds_of(c, r) for c, r in self.explored) + (f"; {self.trouble}" if self.trouble else "")
 
 
 def bounds_of(c: Configuration, r: Exploration) -> str:
-    """One exploration in words."""
+    """Return one exploration in words."""
     chosen = {name: value for name, value in c.as_dict().items() if name in BOUNDS and value not in ("", 0)}
     given = ", ".join(f"{name} {value}" for name, value in chosen.items())
     if r.complete and not r.error:
@@ -74,8 +76,10 @@ BOUNDS = (
 
 
 def stages(c: Configuration) -> Iterator[Configuration]:
-    """The configurations that are explored for premises, the smaller first: of a protocol over connections one timeout
-    reaches nearly all, and all of that is soon explored."""
+    """Yield the configurations that are explored for premises, the smaller first.
+
+    For a protocol over connections one timeout reaches nearly all premises, and that is soon explored.
+    """
     if Model(c).protocol.declared.bounded_by_world:
         few = replace(c, timeouts=min(1, c.timeouts), crashes=0, losses=0, partitions=0)
         if few != c:
@@ -86,15 +90,15 @@ def stages(c: Configuration) -> Iterator[Configuration]:
 def reached_by(
     c: Configuration, properties: Sequence[Property], states: int, seconds: float, every: bool, threads: int = 0
 ) -> Premises:
-    """Explore until each premise is met, or the bounds are.
+    """Explore until each premise is met, or the bounds are reached.
 
     Args:
         c: its budgets are the largest that are explored.
-        properties: whose premises are looked for; they are judged besides.
-        states: the most of each exploration.
+        properties: those whose premises are searched; they are judged as well.
+        states: the maximum for each exploration.
         seconds: for all of it.
-        every: properties whose premise is met are judged in larger configurations too.
-        threads: 0: one for each core.
+        every: whether properties whose premise is met are judged in larger configurations too.
+        threads: 0 for one on each core.
     """
     end = Deadline(seconds)
     found = Premises(tuple(p.name for p in properties))
@@ -104,7 +108,7 @@ def reached_by(
             break
         for group in groups_of(judged):
             if end.over():
-                found.trouble = "there was no time left"
+                found.trouble = "no time was left"
                 return found
             code, _ = Compiled.of(Model(stage), group, True)
             r = Explorer(code, threads).run(Limits(None, states, end.left()), keep_going=True)

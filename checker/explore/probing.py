@@ -13,7 +13,7 @@ from zabspec.language.lang import Words, inlined
 def probe(table: Words, place: int, begin: int, end: int, wanted: int) -> int:
     """Return the entry of a table that holds a word, or the free entry where the search for it ends.
 
-    The caller tells the two apart by `table[place] != 0`.
+    The caller distinguishes the two by `table[place] != 0`.
 
     Args:
         place: the entry where the search begins.

@@ -1,7 +1,7 @@
-"""Explorations that reach the premises of properties, each tried (tests/explore/test_reaching.py does it again).
+"""Explorations that reach the premises of properties, each tried (tests/explore/test_reaching.py repeats them).
 
-Where an exploration leaves a premise unreached, its report ends with one of these. Nothing is known of variants,
-nor of protocols that are not of this package.
+If an exploration leaves a premise unreached, its report ends with one of these. None are recorded for variants, nor for
+protocols that are not of this package.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class Tried:
     """An exploration that was tried.
 
     Attributes:
-        configuration: its question.
-        seconds: what it took from the command to the report, compilation included, on two cores.
-        depths: at which depth which premises are first true: names with spaces between them.
-        breaks: whether it meets violations, and so needs to go on past them.
+        configuration: of the exploration.
+        seconds: its time from the command to the report, compilation included, on two cores.
+        depths: by depth the premises that are first true there: names with spaces between them.
+        breaks: whether it meets violations, and so needs to continue past them.
     """
 
     configuration: Configuration
@@ -37,7 +37,7 @@ class Tried:
         return {name: depth for depth, names in self.depths.items() for name in names.split()}
 
     def command(self, names: Collection[str]) -> str:
-        """What reaches the premises of some of these properties, and goes no deeper than that takes."""
+        """Return the command that reaches the premises of some of these properties, at the least sufficient depth."""
         c = self.configuration
         words = ["zabcheck"]
         if c.protocol != Configuration.protocol:
@@ -118,8 +118,10 @@ TRIED: Mapping[str, Callable[[], tuple[Tried, ...]]] = {"zab": of_zab, "db19": o
 
 
 def reaching(asked: Configuration, names: Collection[str]) -> tuple[Tried | None, list[str]]:
-    """The exploration that reaches most of some premises, over the same network and with as many processes if there
-    is one; and those that it reaches. None: none is known."""
+    """Return the exploration that reaches most of some premises, and the names of those; None if none is known.
+
+    It has the same network, and the same number of processes if there is such a one.
+    """
     plain = not asked.variant and not asked.quorums
     of_protocol = TRIED[asked.protocol]() if asked.protocol in TRIED and plain else ()
     known = [t for t in of_protocol if t.configuration.network == asked.network]

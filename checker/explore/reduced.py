@@ -1,8 +1,8 @@
 """Explore breadth-first with sleep sets: every state at its depth, fewer transitions (docs/explanation/reductions.md).
 
-Which steps sleep in a state depends on who found it first. So a level has one order, that in which its states were
+The sleep set of a state depends on who found it first. So a level has one order, that in which its states were
 found, which is also the order in which they are expanded: candidates are first claimed group by group, then gathered,
-unit by unit, in the order of their parents and steps. Any number of threads gives the same.
+unit by unit, in the order of their parents and steps. Any number of threads gives the same result.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from checker.explore.result import Exploration, Limits
 __all__ = ["ReducedExplorer"]
 
 STREAM = 16 * UNIT  # bytes of a block of a level, which many chunks share
-SLACK = 64  # bytes behind the last state that are read and written with it
+SLACK = 64  # bytes after the last state that are read and written with it
 
 
 class NewStates:
-    """What a slot has found that is new: how much, and where it goes."""
+    """The new states of a slot: their size, and where they go."""
 
     def __init__(self, slot: Slot, info: Block) -> None:
         self.slot, self.info = slot, info
@@ -54,15 +54,15 @@ class ReducedExplorer(Explorer):
     def __init__(self, compiled: Reducing, threads: int = 0) -> None:
         super().__init__(compiled, threads)
         self.relate(compiled.code.facts["relation"])
-        self.users: dict[int, int] = {}  # how many chunks of a block are still to be expanded, by its address
-        self.streams: list[Block] = []  # blocks to be used again
+        self.users: dict[int, int] = {}  # the number of chunks of a block still to be expanded, by its address
+        self.streams: list[Block] = []  # blocks to be reused
         self.stream: Block | None = None  # the one being filled, and how far
         self.filled = 0
         self.infos = [Block(8 * kernel.INFO) for _ in range(BATCH)]
         self.broken: dict[int, int] = {}  # by property, the first state of the level that breaks it
 
     def relate(self, words: list[int]) -> None:
-        """Tell the kernel which steps may change places: `relation`."""
+        """Pass the relation of independent steps to the kernel: `relation`."""
         for slot in self.slots:
             at = slot.work.address + self.code.numbers["RELATION_AT"]
             ctypes.memmove(at, (ctypes.c_uint16 * len(words))(*words), 2 * len(words))
@@ -70,7 +70,7 @@ class ReducedExplorer(Explorer):
     def run(
         self, limits: Limits, keep_going: bool = False, progress: Progress | None = None, keeper: Keeper | None = None
     ) -> Exploration:
-        """As without reduction, but that no level is kept."""
+        """Explore as without reduction, but save no level."""
         assert keeper is None
         result = super().run(limits, keep_going, progress)
         result.reduced = True
@@ -86,8 +86,11 @@ class ReducedExplorer(Explorer):
             self.streams.append(chunk.block)
 
     def place(self, part: NewStates) -> None:
-        """Find room for what a slot has found, and hold it: until its chunks are appended nothing else says that the
-        block is in use, and one that is begun and filled in one batch would be given away."""
+        """Find room for a slot's new states, and reserve it.
+
+        Until its chunks are appended nothing else marks the block as used, and one that is begun and filled in one
+        batch would be reused.
+        """
         size = part.bytes + SLACK
         if size > STREAM:
             part.block, part.start = Block(size, budget=self.budget), 0
@@ -121,7 +124,7 @@ class ReducedExplorer(Explorer):
         left = super().insert_all(pool, new, jobs)
         parts = [NewStates(slot, info) for slot, info in zip(self.slots[:jobs], self.infos, strict=False)]
         of_out = {out.address: (part, filled) for part in parts for out, filled in part.slot.outs[: part.slot.used]}
-        for g, items in enumerate(left):  # there may be no more
+        for g, items in enumerate(left):  # the limit is reached
             for out, at, _ in items:
                 of_out[out.address][1].put(g, at - g * self.slots[0].section)
         for by_out in self.claimed:
@@ -147,7 +150,7 @@ class ReducedExplorer(Explorer):
         return left
 
     def append(self, stream: LevelGroup, chunk: Chunk) -> None:
-        """Append a chunk to the level; one that goes on where the last ends is joined to it while both are small."""
+        """Append a chunk to the level; one that continues the last is joined to it while both are small."""
         if stream.chunks:
             last = stream.chunks[-1]
             end = last.start + last.used
@@ -160,7 +163,7 @@ class ReducedExplorer(Explorer):
         self.users[chunk.block.address] = self.users.get(chunk.block.address, 0) + 1
 
     def insert(self, g: int, new: LevelGroup, work: list[tuple[Block, int, int]]) -> None:
-        """Claim a group's candidates until there are none, or it has as many states as it may."""
+        """Claim a group's candidates until none is left, or the group is full."""
         group = self.groups[g]
         if self.make_room(group, new, work) <= 0:
             return
@@ -177,7 +180,7 @@ class ReducedExplorer(Explorer):
             work.pop(0)
 
     def gather(self, part: NewStates, stream: LevelGroup) -> None:
-        """Copy what a slot has found to its place, in order."""
+        """Copy a slot's new states to their place, in order."""
         assert part.block is not None
         part.info.map[:] = bytes(part.info.size)
         at, index = part.start, part.first

@@ -1,6 +1,6 @@
-"""Say which models may be explored reduced, and why others are not (docs/explanation/reductions.md).
+"""Decide which models may be explored with reduction, and why others may not (docs/explanation/reductions.md).
 
-It loads nothing of what reduces: every exploration asks, and few come to that.
+This module imports nothing of the reductions: every exploration calls it, and few use them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ __all__ = ["why_not_narrowed", "why_not_reduced"]
 
 
 def why_not_reduced(model: Model) -> str:
-    """Why a model is explored without reduction, in a sentence; empty: it is not."""
+    """Return why a model is explored without reduction, in a sentence; empty if it may be reduced."""
     if model.world.conventions(model.configuration, model.union) is None:
         c = model.configuration
-        return f"the world of {model.world.name} with {c.network} channels says of no two steps that they commute"
+        return f"the world of {model.world.name} with {c.network} channels declares no two steps to commute"
     if why := why_not_tried(model):
         return why
     world = model.world.conventions(model.configuration, model.union)
@@ -31,13 +31,13 @@ def why_not_reduced(model: Model) -> str:
 
 
 def why_not_tried(model: Model) -> str:
-    """Which feature a model has with which no reduction was tried, in a sentence; empty: none."""
+    """Return a feature of a model with which no reduction was tried, in a sentence; empty if there is none."""
     protocol, c = model.protocol, model.configuration
     for is_so, why in (
         (protocol.elects, "an election is a step (elects)"),
         (bool(c.start), "runs begin in a start state (starts)"),
-        # who accepts first decides then whether a transaction is chosen: `accept` and `accept` do not change places
-        (bool(c.system and not c.system.grows), "a set that contains a quorum may be none (a weight below zero)"),
+        # which process accepts first then decides whether a transaction is chosen: two `accept` do not commute
+        (bool(c.system and not c.system.grows), "a superset of a quorum may not be a quorum (a weight below zero)"),
         (bool(c.merged_by_promise), f"steps are merged by promise ({', '.join(c.merged_by_promise)})"),
         (model.fails, "a process has something on a disk (on_disk)"),
     ):
@@ -47,15 +47,18 @@ def why_not_tried(model: Model) -> str:
 
 
 def why_not_compared(model: Model) -> str:
-    """Which feature a model has for which reductions are derived, and not yet compared with the second semantics on
-    enough random protocols (docs/explanation/reductions.md, What a budget does); empty: none."""
+    """Return a feature of a model for which reductions are not yet compared with the second semantics; empty if none.
+
+    Reductions are derived for these features, and were not compared on enough random protocols
+    (docs/explanation/reductions.md, What a budget does).
+    """
     protocol, c = model.protocol, model.configuration
     for is_so, why in (
         (not protocol.declared.bounded_by_world, "it declares its own budgets (budgets, and not bounded_by_world)"),
         (bool(c.budgets), "it has budgets of its own (budgets)"),
-        (bool(protocol.actions), "processes act by themselves (@action)"),
+        (bool(protocol.actions), "processes take internal steps (@action)"),
         (bool(protocol.changes), "the environment takes steps (@environment_step)"),
-        (model.crashes, "a field of the world says who is down (no is_down)"),
+        (model.crashes, "a field of the world tracks which processes are down (no is_down)"),
         (not protocol.transactions, "nothing is abcast (no transactions)"),
     ):
         if is_so:
@@ -64,7 +67,7 @@ def why_not_compared(model: Model) -> str:
 
 
 def why_not_narrowed(model: Model) -> str:
-    """Why every state of a model is visited, in a sentence; empty: fewer are enough."""
+    """Return why every state of a model is visited, in a sentence; empty if fewer are sufficient."""
     c = model.configuration
     for is_so, why in (
         (bool(model.protocol.disks), "a process has something on a disk (on_disk)"),

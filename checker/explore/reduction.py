@@ -1,9 +1,9 @@
-"""Which steps may change places, derived from a model's text, and a model compiled to explore with sleep sets.
+"""Derive from a model's source which steps commute, and compile a model to explore with sleep sets.
 
-Argument: explanation/reductions.md. A step is of a class: its case (kind, message received, whether its process follows
-itself) and its processes. Of each two cases a word says, for each way in which their four processes may coincide,
-whether what they touch collides (`relation`). Nothing here knows a protocol; what the world's own functions may do in
-either order is declared beside them (`Conventions.commute`).
+docs/explanation/reductions.md has the argument. A step is of a class: its case (kind, message received, whether its
+process follows itself) and its processes. For each two cases a word has, for each way in which their four processes may
+coincide, whether what they touch collides (`relation`). Nothing here knows a protocol; which of the world's own
+functions commute is declared beside them (`Conventions.commute`).
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def pairs_of(pairs: Iterable[tuple[str, str]]) -> Pairs:
 
 
 def collisions(one: Iterable[Touch], other: Iterable[Touch], commute: Pairs, apart: Pairs = frozenset()) -> int:
-    """For each way in which the processes of two steps may coincide, a bit: whether what they touch collides.
+    """Return for each way in which the processes of two steps may coincide a bit: whether what they touch collides.
 
-    Bit k of the number stands for the coincidences whose bits (`SAME`) make k.
+    Bit k of the number stands for the coincidences whose bits (`SAME`) are those of k.
 
     Args:
         commute: the pairs of labels that do not collide.
-        apart: those that do not where two processes take the steps.
+        apart: those that do not if two processes take the steps.
     """
     needed: set[int] = set()  # the coincidences without which a pair of touches is apart
     by_field: dict[str, list[Touch]] = {}
@@ -75,7 +75,7 @@ def collisions(one: Iterable[Touch], other: Iterable[Touch], commute: Pairs, apa
 def relation(
     cases: Mapping[Case, frozenset[Touch]], commute: Iterable[tuple[str, str]], apart: Iterable[tuple[str, str]] = ()
 ) -> list[int]:
-    """The word of each two cases, row by row in their order; behind the last case they are never independent."""
+    """Return the word of each two cases, row by row in their order; beyond the last case they are never independent."""
     pairs, of_two = pairs_of(commute), pairs_of(apart)
     touched = list(cases.values())
     found: dict[tuple[frozenset[Touch], frozenset[Touch]], int] = {}
@@ -89,7 +89,7 @@ def relation(
 
 
 def class_text(layout: Layout, cases: Sequence[Case], world: Conventions) -> str:
-    """`class_of_step`: the class of a step that is possible in a state."""
+    """Return the kernel source of `class_of_step`: the class of a step that is possible in a state."""
     n = layout.schema.nodes
     at, (stride,) = layout.strides(layout.fields[world.follows])
     lines = [
@@ -130,8 +130,11 @@ def class_text(layout: Layout, cases: Sequence[Case], world: Conventions) -> str
 
 
 def sees_text(judging: Sequence[str]) -> str:
-    """`sees_step`: whether some function that judges steps looks beyond the process that takes this one. What is said
-    here of each is replaced by what follows from its own text (`zabspec/language/locality.py`)."""
+    """Return the kernel source of `sees_step`: whether some step property reads beyond the process that takes the step.
+
+    The bodies here are placeholders, which are replaced by what follows from each property's source
+    (`zabspec/language/locality.py`).
+    """
     parts = [f"_looks_{k}(before, after, after)" for k in range(len(judging))]
     text = [f"def sees_step(before: State, after: State) -> bool:\n    return {' or '.join(parts) or 'False'}"]
     head = "(before: State, event: State, after: State) -> bool:\n    return True"
@@ -165,17 +168,17 @@ class Reducing(Compiled):
 
     @cached_property
     def stepping(self) -> t.TypedProgram:
-        """What says which steps there are, and takes them, typed."""
+        """The typed functions that list and take steps."""
         return self.model.program.typed(("enabled", "apply"))
 
     @cached_property
     def cases(self) -> dict[Case, frozenset[Touch]]:
-        """What steps touch, case by case."""
+        """What steps touch, by case."""
         return footprints(self.stepping, self.layout, self.conventions)
 
     @property
     def classed(self) -> dict[Case, frozenset[Touch]]:
-        """Those that classes are made of, as many as there is room for: both cases of a kind and message, or none."""
+        """The cases that have classes, as many as there is room for: both cases of a kind and message, or none."""
         return dict([*self.cases.items()][: MOST_CASES - 2])
 
     def also_text(self) -> str:
@@ -189,7 +192,7 @@ class Reducing(Compiled):
 
     @cached_property
     def judging(self) -> list[str]:
-        """The functions that judge steps, by name, but for those that a step breaks no later than it could."""
+        """The names of functions that judge steps, except those that a step violates as early as possible."""
         judged = (p for p in self.properties if p.of == STEP and not p.sooner)
         return [f.__name__ for p in judged for f in (p.holds, p.witness)]
 

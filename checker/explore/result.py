@@ -1,4 +1,4 @@
-"""What an exploration found, whichever engine it ran on."""
+"""The result of an exploration, whichever engine it ran on."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["NONE_THERE", "NOT_ASKED", "Exploration", "Limits", "Violation", "collision", "enough"]
 
 
-# Why stuttering receipts were not left out: what a reason begins with where there are none, and that there is none.
+# Why stuttering receipts were not left out: the beginning of a reason if there are none, and the text for that.
 NONE_THERE, NOT_ASKED = "there are none", "nothing was explored"
 
 
-MISSED = 1e-3  # probability up to which it is taken to be well that a state was missed
+MISSED = 1e-3  # the largest acceptable probability that a state was missed
 
 
 def collision(states: int, bits: int) -> float:
@@ -35,19 +35,21 @@ def enough(states: int, bits: int) -> bool:
 
 @dataclass(frozen=True)
 class Limits:
-    """Where to stop: a depth is part of the question, the others cut it short."""
+    """The limits of an exploration: the depth is part of the request, the others cut it short."""
 
     depth: int | None = None
     max_states: int | None = None
     seconds: float | None = None
-    memory: int | None = None  # bytes; none: what the machine has, less a margin
-    spent: float = 0.0  # of the seconds, before the exploration began: what making the model ready took
+    memory: int | None = None  # bytes; None for what the machine has, less a margin
+    spent: float = 0.0  # the seconds before the exploration began, for compiling the model
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A violation: the property, and the steps (words with their choices) that lead to it from
-    the initial state, as the first of the shortest."""
+    """A violation: the property, and a shortest run to it, the first of that length.
+
+    The run consists of steps (words with their choices) from the initial state.
+    """
 
     property: Property
     schedule: tuple[int, ...]
@@ -59,7 +61,7 @@ class Violation:
 
 @dataclass
 class Exploration:
-    """Counts, verdicts and what was covered."""
+    """The result of an exploration: counts, verdicts and coverage."""
 
     properties: tuple[Property, ...]
     symmetry: bool = False
@@ -73,30 +75,30 @@ class Exploration:
     witnessed: dict[str, int] = field(default_factory=dict)  # property -> depth of its premise
     violations: dict[str, Violation] = field(default_factory=dict)
     complete: bool = False  # no state is left to expand
-    stopped: str = ""  # why it was cut short; empty: it was not
-    error: str = ""  # a run-time error ended it; of the author: `violations` has NO_RUNTIME_ERROR, else a capacity's
-    error_run: tuple[int, ...] | None = None  # the shortest run to the error of a capacity; None: there is no run
-    expanded_levels: int = 0  # levels whose states were all expanded, without an error; -1: the first was not judged
+    stopped: str = ""  # why it was cut short; empty if it was not
+    error: str = ""  # a run-time error ended it: the author's if `violations` has NO_RUNTIME_ERROR, else a capacity's
+    error_run: tuple[int, ...] | None = None  # the shortest run to the error of a capacity, or None
+    expanded_levels: int = 0  # levels expanded completely, without an error; -1 if the first was not judged
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     compile_seconds: float = 0.0
     memory: int = 0  # bytes at the peak
     fingerprint_bits: int = 64
-    usage: Usage | None = None  # of Spark; None: it was not there
-    account: Account | None = None  # this, beside what was forecast
-    chosen: str = ""  # why this engine, where the request leaves it open; empty: it does not
-    reduced: bool = False  # transitions to states that are reached anyhow were left out, and are in no count
-    narrowed: bool = False  # states were left out, too, and depths are those of the states that were not
-    ample_off: str = ""  # why no process is ample in any state, where that was tried
-    stuttering_off: str = NOT_ASKED  # why stuttering receipts are steps like others; empty: they were left out
-    merged: str = ""  # what states were told apart by less than all ghosts, and how much less; empty: by all
-    suspected: tuple[str, ...] = ()  # broken in a search that leaves out states, and no way there was found in time
-    suspects_one: bool = False  # of these at least one is, and which is not known
-    apart: bool = False  # what was left out for cannot be relied on: a state was found where steps do not commute
+    usage: Usage | None = None  # of Spark, or None
+    account: Account | None = None  # the usage, and its forecast
+    chosen: str = ""  # why this engine was chosen, if the request leaves it open
+    reduced: bool = False  # whether transitions to states that are reached otherwise were left out, also of counts
+    narrowed: bool = False  # whether states were left out, too; depths are those of the others
+    ample_off: str = ""  # why no process is ample in any state, if that was tried
+    stuttering_off: str = NOT_ASKED  # why stuttering receipts are steps like others; empty if they were left out
+    merged: str = ""  # how states that differ only in ghosts were merged; empty if they were not
+    suspected: tuple[str, ...] = ()  # violated in a search that leaves out states, without a run found in time
+    suspects_one: bool = False  # whether only at least one of these is, and it is not known which
+    apart: bool = False  # whether the reduction is unsound here: a state was found in which steps do not commute
 
     @property
     def failed(self) -> bool:
-        """Whether the author's text meets a run-time error."""
+        """Whether the user protocol meets a run-time error."""
         return NO_RUNTIME_ERROR.name in self.violations
 
     @property
@@ -105,7 +107,7 @@ class Exploration:
 
     @property
     def raw(self) -> int:
-        """The states that the distinct ones stand for: all renamings of each."""
+        """The number of states that the distinct ones represent: all renamings of each."""
         return sum(self.raw_levels) or self.distinct
 
     @property
@@ -115,18 +117,18 @@ class Exploration:
 
     @property
     def collision_probability(self) -> float:
-        """That two of the distinct states share a fingerprint (0 for the plain sets)."""
+        """The probability that two of the distinct states share a fingerprint (0 for the plain sets)."""
         if self.engine == "interpret":
             return 0.0
         return collision(self.distinct, self.fingerprint_bits)
 
     def finished(self, more: bool, keep_going: bool, most: int | None) -> bool:
-        """Whether nothing is to be expanded any more.
+        """Return whether nothing remains to be expanded.
 
         Args:
-            more: the last level has states.
-            keep_going: a violation does not end it.
-            most: levels deep; None: any number.
+            more: whether the last level has states.
+            keep_going: whether to continue past violations.
+            most: the maximum number of levels; None for no limit.
         """
         if self.stopped or self.error or (self.violations and not keep_going):
             return True
@@ -139,13 +141,15 @@ class Exploration:
 
     @property
     def suspicion(self) -> str:
-        """What is known to be broken without a way there; empty: nothing."""
+        """The properties that are known to be violated without a run to show it; empty if there are none."""
         one = "at least one of " if self.suspects_one and len(self.suspected) > 1 else ""
         return f"{one}{', '.join(self.suspected)} violated, with no path to it yet" if self.suspected else ""
 
     def add_first(self, first: Exploration) -> None:
-        """Add what a full search had found before this one, which leaves out states: premises met earlier, steps
-        taken, and how deep it went."""
+        """Add the findings of a full search before this one, which leaves out states.
+
+        They are premises met earlier, steps taken, and its depth.
+        """
         self.expanded_levels = first.expanded_levels
         for name, depth in first.witnessed.items():
             self.witnessed[name] = min(depth, self.witnessed.get(name, depth))
@@ -153,12 +157,12 @@ class Exploration:
             self.step_counts[name] = max(count, self.step_counts.get(name, 0))
 
     def add_walked(self, depths: Mapping[str, int]) -> None:
-        """Add which premises random walks met, and after how many steps."""
+        """Add the premises that random walks met, and after how many steps."""
         for name, depth in depths.items():
             self.witnessed[name] = min(depth, self.witnessed.get(name, depth))
 
     def depth_of(self, depth: int) -> str:
-        """A depth at which something was first met, as a report says it."""
+        """Return the depth at which something was first met, in the words of a report."""
         exact = not self.narrowed or depth <= self.expanded_levels + 1
         return f"depth {depth}" if exact else f"depth {depth} at most"
 

@@ -1,7 +1,7 @@
 """Sleep sets, in the kernel language: what the explorer's kernel adds (docs/explanation/reductions.md).
 
 A step sleeps in a state if taking it there leads to a state that is reached, as early, in another order of the same
-steps. Which steps sleep is written behind each packed state: how many, then a name of 16 bits each (kind, process,
+steps. The sleep set is written after each packed state: its size, then a name of 16 bits for each step (kind, process,
 peer). A step's class says what it may touch (`class_of_step`, generated): the case in bits 0 to 7, the processes in 8
 to 15 and 16 to 23, its name from bit 32.
 
@@ -25,13 +25,13 @@ from zabspec.language.memory import (
 )  # fmt: skip
 from zabspec.language.wrapping import mulhi, prefetch
 
-MOST_ASLEEP = 8  # steps that sleep in a state; more are taken although they need not be
+MOST_ASLEEP = 8  # the maximum number of sleeping steps of a state; further ones are taken unnecessarily
 SLEEPER_BYTES = 2 + 2 * MOST_ASLEEP
 ASLEEP = 1 << 60  # the mark in a step's word
 
 
 def read_sleep_set(source: Bytes, offset: int, parent: State, work: Bytes) -> int:
-    """Read which steps of a state sleep, and mark them in the list of those that are possible; return the bytes read.
+    """Read the sleep set of a state, and mark its steps in the list of possible ones; return the bytes read.
 
     In a state where the world does not declare that independent steps commute, none sleeps after another.
     """
@@ -61,7 +61,7 @@ def is_asleep(word: int) -> bool:
 
 
 def is_invisible(parent: State, child: State) -> bool:
-    """Return whether every step property judges the step by what its process has and by its annotations."""
+    """Return whether every step property judges the step by its process and its annotations alone."""
     seen = sees_step(parent, child)
     wrong = (parent.error | child.error) != 0
     parent.error = 0
@@ -83,7 +83,7 @@ def may_sleep(work: Bytes, of: int) -> None:
 
 
 def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: int, perms: Bytes, work: Bytes) -> None:
-    """Note the sleep set of a successor; then a step that is invisible, and has one alternative, may sleep itself."""
+    """Record the sleep set of a successor; then a step that is invisible, with one alternative, may sleep itself."""
     invisible = is_invisible(parent, child)
     note_sleep_set(work, slot, mine, perms)
     if only and invisible and not may_change_ample(parent, child, work):
@@ -91,7 +91,7 @@ def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: i
 
 
 def note_sleep_set(work: Bytes, slot: int, mine: int, perms: Bytes) -> None:
-    """Note which steps sleep after a step of class `mine`, under the names they have in its successor."""
+    """Record which steps sleep after a step of class `mine`, under the names they have in its successor."""
     awake = words_at(work, SLEEP_AT)
     noted = words_at(work, NOTED_AT)
     count = 0
@@ -133,7 +133,7 @@ def independent(work: Bytes, x: int, y: int) -> bool:
 
 
 def write_sleep_set(work: Bytes, slot: int, out: Bytes, at: int) -> int:
-    """Write the names behind a packed state; return how many bytes."""
+    """Write the names after a packed state; return the number of bytes."""
     noted = words_at(work, NOTED_AT)
     count = noted[3 * slot]
     store_short(out, at, count)
@@ -145,12 +145,13 @@ def write_sleep_set(work: Bytes, slot: int, out: Bytes, at: int) -> int:
 
 
 def claim_states(source: Bytes, start: int, end: int, table: Words, capacity: int, info: Words) -> int:
-    """Enter the fingerprints of one group's candidates from `start` to `end`, and strike out those that are known;
-    returns where it stopped, as `insert` does where there may be no more.
+    """Enter the fingerprints of one group's candidates from `start` to `end`, and strike out those that are known.
+
+    Return the offset where it stopped, which is earlier if the limit is reached, as in `insert`.
 
     Args:
-        info: [bytes of those that are new, how many in this call, states of the group in the level; RAW and MOST as in
-            `insert`].
+        info: [bytes of those that are new, their number in this call, states of the group in the level; RAW and MOST as
+            in `insert`].
     """
     at = start
     ahead = start
@@ -181,7 +182,7 @@ def claim_states(source: Bytes, start: int, end: int, table: Words, capacity: in
 
 
 def next_claimed(out: Bytes, at: int, end: int) -> int:
-    """The first candidate from `at` that is not struck out; `end` if there is none."""
+    """Return the first candidate from `at` that is not struck out, or `end`."""
     while at < end and load_word(out, at) == 0:
         at = at + HEADER + load_short(out, at + 14)
     return at
@@ -209,13 +210,13 @@ def gather_states(
     """Append more of the candidates that are not struck out to a level, in the order in which they were found.
 
     Args:
-        level: where to, from `used` on; there is room.
-        index: the number in the level of the first.
+        level: the buffer to append to, from `used` on; it has room.
+        index: the number of the first in the level.
         preds: as in `insert`, of the whole level.
-        info: [, the number of the next; by property from 3 on, the first state of the level that breaks it, from 1].
+        info: [, the number of the next; by property from 3 on, the first state of the level that violates it, from 1].
         enough: bytes after which it stops.
 
-    Returns: the bytes used then.
+    Returns: the number of bytes used then.
     """
     heads = words_at(work, HEADS_AT)
     stop = used + enough

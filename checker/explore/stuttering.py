@@ -27,19 +27,18 @@ if TYPE_CHECKING:
 __all__ = ["EVERY_STEP", "reads_mail", "stutters", "stutters_text", "why_every_receipt"]
 
 EVERY_STEP = "--reduction none"
-IN_LINE = "ahead"  # of a message: how many that were sent before it, between the same two processes, are in flight
+IN_LINE = "ahead"  # of a message: the number of earlier ones between the same two processes in flight
 
 
 # --- which receipts stutter ------------------------------------------------------------------------
 
 
 def stutters_text(layout: Layout) -> str:
-    """The kernel text of `stutters`, which says whether a step was a stuttering receipt.
+    """Return the kernel source of `stutters`: whether a step was a stuttering receipt.
 
-    The step received a message, and none was ahead of that one: it overtook nothing, and nothing was lost. All else
-    that a receipt does to the bag is to append what it sends: with one message less it sent nothing. It accepted no
-    proposal, which is all that a step observes beside the state. And every field has the value that it had: those of
-    processes, ghosts, what is on disks, budgets.
+    The step received a message that overtook none, and nothing was lost. All else that a receipt does to the bag is to
+    append what it sends: with one message less it sent nothing. It accepted no proposal, which is all that a step
+    observes beside the state. And every field has its previous value: those of processes, ghosts, disks, budgets.
 
     Args:
         layout: of the states that are compared.
@@ -83,7 +82,7 @@ def stutters(layout: Layout, before: StateView, after: StateView) -> bool:
 
 
 def why_every_receipt(model: Model, properties: Iterable[Property], front: FrontEnd) -> str:
-    """Return why stuttering receipts of a model are steps like others; empty: they may be left out.
+    """Return why stuttering receipts of a model are steps like others; empty if they may be left out.
 
     Args:
         model: what is explored.
@@ -105,11 +104,11 @@ def why_every_receipt(model: Model, properties: Iterable[Property], front: Front
 
 
 def reads_mail(model: Model, p: Property, front: FrontEnd) -> bool:
-    """Return whether a property, or its witness, can tell that a message is not in flight any more.
+    """Return whether a property, or its witness, can detect that a message is no longer in flight.
 
-    A property of every message in flight is judged by what it says of one: where a message is gone, it is asked of one
-    less, and holds of the others if it held of them before. What it says of a message must not depend on others: how
-    many are ahead of it does.
+    A property of every message in flight is judged message by message: if a message is gone, it is evaluated on one
+    less, and holds for the others if it held for them before. This requires that its value for a message does not
+    depend on others, as the number of messages ahead of it would.
     """
     of_each = model.protocol.text.through  # of every message, by what asks it
     mail = {f.name for f in model.program.layout.schema.fields if f.role is Role.NETWORK}

@@ -1,11 +1,11 @@
-"""Whether renaming processes commutes with stepping: by the text, then by trial.
+"""Decide whether renaming processes commutes with stepping: from the source, then by trial.
 
-Symmetry merges a state with its renamings. That is sound when the steps of a renamed state are
-the renamed steps, and every property says the same of both. It is so by construction where the text
-of world, protocol, variant and properties treats processes as a scalarset (`zabspec/language/symmetry.py`),
-which is what decides (`asymmetry`). Random walks look besides whether it is so (`why_not_symmetric`).
+Symmetry merges a state with its renamings. That is sound when the steps of a renamed state are the renamed steps, and
+every property has the same value in both. It is so by construction if the source of world, protocol, variant and
+properties treats processes as a scalarset (`zabspec/language/symmetry.py`), which is what decides (`asymmetry`). Random
+walks test it in addition (`why_not_symmetric`).
 
-The functions that make numbers of processes, and are trusted, are listed here and nowhere else.
+The trusted functions that compute numbers of processes are listed here and nowhere else.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ DECODERS: Mapping[Any, Decoder] = {
     ),
     crash_within.peer_inside: Decoder("takes out of a word what `emit_inside_with` put there"),
     step_annotations.emit_nobodys: Decoder("makes a word that has no process", lists=True),
-    step_annotations.any_step: Decoder("says whether a step is listed, and not of which process"),
+    step_annotations.any_step: Decoder("returns whether a step is listed, not for which process"),
     step_annotations.process_in: Decoder("takes out of a word what `emit` put there"),
     step_annotations.peer_in: Decoder("takes out of a word what `emit` put there"),
     connections.emit_cuts: Decoder("goes through all cuts of the network, which are masks", lists=True),
-    connections.cuts: Decoder("asks the same of each process on either side of a cut"),
+    connections.cuts: Decoder("applies the same test to each process on either side of a cut"),
     connections.part: Decoder("does the same with each process on either side of a cut"),
     connections.emit_elections: Decoder("goes through all quorums, which are masks", lists=True),
-    connections.is_smallest_quorum: Decoder("asks the same of each process in a quorum, which is a mask"),
-    connections.may_elect: Decoder("asks the same of each process in a quorum"),
+    connections.is_smallest_quorum: Decoder("applies the same test to each process in a quorum, which is a mask"),
+    connections.may_elect: Decoder("applies the same test to each process in a quorum"),
     storage.may_fail_electing: Decoder("does the same with each process of an election, which is a mask", lists=True),
     connections.elect: Decoder("does the same with each process in a quorum"),
-    masks.is_in: Decoder("asks a quorum, which is a mask, for a member"),
+    masks.is_in: Decoder("takes a member of a quorum, which is a mask"),
     masks.mask_of: Decoder("makes the mask that has one member"),
     masks.anybody: Decoder("names a process where all have the same"),
     masks.any_of_latest: Decoder("names one of several processes where any will do"),
 }
-# Whose functions may call them; and so may what the refinement check generates.
+# Modules whose functions may call them; generated functions of the refinement check may, too.
 CALLERS = (
     "zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.crash_within", "zabspec.worlds.priority",
     "zabspec.worlds.storage", "checker.refinement.mapping",
@@ -66,30 +66,30 @@ CALLERS = (
 
 
 class Asymmetric(ValueError):
-    """A text tells processes apart, and was to be explored as if it did not: one sentence says where."""
+    """A source distinguishes processes, and was to be explored as if it did not; one sentence says where."""
 
 
 class NotRenamings(RuntimeError):
-    """States that were taken for renamings of each other are not: an error of zabcheck, not of the text."""
+    """States that were treated as renamings of each other are not: an error of zabcheck, not of the protocol."""
 
 
 def found_in(model: Model, properties: Iterable[Property], front: FrontEnd | None = None) -> list[Asymmetry]:
-    """Where the text of a model and of the properties tells processes apart.
+    """Return where the source of a model and of the properties distinguishes processes.
 
     Args:
-        front: that has typed nothing yet, and goes on with what is typed here.
+        front: a front end that has typed nothing yet, and is used again with what is typed here.
     """
     front = front or model.program.front_end(full_namespace(model))
     judged = [name for p in properties for name in (p.holds.__name__, p.witness.__name__)]
     trusted = Trusted(DECODERS, CALLERS, model.generated_files)
-    # where a run begins need not be alike for all: its renamings then count as beginnings too
+    # the initial state need not be symmetric: its renamings then count as initial states too
     alike = not model.configuration.start and model.protocol.declared.members is None
     begins = ("initialize",) if alike else ()
     return asymmetries(front, ("enabled", "apply", *begins, *judged), trusted)
 
 
 def asymmetry(model: Model, properties: Iterable[Property], front: FrontEnd | None = None) -> str:
-    """One sentence saying where a text tells processes apart; empty when it does not."""
+    """Return a sentence on where a source distinguishes processes; empty if it does not."""
     if model.configuration.nodes == 1:
         return ""
     found = found_in(model, properties, front)
@@ -100,10 +100,10 @@ def asymmetry(model: Model, properties: Iterable[Property], front: FrontEnd | No
 
 
 def check_language(model: Model, properties: Iterable[Property], front: FrontEnd | None = None) -> None:
-    """Type a model and its properties as a compiling engine does, for one that runs them as they are.
+    """Type a model and its properties as a compiling engine does, for an engine that runs them as they are.
 
     Args:
-        front: that goes on with what is typed here; what it has typed is not typed again.
+        front: a front end that keeps what is typed here; what it has typed is not typed again.
 
     Raises:
         LanguageError: something is outside the language, or depends on the order of a bag; with its line.
@@ -114,33 +114,33 @@ def check_language(model: Model, properties: Iterable[Property], front: FrontEnd
 
 
 class Stepped(Protocol):
-    """What the check asks of a compiled model."""
+    """The interface of a compiled model that the symmetry check uses."""
 
     model: Model
     layout: Layout
     properties: tuple[Property, ...]
 
     def judge_state(self, state: Any, live: int) -> int:
-        """Which of the properties in a mask a state breaks."""
+        """Return which of the properties in a mask a state violates."""
 
     def witness_state(self, state: Any, want: int) -> int:
-        """Whose premise of those in a mask it meets."""
+        """Return for which of the properties in a mask a state meets the premise."""
 
     def next_states(self, data: bytes) -> Sequence[tuple[int, bytes]]:
-        """The steps possible in a state, each with the state after it."""
+        """Return the steps possible in a state, each with the state after it."""
 
     def canonical(self, data: bytes) -> tuple[int, bytes]:
-        """The fingerprint of a state's orbit, and the state that stands for it."""
+        """Return the fingerprint of a state's orbit, and the state that represents it."""
 
     def rename(self, data: bytes, which: int) -> bytes:
-        """The state under one of the renamings; number 0 changes nothing."""
+        """Return the state under one of the renamings; number 0 changes nothing."""
 
     def state(self, data: bytes) -> Any:
-        """A state in memory that the kernel can read."""
+        """Return a state in memory that the kernel can read."""
 
 
 def why_not_symmetric(code: Stepped, walks: int = 16, length: int = 40, seed: int = 19) -> str:
-    """One sentence saying what fails to commute; empty when nothing does.
+    """Return a sentence on what fails to commute; empty if nothing does.
 
     Args:
         code: compiled with symmetry.

@@ -1,4 +1,4 @@
-"""Properties that can never be False."""
+"""Find properties that can never be False."""
 
 from __future__ import annotations
 

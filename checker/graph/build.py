@@ -1,6 +1,6 @@
-"""The states of a model and the steps between them, as a graph of `networkx`.
+"""Build the graph of a model's states and the steps between them, as a graph of `networkx`.
 
-With symmetry a node is an orbit: one state for all its renamings. Every run of the model goes along a path of the
+With symmetry a node is an orbit: one state for all its renamings. Every run of the model follows a path of the
 graph, up to renaming, and every path from the first node is a run. Nothing is left out but what lies beyond a depth.
 """
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_STATES", "graph_of", "names_of_step"]
 
-MOST_STATES = 200_000  # networkx takes some two kilobytes for a state and its steps
+MOST_STATES = 200_000  # networkx uses about two kilobytes for a state and its steps
 FIRST = 0  # the node of the initial state
 
 
 @dataclass
 class Builder:
-    """Makes the graph of a model.
+    """Builds the graph of a model.
 
     Attributes:
         code: the model in machine code, with every step.
-        depth: states of this depth are not expanded; None: all are.
+        depth: states of this depth are not expanded; None to expand all.
     """
 
     code: Compiled
@@ -55,7 +55,7 @@ class Builder:
         self.generated = 0
 
     def build(self) -> nx.DiGraph[int]:
-        """Build the graph, breadth-first: a node's number is its place in the order of discovery."""
+        """Build the graph, breadth-first: a node's number is its position in the order of discovery."""
         self.node(self.code.model.program.initial().key(), 0)
         place = 0
         while place < len(self.images):
@@ -104,7 +104,7 @@ class Builder:
         return tuple(p.name for k, p in enumerate(self.code.properties) if mask >> k & 1)
 
     def spent(self, state: bytes) -> tuple[int, ...]:
-        """How much of each budget every run to a state has spent: a state says what is left."""
+        """Return how much of each budget every run to a state has spent: a state has what is left."""
         view = StateView(self.code.layout, state) if self.budgets else None
         left = (int(getattr(view, f"{name}_left")) for name in self.budgets)
         return tuple(most - there for most, there in zip(self.amounts, left, strict=True))
@@ -121,15 +121,15 @@ class Builder:
 def graph_of(code: Compiled, found: Exploration, depth: int | None, about: Mapping[str, Any]) -> nx.DiGraph[int]:
     """Build the graph of an explored model, with every step, as far as it was explored.
 
-    A node has its `depth`, whether it is `expanded`, the properties that it `violates`, what of each budget is `spent`,
+    A node has its `depth`, whether it is `expanded`, the properties that it `violates`, what is `spent` of each budget,
     and its `fingerprint`. An edge has the `steps` that lead from the one node to the other, by name, and the properties
     that one of them `violates`; `violates_always` has those that all of them violate.
 
     Args:
-        code: the model, every step being one.
+        code: the model, with stuttering receipts as steps.
         found: its exploration, with which the graph is compared.
-        depth: how deep; None: to exhaustion.
-        about: what the graph is of.
+        depth: the depth of the graph; None for exhaustion.
+        about: a description of the graph.
 
     Raises:
         AssertionError: graph and exploration differ, a bug of zabcheck.

@@ -1,14 +1,14 @@
-"""Questions to a graph of states: what every violating run does, what it costs at least, and from where it is certain.
+"""Questions about a state graph: what every violating run does, its least budgets, and from where it is certain.
 
-A violating run ends with the first state or step that violates the property. What is said of every violating run is
-true of each path of the graph that is one. A graph that is cut at a depth D has every run of at most D steps, and some
+A violating run ends with the first state or step that violates the property. A statement about every violating run is
+about each path of the graph that is one. A graph that is cut at a depth D has every run of at most D steps, and some
 longer ones; states from which a run may leave it are never counted as safe.
 
 - A step is **on every violating run** if without it no path of the graph leads to a violation.
 - A **dominator** is a state, or an edge, that every path to a violation goes through. A step that violates ends it.
 - The **least budgets** are the amounts with which a violation is reached, of which no smaller ones are enough.
 - A state is **doomed** if every run from it that goes on as long as it can reaches a violation; it is **safe** if none
-  does, and **avoidable** if some do and some do not. Where the graph is cut a state may be **possible**, if a violation
+  does, and **avoidable** if some do and some do not. If the graph is cut a state may be **possible**, if a violation
   is reached and whether it can be avoided is not known, or **unknown**, if even that is not.
 - A **point of no return** is an edge with which a run violates, or from a state that is not known to be doomed to one
   that is.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Answers", "Certainty", "Edge", "answers", "certainty", "dominators", "least_budgets", "steps_of_all"]
 
 Edge = tuple[int, int]
-SINK = -1  # stands for every violation
+SINK = -1  # represents every violation
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Certainty:
 
 @dataclass(frozen=True)
 class Answers:
-    """What the graph says of a property that it violates.
+    """The facts that the graph shows about a property that it violates.
 
     Attributes:
         name: the property.
-        depth: how many steps the shortest violating run has.
+        depth: the number of steps of the shortest violating run.
         states: the states that violate it.
         edges: the edges that have a step which violates it.
         steps: the names of the steps that are on every violating run.
@@ -79,7 +79,7 @@ class Answers:
 
 
 def answers(graph: nx.DiGraph[int], name: str) -> Answers | None:
-    """Everything that is asked about a property; None: the graph does not violate it.
+    """Return all facts about a property, or None if the graph does not violate it.
 
     Raises:
         ValueError: the graph does not judge it.
@@ -126,7 +126,7 @@ def steps_of_all(graph: nx.DiGraph[int], name: str) -> tuple[str, ...]:
 
 
 def reached_without(graph: nx.DiGraph[int], part: str, states: set[int], edges: frozenset[Edge]) -> bool:
-    """Whether a violation is reached along steps that do not have a name.
+    """Return whether a violation is reached along steps that do not have a name.
 
     An edge that violates by one of its steps counts as violating by each: then a step may be missing in the answer, and
     none is in it that a violating run does not take.
@@ -160,7 +160,7 @@ def dominators(graph: nx.DiGraph[int], name: str) -> tuple[int | Edge, ...]:
     made.add_nodes_from((FIRST, SINK))
     made.add_edges_from((a, (a, b)) for a, b in graph.edges)
     made.add_edges_from(((a, b), b) for a, b in graph.edges)
-    # what a run does after its first violation takes nothing from what it has gone through by then
+    # what a run does after its first violation does not change what it has passed by then
     made.add_edges_from((end, SINK) for end in (*states, *edges))
     there = (nx.ancestors(made, SINK) & nx.descendants(made, FIRST)) | {FIRST, SINK}
     above = nx.immediate_dominators(made.subgraph(there), FIRST)
@@ -204,14 +204,14 @@ def unviolated(graph: nx.DiGraph[int], name: str) -> set[int]:
 
 
 def certainty(graph: nx.DiGraph[int], name: str) -> Certainty:
-    """From which states a violation is certain, possible or impossible, and the edges between these."""
+    """Return from which states a violation is certain, possible or impossible, and the edges between these."""
     states, edges = violating(graph, name)
     ends, violates = set(states), set(edges)
     always = {(a, b) for a, b, names in graph.edges(data="violates_always") if name in names}
     doomed = doomed_in(graph, ends, always)
     reaches = backwards(graph, ends | {a for a, _ in edges}, set(), set())
     beyond = {n for n, expanded in graph.nodes(data="expanded") if not expanded} - ends
-    cut = backwards(graph, beyond, ends, always)  # from these a run may leave the graph before it violates
+    cut = backwards(graph, beyond, ends, always)  # from these a run may leave the graph before a violation
     safe = set(graph) - reaches - cut
     return Certainty(
         frozenset(doomed),
@@ -264,6 +264,6 @@ def backwards(graph: nx.DiGraph[int], ends: set[int], but: set[int], never: set[
 
 
 def grouped(graph: nx.DiGraph[int], edges: Sequence[Edge]) -> Iterator[tuple[str, int]]:
-    """How many edges have which steps, the most first."""
+    """Return the numbers of edges with the same steps, the largest first."""
     counts = Counter(" or ".join(graph.edges[e]["steps"]) for e in edges)
     yield from sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -1,4 +1,4 @@
-"""What a graph of states says of the properties that it violates. It never says that a property holds."""
+"""Report what a state graph shows about the properties that it violates. It never says that a property holds."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ MOST_SHOWN = 6  # dominators, steps and budgets in a row
 
 @dataclass(frozen=True)
 class GraphReport(Result):
-    """A graph of states, and what it says.
+    """A state graph, and its report.
 
     Attributes:
-        graph: it.
+        graph: the graph.
         answers: by each property that it violates.
-        output: the file that it was written to; empty: none.
-        request: of which it is the answer, as JSON.
+        output: the file that it was written to; empty if none.
+        request: the one that it answers, as JSON.
         warnings: of the configuration, a line each.
     """
 
@@ -42,12 +42,15 @@ class GraphReport(Result):
 
     @property
     def exit_code(self) -> int:
-        """1: a property is violated; 0: the graph is made, and none is. That is no verdict of what holds."""
+        """1 if a property is violated.
+
+        0 if the graph is built, and none is. That is not a verdict that properties hold.
+        """
         return 1 if self.answers else 0
 
     @property
     def scope(self) -> str:
-        """Of which runs everything is said."""
+        """The runs that every statement is about."""
         depth = self.graph.graph.get("depth")
         cut = "" if self.graph.graph["complete"] else f" and has at most {plural(depth, 'step')}"
         return f"within these budgets{cut}"
@@ -78,7 +81,7 @@ class GraphReport(Result):
             out.append(Table([*self.rows(a)]))
         notes = ["The graph gives no verdict: run `zabcheck` without a command."]
         if self.graph.graph["symmetry"]:
-            notes.append("A node is an orbit: one state stands for all its renamings.")
+            notes.append("A node is an orbit: one state represents all its renamings.")
         if left := self.graph.graph["not_judged"]:
             notes.append(f"Not checked here, since they are about terminal states: {', '.join(left)}.")
         if self.output:
@@ -167,11 +170,11 @@ def answer_json(graph: nx.DiGraph[int], a: Answers) -> dict[str, Any]:
 
 
 def budget_text(amounts: Mapping[str, int]) -> str:
-    """Amounts of budgets in words."""
+    """Return amounts of budgets in words."""
     said = [plural(n, BUDGETS[name].one) if name in BUDGETS else f"{name} {n}" for name, n in amounts.items()]
     return " and ".join(said) or "nothing"
 
 
 def more(shown: Sequence[object]) -> str:
-    """How many are not shown."""
+    """Return how many items are not shown, in words."""
     return f", and {len(shown) - MOST_SHOWN} more" if len(shown) > MOST_SHOWN else ""

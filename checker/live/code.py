@@ -1,4 +1,4 @@
-"""A model in machine code with the kernel of its stable phase."""
+"""Compile a model to machine code with the kernel of its stable phase."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from zabspec.worlds.steps import ACTION, BUDGETS, HEARTBEAT
 
 __all__ = ["LiveCode"]
 
-MOST_CLASSES: int = graph.UNFAIR  # the classes of a model, and its goals with their processes, are bits of a word
+MOST_CLASSES: int = graph.UNFAIR  # classes, and progress properties with processes, are bits of a word
 
 
 class LiveCode(Compiled):
     """A model, without properties, and its stable phase.
 
     Args:
-        symmetry: whether renamings count once in the fault phase. The stable phase knows none.
+        symmetry: whether renamings count once in the fault phase. The stable phase has no symmetry.
     """
 
     also_modules = (kernel,)
@@ -76,7 +76,7 @@ class LiveCode(Compiled):
 
     @cached_property
     def live_names(self) -> dict[str, FunctionType]:
-        """The functions of the stable phase."""
+        """Return the functions of the stable phase."""
         return self.phase.functions
 
     def also_key(self) -> tuple[object, ...]:
@@ -97,10 +97,10 @@ class LiveCode(Compiled):
             "RECEIPTS": world.receipts(self.nodes),
         }
 
-    skips_stuttering = False  # in the stable phase a stuttering receipt has to be taken like any other
+    skips_stuttering = False  # in the stable phase a stuttering receipt must be taken like any other
 
     def also_text(self) -> str:
-        """What follows from the schema, the classes and the goals."""
+        """Return the source that follows from the schema, the classes and the progress properties."""
         there = {f.name for f in self.layout.schema.fields}
         left = [f"{name}_left" for name in BUDGETS]
         forget = ["def forget_budgets(s: State) -> None:"]
@@ -120,7 +120,7 @@ class LiveCode(Compiled):
         return self.model.configuration.nodes
 
     def class_text(self) -> list[str]:
-        """The function from a step word to the number of its class."""
+        """Return the source of the function from a step word to the number of its class."""
         n = self.nodes
         lines = [
             "def class_of(word: int) -> int:",
@@ -161,10 +161,11 @@ class LiveCode(Compiled):
         return program
 
     def refuse_what_is_gone(self, program: TypedProgram) -> None:
-        """
+        """Check that progress properties and environment steps read only what a state of the stable phase has.
+
         Raises:
-            ConfigError: a goal, or the environment of a text of somebody's own, reads what a state of the stable phase
-                does not say: the world's budgets, of which nothing is left, or what the step before it was.
+            ConfigError: one reads what such a state does not have: the world's budgets, which are spent, or annotations
+                of the previous step.
         """
         spent = {f"{name}_left": "which is spent from the stabilization time on" for name in BUDGETS}
         scratch = {f.name: "which is of a step, and no state has it" for f in self.scratch}
@@ -180,11 +181,11 @@ class LiveCode(Compiled):
 
     @property
     def scratch(self) -> Sequence[Field]:
-        """The fields that no state has."""
+        """The step annotations, which no stored state has."""
         return [f for f in self.layout.schema.fields if f.role is Role.SCRATCH]
 
     def goals_asymmetry(self) -> str:
-        """Where what is said of the stable phase tells processes apart; empty: nowhere."""
+        """Return where the source of the stable phase distinguishes processes; empty if it does not."""
         front = self.front_end()
         front.namespace = {**front.namespace, **self.live_names}
         for module in self.modules:
@@ -198,13 +199,13 @@ class LiveCode(Compiled):
     # --- single states ---------------------------------------------------------------------------
 
     def stable(self, data: bytes, which: int = 0) -> bytes:
-        """A state, renamed, as the stable phase begins in it."""
+        """Return a state, renamed, as the stable phase begins in it."""
         to = self.state(b"")
         self.stable_from(self.state(data), to, which, self.perms)
         return ctypes.string_at(to, self.layout.size)
 
     def stable_steps(self, data: bytes, named: int) -> list[tuple[int, bytes]]:
-        """The steps possible in a state of the stable phase, each with the state after it.
+        """Return the steps possible in a state of the stable phase, each with the state after it.
 
         Raises:
             ValueError: one of them meets an error.
@@ -219,11 +220,11 @@ class LiveCode(Compiled):
 
     @property
     def overtakes(self) -> bool:
-        """Whether each message is to be received, and not only some of each channel."""
+        """Whether each message must eventually be received, and not only some of each channel."""
         return any(f.each for f in IN_WORLDS[self.model.world.name].fair)
 
     def node_state(self, g: graph.Graph, data: Block, v: int) -> bytes:
-        """The state of a node.
+        """Return the state of a node.
 
         Args:
             data: the packed states of the graph.
@@ -233,5 +234,5 @@ class LiveCode(Compiled):
         return bytes(to[: self.layout.size])
 
     def waiting(self, data: bytes, named: int) -> int:
-        """The goals that wait in a state, a bit for each and its process."""
+        """Return the progress properties that wait in a state, a bit for each and its process."""
         return int(self.waits_in(self.state(data), named))

@@ -1,4 +1,4 @@
-"""The fair runs in the graph of the stable phase in which a process waits for ever, one after the other."""
+"""Find the fair runs in the graph of the stable phase in which a process starves, one after the other."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ KEPT_NODES = 1 << 14  # whose messages are kept
 
 @dataclass(frozen=True)
 class Waits:
-    """A fair run in which a process waits for ever, in the graph.
+    """A fair run in which a process starves, in the graph.
 
     Attributes:
-        goal, process: what waits, and who.
+        goal, process: the progress property that waits, and the process.
         path: the nodes from one in which the stable phase begins to the one in which the loop does.
-        loop: the edges of the loop (by their numbers) and where each leads, in order; empty: nothing more need happen.
+        loop: the edges of the loop (by their numbers) and where each leads, in order; empty if the run ends there.
         graph, data: where it was found.
         mail: the messages of that graph.
     """
@@ -45,7 +45,7 @@ class Waits:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """How long the run is to read."""
+        """A measure of how long the run is to read."""
         return len(self.path) + len(self.loop), len(self.path)
 
 
@@ -55,7 +55,7 @@ class Bag:
     Args:
         code: the model.
         graph, data: the nodes, and their states.
-        fair: the classes that are to be fair, as bits.
+        fair: the classes that are assumed to be fair, as bits.
     """
 
     def __init__(self, code: LiveCode, graph: Graph, data: Block, fair: int) -> None:
@@ -68,7 +68,7 @@ class Bag:
         self.at = lru_cache(maxsize=KEPT_NODES)(self.messages)
 
     def messages(self, v: int) -> tuple[frozenset[bytes], tuple[bytes, ...]]:
-        """Of a node the messages that may be received, and all that are in flight, by their places."""
+        """Return the messages that may be received in a node, and all that are in flight, by their places."""
         state = self.code.node_state(self.graph, self.data, v)
         flight = tuple(bytes(m.raw()) for m in StateView(self.code.layout, state).in_flight)
         words = [word for word, _ in self.code.stable_steps(state, self.graph.name[v] - 1)]
@@ -91,7 +91,7 @@ class FairRuns:
     Args:
         code: the model.
         graph, data: the nodes and edges, and the packed states.
-        fair: the classes that are to be fair, as bits.
+        fair: the classes that are assumed to be fair, as bits.
     """
 
     def __init__(self, code: LiveCode, graph: Graph, data: Block, fair: int) -> None:
@@ -104,10 +104,10 @@ class FairRuns:
         self.ways: Ways | None = None
 
     def of(self, goal: ProgressProperty, number: int) -> Iterator[Waits]:
-        """The fair runs in which somebody waits for a goal, those that are short to read first.
+        """Yield the fair runs in which a process waits forever for a progress property, short ones first.
 
         Args:
-            number: of the goal, among all that the protocol has.
+            number: of the progress property, among all that the protocol has.
         """
         n = self.code.nodes
         bits = [(p, 1 << (number * n + p)) for p in range(n)]
@@ -115,12 +115,15 @@ class FairRuns:
         yield from merge(*runs, key=lambda found: found.cost)
 
     def waits(self, number: int) -> bool:
-        """Whether somebody waits for a goal somewhere."""
+        """Return whether a process waits for a progress property in some node."""
         n = self.code.nodes
         return bool(self.waited >> (number * n) & (1 << n) - 1)
 
     def of_process(self, goal: ProgressProperty, p: int, bit: int) -> Iterator[Waits]:
-        """Those in which one process waits: of each fair component a loop at its nearest node, and each end."""
+        """Yield the fair runs in which one process waits.
+
+        They are, for each fair component, a loop at its nearest node, and each end.
+        """
         if not self.fair_components(bit):
             return
         ways = self.all_ways()
@@ -141,7 +144,7 @@ class FairRuns:
             nearest = next(loops, None)
 
     def fair_components(self, bit: int) -> int:
-        """Find the components that are fair by their classes; returns how many there are."""
+        """Find the components that are fair by their classes; return their number."""
         if self.found_for != bit:
             machine(no_components)(self.components, 0)
             machine(fair_components)(self.graph, self.components, bit, self.fair, self.strong)
@@ -152,8 +155,10 @@ class FairRuns:
         return int(self.components.count)
 
     def loops(self, inside: list[int], bit: int) -> Iterator[tuple[int, int, list[int]]]:
-        """The components in which a run does not end: how far the nearest node is, which it is, and all nodes (none
-        where no message overtakes another)."""
+        """Yield the components in which a run does not end: the distance of the nearest node, that node, and all nodes.
+
+        If no message overtakes another, the list of all nodes has only the first.
+        """
         assert self.found_for == bit
         component, length = self.components.component.memory, self.all_ways().length.memory
         nodes: dict[int, list[int]] = {}
@@ -167,22 +172,24 @@ class FairRuns:
                 yield length[known[0]], known[0], known
 
     def fair_loop(self, v: int, nodes: list[int], bit: int) -> tuple[Edge, ...]:
-        """A loop through a node of a component that meets every obligation; empty: there is none, since a message of
-        it is overtaken for ever."""
+        """Return a loop through a node of a component that meets every obligation.
+
+        It is empty if there is none, since a message in it is overtaken forever.
+        """
         self.fair_components(bit)
         if overtaken(self.graph, self.components, nodes, self.mail):
             return ()
         return loop_at(self.graph, self.components, v, self.fair, self.mail, self.strong)
 
     def run(self, goal: ProgressProperty, p: int, at: int, loop: tuple[Edge, ...]) -> Waits:
-        """The run by the shortest way to a node, with what it does from there on."""
+        """Return the run by the shortest path to a node, with its continuation from there on."""
         via, path = self.all_ways().via, [at]
         while via[path[-1]]:
             path.append(via[path[-1]] - 1)
         return Waits(goal, p, tuple(reversed(path)), loop, self.graph, self.data, self.mail)
 
     def all_ways(self) -> Ways:
-        """The shortest ways to all nodes."""
+        """Return the shortest paths to all nodes, which are computed once."""
         if self.ways is None:
             g = self.graph
             self.ways = w = Ways(nodes=g.nodes)

@@ -1,7 +1,8 @@
-"""The graph of the stable phase, and the search for fair components in it: the memory, and kernels that stand alone.
+"""The graph of the stable phase, and the search for fair components in it: its memory, and stand-alone kernels.
 
-A node is a state with the process that is named in it. Nothing of a model is known here: a node has the classes of
-fair steps that are possible there and the goals that wait there, as bits, and an edge the class of its step.
+A node is a state with the process that is named in it. Nothing about a model is known here: a node has the classes of
+fair steps that are possible there and the progress properties that wait there, as bits, and an edge the class of its
+step.
 """
 
 from __future__ import annotations
@@ -22,39 +23,39 @@ TARGET = (1 << CLASS_AT) - 1
 
 
 class Graph(Struct):
-    """Nodes and edges. A node that runs may begin in has `origin` beside it, from 1."""
+    """Nodes and edges. A node in which runs may begin has `origin`, from 1."""
 
     nodes_most = size()
     edges_most = size()
-    bytes_most = size()  # of packed states, which lie elsewhere
+    bytes_most = size()  # bytes of packed states, which are stored elsewhere
     places = size()
     nodes = word()
     edges = word()
     used = word()  # bytes of packed states
-    expanded = word()  # nodes whose edges are there
+    expanded = word()  # nodes whose edges are complete
     error = word()  # the site of the first error, from 1
     error_node = word()
     clash = word()  # two states had one fingerprint
     starts = word()  # nodes that runs begin in
-    narrow = word()  # whether of what is received, one receipt alone is followed
-    left_out = word()  # steps after which what is assumed is no longer so
+    narrow = word()  # whether only one receipt is followed
+    left_out = word()  # steps after which the assumptions no longer hold
     at = words(nodes_most)  # where its packed state is
-    name = words(nodes_most, width=1)  # who is named
-    origin = words(nodes_most)  # the number of what was reached in the fault phase, from 1; 0: nothing was
-    depth = words(nodes_most, width=4)  # how many steps that took
+    name = words(nodes_most, width=1)  # the named process
+    origin = words(nodes_most)  # the number of the state in the fault phase, from 1; 0 if no run begins here
+    depth = words(nodes_most, width=4)  # the number of steps to it
     possible = words(nodes_most)  # the fair classes with a possible step
-    waits = words(nodes_most)  # the goals that wait, a bit for each and its process
+    waits = words(nodes_most)  # the progress properties that wait, a bit for each and its process
     edge_begin = words(nodes_most)
     edge_end = words(nodes_most)
-    ahead = words(nodes_most, width=4)  # the nodes that are to be expanded, the last first
-    height = word()  # how many these are
+    ahead = words(nodes_most, width=4)  # the nodes to be expanded, the last first
+    height = word()  # their number
     edge = words(edges_most)  # target, class << CLASS_AT, and << PLACE_AT the place of the message received
     mark = words(places)  # fingerprints
-    node_at = words(places, width=4)  # and whose they are
+    node_at = words(places, width=4)  # and their nodes
 
 
 class Components(Struct):
-    """What a search for components keeps."""
+    """The memory of a search for components."""
 
     nodes = size()
     count = word()  # fair components
@@ -70,7 +71,7 @@ class Components(Struct):
 
 
 class Ways(Struct):
-    """Shortest ways from where runs begin."""
+    """Shortest paths from where runs begin."""
 
     nodes = size()
     reached = word()
@@ -81,12 +82,12 @@ class Ways(Struct):
 
 
 def first_edge(g: Graph, v: int) -> int:
-    """Where the edges of a node begin."""
+    """Return the index of the first edge of a node."""
     return g.edge_begin[v]
 
 
 def no_components(c: Components, keep: int) -> None:
-    """Begin anew; `keep`: without the nodes that are left out."""
+    """Reset the search; `keep`: without the nodes that are left out."""
     c.count = 0
     c.again = 0
     v = 0
@@ -100,20 +101,21 @@ def no_components(c: Components, keep: int) -> None:
 
 
 def fair_components(g: Graph, c: Components, waiting: int, asked: int, strong: int) -> int:
-    """Find every strong component of the nodes in which some goal waits (Tarjan 1972, without recursion), and which of
-    them a fair run can stay in for ever; returns how many these are.
+    """Find the strong components in which some process waits; return the number of those in which a fair run can stay.
 
-    A run that stays in a component can go through all of its nodes and edges again and again. It is fair if every class
-    is impossible in one of the nodes, or taken by one of the edges; a run that ends is fair if no class is possible. If
-    a class is possible in all nodes and taken by no edge, no part of the component is better.
+    The algorithm is Tarjan's (1972), without recursion.
 
-    If a class that is to be strongly fair is possible in some of the nodes and taken by no edge, a fair run comes to
-    none of these again and again: they are left out (`c.gone`), and what is left has to be searched again (`c.again`).
+    A run that stays in a component can visit all of its nodes and edges infinitely often. It is fair if every class is
+    impossible in one of the nodes, or taken by one of the edges; a run that ends is fair if no class is possible. If a
+    class is possible in all nodes and taken by no edge, no part of the component is fair either.
+
+    If a class that must be strongly fair is possible in some of the nodes and taken by no edge, a fair run visits none
+    of these infinitely often: they are left out (`c.gone`), and the rest has to be searched again (`c.again`).
 
     Args:
         waiting: the bit of what waits.
-        asked: the classes that are to be fair.
-        strong: those of them that are to be strongly fair.
+        asked: the classes that must be fair.
+        strong: those of them that must be strongly fair.
     """
     met = 0
     wholes = 0
@@ -161,7 +163,7 @@ def fair_components(g: Graph, c: Components, waiting: int, asked: int, strong: i
 
 
 def taken_off(c: Components, v: int, height: int, number: int) -> int:
-    """A component is whole: the nodes on the stack from v on. Returns where it begins."""
+    """Take a complete component off the stack: the nodes from v on. Return the index at which it begins."""
     base = height
     last = -1
     while last != v:
@@ -172,7 +174,7 @@ def taken_off(c: Components, v: int, height: int, number: int) -> int:
 
 
 def judge_component(g: Graph, c: Components, base: int, height: int, asked: int, strong: int) -> None:
-    """Whether a fair run can stay in the component that lies on the stack."""
+    """Return whether a fair run can stay in the component that is on the stack."""
     always = asked
     ever = 0
     taken = 0
@@ -206,10 +208,10 @@ def judge_component(g: Graph, c: Components, base: int, height: int, asked: int,
 
 
 def fill_ways(g: Graph, w: Ways, begins: int) -> None:
-    """The shortest way to every node, by steps from the initial state.
+    """Find the shortest path to every node, in steps from the initial state.
 
     Args:
-        begins: how many nodes runs begin in; `w.begins` has them by depth.
+        begins: the number of nodes in which runs begin; `w.begins` has them by depth.
     """
     head = 0
     tail = 0
@@ -241,7 +243,7 @@ def fill_ways(g: Graph, w: Ways, begins: int) -> None:
 
 
 def probe_nodes(g: Graph, h: int) -> int:
-    """Return the place of a fingerprint among `mark`, or the free one where the search for it ends.
+    """Return the index of a fingerprint in `mark`, or of the free entry where the search for it ends.
 
     This is `probe` (`checker/explore/probing.py`) over an array of a struct, which no function takes as a parameter.
     """
@@ -266,7 +268,7 @@ def rehash_nodes(source: Graph, to: Graph) -> None:
 
 
 def all_waits(g: Graph) -> int:
-    """What waits in some node."""
+    """Return the union of what waits in all nodes, as bits."""
     out = 0
     v = 0
     while v < g.nodes:

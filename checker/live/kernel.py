@@ -1,7 +1,7 @@
 """The stable phase of a model, in the kernel language; compiled together with the program.
 
-What may happen in it follows from the world's own `enabled` and `apply` and from the few functions of `zabspec/live/`:
-no budget is left for faults, what an oracle may not say is left out, and who may give up does so at no cost.
+Its steps follow from the world's own `enabled` and `apply` and from the few functions of `zabspec/live/`: no budget
+is left for faults, what an oracle may not report is left out, and a process that may give up does so at no cost.
 
 What the program, `zabspec/live/` and `checker/live/code.py` bind is imported from `checker/explore/interface.py`.
 """
@@ -19,12 +19,15 @@ from zabspec.language.lang import Bytes, Node, State, Words
 from zabspec.language.memory import as_bytes, copy_bytes, load_word, state_at, store_word, words_at
 from zabspec.language.wrapping import wrap_mul
 
-NODE_SALT = -7046029254386353131  # the state's fingerprint and who is named are one
+NODE_SALT = -7046029254386353131  # the fingerprint combines the state's and the named process
 
 
 def stable_successors(s: State, named: Node, out: Bytes, most: int, work: Bytes) -> int:
-    """Every successor of a state in the stable phase, in order: a word (the step and its choice), then the state with
-    its scratch. Returns how many; -1: a step meets an error, which `s.error` says; -2: there is no room."""
+    """Write every successor of a state in the stable phase, in order: a word, then the state with its annotations.
+
+    The word is the step and its choice. Return the number of successors; -1 if a step meets an error, which is in
+    `s.error`; -2 if there is no room.
+    """
     steps = words_at(work, STEPS_AT)
     s.error = 0
     enabled(s, steps)
@@ -48,8 +51,13 @@ def stable_successors(s: State, named: Node, out: Bytes, most: int, work: Bytes)
 
 
 def add_successors(s: State, word: int, how: int, out: Bytes, n: int, most: int) -> int:
-    """Add what a step leads to, a successor for each of its choices; `how`: it is the world's, somebody gives up, or
-    a timer of a leader. Returns how many there are; -1 and -2 as `stable_successors`."""
+    """Write the states that a step leads to, one for each of its choices; return the number of successors so far.
+
+    Return -1 or -2 as `stable_successors` does.
+
+    Args:
+        how: the kind of step: the world's, giving up, or a leader's timer.
+    """
     choice = 0
     choices = 1
     if s.error != 0:
@@ -88,13 +96,16 @@ def begin_stable(
     perms: Bytes,
     g: Graph,
 ) -> int:
-    """Enter states of the fault phase as those in which the stable phase may begin; returns how many were entered, with
-    the offset of the next in `moves[0]`.
+    """Enter states of the fault phase as those in which the stable phase may begin.
+
+    Return the number of states entered.
+
+    The offset of the next is written to `moves[0]`.
 
     Args:
         source: packed states, from `offset`; the first of them has number `first` of all that were reached, from 1.
-        depth: at which they lie.
-        moves: from 2 on, `moves[1]` times: a renaming, and who is named in what it makes of a state.
+        depth: of these states.
+        moves: from 2 on, `moves[1]` times: a renaming, and the process that is named in the renamed state.
         data: the packed states of the graph.
     """
     s = state_at(work, 0)
@@ -120,7 +131,7 @@ def begin_stable(
 
 
 def has_room(g: Graph, more: int) -> bool:
-    """Whether there is room for so many more nodes, each with an edge."""
+    """Return whether there is room for so many more nodes, each with an edge."""
     return (
         g.nodes + more <= g.nodes_most
         and g.edges + more <= g.edges_most
@@ -130,7 +141,7 @@ def has_room(g: Graph, more: int) -> bool:
 
 
 def node_of(s: State, named: Node, data: Bytes, g: Graph) -> int:
-    """The node of a state, which is new or known; -1: another state has its fingerprint."""
+    """Return the node of a state, which is new or known; -1 if another state has its fingerprint."""
     h = hash_state(s) ^ wrap_mul(named + 2, NODE_SALT)
     if h == 0:
         h = 1
@@ -155,7 +166,7 @@ def node_of(s: State, named: Node, data: Bytes, g: Graph) -> int:
 
 
 def same_bytes(data: Bytes, a: int, b: int, size: int) -> bool:
-    """Whether two runs of bytes are the same."""
+    """Return whether two runs of bytes are equal."""
     for k in range(size):
         if data[a + k] != data[b + k]:
             return False
@@ -163,10 +174,11 @@ def same_bytes(data: Bytes, a: int, b: int, size: int) -> bool:
 
 
 def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: Graph) -> int:
-    """Find the edges of up to so many nodes, the newest first, so that where not all can be done some is whole.
+    """Find the edges of up to so many nodes, the newest first.
 
-    Returns how many were done: fewer, where there is no room for more, or an error ends it. `s`: room for a state,
-    other than in `work`."""
+    So a part is complete even if not all can be expanded. Return the number of nodes expanded: fewer, if there is no
+    room for more, or an error ends it. `s`: room for a state, other than in `work`.
+    """
     done = 0
     while done < most and g.height > 0 and has_room(g, MOST_STEPS) and g.error == 0 and g.clash == 0:
         g.height = g.height - 1
@@ -217,8 +229,10 @@ def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: 
 
 
 def class_followed(out: Bytes, n: int) -> int:
-    """Of the successors of a state, the class that alone is followed where not all can be: the first in which something
-    is received; -1: nothing is, and all are."""
+    """Return the only class of successors to follow if not all can be: the first in which something is received.
+
+    Return -1 if nothing is received, and all are followed.
+    """
     only = UNFAIR
     for k in range(n):
         kind = class_of(load_word(out, k * (TOTAL + 8)))
@@ -228,16 +242,16 @@ def class_followed(out: Bytes, n: int) -> int:
 
 
 def stable_from(s: State, image: State, which: int, perms: Bytes) -> None:
-    """What the stable phase begins with in a state, renamed: no budget is left."""
+    """Write the state, renamed, with which the stable phase begins: without budgets."""
     renamed(s, image, perms, which)
     forget_budgets(image)
 
 
 def waits_in(s: State, named: Node) -> int:
-    """The goals that wait in a state."""
+    """Return the progress properties that wait in a state, as bits."""
     return waits_of(s, named)
 
 
 def unpack_node(data: Bytes, at: int, s: State) -> int:
-    """A node's state."""
+    """Unpack the state of a node."""
     return unpack(bytes_of(data, at), s)

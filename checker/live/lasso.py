@@ -1,4 +1,4 @@
-"""A fair run of the graph, in steps of the model."""
+"""Convert a fair run of the graph to steps of the model."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["StarvingRun", "lasso_of"]
 
 @dataclass(frozen=True)
 class StarvingRun:
-    """A run that a process waits in for ever, in steps of the model.
+    """A run in which a process waits forever, in steps of the model.
 
     Attributes:
         configuration: in which its steps are steps of the world: giving up costs a timeout there, and there are enough.
-        schedule: all steps, of the loop once.
-        lasso: what is said of it.
+        schedule: all steps, those of the loop once.
+        lasso: its description.
     """
 
     configuration: Configuration
@@ -38,10 +38,10 @@ class StarvingRun:
 
 
 def lasso_of(run: LiveRun, found: Waits) -> StarvingRun:
-    """The run of the model that a run in the graph stands for.
+    """Return the run of the model that a run in the graph represents.
 
     Raises:
-        AssertionError: the graph is not what the model does.
+        AssertionError: the graph differs from what the model does.
     """
     code, g, live = run.code, found.graph, run.live
     origin = g.origin[found.path[0]]
@@ -74,7 +74,7 @@ def lasso_of(run: LiveRun, found: Waits) -> StarvingRun:
 
 
 def place_of(number: int, levels: Sequence[int]) -> tuple[int, int]:
-    """The depth of a state of the fault phase by its number, and which of its level it is."""
+    """Return the depth of a state of the fault phase by its number, and its index in the level."""
     for depth, count in enumerate(levels):
         if number < count:
             return depth, number
@@ -83,7 +83,7 @@ def place_of(number: int, levels: Sequence[int]) -> tuple[int, int]:
 
 
 def state_after(run: LiveRun, words: Sequence[int]) -> bytes:
-    """The state that a schedule leads to."""
+    """Return the state that a schedule leads to."""
     code = run.code
     state = code.state(code.model.program.initial().key())
     for word in words:
@@ -93,7 +93,7 @@ def state_after(run: LiveRun, words: Sequence[int]) -> bytes:
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge of the graph: the node that it leads to, its class (-1: whichever), and the message received, if any."""
+    """An edge of the graph: the node that it leads to, its class (-1 for any), and the message received, if any."""
 
     to: int
     kind: int = -1
@@ -101,11 +101,11 @@ class Edge:
 
 
 def step_of(run: LiveRun, found: Waits, x: bytes, named: int, edge: Edge, renaming: int) -> tuple[bytes, int]:
-    """The step from a state that an edge stands for, and the state after it.
+    """Return the step from a state that an edge represents, and the state after it.
 
     Args:
-        named: who is named, as the state has it.
-        renaming: that makes the states of the run those of the graph.
+        named: the process that is named, as numbered in the state.
+        renaming: the one that maps the states of the run to those of the graph.
     """
     code = run.code
     p = code.layout.schema.renamings[renaming]
@@ -124,7 +124,10 @@ def step_of(run: LiveRun, found: Waits, x: bytes, named: int, edge: Edge, renami
 
 
 def renaming_to(run: LiveRun, found: Waits, state: bytes, which: int) -> int:
-    """The renaming that makes a state the first one of the path, its budgets aside; `which` is tried first."""
+    """Return the renaming that maps a state to the first one of the path, apart from budgets.
+
+    `which` is tried first.
+    """
     code = run.code
     wanted = in_order(code.layout, code.node_state(found.graph, found.data, found.path[0]))
     every = range(len(code.layout.schema.renamings)) if code.symmetry else (0,)
@@ -135,13 +138,13 @@ def renaming_to(run: LiveRun, found: Waits, state: bytes, which: int) -> int:
 
 
 def class_number(run: LiveRun, word: int, p: Sequence[int]) -> int:
-    """The class of a step, renamed, by its number."""
+    """Return the number of the class of a step under a renaming."""
     found = class_of(run.code.model, word)
     return UNFAIR if found is None else run.code.classes.index(found.renamed(p))
 
 
 def roomy(run: LiveRun, prefix: Sequence[int], words: Sequence[int]) -> Configuration:
-    """The configuration with as many timeouts and heartbeats as the run takes, and as much room as there was."""
+    """Return the configuration with as many timeouts and heartbeats as the run takes, and the same other bounds."""
     model = run.code.model
     c = model.configuration
     spent: dict[str, int] = {}

@@ -1,12 +1,10 @@
-"""Fairness in the graph of the stable phase: what a set of nodes, or a loop, leaves undone.
+"""Fairness in the graph of the stable phase: the obligations that a set of nodes, or a loop, leaves unmet.
 
-The definition is in docs/explanation/liveness.md, "Fairness".
+docs/explanation/liveness.md, "Fairness", has the definitions. An obligation is a class of steps, by its number, or a
+message in flight, by its bytes. It is enabled in a node or not, and met by an edge or not. A run that stays in some
+nodes and edges forever is fair if each obligation that is enabled in all of the nodes is met by one of the edges.
 
-An obligation is a class of steps, by its number, or a message in flight, by its bytes. It is enabled in a node or not,
-and met by an edge or not. A run that stays in some nodes and edges for ever is fair if each obligation that is enabled
-in all of the nodes is met by one of the edges.
-
-A loop is made short, and not claimed to be the shortest: it goes by shortest ways from one unmet obligation to the
+A loop is made short, though not necessarily the shortest: it goes by shortest paths from one unmet obligation to the
 next.
 """
 
@@ -20,7 +18,7 @@ from checker.live.graph import CLASS_AT, CLASSES, TARGET, UNFAIR, Components, Gr
 
 __all__ = ["Edge", "Mail", "NoMail", "Obligation", "class_at", "loop_at", "overtaken", "unjust"]
 
-Edge = tuple[int, int]  # its number, and where it leads
+Edge = tuple[int, int]  # its number, and its target
 Obligation = int | bytes
 
 NOTHING: frozenset[bytes] = frozenset()
@@ -30,14 +28,14 @@ class Mail(Protocol):
     """The messages of a graph that may overtake each other."""
 
     def receivable(self, v: int) -> frozenset[bytes]:
-        """The messages that may be received in a node."""
+        """Return the messages that may be received in a node."""
 
     def received(self, v: int, e: int) -> bytes:
-        """The message that an edge of a node receives; empty: none of those."""
+        """Return the message that an edge of a node receives; empty if it receives none of those."""
 
 
 class NoMail:
-    """No message overtakes another."""
+    """The messages of a graph in which no message overtakes another."""
 
     def receivable(self, v: int) -> frozenset[bytes]:
         return NOTHING
@@ -47,12 +45,12 @@ class NoMail:
 
 
 def class_at(g: Graph, e: int) -> int:
-    """The class of an edge."""
+    """Return the class of an edge."""
     return g.edge[e] >> CLASS_AT & CLASSES
 
 
 def edges_in(g: Graph, c: Components, v: int) -> Iterator[tuple[int, int]]:
-    """The edges of a node within its component: number and target."""
+    """Yield the edges of a node within its component: number and target."""
     for e in range(g.edge_begin[v], g.edge_end[v]):
         w = g.edge[e] & TARGET
         if c.component[w] == c.component[v]:
@@ -60,7 +58,7 @@ def edges_in(g: Graph, c: Components, v: int) -> Iterator[tuple[int, int]]:
 
 
 def overtaken(g: Graph, c: Components, nodes: Iterable[int], mail: Mail) -> frozenset[bytes]:
-    """The messages that may be received in all nodes of a component, and that none of its edges receives."""
+    """Return the messages that may be received in all nodes of a component, and that none of its edges receives."""
     always: frozenset[bytes] | None = None
     nodes = list(nodes)
     for v in nodes:
@@ -78,8 +76,10 @@ def overtaken(g: Graph, c: Components, nodes: Iterable[int], mail: Mail) -> froz
 
 
 def unjust(g: Graph, at: int, loop: Sequence[Edge], asked: int, mail: Mail, strong: int = 0) -> list[Obligation]:
-    """The obligations that a run which ends in this loop does not meet: always enabled, and never met; of those that
-    are `strong`, once enabled."""
+    """Return the obligations that a run which ends in this loop does not meet.
+
+    They are always enabled, and never met; for those that are `strong`, being enabled once is enough.
+    """
     always, messages = asked & g.possible[at], mail.receivable(at)
     ever, taken = strong & g.possible[at], 0
     met, u = {b""}, at
@@ -97,8 +97,10 @@ def unjust(g: Graph, at: int, loop: Sequence[Edge], asked: int, mail: Mail, stro
 
 
 def way(g: Graph, c: Components, v: int, wanted: Obligation, mail: Mail, strong: int = 0) -> list[Edge]:
-    """The shortest way from a node on within its component that does justice to an obligation: over an edge that meets
-    it, or, unless it is `strong`, to a node in which it is not enabled."""
+    """Return the shortest path from a node within its component that meets an obligation.
+
+    It ends with an edge that meets the obligation, or, unless that is `strong`, in a node in which it is not enabled.
+    """
 
     def just(u: int, e: int, w: int) -> bool:
         if isinstance(wanted, bytes):
@@ -109,7 +111,7 @@ def way(g: Graph, c: Components, v: int, wanted: Obligation, mail: Mail, strong:
 
 
 def walk(g: Graph, c: Components, v: int, done: Callable[[int, int, int], bool]) -> list[Edge]:
-    """The shortest way from a node on within its component whose last edge (from, number, to) is a wanted one.
+    """Return the shortest path from a node within its component whose last edge (from, number, to) satisfies `done`.
 
     Raises:
         AssertionError: there is none.
@@ -134,14 +136,14 @@ def walk(g: Graph, c: Components, v: int, done: Callable[[int, int, int], bool])
 
 
 def loop_at(g: Graph, c: Components, at: int, asked: int, mail: Mail, strong: int = 0) -> tuple[Edge, ...]:
-    """A loop through a node of a fair component that meets every obligation; empty: the run may end there."""
+    """Return a loop through a node of a fair component that meets every obligation; empty if the run may end there."""
     if not unjust(g, at, (), asked, mail, strong):
         return ()
     tour: list[Edge] = []
     here = at
     while (left := unjust(g, at, tour, asked, mail, strong)) or here != at:
         part = way(g, c, here, left[0], mail, strong) if left else walk(g, c, here, lambda u, e, w: w == at)
-        tour += part  # on the way back there may be what is to be done once it can be
+        tour += part  # the way back may enable an obligation that is strong
         here = part[-1][1]
     plain = walk(g, c, at, lambda u, e, w: w == at)
     fair = not unjust(g, at, plain, asked, mail, strong)

@@ -44,7 +44,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Starving:
-    """A run in which somebody waits for ever, and what became of it."""
+    """A run in which a process starves, and its counterexample."""
 
     configuration: Configuration
     schedule: Sequence[int]
@@ -62,7 +62,7 @@ class Starving:
 
     @property
     def sentence(self) -> str:
-        """Who waits, from when on."""
+        """The sentence that names the process that waits, and from when on."""
         with named_by(self.configuration.played):
             return self.lasso.sentence(self.steps)
 
@@ -72,12 +72,13 @@ class LiveReport(Result):
     """The result of a liveness check, with its request.
 
     Attributes:
-        configuration: the question, with the room it was asked in.
-        assumed: what is assumed, a sentence each.
-        starving: by goal.
+        configuration: the request's, with the bounds that it was run with.
+        assumed: the assumptions, a sentence each.
+        starving: by progress property.
         threads: of the fault phase.
-        symmetry_off: why states of the fault phase that are renamings of each other count apart; empty: they do not.
-        request: of which it is the answer, as JSON.
+        symmetry_off: why states of the fault phase that are renamings of each other count separately; empty if they
+            do not.
+        request: the one that it answers, as JSON.
     """
 
     live: Live
@@ -96,7 +97,7 @@ class LiveReport(Result):
 
     @cached_property
     def cut_short(self) -> str:
-        """Why not every fair run was looked at that was asked for; empty: it was."""
+        """Why not every requested fair run was checked; empty if every one was."""
         if self.live.error:
             return met(self.live.error)
         if self.live.stopped or not self.live.complete:
@@ -104,7 +105,7 @@ class LiveReport(Result):
         return ""
 
     def verdict(self, goal: ProgressProperty) -> str:
-        """`holds`, `premise not reached` (nobody ever waits), `violated` or `no verdict`."""
+        """Return `holds`, `premise not reached` (no process ever waits), `violated` or `no verdict`."""
         if goal.name in self.starving:
             return VIOLATED if self.starving[goal.name].counterexample.replayed else NO_VERDICT
         if self.cut_short:
@@ -122,14 +123,17 @@ class LiveReport(Result):
 
     @cached_property
     def exit_code(self) -> int:
-        """0: nobody waits for ever. 1: somebody does, and how is written down. 3: no verdict, or nobody ever waits."""
+        """The exit code of the command.
+
+        0: no process starves. 1: one does, which is written down. 3: there is no verdict, or no process ever waits.
+        """
         if any(s.counterexample.trouble for s in self.starving.values()):
             return 3
         return EXIT_CODES[self.overall]
 
     @cached_property
     def bounds(self) -> str:
-        """The question's bounds."""
+        """The bounds of the request."""
         depth = f", stabilization times to depth {self.limits.depth}" if self.bounded else ""
         return f"{bounds_of(self.configuration)}{depth}"
 
@@ -163,14 +167,15 @@ class LiveReport(Result):
             return f"VIOLATED: {self.starving[goal.name].sentence}"
         if verdict == NOT_REACHED:
             return (
-                f"premise not reached: {'nobody ever waits' if self.live.starts else 'there is no stabilization time'}"
+                f"premise not reached: "
+                f"{'no process ever waits' if self.live.starts else 'there is no stabilization time'}"
             )
         return "holds: no process starves" if verdict == HOLDS else "no verdict"
 
     def other_reading(self, goal: ProgressProperty) -> str:
         """Return the variant under which a violated progress property holds, or an empty string.
 
-        It is known of the protocol as the paper has it, over the paper's channels: a variant may violate the property
+        It is known for the protocol as the paper has it, over the paper's channels: a variant may violate the property
         for a reason of its own.
         """
         c = self.configuration
@@ -245,8 +250,10 @@ class LiveReport(Result):
 
     @property
     def check_findings(self) -> CheckFindings:
-        """What a check holds against its expectations: a property that is violated in a run that is fair and replays.
-        Where each one is, nothing that was left out could change that."""
+        """Return what a check compares with its expectations: a property is violated by a run that is fair and replays.
+
+        If each property is violated, nothing that was left out could change that.
+        """
         live, verdicts = self.live, {goal.name: self.verdict(goal) for goal in self.live.goals}
         violated = {name: s.steps for name, s in self.starving.items() if verdicts[name] == VIOLATED}
         cut = self.cut_short if violated.keys() != verdicts.keys() else ""

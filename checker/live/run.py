@@ -1,5 +1,7 @@
-"""Asking after goals: the fault phase explored, the stable phase from each of its states as one graph, and the search
-for fair runs in it in which somebody waits for ever."""
+"""Check progress properties: explore the fault phase, build the stable phase as one graph, and search it for fair runs.
+
+The graph begins in each state of the fault phase. A fair run in which a process waits forever is a violation.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,11 @@ __all__ = ["Live", "LiveRun"]
 FIRST = 1 << 12  # nodes of a graph at first
 EDGES_A_NODE = 4
 BYTES_A_NODE = 96
-PIECE = 8192  # nodes expanded between two looks at the clock
+PIECE = 8192  # nodes expanded between two reads of the clock
 ALL = (1 << 63) - 1
 ORIGIN = (1 << 40) - 1
 
-# What a graph says besides its arrays: none of it may be lost where there is more room.
+# The fields of a graph other than arrays: all are copied to a larger graph.
 KEPT = (
     "nodes", "edges", "used", "expanded", "error", "error_node", "clash", "starts", "left_out", "height", "narrow",
 )  # fmt: skip
@@ -36,20 +38,20 @@ Tell = Callable[["Live"], None]
 
 @dataclass
 class Live:
-    """What was found.
+    """The result of a liveness check.
 
     Attributes:
         exploration: the fault phase.
-        starts, nodes, edges: of the stable phase: pairs of a state and who is named that runs begin in; those that
-            there are; steps.
-        left_out: steps after which what is assumed is no longer so.
-        waited: the goals that somebody waits for somewhere.
-        found: by goal, the shortest fair run found in which somebody waits for ever.
-        others: by goal, the fair runs that follow it.
-        followed: of these, those found by following one way of receiving alone, and not known to be short.
+        starts, nodes, edges: of the stable phase: pairs of a state and a named process in which runs begin; all such
+            pairs; steps.
+        left_out: steps after which the assumptions no longer hold.
+        waited: the progress properties for which a process waits somewhere.
+        found: by progress property, the shortest fair run found in which a process waits forever.
+        others: by progress property, the fair runs that follow it.
+        followed: those of them found by following only one way of receiving, which may not be short.
         error: a value would have left its range in the stable phase.
         stopped: why it was cut short.
-        complete: every edge of the stable phase is there, from all that was asked for.
+        complete: whether every edge of the stable phase is there, for everything that was requested.
     """
 
     goals: tuple[ProgressProperty, ...]
@@ -72,7 +74,7 @@ class Live:
 
 
 class FaultPhase(Explorer):
-    """Explores the fault phase, and hands every level on."""
+    """Explores the fault phase, and passes every level on."""
 
     def __init__(self, code: LiveCode, threads: int, take: Callable[[Block, int, int, int, int], None]) -> None:
         super().__init__(code, threads)
@@ -95,13 +97,13 @@ class FaultPhase(Explorer):
 
 
 class LiveRun:
-    """One question.
+    """One liveness check.
 
     Args:
         code: the model.
         threads: for the fault phase.
-        fair: the classes of steps that are taken sooner or later, as bits; all unless one says.
-        goals: what is asked after; all that the protocol has by default unless one says.
+        fair: the classes of steps that are taken eventually, as bits; by default all.
+        goals: the progress properties to check; by default all that the protocol has.
     """
 
     def __init__(
@@ -128,10 +130,10 @@ class LiveRun:
         return self.code.numbers["PACKED_LIMIT"]
 
     def run(self, limits: Limits, tell: Tell | None = None) -> Live:
-        """Find out.
+        """Run the check and return its result.
 
         Args:
-            limits: of the fault phase a depth; of all of it where to give up.
+            limits: a depth of the fault phase; limits of states, time and memory for all of it.
             tell: called now and then.
         """
         started, cpu = time.perf_counter(), time.process_time()
@@ -159,7 +161,7 @@ class LiveRun:
     # --- the graph -------------------------------------------------------------------------------
 
     def enter(self, block: Block, offset: int, count: int, first: int, depth: int) -> None:
-        """Enter the states of a buffer as those that the stable phase may begin in."""
+        """Enter the states of a buffer as those in which the stable phase may begin."""
         done = 0
         while done < count and not self.graph.clash:
             done += self.code.begin_stable(
@@ -171,8 +173,10 @@ class LiveRun:
                 self.grow()
 
     def follow_one(self) -> None:
-        """Where there are limits, follow one way of receiving what is in flight first, from every start: what is found
-        so is a fair run like any other, and found where not all can be looked at."""
+        """With limits, first follow only one way of receiving what is in flight, from every start.
+
+        A fair run found this way is one like any other, and is found even if not all can be explored.
+        """
         if self.limits.seconds is None and self.limits.max_states is None:
             return
         starts, data, live = self.graph, self.data, self.live
@@ -195,7 +199,7 @@ class LiveRun:
             )
             if done < PIECE and g.expanded < g.nodes and not g.error and not g.clash:
                 self.grow()
-            self.code.worked(time.perf_counter() - began, self.deadline.left())  # thorough code, if it pays
+            self.code.worked(time.perf_counter() - began, self.deadline.left())  # optimised code, if it pays off
             self.note_counts()
             if self.tell is not None:
                 self.tell(live)
@@ -218,10 +222,10 @@ class LiveRun:
         live.starts, live.nodes, live.edges, live.left_out = g.starts, g.nodes, g.edges, g.left_out
 
     def grow(self) -> None:
-        """More room, whatever was short.
+        """Enlarge whichever part of the graph was too small.
 
         Raises:
-            LimitReached: there may be no more.
+            LimitReached: the limit of memory does not allow it.
         """
         g, more = self.graph, self.code.model.most_steps + len(self.moves)
         most, edges, size = g.nodes_most, g.edges_most, g.bytes_most
@@ -236,7 +240,7 @@ class LiveRun:
         self.graph = self.copied(most, edges, size)
 
     def copied(self, most: int, edges: int, size: int) -> Graph:
-        """The graph with so much room, and its packed states."""
+        """Return a copy of the graph with room for more, and copy its packed states."""
         g = self.graph
         larger = graph_of(most, edges, size)
         for name in ("at", "name", "origin", "depth", "possible", "waits", "edge_begin", "edge_end"):
@@ -254,7 +258,7 @@ class LiveRun:
     # --- the search ------------------------------------------------------------------------------
 
     def search(self) -> None:
-        """Look for fair runs in which somebody waits for ever."""
+        """Search for fair runs in which a process waits forever."""
         self.note_counts()
         live = self.live
         runs = FairRuns(self.code, self.graph, self.data, self.fair)
@@ -270,10 +274,10 @@ class LiveRun:
 
 
 def moves_of(code: LiveCode) -> list[tuple[int, int]]:
-    """Return which renamings of a state are entered, and which process is named in each.
+    """Return the renamings under which a state is entered, each with the process that is named in it.
 
-    Where renaming changes nothing (docs/explanation/liveness.md) the process named is always called 0; where some
-    renamings do, it has the first name that it can have.
+    If renaming changes nothing (docs/explanation/liveness.md), the named process becomes process 0; if only some
+    renamings change nothing, it becomes the first that these can map it to.
     """
     nodes = range(code.nodes)
     if not code.phase.names_one:
@@ -286,7 +290,7 @@ def moves_of(code: LiveCode) -> list[tuple[int, int]]:
 
 
 def graph_of(nodes: int, edges: int, size: int) -> Graph:
-    """An empty graph with so much room."""
+    """Return an empty graph with so much room."""
     return Graph(nodes_most=nodes, edges_most=edges, bytes_most=size, places=2 * nodes)
 
 

@@ -1,4 +1,4 @@
-"""Mutants of a user protocol: which small changes does no property notice?
+"""Mutants of a user protocol: find the small changes that no property detects.
 
 Start with `run.py`; `edits.py` has the edits, which `tests/mutants/` applies to zabcheck itself.
 """

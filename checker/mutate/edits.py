@@ -1,7 +1,7 @@
-"""The mutants of a Python text: each is one small edit of it, found in its syntax and made in its characters.
+"""The mutants of Python source: each is one small edit of it, found in its syntax tree and made in its characters.
 
-Left alone are words for people (strings), annotations, docstrings, decorators, imports and `__all__`, and edits that
-give a text with the same syntax tree, or one that an earlier edit gives.
+Strings for people, annotations, docstrings, decorators, imports and `__all__` are not edited. Edits whose result has
+the same syntax tree as the original, or as an earlier mutant, are left out.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """One edit of a text.
+    """One edit of a source.
 
     Attributes:
         path: the file, from the top of the tree.
-        line, last: the lines of the statement, or of the head of the one with a body, that the edit lies in.
-        at: the line that the edit begins in, from 1.
+        line, last: the lines of the statement, or of the head of a compound one, that contains the edit.
+        at: the line in which the edit begins, from 1.
         kind: operator, comparison, constant, condition, boolean, statement or arguments.
-        start, end: where in the text's UTF-8 bytes it lies.
-        before, after: what stood there, and what stands there now.
-        inside: the function it lies in; empty: none, it is run when the file is imported.
-        line_words, column: the line that the edit begins in, and where in it, without the indentation.
+        start, end: its range in the source's UTF-8 bytes.
+        before, after: the old text and the new.
+        inside: the function that contains it; empty for code that runs when the file is imported.
+        line_words, column: the line in which the edit begins, and its offset there, without the indentation.
     """
 
     path: str
@@ -55,7 +55,7 @@ class Mutant:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What it is known by when lines before it have been added, or left out."""
+        """An identifier that stays the same when lines before it are added or removed."""
         return self.path, self.inside, self.line_words, self.column, self.kind, self.before, self.after
 
     def applied(self, text: str) -> str:
@@ -70,7 +70,7 @@ class Mutant:
 
 
 class Text:
-    """A text, its syntax, and where in its bytes each node lies."""
+    """A source, its syntax tree, and the byte range of each node."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path, self.text = path, text
@@ -90,7 +90,7 @@ class Text:
 
 
 def mutants_of(path: str, text: str) -> list[Mutant]:
-    """Every mutant of a text, in the order of its lines."""
+    """Return every mutant of a source, in the order of its lines."""
     whole, data = Text(path, text), text.encode()
     out = []
     for statement in whole.tree.body:
@@ -110,7 +110,7 @@ def mutants_of(path: str, text: str) -> list[Mutant]:
 
 
 def sampled(mutants: list[Mutant], least: int, seed: int) -> list[Mutant]:
-    """At least so many of a file's mutants, if it has them: the same ones for the same seed, in the file's order."""
+    """Return at least so many of a file's mutants, if it has them: the same for the same seed, in the file's order."""
     if len(mutants) <= least:
         return mutants
     source = random.Random(f"{seed} {mutants[0].path}")
@@ -118,7 +118,7 @@ def sampled(mutants: list[Mutant], least: int, seed: int) -> list[Mutant]:
 
 
 class Edits:
-    """Walks the syntax of a text and makes edits of what it meets."""
+    """Walks a syntax tree and makes edits of its nodes."""
 
     def __init__(self, text: Text) -> None:
         self.text = text
@@ -143,7 +143,7 @@ class Edits:
     # --- statements ------------------------------------------------------------------------------
 
     def of_statement(self, node: ast.stmt) -> Iterator[Mutant]:
-        """Edits of a statement and of what is in it."""
+        """Yield edits of a statement and of its parts."""
         if isinstance(node, (ast.Import, ast.ImportFrom)) or names_all(node) or is_words(node) or of_types(node):
             return
         outer, self.statement = self.statement, node
@@ -182,7 +182,7 @@ class Edits:
     def turned(self, test: ast.expr, always: bool) -> Iterator[Mutant]:
         if isinstance(test, ast.Constant):
             return
-        if always:  # a loop that never ends says nothing
+        if always:  # a loop that never ends shows nothing
             yield self.edit("condition", test, "True")
         yield self.edit("condition", test, "False")
         single = isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn))
@@ -203,7 +203,7 @@ class Edits:
     # --- expressions -----------------------------------------------------------------------------
 
     def of_expression(self, node: ast.expr) -> Iterator[Mutant]:
-        """Edits of an expression and of what is in it."""
+        """Yield edits of an expression and of its parts."""
         if isinstance(node, ast.JoinedStr):
             return
         yield from self.here(node)
@@ -219,7 +219,7 @@ class Edits:
                 yield from self.of_expression(child)
 
     def here(self, node: ast.expr) -> Iterator[Mutant]:
-        """Edits of an expression itself."""
+        """Yield edits of an expression itself."""
         words = self.text.words
         if isinstance(node, ast.BinOp) and not (isinstance(node.left, ast.Constant) and is_text(node.left)):
             after = f"({grouped(words(node.left))} {OPERATORS.get(type(node.op), '-')} {grouped(words(node.right))})"
@@ -259,14 +259,14 @@ class Edits:
                 yield self.edit("constant", node, str(node.value - 1))
 
     def called(self, node: ast.Call) -> Iterator[Mutant]:
-        """Two arguments that stand side by side swapped; min for max."""
+        """Yield a call with two adjacent arguments swapped, or with min for max."""
         if isinstance(node.func, ast.Name) and node.func.id in OPPOSITES:
             yield self.edit("operator", node.func, OPPOSITES[node.func.id])
         for one, two in zip(node.args, node.args[1:], strict=False):
             if is_text(one) or is_text(two) or isinstance(one, ast.Starred) or isinstance(two, ast.Starred):
                 continue
             if self.is_state(one) != self.is_state(two):
-                continue  # a state in the place of a process: no world takes that
+                continue  # a state in place of a process: no world accepts that
             (start, mid), (again, end) = self.text.place(one), self.text.place(two)
             data = self.text.text.encode()
             a, between, b = (data[x:y].decode() for x, y in ((start, mid), (mid, again), (again, end)))
@@ -277,7 +277,7 @@ class Edits:
             )  # fmt: skip
 
     def is_state(self, node: ast.expr) -> bool:
-        """Whether it is a parameter of the function that is a whole state."""
+        """Return whether an expression is a parameter of the function that is a whole state."""
         given = [] if self.function is None else self.function.args.args
         kinds = {a.arg: a.annotation.id for a in given if isinstance(a.annotation, ast.Name)}
         return isinstance(node, ast.Name) and kinds.get(node.id) == "State"
@@ -316,7 +316,7 @@ def is_stored(name: ast.Name) -> bool:
 
 
 def assigned(function: ast.FunctionDef, name: str) -> int:
-    """How often a function gives a name a value."""
+    """Return how often a function assigns each name."""
     return sum(isinstance(n, ast.Name) and n.id == name and is_stored(n) for n in ast.walk(function))
 
 

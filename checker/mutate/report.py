@@ -1,4 +1,4 @@
-"""What became of a protocol's mutants."""
+"""Report the outcomes of a protocol's mutants."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ EQUIVALENT = (
 
 @dataclass(frozen=True)
 class MutationReport(Result):
-    """A campaign.
+    """The report of a mutation campaign.
 
     Attributes:
-        campaign: what was checked.
+        campaign: the outcomes.
         file: the protocol, as on the command line.
-        request: of which it is the answer, as JSON.
-        progress: the progress properties of the protocol, by none of which a mutant is judged.
+        request: the one that it answers, as JSON.
+        progress: the progress properties of the protocol, which mutants are not judged by.
     """
 
     campaign: Campaign
@@ -53,7 +53,7 @@ class MutationReport(Result):
 
     @property
     def sentence(self) -> str:
-        """What was found, with its bounds."""
+        """The result, with its bounds."""
         c, bounds = self.campaign, bounds_of(self.campaign.configuration)
         if c.violated is not None:
             name, depth = c.violated
@@ -99,7 +99,7 @@ class MutationReport(Result):
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values (docs/your-own-protocol.md)."""
+        """Return the report as JSON values (docs/reference/protocol-language.md)."""
         c = self.campaign
         return {
             "format": FORMAT,

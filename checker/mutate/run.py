@@ -1,7 +1,7 @@
 """Check mutants of a user protocol, each against the protocol's own properties within the same bounds.
 
 A mutant is the protocol with one small edit in a function that acts: in a handler, an action, a step of the
-environment, an observation, or what they call. Properties, witnesses and declarations are left as they are. A mutant
+environment, an observation, or what they call. Properties, witnesses and declarations are not edited. A mutant
 that violates a property is noticed; one that violates none survives.
 """
 
@@ -38,14 +38,14 @@ LEAST = 20_000  # states that any mutant may have
 
 @dataclass(frozen=True)
 class Judged:
-    """A mutant, and what became of it.
+    """A mutant, and its outcome.
 
     Attributes:
         mutant: the edit.
         outcome: `noticed`, `survives` or `undecided`.
         by: the property that it violates, or why nothing is known of it.
         depth: of the violation.
-        lost: properties that the protocol puts to the test and the mutant does not.
+        lost: properties whose premise the protocol reaches and the mutant does not.
         states: distinct states explored.
     """
 
@@ -63,14 +63,15 @@ class Campaign:
 
     Attributes:
         configuration: the bounds.
-        seed, wanted: what was asked for.
-        possible: how many edits there are.
-        refused: how many of those drawn are outside the language.
+        seed, wanted: those of the request.
+        possible: the number of edits.
+        refused: the number of those drawn that are outside the language.
         judged: those that were checked.
         states: of the protocol itself.
-        violated: the property that the protocol itself violates, with the depth; empty: none, and mutants were checked.
-        stopped: why not as many were checked as were asked for; empty: they were, or there are no more.
-        seconds: how long it took.
+        violated: the property that the protocol itself violates, with the depth; empty if none, and mutants were
+            checked.
+        stopped: why fewer were checked than requested; empty if enough were, or there are no more.
+        seconds: the time in all.
     """
 
     configuration: Configuration
@@ -116,10 +117,10 @@ def check_mutants(
     Args:
         configuration: of a protocol in a file.
         judged: its properties.
-        wanted: how many mutants; those outside the language do not count.
-        seed: which of the mutants these are follows from it.
-        limits: a depth, and where to stop: the time is for all of them together.
-        threads: of the compiled engine; 0: all cores.
+        wanted: the number of mutants; those outside the language do not count.
+        seed: determines which mutants are drawn.
+        limits: a depth, and limits of time and states; the time is for all of them together.
+        threads: of the compiled engine; 0 for all cores.
         progress: called after each.
     """
     began = time.perf_counter()
@@ -157,7 +158,7 @@ def one_by_one(
     began: float,
     progress: Callable[[Campaign], None] | None,
 ) -> None:
-    """Check mutants until there are as many as were asked for, or the time is over."""
+    """Check mutants until there are as many as requested, or the time is over."""
     for m in every:
         left = time_left(limits, began)
         if len(out.judged) == out.wanted:
@@ -182,7 +183,7 @@ def time_left(limits: Limits, began: float) -> float | None:
 
 
 def why_cut(r: Exploration, limits: Limits) -> str:
-    """Why not all that was asked for was explored; empty: it was."""
+    """Return why not everything requested was explored; empty if it was."""
     deep_enough = limits.depth is not None and r.depth >= limits.depth
     if r.error:
         return met(r.error)
@@ -190,7 +191,7 @@ def why_cut(r: Exploration, limits: Limits) -> str:
 
 
 def explored(model: Model, judged: Sequence[Property], limits: Limits, threads: int, small: bool) -> Exploration:
-    """Explore with each group of properties that an engine can judge at once; what any of them violates counts."""
+    """Explore with each group of properties that an engine can judge at once; a violation of any of them counts."""
     found: Exploration | None = None
     for group in groups_of(judged):
         if small:
@@ -209,7 +210,7 @@ def explored(model: Model, judged: Sequence[Property], limits: Limits, threads: 
 
 
 class _Work:
-    """Checks one mutant after another, each in a folder of its own with links to what lies beside the protocol."""
+    """Checks one mutant after another, each in a folder of its own with links to the files beside the protocol."""
 
     def __init__(
         self, folder: Path, configuration: Configuration, judged: Sequence[Property], plain: Exploration, threads: int
@@ -225,7 +226,7 @@ class _Work:
         """Check a mutant, and return its outcome.
 
         Returns:
-            None: the mutant is outside the language. A sentence: the work was cut short.
+            The outcome; None if the mutant is outside the language; a sentence if the work was cut short.
         """
         place = self.folder / str(self.number)
         self.number += 1
@@ -261,7 +262,7 @@ class _Work:
 
 
 def begins(model: Model) -> bool:
-    """Whether the state that runs begin in can be made: no value in it leaves its range."""
+    """Return whether the initial state can be built: no value in it leaves its range."""
     try:
         model.program.initial()
     except ERRORS:

@@ -1,4 +1,4 @@
-"""`zabcheck prove --mutant`: which clauses a broken rule breaks, shown in the finite instance, and what comes of it."""
+"""`zabcheck prove --mutant`: find the clauses that a broken rule violates in the finite instance, and a run to that."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ HELP = 1.0  # seconds for a lemma, which only helps
 
 @dataclass
 class Broken:
-    """A mutant's failing queries with their counterexamples to induction, and a run from the beginning.
+    """A mutant's failing queries with their counterexamples to induction, and a run from the initial state.
 
-    `asked`: answers by (action, clause): `fails`, `proved` or `undecided`. `refused`: what in the sound
-    protocol does not let the run pass.
+    `asked`: answers by (action, clause): `fails`, `proved` or `undecided`. `refused`: the reason why the sound protocol
+    refuses the run.
     """
 
     mutant: Mutant
@@ -42,7 +42,7 @@ class Broken:
     seconds: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the result as JSON values."""
         return {
             "mutant": self.mutant.name,
             "rule": self.mutant.doc,
@@ -61,13 +61,14 @@ class Broken:
 def break_it(
     mutant: Mutant, seed: int, seconds: float, tell: Callable[[str], None], search: float | None = None
 ) -> Broken:
-    """Ask again what the changed actions could break.
+    """Check again what the changed actions could violate.
 
     Args:
         seconds: time limit of each query.
-        search: let z3 look so many seconds for a violation, instead of taking the run that is known.
+        search: seconds for z3 to search for a violation, instead of using the known run.
+
     Raises:
-        SearchError: what was found does not step through: a bug of ours.
+        SearchError: a counterexample does not replay: a bug of zabcheck.
     """
     started = time.perf_counter()
     quorums = RUNS[mutant.name].quorums if mutant.name in RUNS else ("12", "13", "23")
@@ -83,7 +84,7 @@ def break_it(
         lemmas = [prover.ask(q, min(seconds, HELP)) for q in asked if q.kind == COVER]
         unproved = {o.query.clause for o in lemmas if o.answer is not SolverAnswer.PROVED}
         if unproved:
-            asked = list(prover.consecution(action, unproved))  # what is not proved is of no help
+            asked = list(prover.consecution(action, unproved))  # an unproved lemma cannot be used
         queries = {q.clause: q for q in asked if q.kind == CONSECUTION}
         clauses = [c for c in theory.new if c.name in queries]
         tell(f"{action.name}: {len(clauses)} clauses")
@@ -110,7 +111,7 @@ def break_it(
 
 
 def violation(found: Broken, seed: int, search: float | None) -> None:
-    """A run from the beginning that breaks a property: the one that is known, or one that z3 finds."""
+    """Add a run from the initial state that violates a property: the known one, or one that z3 finds."""
     theory = found.mutant.theory
     if search is not None:
         goal = Clause("a violation", disj(*(neg(p.formula) for p in theory.properties)), "")
@@ -126,21 +127,21 @@ def violation(found: Broken, seed: int, search: float | None) -> None:
 
 
 def text(found: Broken) -> str:
-    """For people."""
+    """Return the result as text."""
     fails = [key for key, answer in found.asked.items() if answer == "fails"]
     open_ = [key for key, answer in found.asked.items() if answer == "undecided"]
-    first = f"{fails[0][0]} breaks {fails[0][1]!r}" if fails else "no failing query was found"
-    broken = f"; a run from the beginning breaks {', '.join(found.run.broken)}" if found.run else ""
+    first = f"{fails[0][0]} violates {fails[0][1]!r}" if fails else "no failing query was found"
+    broken = f"; a run from the initial state violates {', '.join(found.run.broken)}" if found.run else ""
     lines = [
         f"not proved: {found.mutant.name}: {first}{broken}",
         f"rule: {found.mutant.doc}",
         f"{len(found.asked)} queries of the changed actions in {found.seconds:.1f} s: {len(fails)} fail, "
-        f"{len(open_)} undecided; the rest is proved as before. Instance: {found.instance}",
+        f"{len(open_)} undecided; all others are proved as before. Instance: {found.instance}",
         "",
     ]
     lines += [f"  {a:8}{c:50}{answer}" for (a, c), answer in found.asked.items() if answer != "proved"]
     if found.inductions:
-        lines += ["", "Counterexample to induction (not a violation: the state before need not be reachable)"]
+        lines += ["", "Counterexample to induction (not a violation: the first state may be unreachable)"]
         lines += [f"  {line}" for line in induction_lines(found.inductions[0])]
     if found.run is not None:
         lines += ["", f"Violation of {', '.join(found.run.broken)}: {found.story}"]

@@ -1,4 +1,4 @@
-"""Truth values that are not known yet, as a circuit in clauses: what the finite instance hands to z3.
+"""Truth values that are not known yet, as a circuit in clauses: the input to z3 for the finite instance.
 
 A `Bit` is a variable or its negation; conjunctions of bits become a new variable with the clauses that
 define it, the same conjunction the same variable. Building formulas of z3 one by one would take most of
@@ -33,23 +33,23 @@ class Circuit:
         self.gates: dict[frozenset[int], Bit] = {}
 
     def variable(self) -> Bit:
-        """A new one, of which nothing is known."""
+        """Return a new, unconstrained variable."""
         self.variables += 1
         return Bit(self.variables)
 
     def demand(self, value: Truth) -> None:
-        """Let it be true."""
+        """Require a bit to be true."""
         if value is not True:
             self.clauses.append(() if value is False else (int(value),))
 
     def demand_some(self, values: Iterable[Truth]) -> None:
-        """Let one of them be true."""
+        """Require one of the bits to be true."""
         members = list(values)
         if not any(m is True for m in members):
             self.clauses.append(tuple(int(m) for m in members if m is not False))
 
     def every(self, members: Iterable[Truth]) -> Truth:
-        """All of them are true."""
+        """Return the conjunction of values."""
         rest: set[int] = set()
         for member in members:
             if member is True:
@@ -60,7 +60,7 @@ class Circuit:
         return self.gate(rest)
 
     def gate(self, rest: set[int]) -> Truth:
-        """All of these bits are true, none of them another's negation."""
+        """Return the conjunction of bits, none of which is another's negation."""
         if len(rest) < 2:
             return Bit(rest.pop()) if rest else True
         key = frozenset(rest)
@@ -72,7 +72,7 @@ class Circuit:
         return gate
 
     def some(self, members: Iterable[Truth]) -> Truth:
-        """One of them is true: not all of their negations are."""
+        """Return the disjunction of values."""
         rest: set[int] = set()
         for member in members:
             if member is False:
@@ -83,10 +83,10 @@ class Circuit:
         return neg(self.gate(rest))
 
     def load(self, solver: Solver) -> None:
-        """Assert all clauses."""
+        """Assert all clauses in a solver."""
         solver.add_clauses(self.variables, self.clauses)
 
 
 def neg(value: Truth) -> Truth:
-    """It is false."""
+    """Return the negation of a truth value."""
     return not value if isinstance(value, bool) else Bit(-value)

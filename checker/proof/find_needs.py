@@ -1,8 +1,8 @@
-"""Finds which hypotheses each query needs, and rewrites `needs.txt`: `python -m checker.proof.find_needs`.
+"""Find which hypotheses each query needs, and rewrite `needs.txt`: `python -m checker.proof.find_needs`.
 
-A query starts from the clause itself; a counterexample to it breaks other clauses, which are added, until
-there is a proof, whose core is what is needed. Run it again when a clause or an action changes; the proof
-does not depend on it, only the time it takes.
+A query starts from the clause itself; a counterexample to it violates other clauses, which are added, until there is a
+proof, whose core is what is needed. Run it again when a clause or an action changes; the proof does not depend on it,
+only its running time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from zabspec.abstract.theory import ZAB
 
 PATIENCE = 8.0  # seconds for one call
 
-# Where to start from for the queries that go around many corners; the argument, in short.
+# Initial hypotheses for the queries with long arguments, which they summarise.
 ACK_E = (
     "one leader an epoch", "ACK-E tells of the latest", "ACK-E is of an earlier epoch", "ACK-E tells all",
     "histories in ACK-E follow the log", "histories in ACK-E are sequences", "promised is the latest",
@@ -56,7 +56,7 @@ STARTS: dict[str, tuple[str, ...]] = {
 
 
 def find(prover: Prover, query: Query, old: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The names of hypotheses that prove the query, or None where none was found."""
+    """Return the names of hypotheses that prove the query, or None if none were found."""
     all_of = prover.hypotheses(query, None)
     names = [*prover.axioms, *(n for n in (query.clause, *old) if n in all_of)]
     while True:
@@ -75,7 +75,7 @@ def find(prover: Prover, query: Query, old: tuple[str, ...]) -> tuple[str, ...] 
 
 
 def is_false(model: z3.ModelRef, formula: z3.BoolRef) -> bool:
-    """Whether the formula is false in a finite model."""
+    """Return whether the formula is false in a finite model."""
     solver = z3.SimpleSolver()
     solver.set("timeout", 300)
     for sort in model.sorts():
@@ -111,7 +111,7 @@ def main() -> None:
 
 
 def fresh(prover: Prover, query: Query, names: tuple[str, ...]) -> bool:
-    """Whether the names known still prove the query at once."""
+    """Return whether the known names still prove the query at once."""
     return prover.check(query, prover.hypotheses(query, names), PATIENCE / 6).proved
 
 

@@ -1,8 +1,8 @@
 """A finite instance of the abstract protocol: so many processes, attempts, histories, epochs, counters.
 
-The text is the same; quantifiers are written out. A truth value is Python's where it is known and a
-bit of a circuit where it is not; an element is a number where it is known and a `Choice`, one condition
-for each number it may be, where it is not. With everything known it is a world of plain truth values.
+It uses the same definitions; quantifiers are expanded. A truth value is Python's where it is known and a bit of a
+circuit where it is not; an element is a number where it is known and a `Choice`, one condition for each number it may
+be, where it is not. With everything known it is a world of plain truth values.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ __all__ = ["Choice", "Finite", "Instance", "Table"]
 
 @dataclass(frozen=True)
 class Choice:
-    """An element that is not known: for each number of its sort, when it is that."""
+    """An element that is not known: for each number of its sort, the condition under which it is that."""
 
     conditions: tuple[Truth, ...]
 
 
 @dataclass(frozen=True)
 class Instance:
-    """The sizes. Quorums are given as sets of processes; attempt 0 is the beginning, history 0 the empty one."""
+    """The sizes of a finite instance. Quorums are sets of processes.
+
+    Attempt 0 is the beginning, history 0 the empty one.
+    """
 
     quorums: tuple[frozenset[int], ...] = (frozenset({0, 1}), frozenset({0, 2}), frozenset({1, 2}))
     processes: int = 3
@@ -40,12 +43,12 @@ class Instance:
     connections: int = 1
 
     def size(self, sort: Sort) -> int:
-        """How many elements the sort has."""
+        """Return the number of elements of a sort."""
         return self.sizes[sort]
 
     @cached_property
     def sizes(self) -> dict[Sort, int]:
-        """How many elements each sort has."""
+        """The number of elements of each sort."""
         return {
             PROCESS: self.processes,
             QUORUM: len(self.quorums),
@@ -57,7 +60,7 @@ class Instance:
         }
 
     def tuples(self, sorts: Sequence[Sort]) -> Iterator[tuple[int, ...]]:
-        """All arguments of those sorts."""
+        """Return all argument tuples of some sorts."""
         return itertools.product(*(range(self.size(s)) for s in sorts))
 
     def __str__(self) -> str:
@@ -102,31 +105,31 @@ class Finite:
 
 
 def width(element: int | Choice) -> int:
-    """How many numbers an element may be, as far as it shows."""
+    """Return an upper bound of the numbers that an element may be."""
     return len(element.conditions) if isinstance(element, Choice) else element + 1
 
 
 def is_number(element: int | Choice, k: int) -> Truth:
-    """When the element is number k."""
+    """Return the condition under which the element is number k."""
     if isinstance(element, Choice):
         return element.conditions[k] if k < len(element.conditions) else False
     return element == k
 
 
 def is_truth(value: Any) -> bool:
-    """Whether it is a truth value and not an element."""
+    """Return whether a value is a truth value and not an element."""
     return isinstance(value, (bool, Bit))
 
 
 @dataclass
 class Table:
-    """A state of a finite instance: a value for every symbol and arguments. What it lacks is rigid and given."""
+    """A state of a finite instance: a value for every symbol and arguments. Missing symbols are rigid and given."""
 
     world: Finite
     values: dict[Symbol, dict[tuple[int, ...], Any]] = field(default_factory=dict)
 
     def value(self, symbol: Symbol, arguments: Sequence[Any]) -> Any:
-        """The symbol applied to elements, known or not."""
+        """Return the symbol applied to elements, known or not."""
         if Choice not in map(type, arguments):
             known = self.values.get(symbol)
             return self.given(symbol, tuple(arguments)) if known is None else known[tuple(arguments)]
@@ -150,14 +153,14 @@ class Table:
         return Choice(tuple(self.world.some(conditions) for conditions in found))
 
     def entry(self, symbol: Symbol, arguments: tuple[int, ...]) -> Any:
-        """The value at known arguments."""
+        """Return the value at known arguments."""
         table = self.values.get(symbol)
         if table is not None:
             return table[arguments]
         return self.given(symbol, arguments)
 
     def given(self, symbol: Symbol, arguments: tuple[int, ...]) -> Any:
-        """What every instance fixes: quorums, orders, the beginning, and how long a history is."""
+        """Return the value of a symbol that every instance fixes: quorums, orders, the beginning, history lengths."""
         if symbol is member:
             return arguments[0] in self.world.instance.quorums[arguments[1]]
         if symbol in (le, at_most):
@@ -169,11 +172,11 @@ class Table:
         raise KeyError(symbol.name)
 
     def no_longer(self, x: int, y: int) -> Truth:
-        """x has at most as many prefixes as y."""
+        """Return the condition under which x has at most as many prefixes as y."""
         of_x, of_y = ([self.entry(prefix, (z, h)) for z in range(self.world.instance.histories)] for h in (x, y))
         counts = range(1, self.world.instance.histories + 1)
         return self.world.every(self.world.some([neg(self.at_least(of_x, k)), self.at_least(of_y, k)]) for k in counts)
 
     def at_least(self, members: Sequence[Truth], k: int) -> Truth:
-        """k of them are true."""
+        """Return the condition under which at least k of the values are true."""
         return self.world.some([self.world.every(some) for some in itertools.combinations(members, k)])

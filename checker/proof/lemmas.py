@@ -1,4 +1,4 @@
-"""Lemmas under the proof: that quorums intersect, how many crashes they survive, and zxids as 64-bit words."""
+"""Lemmas of the proof: that quorums intersect, how many crashes they survive, and zxids as 64-bit words."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from zabspec.ensemble import Ensemble
 
 __all__ = ["Lemma", "Survival", "arithmetic", "intersection", "survival", "zxid_lemmas"]
 
-APPLIED = 2  # the first lemmas of `arithmetic`: what is so of every ensemble without negative weights
+APPLIED = 2  # the first lemmas of `arithmetic`: they hold for every ensemble without negative weights
 
 
 @dataclass(frozen=True)
 class Lemma:
-    """A statement, its answer, and an example: what the model shows where it is not true."""
+    """A statement, its answer, and an example: the values of the model if it is not true."""
 
     name: str
     answer: SolverAnswer
@@ -29,7 +29,7 @@ class Lemma:
 
 
 def quorum(ensemble: Ensemble, chosen: dict[int, z3.BoolRef]) -> z3.BoolRef:
-    """That the chosen servers are a quorum, as ZooKeeper counts."""
+    """Return the formula that the chosen servers are a quorum, as ZooKeeper counts."""
     blocks = ensemble.blocks()
     won = []
     for _, members in blocks:
@@ -43,7 +43,7 @@ def variables(ensemble: Ensemble, name: str) -> dict[int, z3.BoolRef]:
 
 
 def servers(result: Result, chosen: dict[int, z3.BoolRef]) -> frozenset[int]:
-    """Whom the model chooses."""
+    """Return the servers that the model chooses."""
     assert result.model is not None
     return frozenset(s for s, v in chosen.items() if z3.is_true(result.model.eval(v, model_completion=True)))
 
@@ -51,12 +51,12 @@ def servers(result: Result, chosen: dict[int, z3.BoolRef]) -> frozenset[int]:
 def intersection(
     ensemble: Ensemble, seconds: float, seed: int, lemmas: Sequence[Lemma] = ()
 ) -> tuple[Result, tuple[frozenset[int], ...]]:
-    """Whether any two quorums intersect (II.1): proved, or two that do not.
+    """Prove that any two quorums intersect (II.1), or return two that do not.
 
     Without negative weights they do by the first two lemmas, whatever the ensemble; else its sets are searched.
 
     Args:
-        lemmas: those of `arithmetic`; asked of z3 here if not given.
+        lemmas: those of `arithmetic`; proved here if not given.
     """
     if ensemble.lightest >= 0:
         applied = [*(lemmas or arithmetic(seconds, seed))][:APPLIED]
@@ -73,8 +73,11 @@ def intersection(
 
 @dataclass(frozen=True)
 class Survival:
-    """How many crashes leave a quorum: `any_of` whichever servers they are, `stopped_by` the smallest set that
-    stops the ensemble; `some_of` when they are well chosen, all but `enough`."""
+    """The numbers of crashes that leave a quorum, in the worst and in the best case.
+
+    `any_of` crashes leave one whichever servers they are, and `stopped_by` is the smallest set that stops the ensemble.
+    `some_of` crashes leave one if they are well chosen: all servers but `enough`.
+    """
 
     any_of: int
     stopped_by: frozenset[int]
@@ -83,10 +86,10 @@ class Survival:
 
 
 def survival(ensemble: Ensemble) -> Survival:
-    """What an ensemble survives that has a quorum and no negative weight.
+    """Return what an ensemble survives that has a quorum and no negative weight.
 
-    The fewest crashes take the majority from just so many groups as are needed, in each its heaviest members; the
-    smallest quorum is made in the same way.
+    The fewest crashes remove the majority of just as many groups as are needed, in each its heaviest members; the
+    smallest quorum is found in the same way.
     """
     blocks = [members for _, members in ensemble.blocks()]
     stopped = fewest(ensemble, blocks, len(blocks) - len(blocks) // 2, lambda left, whole: 2 * left <= whole)
@@ -97,10 +100,10 @@ def survival(ensemble: Ensemble) -> Survival:
 def fewest(
     ensemble: Ensemble, blocks: Sequence[tuple[int, ...]], count: int, taken: Callable[[int, int], bool]
 ) -> frozenset[int]:
-    """The fewest members that take so many of the groups.
+    """Return the fewest members that take so many of the groups.
 
     Args:
-        taken: whether a group is, by the weight of its other members and of all of them.
+        taken: whether a group is taken, by the weight of its other members and of all of them.
     """
     sets = []
     for members in blocks:
@@ -119,7 +122,7 @@ def fewest(
 
 
 def arithmetic(seconds: float, seed: int) -> list[Lemma]:
-    """Why they intersect, for any number of servers and groups and any weights that are not negative."""
+    """Prove that quorums intersect, for any number of servers and groups and any weights that are not negative."""
     mine, yours, both, whole = z3.Ints("mine yours both whole")
     # two sets of members of weights `mine` and `yours`; `both` is what they share
     sets = [mine >= 0, yours >= 0, both >= 0, both <= mine, both <= yours, mine + yours - both <= whole]
@@ -133,14 +136,14 @@ def arithmetic(seconds: float, seed: int) -> list[Lemma]:
             [*sets, whole >= 1, 2 * mine > whole, 2 * yours > whole, both < 1], seconds, seed,
         ),
         lemma(
-            "with exactly half of the weight they need not share any",
+            "with exactly half of the weight they may share none",
             [*sets, whole >= 1, 2 * mine >= whole, 2 * yours >= whole, both <= 0], seconds, seed,
         ),
     ]  # fmt: skip
 
 
 def lemma(name: str, negated: list[z3.BoolRef], seconds: float, seed: int) -> Lemma:
-    """A statement given by the formulas that it says cannot hold together."""
+    """Prove a statement, given by formulas that it says cannot all hold."""
     result = ask(negated, seconds=seconds, seed=seed)
     example = ""
     if result.model is not None:
@@ -157,7 +160,7 @@ def value_text(value: z3.ExprRef) -> str:
 
 
 def zxid_lemmas(seconds: float, seed: int) -> list[Lemma]:
-    """The zxid as ZooKeeper has it: a signed 64-bit word, the epoch in its high half, the counter in its low."""
+    """Prove the lemmas about zxids as ZooKeeper has them: signed 64-bit words, the epoch high, the counter low."""
     e, c, e2, c2 = z3.BitVecs("epoch counter epoch2 counter2", 32)
     word, word2 = z3.Concat(e, c), z3.Concat(e2, c2)
     pairs = z3.Or(z3.ULT(e, e2), z3.And(e == e2, z3.ULT(c, c2)))
@@ -167,7 +170,7 @@ def zxid_lemmas(seconds: float, seed: int) -> list[Lemma]:
     next_counter = z3.And(z3.UGT(z3.Extract(31, 0, following), c), same_epoch)
     return [
         lemma(
-            "zxids in the order of words are in the order of (epoch, counter), for epochs below 2**31",
+            "the order of zxids as words is the order of (epoch, counter), for epochs below 2**31",
             [*positive, (word < word2) != pairs], seconds, seed,
         ),
         lemma(
@@ -187,7 +190,7 @@ def zxid_lemmas(seconds: float, seed: int) -> list[Lemma]:
             [e >= 0, e != 0x7FFFFFFF, z3.Not(following > word)], seconds, seed,
         ),
         lemma(
-            "no two primaries give one zxid: counting on from zxid never meets a zxid of a later epoch",
+            "no two primaries use one zxid: incrementing a zxid never reaches a zxid of a later epoch",
             [e >= 0, e2 == e + 1, e2 > 0, c2 == 1, word + 2 == word2], seconds, seed,
         ),
     ]  # fmt: skip

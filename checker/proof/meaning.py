@@ -1,7 +1,7 @@
-"""What a formula of the abstract protocol means in a world.
+"""The meaning of a formula of the abstract protocol in a world.
 
-A world says what truth values, elements and quantifiers are; a state gives every symbol its meaning. The
-state after an action is the one before it, seen through the action's definitions: no symbol is doubled.
+A world defines truth values, elements and quantifiers; a state gives every symbol its meaning. The state after an
+action is the one before it, seen through the action's definitions: no symbol is doubled.
 """
 
 from __future__ import annotations
@@ -20,52 +20,52 @@ Environment = Mapping[Variable, Any]
 
 
 class World(Protocol):
-    """How truth values and elements are combined. Values are the world's own."""
+    """The operations on truth values and elements. Values are the world's own."""
 
     def every(self, members: Iterable[Any]) -> Any:
-        """All of them are true; those after one that is plainly false need not be looked at."""
+        """Return the conjunction of values; those after one that is plainly false need not be evaluated."""
 
     def some(self, members: Iterable[Any]) -> Any:
-        """One of them is true; likewise."""
+        """Return the disjunction of values, likewise."""
 
     def neg(self, value: Any) -> Any:
-        """It is false."""
+        """Return the negation of a truth value."""
 
     def equal(self, left: Any, right: Any) -> Any:
-        """Two elements, or two truth values, are the same."""
+        """Return whether two elements, or two truth values, are the same."""
 
     def choose(self, test: Any, then: Any, otherwise: Any) -> Any:
-        """An element, or a truth value, by cases."""
+        """Return one of two elements, or truth values, by a test."""
 
     def quantified(self, every: bool, variables: Sequence[Variable], body: Callable[[Sequence[Any]], Any]) -> Any:
-        """The body for all, or for some, elements of the variables' sorts."""
+        """Return whether the body holds for all, or for some, elements of the variables' sorts."""
 
 
 class State(Protocol):
-    """What the symbols mean."""
+    """A meaning of the symbols."""
 
     @property
     def world(self) -> World:
-        """What its values are values of."""
+        """The world of its values."""
 
     def value(self, symbol: Symbol, arguments: Sequence[Any]) -> Any:
-        """The symbol applied to elements."""
+        """Return the symbol applied to elements."""
 
 
 Reader = Callable[[tuple[Any, ...], State], Any]
 
 
 def meaning(expression: Expression, bound: Environment, state: State) -> Any:
-    """The value of a term or formula, its free variables being bound."""
+    """Return the value of a term or formula with its free variables bound."""
     return reader(expression, tuple(bound))(tuple(bound.values()), state)
 
 
 @lru_cache(maxsize=1 << 14)
 def reader(expression: Expression, scope: tuple[Variable, ...]) -> Reader:
-    """What reads an expression, given the values of the variables in scope, in their order, and a state.
+    """Return a function that evaluates an expression, given the values of the variables in scope, and a state.
 
-    A formula is read many thousands of times, of each state of a run for all values of its variables: so what
-    each part of it is, and where each variable stands, is found once.
+    The values are in the order of `scope`. A formula is evaluated many thousands of times, in each state of a run for
+    all values of its variables: so the kind of each part, and the index of each variable, are determined once.
     """
     match expression:
         case Variable():
@@ -96,7 +96,7 @@ def reader(expression: Expression, scope: tuple[Variable, ...]) -> Reader:
 
 
 def _place(variable: Expression, scope: tuple[Variable, ...]) -> int:
-    """Where a variable stands: as it was bound last."""
+    """Return the index of a variable: that of its last binding."""
     return max(k for k, v in enumerate(scope) if v is variable)
 
 
@@ -105,7 +105,7 @@ def _apply(symbol: Symbol, arguments: Sequence[Reader]) -> Reader:
 
 
 def _apply_to_variables(symbol: Symbol, places: Sequence[int]) -> Reader:
-    """Most are, and picking them out is much of what reading takes."""
+    """Return a reader of a symbol applied to variables: the most common case, for which lookup dominates."""
     if len(places) < 2:
         return lambda values, state: state.value(symbol, tuple([values[k] for k in places]))
     pick = itemgetter(*places)
@@ -130,7 +130,7 @@ class After:
         self.parameters = tuple(parameters)
 
     def value(self, symbol: Symbol, arguments: Sequence[Any]) -> Any:
-        """The symbol's definition by the action, or what it was."""
+        """Return the value of the symbol's definition by the action, or else its value before."""
         definition = self.action.updates.get(symbol)
         if definition is None:
             return self.before.value(symbol, arguments)

@@ -1,4 +1,4 @@
-"""Which hypotheses each query needs, as `needs.txt` says: found once by `find_needs.py`, and kept."""
+"""Read and write which hypotheses each query needs, in `needs.txt`, which `find_needs.py` made."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ INDENT = "    "
 
 
 def needs_in(text: str) -> dict[str, tuple[str, ...]]:
-    """By query, the names of the hypotheses that it needs.
+    """Return by query the names of the hypotheses that it needs.
 
     Raises:
-        ValueError: the text names a query twice, or a hypothesis of none.
+        ValueError: the text names a query twice, or a hypothesis before any query.
     """
     found: dict[str, list[str]] = {}
     names: list[str] | None = None
@@ -28,17 +28,17 @@ def needs_in(text: str) -> dict[str, tuple[str, ...]]:
             continue
         if line.startswith(INDENT):
             if names is None:
-                raise ValueError(f"line {number}: {line.strip()} is of no query")
+                raise ValueError(f"line {number}: {line.strip()} belongs to no query")
             names.append(line.strip())
         elif line in found:
-            raise ValueError(f"line {number}: {line} is there twice")
+            raise ValueError(f"line {number}: {line} is listed twice")
         else:
             names = found[line] = []
     return {query: tuple(names) for query, names in found.items()}
 
 
 def needs_text(needs: Mapping[str, Sequence[str]]) -> str:
-    """What `needs_in` reads."""
+    """Return the text that `needs_in` reads."""
     lines = [line for query, names in needs.items() for line in (query, *(INDENT + name for name in names))]
     return "\n".join([*HEAD, *lines]) + "\n"
 

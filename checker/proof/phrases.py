@@ -1,4 +1,4 @@
-"""States, steps and runs of the finite instance as a person reads them."""
+"""Describe states, steps and runs of the finite instance in words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["induction_lines", "run_lines", "setting_lines", "step_words"]
 
 
 def named(table: Table, sort: Sort, k: int) -> str:
-    """An element's name."""
+    """Return an element's name."""
     if sort == QUORUM:
         return "{" + ", ".join(f"p{p + 1}" for p in sorted(table.world.instance.quorums[k])) + "}"
     if sort in (ATTEMPT, HISTORY) and k == 0:
@@ -42,7 +42,7 @@ def named(table: Table, sort: Sort, k: int) -> str:
 
 
 def step_words(table: Table, taken: Step) -> str:
-    """A step: the paper's name for it and its parameters."""
+    """Return the paper's name of a step, and its parameters."""
     names = [
         f"{v.name}={named(table, v.sort, k)}" for v, k in zip(taken.action.parameters, taken.arguments, strict=True)
     ]
@@ -50,7 +50,7 @@ def step_words(table: Table, taken: Step) -> str:
 
 
 def setting_lines(table: Table, attempts: Collection[int], histories: Collection[int]) -> list[str]:
-    """Who makes which attempt, and which history extends which."""
+    """Return lines on the process of each attempt, and the history that each history extends."""
     lines = []
     for c in sorted(set(attempts) - {0}):
         who = [f"p{p + 1}" for p in range(table.world.instance.processes) if table.entry(leads, (p, c))]
@@ -66,7 +66,7 @@ def setting_lines(table: Table, attempts: Collection[int], histories: Collection
 
 
 def facts(table: Table, symbols: Collection[Symbol]) -> dict[tuple[Symbol, tuple[int, ...]], str]:
-    """What is true of the symbols, in words; the empty history, which is in all, and the beginning left out."""
+    """Return what is true of the symbols, in words, except about the empty history and the beginning."""
     found = {}
     for symbol in table.values:
         if symbol.rigid or symbol not in symbols:
@@ -83,7 +83,7 @@ def facts(table: Table, symbols: Collection[Symbol]) -> dict[tuple[Symbol, tuple
 
 
 def induction_lines(found: Induction) -> list[str]:
-    """A counterexample to induction: the facts that matter before, the step, and what it changes."""
+    """Return the lines of a counterexample to induction: the relevant facts before, the step, and what it changes."""
     action = found.step.action
     symbols = mentions(found.clause.formula) | mentions(action.guard) | action.updates.keys()
     before, after = facts(found.before, symbols), facts(found.after, symbols)
@@ -104,7 +104,7 @@ def induction_lines(found: Induction) -> list[str]:
 
 
 def run_lines(run: ProofRun) -> list[str]:
-    """A run, step by step."""
+    """Return the lines of a run, step by step."""
     first = run.states[0]
     instance = first.world.instance
     return [

@@ -1,4 +1,4 @@
-"""`zabcheck prove`: asking everything, and what came of it, for people and for machines."""
+"""`zabcheck prove`: run all queries, and report the results as text and JSON."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ __all__ = ["ASSUMPTIONS", "Proof", "parts", "prove", "witnesses"]
 ASSUMPTIONS = (
     "any number of processes, epochs, transactions; any quorum system of which any two quorums intersect",
     "any number of crashes, timeouts, lost and late messages; Table 1 survives a crash, f.2.1 is atomic (IV)",
-    "channels are FIFO and of a single iteration: a process has one connection at a time and never the same again, "
-    "and has received of it all that was sent before what it receives; the two guards named `fifo` follow",
-    "a history is one value, a transaction with all that precedes it where it was abcast (a tree of histories)",
-    "the processes run the abstract protocol; that the executable one does is another check",
+    "channels are FIFO and of a single iteration: a process has one connection at a time, never reuses one, and "
+    "receives messages on it in the order in which they were sent; the two guards named `fifo` follow",
+    "a history is one value: a transaction with all that preceded it when it was abcast (a tree of histories)",
+    "the processes run the abstract protocol; whether the executable protocol refines it is a separate check",
 )
 
 
 @dataclass
 class Proof:
-    """What was asked, and answered, under one seed.
+    """The queries and answers under one seed.
 
-    `connections`: how the guards named `fifo` follow. `witnessed`: where in the run of witnesses each first holds.
+    `connections`: how the guards named `fifo` follow. `witnessed`: the step of the run of witnesses at which each first
+    holds.
     """
 
     seed: int
@@ -46,25 +47,25 @@ class Proof:
 
     @property
     def open(self) -> list[Outcome]:
-        """What is not proved."""
+        """The queries that are not proved."""
         return [o for o in self.asked if o.answer is not SolverAnswer.PROVED]
 
     @property
     def asked(self) -> list[Outcome]:
-        """All of it."""
+        """All queries with their answers."""
         return [*self.outcomes, *self.connections]
 
     @property
     def held(self) -> bool:
-        """Everything is proved, and nothing of it is vacuous."""
+        """Whether everything is proved, and nothing of it is vacuous."""
         return not self.open and None not in self.witnessed.values() and not self.untaken
 
     def of(self, kind: str) -> list[Outcome]:
-        """The outcomes of one kind."""
+        """Return the outcomes of one kind."""
         return [o for o in self.outcomes if o.query.kind == kind]
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the proof as JSON values."""
         return {
             "seed": self.seed,
             "seconds": round(self.seconds, 3),
@@ -77,7 +78,7 @@ class Proof:
 
 
 def row(outcome: Outcome) -> dict[str, Any]:
-    """A query and its answer, for machines."""
+    """Return a query and its answer as JSON values."""
     return {
         "kind": outcome.query.kind,
         "action": outcome.query.action,
@@ -91,10 +92,10 @@ def row(outcome: Outcome) -> dict[str, Any]:
 
 
 def prove(seed: int, seconds: float, tell: Callable[[str], None]) -> Proof:
-    """Ask every query of the proof under one seed, each within `seconds`; `tell` hears of every one.
+    """Run every query of the proof under one seed, each within `seconds`; call `tell` with every one.
 
     Raises:
-        SearchError: a run that shows that nothing is vacuous may not be taken, or breaks a clause.
+        SearchError: the run that shows that nothing is vacuous is refused, or violates a clause.
     """
     started = time.perf_counter()
     proof = Proof(seed)
@@ -107,7 +108,7 @@ def prove(seed: int, seconds: float, tell: Callable[[str], None]) -> Proof:
 
 
 def ask_all(proof: Proof, seconds: float, tell: Callable[[str], None]) -> None:
-    """Ask every query, and enter its answer."""
+    """Run every query, and record its answer."""
     for theory, outcomes in ((ZAB, proof.outcomes), (CONNECTED, proof.connections)):
         prover = Prover(theory, proof.seed, seconds)
         for query in prover.queries():
@@ -116,10 +117,10 @@ def ask_all(proof: Proof, seconds: float, tell: Callable[[str], None]) -> None:
 
 
 def witnesses(theory: Theory) -> tuple[dict[str, int | None], tuple[str, ...]]:
-    """Where in the run in which everything happens each witness first holds, and the actions it never takes.
+    """Return where each witness first holds in the run of witnesses, and the actions that the run never takes.
 
     Raises:
-        SearchError: the run may not be taken, or breaks a clause.
+        SearchError: the run is refused, or violates a clause.
     """
     run = sound(theory, EVERYTHING)
     found = {w.name: next((k for k, s in enumerate(run.states) if truth(w.formula, s)), None) for w in WITNESSES}
@@ -127,22 +128,22 @@ def witnesses(theory: Theory) -> tuple[dict[str, int | None], tuple[str, ...]]:
 
 
 def sound(theory: Theory, told: Story) -> ProofRun:
-    """A run, taken step by step, in which everything that was proved holds.
+    """Take a run step by step, and check that everything that was proved holds in it.
 
     Raises:
-        SearchError: it may not be taken, or breaks a clause.
+        SearchError: it is refused, or violates a clause.
     """
     run = take(theory, told)
     if isinstance(run, Refused):
         raise SearchError(f"step {run.at} of the run of witnesses is refused by {run.by!r}")
     for clause in (*theory.clauses, *theory.properties):
         if not all(truth(clause.formula, state) for state in run.states):
-            raise SearchError(f"the run of witnesses breaks {clause.name!r}")
+            raise SearchError(f"the run of witnesses violates {clause.name!r}")
     return run
 
 
 def untaken(run: ProofRun, theory: Theory) -> tuple[str, ...]:
-    """The actions that a run never takes."""
+    """Return the actions that a run never takes."""
     names = {s.action.name for s in run.steps}
     return tuple(a.name for a in theory.actions if a.name not in names)
 
@@ -151,7 +152,7 @@ def untaken(run: ProofRun, theory: Theory) -> tuple[str, ...]:
 
 
 def parts(proof: Proof, theory: Theory = ZAB) -> list[Part]:
-    """The report: verdict, properties, the table of times, the clauses, witnesses, assumptions."""
+    """Return the report: verdict, properties, the table of times, the clauses, witnesses, assumptions."""
     properties = ", ".join(p.name for p in theory.properties)
     total, bad = len(proof.asked), proof.open
     if proof.held:
@@ -160,7 +161,7 @@ def parts(proof: Proof, theory: Theory = ZAB) -> list[Part]:
         head = f"not proved: {len(bad)} of {total} queries, the first: {bad[0].query.key} ({bad[0].answer.value})"
     else:
         missing = [name for name, at in proof.witnessed.items() if at is None]
-        head = f"not proved: vacuous, as far as witnesses go: {', '.join([*missing, *proof.untaken])}"
+        head = f"not proved: perhaps vacuous, as no witness was found: {', '.join([*missing, *proof.untaken])}"
     slowest = max(proof.asked, key=lambda o: o.seconds)
     lines = [
         head,
@@ -168,7 +169,9 @@ def parts(proof: Proof, theory: Theory = ZAB) -> list[Part]:
         f"{slowest.seconds:.2f} s ({slowest.query.key}); all hypotheses were needed for "
         f"{sum(o.fallback for o in proof.asked)}",
     ]
-    of_each = "Milliseconds for each clause: at the beginning, and after each action that changes a symbol of it."
+    of_each = (
+        "Milliseconds for each clause: for the initial state, and for each action that changes a symbol of the clause."
+    )
     guards = [o for o in proof.connections if o.query.kind == DERIVED]
     of_fifo = (
         "FIFO guards, derived from connections that are FIFO and of a single iteration: the clauses, and the guards"
@@ -182,10 +185,10 @@ def parts(proof: Proof, theory: Theory = ZAB) -> list[Part]:
         timed([*proof.of(COVER), *proof.of(IMPLIED)], "Lemmas and implied properties"),
         matrix(proof.connections, CONNECTED, of_fifo),
         *([timed(guards)] if guards else []),
-        Table(clauses, title="What each clause says"),
+        Table(clauses, title="Statements of the clauses"),
         Table(
             witnessed,
-            title="Not vacuous: a run of the finite instance, stepped through, in which all of this happens",
+            title="Not vacuous: a run of the finite instance that has all of these events",
             below=f"  {actions - len(proof.untaken)} of {actions} actions are taken",
         ),
         "\n".join(["Assumed", *(f"  {a}" for a in ASSUMPTIONS)]),
@@ -193,7 +196,7 @@ def parts(proof: Proof, theory: Theory = ZAB) -> list[Part]:
 
 
 def timed(outcomes: Sequence[Outcome], title: str = "") -> Table:
-    """A row for each query: what was asked, the answer, how long it took."""
+    """Return a table with a row for each query: its name, the answer, the time it took."""
     rows = []
     for o in outcomes:
         what = f"{o.query.action}: {o.query.clause}" if o.query.action else o.query.clause
@@ -202,7 +205,10 @@ def timed(outcomes: Sequence[Outcome], title: str = "") -> Table:
 
 
 def matrix(outcomes: Sequence[Outcome], theory: Theory, above: str) -> Table:
-    """A row for each clause: the beginning and each action that changes a symbol of it; `?` where it is not proved."""
+    """Return a table with a row for each clause: the beginning and each action that changes a symbol of it.
+
+    An entry is `?` if the query is not proved.
+    """
     cells = {(o.query.clause, o.query.action): o for o in outcomes if o.query.kind in (INITIATION, CONSECUTION)}
     actions = ["", *(a.name for a in theory.actions)]
     rows = []

@@ -1,15 +1,14 @@
-"""The queries of the unbounded proof, one for each thing to be shown, and how each is asked.
+"""The queries of the unbounded proof, one for each thing to be shown, and how each is checked.
 
-Initiation: the axioms and how it begins imply each clause. Consecution: for each action and clause, the
-axioms, the invariant before and the action's guards imply the clause after; where the action changes no
-symbol of the clause there is nothing to ask. Implied properties: the invariant implies each. Where a theory
-stands over another, only its own clauses are asked about, and that the guards it does without follow. A query is
-first asked with the hypotheses it is known to need (`needs.txt`), which is fast, and where that does not
-prove it, with all of them: what is left out can only make a proof fail.
+Initiation: the axioms and the beginning imply each clause. Consecution: for each action and clause, the axioms, the
+invariant before and the action's guards imply the clause after; if the action changes no symbol of the clause there is
+no query. Implied properties: the invariant implies each. If a theory extends another, only its own clauses are queried,
+and that the guards it omits follow. A query is first checked with the hypotheses it is known to need (`needs.txt`),
+which is fast, and if that does not prove it, with all of them: omitting hypotheses can only make a proof fail.
 
-The choice of the initial history is proved for each value of one more variable, the attempt under which
-the process whose history is taken had set its f.a, and by three lemmas about it.
-That there is such an attempt is a lemma too. All are asked like the rest.
+The choice of the initial history is proved for each value of one more variable, the attempt under which the process
+whose history is taken had set its f.a, and by three lemmas about it. That there is such an attempt is a lemma too.
+All are checked like the rest.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A query's answer: seconds over all it took, how many hypotheses were used, whether all were."""
+    """A query's answer: the seconds in all, the number of hypotheses used, and whether all were used."""
 
     query: Query
     answer: SolverAnswer
@@ -90,10 +89,10 @@ class Outcome:
 
 @dataclass
 class Prover:
-    """Asks the queries of a theory.
+    """Checks the queries of a theory.
 
     Attributes:
-        theory: the text: axioms, beginning, actions, clauses, properties.
+        theory: axioms, beginning, actions, clauses, properties.
         seed: of the solver.
         seconds: time limit of each query.
     """
@@ -111,7 +110,7 @@ class Prover:
     # --- what is to be shown ---
 
     def queries(self) -> Iterator[Query]:
-        """All of them, in the order of the report."""
+        """Yield all queries, in the order of the report."""
         yield from self.initiation()
         for action in self.theory.actions:
             yield from self.consecution(action)
@@ -119,17 +118,21 @@ class Prover:
             yield from self.implied()
 
     def initiation(self) -> Iterator[Query]:
-        """Every clause holds at the beginning."""
+        """Yield the queries that every clause holds at the beginning."""
         for clause in self.theory.new:
             yield Query(INITIATION, "", clause.name, self.beginning, z3.Not(self.invariant[clause.name]))
 
     def implied(self) -> Iterator[Query]:
-        """The invariant implies every property."""
+        """Yield the queries that the invariant implies every property."""
         for p in self.theory.properties:
             yield Query(IMPLIED, "", p.name, (), z3.Not(self.world.formula(p.formula)))
 
     def consecution(self, action: AbstractAction, without: Collection[str] = ()) -> Iterator[Query]:
-        """Every clause that the action could break holds after it; its lemmas first, but those it is to do without."""
+        """Yield the queries of an action: its lemmas, then every clause that it could violate, after it.
+
+        Args:
+            without: the names of lemmas to leave out.
+        """
         bound = {v: self.world.fresh(v) for v in action.parameters}
         guards = tuple(meaning(g, bound, self.world) for g in action.guards.values())
         after = After(self.world, action, [bound[v] for v in action.parameters])
@@ -156,27 +159,27 @@ class Prover:
 
     @staticmethod
     def touches(action: AbstractAction, clause: Clause) -> bool:
-        """Whether the action changes a symbol of the clause."""
+        """Return whether the action changes a symbol of the clause."""
         return bool(mentions(clause.formula) & action.updates.keys())
 
     # --- asking ---
 
     def hypotheses(self, query: Query, names: Sequence[str] | None) -> dict[str, z3.BoolRef]:
-        """Axioms and clauses by name; all of them where no names are given. What begins has no invariant yet."""
+        """Return axioms and clauses by name; all of them if no names are given. Initiation has no invariant yet."""
         everything = self.axioms if query.kind == INITIATION else {**self.axioms, **self.invariant, **query.lemmas}
         return dict(everything) if names is None else {n: everything[n] for n in names if n in everything}
 
     def ask(self, query: Query, seconds: float | None = None) -> Outcome:
-        """Ask with the needed hypotheses, and, unless that proves it, with all.
+        """Check a query with the needed hypotheses, and, unless that proves it, with all.
 
-        A counterexample counts only where every hypothesis was used. `seconds`: instead of the prover's limit.
+        A counterexample counts only if every hypothesis was used. `seconds`: instead of the prover's limit.
         """
         limit = self.seconds if seconds is None else seconds
         with about("" if self.theory.over is None else "connections", query.kind, query.action, query.clause):
             return self.ask_named(query, limit)
 
     def ask_named(self, query: Query, limit: float) -> Outcome:
-        """`ask`, under the name that its queries are written with."""
+        """Check a query as `ask` does, under the name with which its solver queries are saved."""
         spent, names = 0.0, NEEDS.get(query.key)
         if names is not None:
             some = self.hypotheses(query, names)
@@ -190,7 +193,7 @@ class Prover:
         return Outcome(query, result.answer, spent + result.seconds, len(everything), True, result.reason)
 
     def check(self, query: Query, hypotheses: Mapping[str, z3.BoolRef], seconds: float, core: bool = False) -> Result:
-        """One call of the solver; with `core`, a proof names the hypotheses it used."""
+        """Call the solver once; with `core`, a proof names the hypotheses it used."""
         solver = Solver(seconds=seconds, seed=self.seed, simple=True)
         for name, formula in hypotheses.items():
             if core:
@@ -202,5 +205,5 @@ class Prover:
 
 
 def exists_one(variable: Variable, body: Expression) -> Expression:
-    """Some value of the variable makes the body true."""
+    """Return the formula that some value of the variable makes the body true."""
     return Quantified(False, (variable,), body)

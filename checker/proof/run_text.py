@@ -1,4 +1,4 @@
-"""From a run in words to a run: the finite instance it is in, its steps, and whether they may be taken."""
+"""Convert a run in words to a run: its finite instance, its steps, and whether they are enabled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LETTER = {PROCESS: "p", QUORUM: "q", ATTEMPT: "a", HISTORY: "h", CONNECTION: "i"
 
 @dataclass(frozen=True)
 class Refused:
-    """A run that may not be taken: the step (from 1) and what refuses it, the guard or else an axiom."""
+    """A run that is not possible: the step (from 1) and the guard, or else the axiom, that refuses it."""
 
     at: int
     step: Step | None
@@ -29,10 +29,10 @@ class Refused:
 
 
 def take(theory: Theory, story: Story) -> ProofRun | Refused:
-    """The run in words, taken in a theory.
+    """Take the run in words in a theory.
 
     Raises:
-        ValueError: a step is not written as the action has its parameters.
+        ValueError: a step is not written with the action's parameters.
     """
     quorums = tuple(frozenset(int(d) - 1 for d in q) for q in story.quorums)
     attempts = [("p1", "e0"), *(tuple(a.split()) for a in story.attempts)]
@@ -68,19 +68,19 @@ def take(theory: Theory, story: Story) -> ProofRun | Refused:
 
 
 def number(name: str) -> int:
-    """Of a history or attempt; `-` is 0."""
+    """Return the number of a history or attempt from its name; `-` is 0."""
     return 0 if name == "-" else int(name[1:])
 
 
 def below(x: int, y: int, parents: list[int]) -> bool:
-    """Whether x is y or among what y extends."""
+    """Return whether x is y or among what y extends."""
     while y > x:
         y = parents[y]
     return x == y
 
 
 def read(line: str, theory: Theory, story: Story) -> list[Step]:
-    """The steps of a line: one for each process of `p1+p2`."""
+    """Return the steps of a line: one for each process of `p1+p2`."""
     name, *words = line.split()
     action = next((a for a in theory.actions if a.name == name), None)
     if action is None or len(words) != len(action.parameters):
@@ -93,7 +93,7 @@ def read(line: str, theory: Theory, story: Story) -> list[Step]:
 
 
 def element(word: str, sort: Sort, story: Story) -> int:
-    """The number of an element from its name."""
+    """Return the number of an element from its name."""
     if word != "-" and word[0] != LETTER[sort]:
         raise ValueError(f"{word} is no {sort.name}")
     if sort == QUORUM:

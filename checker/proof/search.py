@@ -1,8 +1,8 @@
 """Bounded search in a finite instance: runs from the beginning to a goal, and counterexamples to induction.
 
-z3 finds; what it finds is then stepped through with plain truth values (`stepping.py`), guard by guard,
-before anybody hears of it. A step that several processes may take in any order is taken by a set of them
-at once while searching, and one after the other in the run that is reported.
+Whatever z3 finds is then replayed with plain truth values (`stepping.py`), guard by guard, before it is reported. A
+step that several processes may take in any order is taken by a set of them at once in the search, and one after the
+other in the run that is reported.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Values = Mapping[Symbol, dict[tuple[int, ...], Any]]
 
 @dataclass(frozen=True)
 class StepTaken:
-    """Which step is taken: the action, the processes that take it, other parameters."""
+    """The choice of a step: the action, the processes that take it, other parameters."""
 
     acts: dict[str, Bit]
     sets: tuple[Bit, ...]
@@ -56,7 +56,7 @@ class Search:
     """Searches one theory in one finite instance.
 
     Args:
-        seconds: time limit for each question.
+        seconds: time limit of each search.
         seed: of the solver.
     """
 
@@ -67,7 +67,7 @@ class Search:
         self.seed = seed
 
     def fresh(self) -> tuple[Finite, Values]:
-        """A world with nothing in it but what no action changes, with the axioms.
+        """Return a world with the axioms, and the rigid symbols, which no action changes.
 
         Histories are numbered so that a prefix comes first, attempts by their epochs: no generality is
         lost, and fewer renamings are searched.
@@ -90,7 +90,7 @@ class Search:
         return world, values
 
     def solver(self, world: Finite) -> Solver:
-        """A solver with all that was demanded of the world."""
+        """Return a solver with all constraints of the world."""
         solver = Solver(seconds=self.seconds, seed=self.seed, logic="QF_FD")
         world.circuit.load(solver)
         return solver
@@ -100,10 +100,10 @@ class Search:
     def inductions(
         self, action: AbstractAction, clauses: Sequence[Clause]
     ) -> Iterator[tuple[Clause, Result, Induction | None]]:
-        """For each clause, a state with the whole invariant from which the action breaks it, in this instance.
+        """Return for each clause a state with the whole invariant from which the action violates it, in this instance.
 
         Raises:
-            SearchError: the state found is not one.
+            SearchError: the state found is not such a state.
         """
         world, values, before, arguments = self.about_to(action)
         after = After(before, action, arguments)
@@ -123,11 +123,11 @@ class Search:
             then = step(seen, taken)
             where = falsified(clause.formula, then)
             if where is None or not whole:
-                raise SearchError(f"the counterexample to induction of {clause.name!r} does not hold up")
+                raise SearchError(f"the counterexample to induction of {clause.name!r} is not confirmed")
             yield clause, result, Induction(clause, taken, seen, then, where)
 
     def about_to(self, action: AbstractAction) -> tuple[Finite, Values, Table, list[Any]]:
-        """A world, a state of it with the whole invariant, and arguments with which the action may be taken."""
+        """Return a world, a state in it with the whole invariant, and arguments with which the action is enabled."""
         world, rigid = self.fresh()
         values = {**rigid, **table(world, self.theory.state)}
         before = Table(world, values)
@@ -138,10 +138,12 @@ class Search:
         return world, values, before, arguments
 
     def refusal(self, action: AbstractAction, guard: Clause) -> tuple[Result, Induction | None]:
-        """A state with the whole invariant in which the action may be taken and the guard, over its parameters, fails.
+        """Return a state with the whole invariant in which the action is enabled and the guard fails, if there is one.
+
+        The guard is over the action's parameters.
 
         Raises:
-            SearchError: the state found is not one.
+            SearchError: the state found is not such a state.
         """
         world, values, before, arguments = self.about_to(action)
         bound = dict(zip(action.parameters, arguments, strict=True))
@@ -156,16 +158,16 @@ class Search:
         bound = dict(zip(action.parameters, taken.arguments, strict=True))
         whole = may(seen, taken) and all(truth(c.formula, seen) for c in self.theory.clauses)
         if not whole or meaning(guard.formula, bound, seen) is not False:
-            raise SearchError(f"the state in which {guard.name!r} fails does not hold up")
+            raise SearchError(f"the state in which {guard.name!r} fails is not confirmed")
         return result, Induction(guard, taken, seen, step(seen, taken), {})
 
     # --- runs ---
 
     def run(self, goal: Clause, most: int) -> tuple[Result, ProofRun | None]:
-        """A run from the beginning of at most `most` steps, sets of processes at once, that ends with the goal.
+        """Search for a run of at most `most` steps, sets of processes at once, from the beginning to the goal.
 
         Raises:
-            SearchError: the run found does not step through.
+            SearchError: the run found does not replay.
         """
         started = time.perf_counter()
         world, rigid = self.fresh()
@@ -187,7 +189,7 @@ class Search:
         return result, shortened(self.theory, beginning(self.theory, read(bits, rigid, world)), steps, goal.formula)
 
     def relevant(self, goal: Expression) -> tuple[Symbol, ...]:
-        """The symbols of the goal, and those that decide what they become."""
+        """Return the symbols of the goal, and those that determine their values."""
         wanted = mentions(goal)
         for a in self.theory.actions:
             wanted |= mentions(a.guard)
@@ -202,7 +204,7 @@ class Search:
             wanted = more
 
     def taken(self, bits: frozenset[int], taken_step: StepTaken) -> list[Step]:
-        """The steps that were taken at once, one after the other."""
+        """Return the steps that were taken at once, one after the other."""
         for a in self.theory.actions:
             if taken_step.acts[a.name] in bits:
                 ways = [p for p, bit in enumerate(taken_step.sets) if bit in bits]
@@ -215,13 +217,15 @@ class Search:
 
 
 class Unrolled:
-    """Steps one after the other. The first is written out; the clauses of every further one are those of the
-    first with their variables shifted."""
+    """Consecutive steps. The first is encoded; the clauses of every further one are those of the first, shifted.
+
+    Shifting renumbers their variables.
+    """
 
     def __init__(self, theory: Theory, world: Finite, rigid: Values, symbols: Sequence[Symbol]) -> None:
         self.theory, self.world, self.symbols, self.rigid = theory, world, symbols, rigid
         circuit = world.circuit
-        self.start = circuit.variables  # what is rigid lies below
+        self.start = circuit.variables  # rigid variables are below
         first = self.state()
         self.size = circuit.variables - self.start  # of a state
         self.written = len(circuit.clauses)
@@ -233,11 +237,11 @@ class Unrolled:
         self.clauses = circuit.clauses[self.written :]
 
     def state(self) -> Table:
-        """A state of which nothing is known."""
+        """Return an unconstrained state."""
         return Table(self.world, {**self.rigid, **table(self.world, self.symbols)})
 
     def taken_step(self) -> StepTaken:
-        """A step of which nothing is known, but that it is one, or none."""
+        """Return a choice of at most one step, otherwise unconstrained."""
         circuit = self.world.circuit
         acts = {a.name: circuit.variable() for a in self.theory.actions}
         sets = tuple(circuit.variable() for _ in range(self.world.instance.processes))
@@ -249,7 +253,7 @@ class Unrolled:
         return StepTaken(acts, sets, {s: unknown(self.world, s) for s in SORTS})
 
     def another(self) -> None:
-        """One more step."""
+        """Add one more step."""
         circuit, (start, size) = self.world.circuit, (self.start, self.size)
         base = circuit.variables - start - size  # from the first step's own variables to this one's
         last = 0 if len(self.steps_taken) == 1 else base - self.block
@@ -276,7 +280,7 @@ class Unrolled:
         self.states.append(Table(self.world, {**self.rigid, **values}))
 
     def relate(self, before: Table, taken_step: StepTaken, then: Table) -> None:
-        """What holds of two states and the step between them."""
+        """Add the constraints between two states and the step between them."""
         world, demand_some = self.world, self.world.circuit.demand_some
         changes: dict[tuple[Symbol, tuple[int, ...]], list[tuple[Any, Any]]] = {}
         for a in self.theory.actions:
@@ -296,7 +300,7 @@ class Unrolled:
                 demand_some([*(when for when, _ in ways), world.equal(new, before.entry(symbol, place))])
 
     def ways(self, a: AbstractAction, taken_step: StepTaken) -> list[tuple[Any, list[Any]]]:
-        """When an action is taken, and its arguments: once for each process where several may take it at once."""
+        """Return when an action is taken, and its arguments: once for each process if several may take it at once."""
         act = taken_step.acts[a.name]
         others: dict[Sort, Any] = {PROCESS: Choice(taken_step.sets), **taken_step.others}
         if not a.each:
@@ -311,7 +315,7 @@ class Unrolled:
 
 
 def table(world: Finite, symbols: Iterable[Symbol]) -> dict[Symbol, dict[tuple[int, ...], Any]]:
-    """New variables for every symbol and arguments."""
+    """Return new variables for every symbol and arguments."""
     return {
         symbol: {place: unknown(world, symbol.result) for place in world.instance.tuples(symbol.arguments)}
         for symbol in symbols
@@ -319,7 +323,7 @@ def table(world: Finite, symbols: Iterable[Symbol]) -> dict[Symbol, dict[tuple[i
 
 
 def unknown(world: Finite, sort: Sort | None) -> Any:
-    """A truth value (no sort) or an element of which nothing is known."""
+    """Return an unconstrained truth value (no sort) or element."""
     if sort is None:
         return world.circuit.variable()
     conditions = tuple(world.circuit.variable() for _ in range(world.instance.size(sort)))
@@ -329,21 +333,21 @@ def unknown(world: Finite, sort: Sort | None) -> Any:
 
 
 def at_most_one(world: Finite, bits: Sequence[Bit], when: Bit | None = None) -> None:
-    """No two of them, at least not when `when`."""
+    """Require that no two of some bits are true, at least not when `when`."""
     for k, a in enumerate(bits):
         for b in bits[:k]:
             world.circuit.demand_some([world.neg(a), world.neg(b), *([world.neg(when)] if when else [])])
 
 
 def shifted(value: Any, moved: Any) -> Any:
-    """The same of another step."""
+    """Return the same value of another step."""
     if isinstance(value, Choice):
         return Choice(tuple(Bit(moved(c)) for c in value.conditions))
     return Bit(moved(value))
 
 
 def read(bits: frozenset[int], values: Values, world: Finite) -> Table:
-    """A model's values, all known."""
+    """Return a model's values as a table with everything known."""
     return Table(
         world,
         {
@@ -354,10 +358,10 @@ def read(bits: frozenset[int], values: Values, world: Finite) -> Table:
 
 
 def holds(bits: frozenset[int], value: Any) -> bool:
-    """A truth value in a model."""
+    """Return a truth value in a model."""
     return value if isinstance(value, bool) else (value in bits) if value > 0 else (-value not in bits)
 
 
 def chosen(bits: frozenset[int], value: Any) -> int:
-    """An element in a model."""
+    """Return an element in a model."""
     return value if isinstance(value, int) else next(k for k, c in enumerate(value.conditions) if holds(bits, c))

@@ -1,4 +1,4 @@
-"""Runs of a finite instance with plain truth values: what a search found is tried here, guard by guard."""
+"""Runs of a finite instance with plain truth values, which replay the result of a search, guard by guard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class SearchError(Exception):
-    """What z3 found does not step through: a bug of this project."""
+    """A run that z3 found does not replay: a bug of zabcheck."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,10 @@ class Step:
 
 @dataclass(frozen=True)
 class ProofRun:
-    """Steps from the beginning, the states they lead through (one more than steps), and the properties that
-    fail in the last."""
+    """Steps from the beginning, the states they lead through, and the properties that fail in the last.
+
+    There is one more state than steps.
+    """
 
     steps: tuple[Step, ...]
     states: tuple[Table, ...]
@@ -54,17 +56,17 @@ class Induction:
 
 
 def truth(formula: Expression, table: Table) -> bool:
-    """Whether a closed formula holds in a state with everything known."""
+    """Return whether a closed formula holds in a state with everything known."""
     return meaning(formula, {}, table) is True
 
 
 def may(table: Table, taken: Step) -> bool:
-    """Whether the step's guards hold."""
+    """Return whether the step's guards hold."""
     return meaning(taken.action.guard, dict(zip(taken.action.parameters, taken.arguments, strict=True)), table) is True
 
 
 def step(table: Table, taken: Step) -> Table:
-    """The state after a step."""
+    """Return the state after a step."""
     after = After(table, taken.action, taken.arguments)
     changed = {
         symbol: {place: after.value(symbol, place) for place in table.values[symbol]} for symbol in taken.action.updates
@@ -73,7 +75,7 @@ def step(table: Table, taken: Step) -> Table:
 
 
 def beginning(theory: Theory, rigid: Table) -> Table:
-    """The initial state over what is rigid."""
+    """Return the initial state over the rigid symbols."""
     values = dict(rigid.values)
     for symbol, definition in theory.initial.items():
         values[symbol] = {
@@ -84,7 +86,7 @@ def beginning(theory: Theory, rigid: Table) -> Table:
 
 
 def through(first: Table, steps: Sequence[Step], goal: Expression) -> list[Table] | None:
-    """The states that the steps lead through, if each may be taken and the goal holds in the end."""
+    """Return the states that the steps lead through, or None if one is not enabled or the goal fails in the end."""
     states = [first]
     for s in steps:
         if not may(states[-1], s):
@@ -94,14 +96,14 @@ def through(first: Table, steps: Sequence[Step], goal: Expression) -> list[Table
 
 
 def shortened(theory: Theory, first: Table, steps: Sequence[Step], goal: Expression) -> ProofRun:
-    """The run, without the steps it can do without.
+    """Return the run without superfluous steps.
 
     Raises:
         SearchError: it is not a run to the goal.
     """
     states = through(first, steps, goal)
     if states is None or not all(truth(f, first) for f in theory.axioms.values()):
-        raise SearchError("the run found does not step through")
+        raise SearchError("the violating run cannot be executed step by step")
     kept, again = list(steps), True
     while again:
         again = False
@@ -114,7 +116,7 @@ def shortened(theory: Theory, first: Table, steps: Sequence[Step], goal: Express
 
 
 def falsified(formula: Expression, table: Table) -> dict[str, int] | None:
-    """Values of the outer variables for which a formula fails in a state; None if it holds."""
+    """Return values of the outer variables for which a formula fails in a state, or None if it holds."""
     for part in conjuncts(formula):
         if isinstance(part, Quantified) and part.every:
             for values in table.world.instance.tuples([v.sort for v in part.variables]):
@@ -126,7 +128,7 @@ def falsified(formula: Expression, table: Table) -> dict[str, int] | None:
 
 
 def conjuncts(formula: Expression) -> list[Expression]:
-    """A formula as formulas that hold together."""
+    """Return the conjuncts of a formula."""
     if isinstance(formula, Many) and formula.every:
         return [part for m in formula.members for part in conjuncts(m)]
     return [formula]

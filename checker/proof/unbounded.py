@@ -22,7 +22,7 @@ class Unbounded:
         self.symbols: dict[Symbol, z3.FuncDeclRef] = {}
 
     def value(self, symbol: Symbol, arguments: Sequence[Any]) -> Any:
-        """The symbol applied to terms."""
+        """Return the symbol applied to terms."""
         declared = self.symbols.get(symbol)
         if declared is None:
             result = z3.BoolSort() if symbol.result is None else self.sorts[symbol.result]
@@ -31,12 +31,12 @@ class Unbounded:
         return declared(*arguments)
 
     def formula(self, expression: Expression) -> z3.BoolRef:
-        """A closed formula as z3 has it, in the arbitrary state."""
+        """Return a closed formula in z3's form, in the arbitrary state."""
         result: z3.BoolRef = meaning(expression, {}, self)
         return result
 
     def fresh(self, variable: Variable) -> z3.ExprRef:
-        """Some element, of which nothing is known."""
+        """Return an arbitrary element."""
         return z3.FreshConst(self.sorts[variable.sort], variable.name)
 
     def every(self, members: Iterable[Any]) -> Any:

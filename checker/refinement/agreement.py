@@ -1,8 +1,8 @@
-"""What the abstract and the executable state must agree on after each step, in the language.
+"""The agreement between the abstract and the executable state after each step, in the language.
 
-They speak of the same things in two ways: a history as a set of prefixes and as a sequence, what was delivered as a
-relation and as the observed history has it. An action of the abstract protocol that says less, more or something else
-than what the executable one did shows here.
+The two represent the same things in two ways: a history as a set of prefixes and as a sequence, deliveries as a
+relation and as the observed history. An action of the abstract protocol that does less, more or something else than
+the executable one causes a disagreement here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from zabspec.language.lang import History, Node, State
 from zabspec.zab import ESTABLISHED, LEADING, SYNCHRONIZING
 
-# What the two states must agree on after each step, in the order in which it is looked at: a fault's number, from 1.
+# What the two states must agree on after each step, in the order of comparison: a fault's number, from 1.
 (
     AGREE_PROMISED, AGREE_CURRENT, AGREE_HIST, AGREE_SEQUENCE, AGREE_IN_PASS, AGREE_DELIVERED, AGREE_ORDER,
     AGREE_BORN, AGREE_ABCAST, AGREE_SOONER, AGREE_HEARD,
@@ -42,19 +42,19 @@ AGREEMENT_LIMIT = 18  # more than any of them
 
 
 def unless_fault(s: State, number: int, held: bool) -> None:
-    """The first thing that does not hold is the fault of the step."""
+    """Record a fault of the step unless a condition holds or an earlier fault is recorded."""
     if not held and s.fault == 0:
         s.fault = number
 
 
 def differs(s: State, number: int, agreed: bool) -> None:
-    """Of what the states do not agree on, the first by its number is the fault, whichever process it is of."""
+    """Record a disagreement of the states as the fault, that with the least number, whichever process it is about."""
     if not agreed:
         s.amiss = max(s.amiss, AGREEMENT_LIMIT - number)
 
 
 def look_whether_agreed(s: State) -> None:
-    """Compare what both states speak of."""
+    """Compare everything that both states represent."""
     s.amiss = 0
     for p in range(s.NODES):
         differs(s, AGREE_PROMISED, s.a_promised[p] == s.promised_epoch[p])
@@ -72,7 +72,7 @@ def look_whether_agreed(s: State) -> None:
 
 
 def place_in(h: History, x: int) -> int:
-    """The place of a transaction in a sequence, from 1; 0 for the empty history; -1: it is not in it."""
+    """Return the position of a transaction in a sequence, from 1; 0 for the empty history; -1 if it is not in it."""
     if x == 0:
         return 0
     for k in range(len(h)):
@@ -82,7 +82,7 @@ def place_in(h: History, x: int) -> int:
 
 
 def is_sequence(s: State, h: History) -> bool:
-    """Whether each entry is a transaction as it was abcast, and extends the one before it."""
+    """Return whether each entry is a transaction as it was abcast, and extends the one before it."""
     for k in range(len(h)):
         x = h[k].value
         if x == 0 or x > s.abcasts:
@@ -95,7 +95,7 @@ def is_sequence(s: State, h: History) -> bool:
 
 
 def look_at_deliveries(s: State, p: Node) -> None:
-    """What p has delivered, in this pass and ever."""
+    """Compare what p has delivered, in this pass and ever."""
     for y in range(s.TXNS + 1):
         at = place_in(s.delivered[p], y)
         differs(s, AGREE_DELIVERED, (y in s.a_delivered[p]) == (at >= 0))
@@ -107,7 +107,7 @@ def look_at_deliveries(s: State, p: Node) -> None:
 
 
 def look_at_leader(s: State, l: Node, e: int) -> None:
-    """The attempt of a leader that has chosen its initial history."""
+    """Compare the attempt of a leader that has chosen its initial history."""
     differs(s, AGREE_CHOSE, e in s.a_chose[l])
     differs(s, AGREE_LOG_SEQUENCE, is_sequence(s, s.log[l]))
     differs(s, AGREE_ESTABLISHED, (e in s.a_established[l]) == (s.stage[l] == ESTABLISHED))
@@ -120,7 +120,7 @@ def look_at_leader(s: State, l: Node, e: int) -> None:
 
 
 def look_at_abcasts(s: State) -> None:
-    """What was abcast, by whom, and what came before it."""
+    """Compare what was abcast, by whom, and what came before it."""
     for y in range(s.TXNS + 1):
         differs(s, AGREE_BORN, (y in s.a_born) == (y <= s.abcasts))
         for l in range(s.NODES):
@@ -132,12 +132,15 @@ def look_at_abcasts(s: State) -> None:
 
 
 def was_abcast_by(s: State, l: Node, e: int, x: int) -> bool:
+    """Return whether transaction x was abcast by l as the primary of epoch e."""
     return x > 0 and x <= s.abcasts and s.abcast_by[x - 1] == l and s.abcast_txn[x - 1].epoch == e
 
 
 def abcast_sooner(s: State, x: int, y: int) -> bool:
+    """Return whether transaction x was abcast before y by the same primary."""
     return x > 0 and x < y and y <= s.abcasts and was_abcast_by(s, s.abcast_by[x - 1], s.abcast_txn[x - 1].epoch, y)
 
 
 def abcast_after(s: State, x: int, y: int) -> bool:
+    """Return whether y is the empty history or a transaction that x was abcast after."""
     return x > 0 and x <= s.abcasts and (y == 0 or (y - 1) in s.abcast_after[x - 1])

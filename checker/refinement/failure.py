@@ -1,4 +1,4 @@
-"""What a step that does not refine is, and what breaks in it, for a person."""
+"""Describe a step that does not refine, and what fails in it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Failure", "failure"]
 
 @dataclass(frozen=True)
 class Failure:
-    """A step that breaks the refinement check, and the run that leads to it.
+    """A step that fails the refinement check, and the run that leads to it.
 
     Attributes:
         name: the property: `refines`, or a clause.
         depth: the number of the step.
-        label: the step, as the executable protocol calls it.
-        action: the abstract action it maps to, with its arguments; empty: none.
-        broken: the guard, what the states do not agree on, or the clause with the elements for which it fails.
+        label: the name of the step in the executable protocol.
+        action: the abstract action it maps to, with its arguments; empty if none.
+        broken: the guard, the disagreement of the states, or the clause with the elements for which it fails.
         trace: the run, as an ordinary trace of the executable protocol.
     """
 
@@ -41,7 +41,7 @@ class Failure:
 
     @property
     def sentence(self) -> str:
-        """What fails."""
+        """The sentence that says what fails."""
         mapped = self.action or "no action"
         return f"step {self.depth} ({self.label}) is {mapped} of the abstract protocol: {self.broken}"
 
@@ -52,7 +52,7 @@ class Failure:
 
 
 def failure(code: Compiled, found: Violation) -> Failure:
-    """Take the steps of a violation again, and say what its last one does."""
+    """Replay the steps of a violation, and describe what its last one does."""
     model = code.model
     assert isinstance(model, RefinedModel)
     data = model.program.initial().key()
@@ -68,7 +68,7 @@ def failure(code: Compiled, found: Violation) -> Failure:
 
 
 def action_words(model: RefinedModel, s: StateView) -> str:
-    """The last action of the step, up to its fault, and its arguments."""
+    """Return the last action of the step, up to its fault, and its arguments, in words."""
     if s.action == 0:
         return ""
     action = model.theory.actions[s.action - 1]
@@ -85,15 +85,15 @@ def action_words(model: RefinedModel, s: StateView) -> str:
 
 
 def fault_words(model: RefinedModel, s: StateView) -> str:
-    """Which guard does not hold, or on what the states do not agree."""
+    """Return the guard that does not hold, or the disagreement of the states, in words."""
     fault = model.fault(s.fault)
     if fault.action:
         return f"its guard `{fault.what}` does not hold"
-    return f"after it the two states do not agree on {fault.what}"
+    return f"after it the two states differ in {fault.what}"
 
 
 def clause_words(model: RefinedModel, s: StateView, name: str) -> str:
-    """The clause that fails, and for which elements."""
+    """Return the clause that fails, and for which elements, in words."""
     clauses = {CLAUSE + c.name: c.formula for c in model.clauses}
     where = falsified(clauses[name], table_of(model, s))
     at = ", ".join(f"{v} = {named(model, SORT_OF[v[0]], k)}" for v, k in (where or {}).items())

@@ -1,7 +1,7 @@
-"""The abstract protocol as a text of the language, made from its own expressions.
+"""Generate the abstract protocol in the language, from its own expressions.
 
-For each action a function that asks its guards and then makes its updates, all from the state before; for each clause
-of the invariant one that judges a state, and one that says whether its premise is met; and how everything begins.
+The result has, for each action, a function that checks its guards and then makes its updates, all from the state
+before; for each clause of the invariant, a function that judges a state and one for its premise; and the beginning.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from zabspec.abstract.vocabulary import origin, root
 
 __all__ = ["MARK", "Generated", "Refusal", "axioms_of", "generate"]
 
-MARK = "abstract "  # before an action's name, where it stands among the paper's steps
+MARK = "abstract "  # prefix of an action's name among the paper's steps
 LETTERS = {PROCESS: ("p",), ATTEMPT: ("l", "e"), QUORUM: ("q",), HISTORY: ("h",)}
 
 HELPERS = """
@@ -42,8 +42,8 @@ class Refusal:
     """What is wrong with a step.
 
     Attributes:
-        action: the abstract action whose guard does not hold; empty: the states do not agree.
-        what: the guard, or what they do not agree on.
+        action: the abstract action whose guard does not hold; empty if the states do not agree.
+        what: the guard, or the disagreement.
     """
 
     action: str
@@ -52,7 +52,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Generated:
-    """The text, and what it is called in it.
+    """The generated source, and the names in it.
 
     Attributes:
         text: functions of the language.
@@ -72,7 +72,7 @@ def identifier(name: str) -> str:
 
 
 def generate(theory: Theory, first_fault: int) -> Generated:
-    """The text of a theory.
+    """Generate the source of a theory.
 
     Args:
         first_fault: the number of the first guard's fault.
@@ -94,13 +94,16 @@ def generate(theory: Theory, first_fault: int) -> Generated:
 
 
 def axioms_of(theory: Theory) -> Clause:
-    """The axioms as one clause."""
+    """Return the axioms as one clause."""
     return Clause("axioms", conj(*theory.axioms.values()), "What no action changes is as the proof assumes.")
 
 
 def premise(formula: Expression) -> Expression:
-    """When a clause says something: for each implication in it some attempts other than the beginning and different
-    histories other than the empty one of which all its hypotheses hold."""
+    """Return the premise of a clause: the condition under which it is not vacuous.
+
+    For each implication in it there must be attempts other than the beginning and different histories other than the
+    empty one for which all its hypotheses hold.
+    """
     if not isinstance(formula, Quantified):
         return TRUE
     members = formula.body.members if isinstance(formula.body, Many) and formula.body.every else (formula.body,)
@@ -163,11 +166,11 @@ class Writer:
         return f"    unless_fault(s, {self.first_fault + len(self.refusals) - 1}, {test})"
 
     def store(self, symbol: Symbol, definition: Definition, bound: Environment, letter: str) -> Iterator[str]:
-        """Store what a definition says, at all arguments."""
+        """Yield the lines that store the value of a definition at all arguments."""
         values = [self.world.fresh(v.sort) for v in definition.variables]
         indent = "    "
         for v, x in zip(definition.variables, values, strict=True):
-            # an attempt of epoch 0 is the beginning, whosever it is: its facts lie with every process
+            # an attempt of epoch 0 is the beginning, for any process: its facts are stored with every process
             stops = {ATTEMPT: ("s.EPOCHS + 1", "s.NODES"), PROCESS: ("s.NODES",), HISTORY: ("s.TXNS + 1",)}
             for k, stop in zip(reversed(parameters([x])), stops[v.sort], strict=True):
                 yield f"{indent}for {k} in range({stop}):"
@@ -183,7 +186,7 @@ class Writer:
             yield f"{indent}    {where}.discard({member})"
 
     def move(self, symbol: Symbol) -> Iterator[str]:
-        """What was made becomes the state."""
+        """Yield the lines that copy the new value of a symbol to the state."""
         indent, index = "    ", ""
         for k, stop in enumerate(places(symbol)):
             yield f"{indent}for k{k} in range({stop}):"

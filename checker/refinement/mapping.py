@@ -1,9 +1,9 @@
 """The refinement mapping, in the language: which abstract actions a step of `zab` is, and how the two states agree.
 
-This, and what both states must agree on (`agreement.py`), is what is written by hand. The guards and updates it leads
-to are the abstract protocol's own (`generate.py`), and a step that changes what an abstract state speaks of without an
-action that says so fails to agree. So a wrong line here makes the check fail; it cannot make it pass what it should
-not: whatever actions are taken, they are the abstract protocol's, and the state they lead to is the executable one's.
+This, and the agreement of the states (`agreement.py`), are written by hand. The guards and updates it leads to are the
+abstract protocol's own (`generate.py`), and a step that changes something that an abstract state represents without
+the matching action fails to agree. So a wrong line here makes the check fail; it cannot make it pass wrongly: whatever
+actions are taken, they are the abstract protocol's, and the state they lead to is the executable one's.
 
     f.1.2   NEWEPOCH promised (a re-admission to an epoch already promised changes nothing of the abstract state)
     l.1.2   the last ACK-E makes the leader choose (with l.2.1)
@@ -19,7 +19,7 @@ not: whatever actions are taken, they are the abstract protocol's, and the state
     restart an iteration ends: f.2.1 refused, a timeout, a lost connection, a crash
 
 Everything else (the oracle, f.1.1, l.1.1, notices that end no iteration, faults of the network, recovery, what is
-received and ignored) leaves the abstract state as it is. An attempt is a process and an epoch: `zab` never lets a
+received and ignored) leaves the abstract state unchanged. An attempt is a process and an epoch: `zab` never lets a
 process choose an initial history twice for one epoch, which l.1.2's guard `once` checks.
 """
 
@@ -67,13 +67,13 @@ from zabspec.zab import (
 
 
 def initialize(s: State) -> None:
-    """Both protocols at their beginning."""
+    """Set both protocols to their beginning."""
     world_initialize(s)
     abstract_beginning(s)
 
 
 def apply(s: State, word: int) -> None:
-    """A step of the executable protocol, the abstract actions it is, and whether the states agree."""
+    """Take a step of the executable protocol, then the abstract actions it maps to, and compare the states."""
     look_before(s, word)
     world_apply(s, word)
     s.fault = 0
@@ -85,26 +85,28 @@ def apply(s: State, word: int) -> None:
 
 
 def refines(before: State, event: State, after: State) -> bool:
-    """Every step of the executable protocol is the abstract actions it maps to, each with its guard true, or changes
-    nothing of the abstract state."""
+    """Every step of the executable protocol is the abstract actions it maps to, or leaves the abstract state unchanged.
+
+    The guard of each of these actions is true.
+    """
     return after.fault == 0
 
 
 def some_action(before: State, event: State, after: State) -> bool:
-    """A step is an abstract action."""
+    """Return whether a step is an abstract action."""
     return after.action > 0
 
 
 @step("abstract stutter")
 def stutter(s: State) -> None:
-    """No abstract action."""
+    """Record that the step is no abstract action."""
 
 
 # --- what the step does not leave behind ---------------------------------------------------------
 
 
 def look_before(s: State, word: int) -> None:
-    """What must be known of the state before the step, of the process that takes it."""
+    """Save what must be known about the state before the step, of the process that takes it."""
     kind = (word >> 24) & 255
     if kind == TO_LEADER or kind == REPEAT_TO_LEADER:
         look_at(s, process_in(word), peer_in(word))
@@ -113,7 +115,7 @@ def look_before(s: State, word: int) -> None:
 
 
 def look_at(s: State, p: Node, f: Node) -> None:
-    """Of p, which takes the step, and of f, from which it receives if it leads."""
+    """Save the state of p, which takes the step, and of f, from which it receives if it leads."""
     s.was_active = 1 if s.role[p] == FOLLOWING or s.role[p] == LEADING else 0
     s.was_phase = s.phase[p]
     s.was_stage = s.stage[p]
@@ -154,7 +156,7 @@ def follow_step(s: State) -> None:
 
 
 def follow_follower(s: State, f: Node, l: Node, m: AnyMessage) -> None:
-    """A follower received m from its leader l."""
+    """Take the abstract actions of a follower that received m from its leader l."""
     if m.kind == NEWEPOCH:
         follow_newepoch(s, f, l, m)
     elif m.kind == NEWLEADER:
@@ -168,16 +170,19 @@ def follow_follower(s: State, f: Node, l: Node, m: AnyMessage) -> None:
 
 
 def follow_newepoch(s: State, f: Node, l: Node, m: NEWEPOCH) -> None:
+    """Take f.1.2 if the follower has promised the epoch with this NEWEPOCH."""
     if s.was_phase == DISCOVERY and s.phase[f] == SYNCHRONIZATION and s.was_promised != m.epoch:
         abstract_f_1_2(s, f, l, m.epoch)
 
 
 def follow_newleader(s: State, f: Node, l: Node, m: NEWLEADER) -> None:
+    """Take f.2.1 if the follower has accepted this NEWLEADER."""
     if s.was_phase == SYNCHRONIZATION and s.phase[f] == SYNCHRONIZATION:
         abstract_f_2_1(s, f, l, m.epoch, last(m.history).value)
 
 
 def follow_commit_ld(s: State, f: Node, l: Node, m: COMMIT_LD) -> None:
+    """Take f.2.2 if the follower delivers with this commit of NEWLEADER, and f.3.1 if it becomes ready."""
     if s.was_phase == SYNCHRONIZATION or s.pass_length[f] != s.was_pass:
         abstract_f_2_2(s, f, l, m.epoch, m.txn.value)
     if s.ready[f] and s.was_ready == 0:
@@ -185,17 +190,19 @@ def follow_commit_ld(s: State, f: Node, l: Node, m: COMMIT_LD) -> None:
 
 
 def follow_propose(s: State, f: Node, l: Node, m: PROPOSE) -> None:
+    """Take f.3.2 if the follower's history has grown by this PROPOSE."""
     if len(s.history[f]) != s.was_length:
         abstract_f_3_2(s, f, l, m.epoch, m.txn.value)
 
 
 def follow_commit(s: State, f: Node, l: Node, m: COMMIT) -> None:
+    """Take f.3.3 if the follower was in the broadcast phase, or has delivered with this COMMIT."""
     if s.was_phase == BROADCAST or s.pass_length[f] != s.was_pass:
         abstract_f_3_3(s, f, l, m.epoch, m.txn.value)
 
 
 def follow_leader(s: State, l: Node, f: Node) -> None:
-    """A leader received a message from follower f."""
+    """Take the abstract actions of a leader that received a message from follower f."""
     e = s.new_epoch[l]
     if s.was_stage < SYNCHRONIZING and s.stage[l] >= SYNCHRONIZING:
         follow_choice(s, l, e)
@@ -211,12 +218,12 @@ def follow_leader(s: State, l: Node, f: Node) -> None:
 
 
 def named_in(s: State, m: COMMIT_LD) -> int:
-    """The history that a commit of NEWLEADER names."""
+    """Return the history that a commit of NEWLEADER names."""
     return m.txn.value
 
 
 def follow_choice(s: State, l: Node, e: int) -> None:
-    """l.1.2: the history chosen is one that came from a process in Q; of those, one with the latest f.a."""
+    """Take l.1.2: the history chosen came from a process in Q; of those, one with the latest f.a."""
     best = -1
     q = 0
     h = last(s.log[l]).value
@@ -229,19 +236,22 @@ def follow_choice(s: State, l: Node, e: int) -> None:
 
 
 def came_from(s: State, l: Node, p: Node, e: int) -> bool:
-    """Whether the leader's log is the history in p's ACK-E."""
+    """Return whether the leader's log is the history in p's ACK-E."""
     return len(s.a_ack_hist[l][p][e]) == len(s.log[l]) + 1
 
 
 def follow_commitment(s: State, l: Node, e: int, heard: int) -> None:
-    """l.3.2, if the leader has committed more of its log: with those who had acknowledged it before, and `heard`."""
+    """Take l.3.2 if the leader has committed more of its log.
+
+    Its quorum is those who had acknowledged it before, and `heard`.
+    """
     if s.was_stage == ESTABLISHED and s.committed[l] > s.was_committed:
         k = s.committed[l] - 1
         abstract_l_3_2(s, l, e, s.was_acks[k] | heard, s.log[l][k].value)
 
 
 def follow_abcast(s: State, p: Node) -> None:
-    """l.3.1: the new history extends the log as it was."""
+    """Take l.3.1: the new history extends the log as it was."""
     for x in range(s.TXNS + 1):
         if ((s.was_log >> x) & 1) == 1:
             s.a_prefix[s.abcasts].add(x)

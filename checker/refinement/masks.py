@@ -1,6 +1,6 @@
-"""Quorums of the abstract protocol as the bits of numbers, and processes of which any will do.
+"""Quorums of the abstract protocol as bit masks, and arbitrary choices of a process.
 
-These are of the few functions that are trusted to do the same with every process (`checker/explore/symmetry.py`).
+These are among the few functions that are trusted to treat every process alike (`checker/explore/symmetry.py`).
 """
 
 from __future__ import annotations
@@ -9,23 +9,25 @@ from zabspec.language.lang import NOBODY, Node, State
 
 
 def is_in(q: int, p: Node) -> bool:
-    """Whether p is in the set q."""
+    """Return whether p is in the set q."""
     return ((q >> p) & 1) == 1
 
 
 def mask_of(p: Node) -> int:
-    """The set of p alone."""
+    """Return the set of p alone."""
     return 1 << p
 
 
 def anybody() -> Node:
-    """Some process: what is said of epoch 0, the beginning, lies with every process."""
+    """Return some process: facts about epoch 0, the beginning, are stored with every process."""
     return 0
 
 
 def any_of_latest(s: State, l: Node, e: int, h: int, current: int) -> Node:
-    """One of those in Q whose ACK-E brought leader l its history h, under f.a = `current`: the action asks
-    of it no more than that. Somebody, if there is none."""
+    """Return one of those in Q whose ACK-E brought leader l its history h, under f.a = `current`.
+
+    The action requires nothing else of it. If there is none, return some process.
+    """
     found = NOBODY
     for p in range(s.NODES):
         if found == NOBODY and p in s.Q[l] and h in s.a_ack_hist[l][p][e]:

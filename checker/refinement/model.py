@@ -1,8 +1,8 @@
-"""A model of `zab` with the abstract protocol beside it: each step takes both.
+"""A model of `zab` combined with the abstract protocol: each step takes both.
 
 The schema has the abstract state as further ghosts, the program the generated actions and the mapping, and the world's
-`initialize` and `apply` are the mapping's, which call those of the world. All else is the model's own, so whatever
-explores or interprets a model explores or interprets this one.
+`initialize` and `apply` are the mapping's, which call those of the world. All else is the model's own, so every engine
+that explores or interprets a model can do so with this one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["CLAUSE", "REFINES", "RefinedModel"]
 
 MAPPED = "zab"  # the protocol that `mapping.py` maps
 REFINES = "refines"
-CLAUSE = "clause "  # before a clause's name, where it stands among properties
+CLAUSE = "clause "  # prefix of a clause's name among properties
 GENERATED = "<the abstract protocol>"
 MOST = 55  # the explorer's word has 56 bits for properties, and one is that every step refines
 BY_HAND = (agreement, mapping, masks)
@@ -41,12 +41,12 @@ STANDS_FOR = {"initialize": "world_initialize", "apply": "world_apply"}
 
 
 class RefinedModel(Model):
-    """A configuration of `zab` with the abstract protocol beside it.
+    """A configuration of `zab` combined with the abstract protocol.
 
     Args:
         configuration: what is explored.
         theory: the abstract protocol.
-        overrides: functions that stand in for those of the mapping, by name: for tests of it.
+        overrides: functions that replace those of the mapping, by name: for tests of it.
 
     Raises:
         ConfigError: the protocol has no refinement check, or the configuration is too large for one.
@@ -86,7 +86,7 @@ class RefinedModel(Model):
 
     @property
     def judged_after(self) -> Mapping[str, Collection[str]]:
-        """A clause may begin to fail only after an action that changes a symbol of it."""
+        """The actions after which a clause may begin to fail: those that change a symbol of it."""
         return {
             MARK + action.name: {CLAUSE + c.name for c in self.clauses if mentions(c.formula) & changed_by(action)}
             for action in self.theory.actions
@@ -94,12 +94,12 @@ class RefinedModel(Model):
 
     @cached_property
     def properties(self) -> tuple[Property, ...]:
-        """What is judged: that every step refines, and each clause in every state."""
+        """The judged properties: that every step refines, and each clause in every state."""
         names = self._functions
         if len(self.clauses) > MOST:
-            raise ValueError(f"an exploration judges {MOST + 1} properties at once, and there are more clauses")
+            raise ValueError(f"an exploration checks {MOST + 1} properties at once, and there are more clauses")
         clauses = tuple(
-            Property(CLAUSE + name, STATE, "zabspec/abstract", "its hypotheses are met", names[holds], names[met])
+            Property(CLAUSE + name, STATE, "zabspec/abstract", "its hypotheses are reached", names[holds], names[met])
             for name, (holds, met) in self.generated.clauses.items()
         )
         return (
@@ -116,11 +116,11 @@ class RefinedModel(Model):
 
     @cached_property
     def actions(self) -> tuple[str, ...]:
-        """The names under which transitions of each abstract action are counted, and of none."""
+        """The names under which transitions of each abstract action are counted, and those of none."""
         return (*(MARK + name for name in self.generated.actions), MARK + "stutter")
 
     def fault(self, number: int) -> Refusal:
-        """What a fault's number says."""
+        """Return the meaning of a fault's number."""
         if number <= len(agreement.AGREEMENTS):
             return Refusal("", agreement.AGREEMENTS[number - 1])
         return self.generated.refusals[number - len(agreement.AGREEMENTS) - 1]
@@ -145,7 +145,7 @@ class RefinedModel(Model):
         return functions | own | self.overrides
 
     def _fields(self) -> tuple[Field, ...]:
-        """The abstract state, what a step says of itself, and what it keeps of the state before it."""
+        """Return the fields of the abstract state, step annotations, and what is saved of the state before a step."""
         txns, nodes = self.configuration.txns, self.configuration.nodes
 
         def says(name: str, most: int, doc: str, *axes: int) -> Field:
@@ -196,6 +196,6 @@ class RefinedModel(Model):
 
 
 def changed_by(action: AbstractAction) -> frozenset[Symbol]:
-    """The symbols an action changes, and those that are fixed of a history when it is abcast."""
+    """Return the symbols an action changes, and those that are fixed for a history when it is abcast."""
     placed = (prefix, epoch, counter) if abcast in action.updates else ()
     return frozenset({*action.updates, *placed})

@@ -1,4 +1,4 @@
-"""What the refinement check found."""
+"""Report the result of the refinement check."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class RefinementReport(Result):
     """An exploration of both protocols side by side.
 
     Attributes:
-        model: the question.
+        model: the combined model.
         report: of the exploration as such.
-        failures: what breaks, by property; the steps themselves first.
-        path: the file that the first one's run was saved in; empty: in none.
-        trouble: why it was not saved, or why a failure does not count; empty: it does.
+        failures: by property; the steps themselves first.
+        path: the file with the run of the first failure; empty if it was not saved.
+        trouble: why it was not saved, or why a failure does not count; empty otherwise.
     """
 
     model: RefinedModel
@@ -54,13 +54,13 @@ class RefinementReport(Result):
 
     @cached_property
     def taken(self) -> dict[str, int]:
-        """Transitions that were each abstract action; empty: nothing was explored."""
+        """The number of transitions of each abstract action; empty if nothing was explored."""
         counts = self.report.exploration.step_counts
         return {name.removeprefix(MARK): counts[name] for name in self.model.actions if name in counts}
 
     @cached_property
     def never(self) -> list[str]:
-        """The abstract actions that no transition was."""
+        """The abstract actions that no transition is."""
         return [name for name, count in self.taken.items() if not count]
 
     @cached_property
@@ -72,10 +72,11 @@ class RefinementReport(Result):
             first = next(iter(self.failures.values()))
             return f"does not refine: {first.sentence}; {tail}"
         if not r.covered:
-            return f"no verdict: {r.cut_short}; no step found that does not refine; {tail}"
+            return f"no verdict: {r.cut_short}; no step was found that does not refine; {tail}"
         clauses = plural(len(self.model.theory.clauses), "clause")
         return (
-            f"refines: every transition is an action of abstract ZAB or changes nothing of it, and the axioms and the "
+            f"refines: every transition is an action of abstract ZAB or leaves its state unchanged, and the axioms "
+            f"and the "
             f"{clauses} of its invariant hold in every state; {tail}"
         )
 
@@ -85,16 +86,16 @@ class RefinementReport(Result):
         return [p for p in self.report.exploration.properties if p.name != REFINES]
 
     def clause_rows(self) -> list[Row]:
-        """Each clause with its verdict; after a failure, those that broke."""
+        """Each clause with its verdict; after a failure, those that are violated."""
         shown = [p for p in self.judged if not self.failures or p.name in self.failures]
         return [(p.name.removeprefix(CLAUSE), self.verdict(p)) for p in shown]
 
     def verdict(self, p: Property) -> str:
-        """A clause's verdict with the depth it rests on."""
+        """Return a clause's verdict with the depth that it is based on."""
         return self.report.verdict_in_words(p).replace("witnessed", "hypotheses met").replace("premise", "hypotheses")
 
     def figures(self) -> list[Row]:
-        """The exploration's, and how many transitions were looked at."""
+        """Return the figures of the exploration without terminal states."""
         return [(name, what) for name, what in self.report.figures() if name != "terminal states"]
 
     def said(self) -> Iterator[Verdict]:

@@ -1,13 +1,12 @@
-"""Where the abstract protocol's symbols lie in a state of the executable one.
+"""Where the abstract protocol's symbols are stored in a state of the executable one.
 
-The finite instance that a configuration bounds: its processes; for quorums all sets that are one (a majority, or what
-the model's system has), as bit masks; for attempts the pairs of a process and an epoch, those of epoch 0 being one and
-the same, the beginning; for histories the transactions by their identity, 0 being the empty one; epochs and counters as
-they are.
+A configuration bounds the finite instance: its processes; for quorums all sets that are one (a majority, or those of
+the model's system), as bit masks; for attempts the pairs of a process and an epoch, those of epoch 0 all being the
+beginning; for histories the transactions by their identity, 0 being the empty one; epochs and counters unchanged.
 
 A symbol's value at all arguments is one field `a_<name>`. Its axes are processes first, so that whatever renames
-processes renames it with them; what is left becomes numbered axes, the last of a relation's the members of a set.
-What an action makes of it is put together in `n_<name>`, which is no part of the state.
+processes renames it with them; the others become numbered axes, the last of a relation's the members of a set. An
+action builds its new value in `n_<name>`, which is no part of the state.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ KEPT: tuple[Symbol, ...] = (*STATE, prefix)
 
 @dataclass(frozen=True)
 class Attempt:
-    """An attempt in the text: its process and its epoch."""
+    """An attempt in generated source: its process and its epoch."""
 
     leader: str
     epoch: str
@@ -39,12 +38,12 @@ Element = str | Attempt  # an element of any sort, as text
 
 
 def parameters(values: Iterable[Element]) -> list[str]:
-    """Elements as integers: an attempt is two."""
+    """Return elements as integer parameters: an attempt is two."""
     return [name for v in values for name in ((v.leader, v.epoch) if isinstance(v, Attempt) else (v,))]
 
 
 def split(symbol: Symbol, arguments: Sequence[Element]) -> tuple[list[str], list[str]]:
-    """The arguments as indices: processes, then the rest."""
+    """Return the arguments as indices: processes, then the rest."""
     if symbol is prefix:  # the second history's prefixes
         arguments = arguments[::-1]
     leaders = [a.leader for a in arguments if isinstance(a, Attempt)]
@@ -55,32 +54,37 @@ def split(symbol: Symbol, arguments: Sequence[Element]) -> tuple[list[str], list
 
 
 def place(symbol: Symbol, arguments: Sequence[Element], letter: str = "a") -> tuple[str, str]:
-    """The place of the state that holds the symbol at these arguments, and the member to look for in it (empty:
-    the place holds the value)."""
+    """Return the location in the state that holds the symbol at these arguments, and the member to test in it.
+
+    The member is empty if the location holds the value.
+    """
     nodes, rest = split(symbol, arguments)
     member = "" if symbol.result is not None else rest.pop()
     return f"s.{letter}_{symbol.name}" + "".join(f"[{k}]" for k in nodes + rest), member
 
 
-# The sorts that stand at a numbered axis, with how many elements each has.
+# The sorts of numbered axes, with the number of elements of each.
 STOPS = {ATTEMPT.name: "s.EPOCHS + 1", EPOCH.name: "s.EPOCHS + 1", HISTORY.name: "s.TXNS + 1"}
 
 
 def axes_of(symbol: Symbol) -> tuple[int, list[str], str]:
-    """How many axes of a symbol's field are processes, the sorts of the others, and of the members ("": no set)."""
+    """Return the number of process axes of a symbol's field, the sorts of the others, and of the members.
+
+    The last is "" if the field holds no set.
+    """
     nodes, rest = split(symbol, [Attempt("", s.name) if s == ATTEMPT else s.name for s in symbol.arguments])
     member = "" if symbol.result is not None else rest.pop()
     return len(nodes), rest, member
 
 
 def places(symbol: Symbol) -> list[str]:
-    """The axes of a symbol's field, as the stops of loops."""
+    """Return the axes of a symbol's field, as the stops of loops."""
     nodes, rest, _ = axes_of(symbol)
     return ["s.NODES"] * nodes + [STOPS[name] for name in rest]
 
 
 def fields_of(model: Model) -> tuple[Field, ...]:
-    """The fields of the abstract state, and of the one being made."""
+    """Return the fields of the abstract state, and of the one that an action builds."""
     txns, epochs = model.configuration.txns, model.epochs
     sizes = {ATTEMPT.name: epochs + 1, HISTORY.name: txns + 1}
     made: list[Field] = []

@@ -1,7 +1,7 @@
-"""The abstract state of a refined state as a finite instance: what the proof's own reader of formulas takes.
+"""The abstract part of a refined state as a finite instance: the input of the proof's own reader of formulas.
 
-It shares no text with what the explorer runs: the tests hold the generated functions against it, and a counterexample
-says with it for which elements a clause fails.
+It shares no code with what the explorer runs: tests compare the generated functions with it, and a counterexample uses
+it to name the elements for which a clause fails.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ __all__ = ["attempt_of", "instance_of", "named", "table_of"]
 
 
 def instance_of(model: RefinedModel) -> Instance:
-    """The finite instance that the configuration bounds. Attempt 0 is the beginning; then each process's epochs."""
+    """Return the finite instance that the configuration bounds. Attempt 0 is the beginning.
+
+    Then each process's epochs.
+    """
     c = model.configuration
     n, txns = c.nodes, c.txns
     sets = [frozenset(p for p in range(n) if mask >> p & 1) for mask in range(1 << n)]
@@ -41,12 +44,12 @@ def instance_of(model: RefinedModel) -> Instance:
 
 
 def attempt_of(model: RefinedModel, c: int) -> tuple[int, int]:
-    """The process and the epoch of an attempt's number."""
+    """Return the process and the epoch of an attempt's number."""
     return (0, 0) if c == 0 else ((c - 1) // model.epochs, (c - 1) % model.epochs + 1)
 
 
 def table_of(model: RefinedModel, s: StateView) -> Table:
-    """The abstract state."""
+    """Return the abstract state as a table."""
     instance = instance_of(model)
     values: dict[Symbol, dict[tuple[int, ...], Any]] = {
         symbol: {place: entry(model, s, symbol, place) for place in instance.tuples(symbol.arguments)}
@@ -63,7 +66,7 @@ def table_of(model: RefinedModel, s: StateView) -> Table:
 
 
 def entry(model: RefinedModel, s: StateView, symbol: Symbol, arguments: tuple[int, ...]) -> Any:
-    """One value, read where `shapes` says that it lies."""
+    """Return one value, read at its location according to `shapes`."""
     pairs = list(zip(symbol.arguments, arguments, strict=True))
     if symbol is prefix:
         pairs.reverse()
@@ -77,7 +80,7 @@ def entry(model: RefinedModel, s: StateView, symbol: Symbol, arguments: tuple[in
 
 
 def named(model: RefinedModel, sort: Sort, k: int) -> str:
-    """An element, for a person."""
+    """Return the name of an element for messages."""
     if sort == ATTEMPT:
         l, e = attempt_of(model, k)
         return "the beginning" if k == 0 else f"{process_name(l)}'s attempt at epoch {e}"

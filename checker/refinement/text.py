@@ -1,8 +1,8 @@
-"""What an expression of the abstract protocol means as text of the language: the third world that reads it.
+"""Translate an expression of the abstract protocol to the language: the third world that reads it.
 
-A formula becomes a test, an element an integer expression, an attempt two of them (`Attempt`). A quantifier becomes
-a function of its own, which loops over its variables and asks each part of its body as soon as the variables in that
-part are bound. The text is compiled, or runs in CPython, together with the executable protocol.
+A formula becomes a test, an element an integer expression, an attempt two of them (`Attempt`). A quantifier becomes a
+function of its own, which loops over its variables and tests each part of its body as soon as the variables in that
+part are bound. The result is compiled, or runs in CPython, together with the executable protocol.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from zabspec.abstract.vocabulary import at_most, counter, ep, epoch, le, leads, 
 
 __all__ = ["Atom", "Formula", "Ghosts", "Junction", "Text", "python_text"]
 
-# Loops that have to be one inside the other: those over fewer elements outside.
+# The order of nested loops: those over fewer elements are outside.
 INSIDE = (PROCESS, HISTORY, COUNTER, QUORUM, EPOCH, ATTEMPT)
 
 
@@ -32,7 +32,7 @@ class Atom:
 
 @dataclass(frozen=True)
 class Junction:
-    """All of the members, or some."""
+    """A conjunction or disjunction of members."""
 
     every: bool
     members: tuple[Formula, ...]
@@ -43,7 +43,7 @@ Loop = tuple[Sort, Element]
 
 
 def python_text(formula: Formula) -> str:
-    """A formula as a test of the language."""
+    """Return a formula as a test of the language."""
     if isinstance(formula, Atom):
         return f"not ({formula.text})" if formula.negated else formula.text
     if not formula.members:
@@ -53,20 +53,20 @@ def python_text(formula: Formula) -> str:
 
 
 def variables_in(text: str) -> set[str]:
-    """The variables a text mentions, an action's parameters among them; those of an attempt are two."""
+    """Return the variables a source mentions, an action's parameters among them; those of an attempt are two."""
     return set(re.findall(r"\b(?:v\d+[le]?|[pqleh])\b", text))
 
 
 @dataclass
 class Text:
-    """The world of text. `functions` are those that its quantifiers became, in the order they are needed."""
+    """The world of source text. `functions` are those that its quantifiers became, in the order they are needed."""
 
     functions: list[str] = field(default_factory=list)
     count: int = 0
     processes: set[str] = field(default_factory=lambda: {"p", "l"})  # the names that are processes
 
     def fresh(self, sort: Sort) -> Element:
-        """A variable that no other text has."""
+        """Return a variable that no other source uses."""
         self.count += 1
         made = Attempt(f"v{self.count}l", f"v{self.count}e") if sort == ATTEMPT else f"v{self.count}"
         if isinstance(made, Attempt):
@@ -76,7 +76,7 @@ class Text:
         return made
 
     def typed(self, name: str) -> str:
-        """A parameter of that name."""
+        """Return the declaration of a parameter."""
         return f"{name}: {'Node' if name in self.processes else 'int'}"
 
     def every(self, members: Iterable[Formula]) -> Formula:
@@ -121,18 +121,18 @@ class Text:
     ) -> Formula:
         values = [self.fresh(v.sort) for v in variables]
         formula = body(values)
-        apart = isinstance(formula, Junction) and formula.every == every  # each on its own has shorter loops
+        apart = isinstance(formula, Junction) and formula.every == every  # separately each has shorter loops
         parts = formula.members if apart else (formula,)  # type: ignore[union-attr]
         bound = [(v.sort, x) for v, x in zip(variables, values, strict=True)]
         return self.junction(every, [self.function(every, bound, part) for part in parts])
 
     def function(self, every: bool, bound: Sequence[tuple[Sort, Element]], body: Formula) -> Formula:
-        """A function that says whether the body holds for all, or some, values of the variables."""
+        """Return the call of a new function: whether the body holds for all, or some, values of the variables."""
         used = variables_in(python_text(body))
         loops = [(s, x) for s, x in bound if used & set(parameters([x]))]
         if not loops:
             return body
-        # for all: looks for one that fails, so that every disjunct must; for some: every conjunct must hold
+        # for all: searches one that fails, so that every disjunct must; for some: every conjunct must hold
         decisive = self.neg(body) if every else body
         tests = list(decisive.members) if isinstance(decisive, Junction) and decisive.every else [decisive]
         given = sorted(used - set(parameters(x for _, x in loops)))
@@ -157,7 +157,7 @@ class Text:
 
 
 def in_order(loops: Sequence[Loop], tests: Sequence[Formula], given: set[str]) -> list[Loop]:
-    """The loops in an order in which a test that asks for few of them is asked early."""
+    """Return the loops in an order in which a test that needs few of them is evaluated early."""
     rest, out = sorted(loops, key=lambda loop: INSIDE.index(loop[0])), []
     asked = [variables_in(python_text(test)) - given for test in tests]
     while rest:
@@ -169,7 +169,7 @@ def in_order(loops: Sequence[Loop], tests: Sequence[Formula], given: set[str]) -
 
 
 def loop_lines(sort: Sort, x: Element, indent: str) -> list[str]:
-    """A loop over the elements of a sort; what comes next stands in it."""
+    """Return the lines of a loop over the elements of a sort; the next lines are its body."""
     if isinstance(x, Attempt):
         return [f"{indent}for {x.epoch} in range(s.EPOCHS + 1):", f"{indent}    for {x.leader} in range(s.NODES):"]
     if sort == QUORUM:
@@ -185,7 +185,7 @@ class Ghosts:
         self.world = world
 
     def value(self, symbol: Symbol, arguments: Sequence[Any]) -> Any:
-        """The symbol applied to elements: a formula, or an element."""
+        """Return the symbol applied to elements: a formula, or an element."""
         if symbol in RIGID_TEXT:
             return RIGID_TEXT[symbol](*arguments)
         where, inside = place(symbol, arguments)

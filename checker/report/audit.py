@@ -28,7 +28,7 @@ LEVELS = {VIOLATION: "error", DANGER: "error", WARN: "warning", NOTE: "note"}
 
 
 def sentence(audit: Audit) -> str:
-    """The verdict in a line."""
+    """Return the verdict in a line."""
     servers = audit.servers
     records = sum(s.records for s in servers)
     of = f"{len(servers)} server{'s' * (len(servers) != 1)}, {records:,} records"
@@ -41,7 +41,7 @@ def sentence(audit: Audit) -> str:
 
 
 def headline(audit: Audit) -> str:
-    """Whether data is in danger, and what not to do, in a line."""
+    """Return a line that says whether data is in danger, and what not to do."""
     first = next((f for f in audit.findings if f.severity == audit.verdict), None)
     what = f"{first.code} {first.place}".rstrip() if first is not None else ""
     held = any(f.advice for f in audit.findings) or not audit.rest_serves
@@ -71,13 +71,13 @@ def headline(audit: Audit) -> str:
 
 
 def start_lines(audit: Audit) -> list[str]:
-    """What starts, of each server."""
+    """Return the lines on what each server starts with."""
     of, *each = start_sentences(audit)
     return [f"What starts, {of}:", *(line for said in each for line in wrapped(said, "  "))]
 
 
 def start_sentences(audit: Audit) -> list[str]:
-    """Of what it is said what starts, and then a sentence for each server."""
+    """Return the scope of the statements on what starts, and then a sentence for each server."""
     ordered = list(dict.fromkeys(r for x in audit.starts for r in x.releases))
     ordered.sort(key=lambda r: [int(p) if p.isdigit() else 99 for p in r.split(".")])
     of = audit.release or f"{releases_text(ordered, ordered)}, which can have written the files; --release names one"
@@ -89,7 +89,7 @@ def start_sentences(audit: Audit) -> list[str]:
 
 
 def releases_text(releases: Sequence[str], ordered: Sequence[str]) -> str:
-    """Releases as ranges within those that are in question, in their order."""
+    """Return releases as ranges within those that are in question, in their order."""
     places = sorted(ordered.index(r) for r in releases)
     runs: list[list[int]] = []
     for p in places:
@@ -108,10 +108,10 @@ def wrapped(text: str, indent: str) -> list[str]:
 
 @dataclass(frozen=True)
 class AuditReport(Result):
-    """What an audit came to.
+    """The report of an audit.
 
     Attributes:
-        audit: it.
+        audit: the audit.
     """
 
     audit: Audit
@@ -133,8 +133,7 @@ class AuditReport(Result):
         return self.suites
 
     def parts(self) -> Sequence[Part]:
-        """The verdict, the findings with all that there is to say, notes in a line each, and what cannot be
-        concluded."""
+        """Return the verdict, the findings in full, notes in a line each, and what cannot be concluded."""
         audit = self.audit
         counts = self.sentence.split(": ", 1)[1]
         lines = [headline(audit), counts, *(f"  {s.name}: {server_line(s)}" for s in audit.servers)]
@@ -155,7 +154,7 @@ class AuditReport(Result):
         return [*parts, "\n".join(lines)]
 
     def said(self) -> Iterator[Verdict]:
-        """For each server each code that can be more than a note; what was not concluded is skipped."""
+        """Yield for each server each code that can be more than a note; what was not concluded is skipped."""
         for name in [*(s.name for s in self.audit.servers), "ensemble"]:
             for row in TABLE:
                 found = [f for f in self.audit.findings if f.code == row.code and (f.server or "ensemble") == name]
@@ -234,6 +233,7 @@ def server_line(s: Server) -> str:
 
 
 def finding_text(f: Finding) -> list[str]:
+    """Return the lines of a finding: its sentence, its evidence and the advice."""
     row = CODES[f.code]
     lines = [f"{f.severity} {f.code}{f' {f.place}' if f.place else ''}", *wrapped(f.sentence, "  ")]
     lines += wrapped(f"{row.what}.", "  ")
@@ -246,7 +246,7 @@ def finding_text(f: Finding) -> list[str]:
 
 
 def in_words(name: str, value: Any) -> list[str]:
-    """Evidence in the words of ZooKeeper: zxids, paths, sessions."""
+    """Return evidence in ZooKeeper's terms: zxids, paths, sessions."""
     if value is None:
         return [f"{name}: it cannot be decoded"]
     if isinstance(value, bool):
@@ -261,7 +261,7 @@ def in_words(name: str, value: Any) -> list[str]:
 
 
 def transaction_words(txn: Mapping[str, Any]) -> str:
-    """A transaction in a line."""
+    """Return a transaction in a line."""
     epoch, counter = str(txn["zxid"]).split(":")
     said = [f"zxid 0x{int(epoch, 16) << 32 | int(counter, 16):x}, {operation_words(txn)}"]
     said += [f"parts: {'; '.join(operation_words(p) for p in txn['parts'])}"] if "parts" in txn else []
@@ -269,7 +269,7 @@ def transaction_words(txn: Mapping[str, Any]) -> str:
 
 
 def operation_words(part: Mapping[str, Any]) -> str:
-    """What a transaction, or a part of a multi, does."""
+    """Return what a transaction, or a part of a multi, does."""
     said = [str(part["kind"])] + [str(part["path"])] * ("path" in part)
     if isinstance(data := part.get("data"), Mapping):
         text = f" {data['text']!r}" if "text" in data else ""
@@ -336,7 +336,7 @@ def server_json(s: Server, audit: Audit) -> dict[str, Any]:
 
 
 def path_of(audit: Audit, f: Finding) -> Path | None:
-    """Return the file of a finding; None: it has none, or it is at an address and was copied here for a while."""
+    """Return the file of a finding; None if it has none, or if it is a temporary copy from an address."""
     for s in audit.servers:
         if s.directory.origins or not f.file or (f.server not in (s.name, "") and s.name not in f.servers):
             continue

@@ -1,4 +1,4 @@
-"""What can happen next, in words and as JSON: the forecast of an audit."""
+"""Describe the forecast of an audit, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ OK, UNKNOWN = "OK", "UNKNOWN"
 
 
 def verdict_of(ahead: Forecast) -> str:
-    """UNKNOWN: nothing can be told. DANGER: some start cuts what may have been acknowledged. OK: none does."""
+    """Return UNKNOWN if nothing can be predicted, DANGER if some start cuts possibly acknowledged writes, else OK."""
     if ahead.unknown:
         return UNKNOWN
     return DANGER if ahead.losing else OK
 
 
 def forecast_lines(ahead: Forecast) -> list[str]:
-    """What starting these servers can come to."""
+    """Return the lines on the possible outcomes of starting these servers."""
     out = wrapped(
         "What can happen next, once all servers are stopped and then started from exactly these files "
-        "({ahead.release}, with its default options; no client writes, and nothing else fails):", "", "",
+        f"({ahead.release}, with its default options; no client writes, and nothing else fails):", "", "",
     )  # fmt: skip
     if ahead.unknown:
         return [*out, *wrapped(f"UNKNOWN: {ahead.unknown}. Treat every start as dangerous until it is known.")]
@@ -57,7 +57,7 @@ def wrapped(text: str, first: str = "  ", then: str = "    ") -> list[str]:
 
 
 def summed(ahead: Forecast) -> str:
-    """What to know before anything is started."""
+    """Return what to know before any server is started."""
     if not ahead.outcomes:
         return "Those of them that start are not a quorum: no server is elected, and nothing is truncated."
     if ahead.losing:
@@ -84,7 +84,7 @@ def summed(ahead: Forecast) -> str:
 
 
 def grouped(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
-    """Outcomes of the same servers that differ only in who leads, together."""
+    """Return outcomes grouped by the same servers, which differ only in the leader."""
     seen: dict[str, list[Outcome]] = {}
     for o in outcomes:
         key = repr((o.started, bool(o.leader), o.last, o.loses, o.may_lose, o.drops, o.revives, o.again, odd(o)))
@@ -93,7 +93,7 @@ def grouped(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
 
 
 def odd(o: Outcome) -> list[str]:
-    """What becomes of single servers, where that is more than to get what is missing."""
+    """Return what happens to single servers, if it is more than receiving what is missing."""
     out = [text for c in o.changes if (text := change_words(c))]
     return [*out, *(text for c in o.later if (text := change_words(c, " when it is started later")))]
 
@@ -125,7 +125,7 @@ def outcome_words(same: Sequence[Outcome], ahead: Forecast) -> str:
 
 
 def change_words(c: Change, when: str = "") -> str:
-    """What becomes of a server; empty: it serves, and nothing of its own is gone."""
+    """Return what happens to a server; empty if it serves, and loses nothing of its own."""
     if not c.serves:
         return f"{c.server}{when} does not serve: {c.why}" + (f", and cuts {ranges(c.cuts)}" if c.cuts else "")
     said = [f"cuts {ranges(c.cuts)}"] if c.cuts else []
@@ -145,7 +145,7 @@ def named(servers: Sequence[str]) -> str:
 
 
 def ranges(found: Ranges, ahead: Forecast | None = None) -> str:
-    """Transactions as ZooKeeper writes them, the first of each range with its path where that is known."""
+    """Return transactions as ZooKeeper writes them, the first of each range with its path if that is known."""
     said = []
     for lo, hi in found:
         path = one_line(ahead.paths.get(lo, "")) if ahead is not None else ""
@@ -160,6 +160,7 @@ def ranges(found: Ranges, ahead: Forecast | None = None) -> str:
 
 
 def forecast_json(ahead: Forecast) -> dict[str, Any]:
+    """Return the forecast as JSON values."""
     return {
         "verdict": verdict_of(ahead),
         "release": ahead.release,

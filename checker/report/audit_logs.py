@@ -1,4 +1,4 @@
-"""What judging text logs of servers came to."""
+"""Report the result of judging text logs of servers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
 
 def headline(report: LogsReport) -> str:
-    """Whether data is in danger as far as text logs tell, and what not to do, in a line."""
+    """Return a line that says whether data is in danger, as far as text logs show, and what not to do."""
     delete = "Do not delete, move away or replace any directory"
     if report.broken:
         first = report.broken[0]
@@ -30,25 +30,25 @@ def headline(report: LogsReport) -> str:
         )
     if report.judged:
         return (
-            "OK: nothing in these logs violates a property. They show little of the disks: audit those too. {delete} "
+            f"OK: nothing in these logs violates a property. They show little of the disks: audit those too. {delete} "
             "before."
         )
     if report.exit_code == HELD:
         return (
             "OK: elections and synchronizations are normal, and these logs (at INFO) show nothing else: only the "
-            "disks show whether data is in danger. {delete} before they are audited."
+            f"disks show whether data is in danger. {delete} before they are audited."
         )
     return f"UNKNOWN: these logs do not show whether data is in danger. {delete} before the disks are audited."
 
 
 @dataclass(frozen=True)
 class LogsReport(Result):
-    """The verdicts on a history that text logs tell.
+    """The verdicts on a history that text logs record.
 
     Attributes:
-        judged: the properties, each with its verdict; empty: there are no proposals and commits.
-        broken: what breaks one, with its lines.
-        request: of which it is the answer, as JSON.
+        judged: the properties, each with its verdict; empty if there are no proposals and commits.
+        broken: each violation, with its lines.
+        request: the one that it answers, as JSON.
     """
 
     history: TextHistory

@@ -1,4 +1,4 @@
-"""An audit as one page of HTML: a line of time for each server, what starts, and the findings."""
+"""An audit as one page of HTML: a timeline for each server, what starts, and the findings."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["as_html"]
 
 GAP = 0.6  # between two epochs, in percent of the line
 COLOURS = {VIOLATION: "bad", DANGER: "bad", WARN: "warn", "OK": "good"}
-LINKS = ("bridged", "gap", "again", "back", "unknown", "damaged")  # of runs to what is before them, which are shown
+LINKS = ("bridged", "gap", "again", "back", "unknown", "damaged")  # relations of runs of records that are shown
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Something on the line of a server.
+    """A mark on the timeline of a server.
 
     Attributes:
         kind: how it is drawn.
-        left, width: where, in percent of the line; no width: at one place.
-        title: what it is.
+        left, width: its place, in percent of the line; a width of 0 for a single place.
+        title: its description.
     """
 
     kind: str
@@ -42,13 +42,13 @@ def as_html(
     audit: Audit, sentence: str, first: str, starts: list[str], words: Callable[[str, Any], list[str]],
     ahead: list[str], runs: list[tuple[str, list[str]]],
 ) -> str:  # fmt: skip
-    """The page.
+    """Return the page.
 
     Args:
         sentence, first, starts, ahead: as in the text: counts, whether data is in danger, what starts of what, what can
             happen next.
-        words: puts evidence into words.
-        runs: of what can happen who was started, and the steps.
+        words: converts evidence to words.
+        runs: of possible outcomes the servers that were started, and the steps.
     """
     scale = Scale(audit)
     return (
@@ -69,7 +69,7 @@ def as_html(
 
 
 def finding_of(f: Finding, words: Callable[[str, Any], list[str]]) -> dict[str, Any]:
-    """What the page says of a finding."""
+    """Return the content of a finding on the page."""
     row = CODES[f.code]
     return {
         "severity": f.severity,
@@ -83,8 +83,7 @@ def finding_of(f: Finding, words: Callable[[str, Any], list[str]]) -> dict[str, 
 
 
 class Scale:
-    """Places of zxids from left to right, in percent: epochs one behind the other, each as wide as it has
-    transactions."""
+    """Positions of zxids from left to right, in percent: consecutive epochs, each as wide as it has transactions."""
 
     def __init__(self, audit: Audit) -> None:
         self.most: dict[int, int] = {}
@@ -108,20 +107,20 @@ class Scale:
         return start + (zxid & 0xFFFFFFFF) * self.per
 
     def epochs(self) -> Iterator[dict[str, Any]]:
-        """The epochs, with where they are."""
+        """Yield the epochs, with their positions."""
         for epoch, start in self.starts.items():
             width = (self.most[epoch] + 1) * self.per
             yield {"number": epoch, "left": f"{start:.3f}", "width": f"{width:.3f}"}
 
 
 def server_of(s: Server, audit: Audit, scale: Scale) -> dict[str, Any]:
-    """The line of a server: what it is called, what is on it, and that in words."""
+    """Return the timeline of a server: its name, its marks, and these in words."""
     marks = list(marks_of(s, audit, scale))
     return {"name": plain(s.name), "marks": marks, "label": "; ".join(m.title for m in marks) or "nothing in its logs"}
 
 
 def marks_of(s: Server, audit: Audit, scale: Scale) -> Iterator[Mark]:
-    """What is on the line of a server."""
+    """Yield the marks on the timeline of a server."""
     abandoned = [(f.zxid, f.last) for f in audit.findings if f.code == "ABANDONED" and f.server == s.name]
     for lo, hi in sorted(s.seen):
         parts = [(lo, hi, False)]

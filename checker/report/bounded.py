@@ -1,4 +1,4 @@
-"""What bounded model checking came to, for people and for machines."""
+"""Report the result of bounded model checking, for people and as JSON."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
 @dataclass(frozen=True)
 class Broken:
-    """The properties that a run breaks at its last step, its steps from the initial state, and how
-    many of them z3 found."""
+    """The properties that a run violates at its last step, and the run.
+
+    Its steps begin at the initial state; the last `steps` of them were found by z3.
+    """
 
     properties: tuple[Property, ...]
     schedule: tuple[int, ...]
@@ -31,15 +33,15 @@ class Broken:
 
 @dataclass(frozen=True)
 class BoundedReport(Result):
-    """The answer.
+    """The result of bounded model checking.
 
     Attributes:
-        model: whose runs.
+        model: the model.
         judged: the properties.
         start: the steps that lead to where runs start.
-        found: what z3 answered.
-        asked_depth: how deep it was to look.
-        request: of which it is the answer, as JSON.
+        found: z3's answer.
+        asked_depth: the requested depth.
+        request: the one that it answers, as JSON.
         broken: the run that violates properties. counterexample: its trace.
     """
 

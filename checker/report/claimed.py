@@ -1,9 +1,8 @@
-"""A report that a file claims, derived again from what it measured.
+"""Derive a report that a file claims again from its measurements.
 
-What an exploration measured (levels, counts, depths, why it ended) is an input: it is checked for what no exploration
-can come to. All else (verdicts, the sentence, the exit code, coverage, statements, ratios) is derived from it by the
-code that writes reports, and has to be what the file says.
-A file has to keep the schema besides.
+What an exploration measured (levels, counts, depths, why it ended) is an input: it is checked for impossible values.
+All else (verdicts, the sentence, the exit code, coverage, statements, ratios) is derived from it by the code that
+writes reports, and must be equal to what the file says. A file must also conform to the schema.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from checker.symbolic.extension import Z3Answer
 from invariants import properties_of, property_named
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, STEP, Property
 from traces.record.reading import strict_json
-from zabspec.deprecated import Contradiction, current_keys
+from zabspec.deprecated import Contradiction, current_keys, current_phrases
 from zabspec.files import read_bytes
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
@@ -42,7 +41,7 @@ def read_report(path: Path, again: bool = False) -> dict[str, Any]:
     """Read the report in a file.
 
     Args:
-        again: all of it is explored again anyway, so that its first states need not be.
+        again: whether all of it will be explored again anyway, so that its first states need not be.
 
     Raises:
         ReportError: there is none, or it contradicts itself.
@@ -58,7 +57,7 @@ def read_report(path: Path, again: bool = False) -> dict[str, Any]:
     except ValueError as problem:
         raise ReportError(f"{path} is not JSON: {problem}") from None
     try:
-        report = current_keys("explore", report, str(path))
+        report = current_phrases(current_keys("explore", report, str(path)))
     except Contradiction as problem:
         raise ReportError(f"{path} contradicts itself: {problem}") from None
     schema = json.loads(files("checker.report").joinpath("schema/report.schema.json").read_text(encoding="utf-8"))
@@ -74,7 +73,7 @@ def read_report(path: Path, again: bool = False) -> dict[str, Any]:
 
 
 def without_evidence(report: dict[str, Any]) -> None:
-    """Take out what stands beside the exploration: it follows from no figure of the file, and is of other sources."""
+    """Remove the evidence beside the exploration: it does not follow from the figures, and is of other sources."""
     for said in (report, *report["properties"]):
         said.pop("evidence", None)
 
@@ -91,12 +90,12 @@ def check(report: Mapping[str, Any], name: str, again: bool) -> None:
 
 
 def contradiction(report: Claim, again: bool = False) -> str:
-    """Return what in a report that keeps its schema cannot be, in a sentence's words; empty: nothing.
+    """Return what is impossible in a report that conforms to its schema, in words; empty if nothing is.
 
-    The protocol is looked up, and its properties: of one that is not there, that is what is said.
+    The protocol is looked up, and its properties; a missing one is reported.
 
     Args:
-        again: all of it is explored again anyway, so that the first states need not be.
+        again: whether all of it will be explored again anyway, so that the first states need not be.
     """
     if wrong := next(impossible(report), ""):
         return wrong
@@ -124,7 +123,7 @@ def contradiction(report: Claim, again: bool = False) -> str:
 
 
 def misplaced(report: Claim, said: Claim, p: Property) -> Iterator[str]:
-    """What cannot be of a property: a witness or a violation where no state is."""
+    """Yield what is impossible for a property: a witness or a violation at a depth without states."""
     last = report["states"]["depth"] + (p.of in (STEP, RUNTIME))
     for what, at in (("witnessed", said["witnessed_at"]), ("violated", (said["violation"] or {}).get("depth"))):
         if at is not None and at > last and not report["engine"]["ample_sets"]:
@@ -134,7 +133,7 @@ def misplaced(report: Claim, said: Claim, p: Property) -> Iterator[str]:
 
 
 def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
-    """The report of an exploration that measured what a report says."""
+    """Return the report of an exploration with the measurements of a report."""
     engine, coverage, limits = report["engine"], report["coverage"], report["limits"]
     said = {p["name"]: p for p in report["properties"]}
     judged = tuple(p for p in listed if p.name != NO_RUNTIME_ERROR.name)
@@ -177,7 +176,10 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
 
 
 def counterexample(p: Claim) -> Counterexample:
-    """What became of a violation's trace. What is violated is run again; of what is not, its trouble is the reason."""
+    """Return the counterexample of a violation: a violated property's run is repeated.
+
+    Otherwise its problem is the reason.
+    """
     v = p["violation"]
     stands = v["replayed"] or not v["problem"] or p["verdict"] == VIOLATED
     text, why, path, trouble = (v[name] or "" for name in ("text", "why", "trace_file", "problem"))
@@ -185,7 +187,7 @@ def counterexample(p: Claim) -> Counterexample:
 
 
 def symbolic(report: Claim, said: Claim) -> Z3Answer:
-    """What z3 says of a property. That Ctrl-C ended it is in the exit code alone."""
+    """Return z3's answer about a property. Only the exit code shows that Ctrl-C ended it."""
     ended = report["exit_code"] == 3 and not report.get("error")
     interrupted = ended and said["verdict"] == "undecided" and report["verdict"] != NO_VERDICT
     steps, epochs, broken = (int(said[name] or 0) for name in ("steps", "epochs", "violated_within"))
@@ -193,8 +195,10 @@ def symbolic(report: Claim, said: Claim) -> Z3Answer:
 
 
 def suspected(report: Claim) -> tuple[tuple[str, ...], bool]:
-    """The properties that a search which leaves out states found broken, as the sentence names them; and whether it
-    says of them that at least one is."""
+    """Return the properties that a search which leaves out states found violated, as the sentence names them.
+
+    Return also whether it says that only at least one of them is.
+    """
     before, found, _ = report["sentence"].partition(" violated, with no path to it yet")
     said = before.rpartition("; ")[2]
     one = said.startswith("at least one of ")
@@ -204,7 +208,7 @@ def suspected(report: Claim) -> tuple[tuple[str, ...], bool]:
 
 
 def difference(true: Report, report: Claim) -> str:
-    """Where a report is not what follows from its own figures; empty: nowhere."""
+    """Return where a report differs from what follows from its own figures; empty if nowhere."""
     wanted = true.as_json()
     for name, value in wanted.items():
         unwritten = name == "exit_code" and report.get("error") and report["exit_code"] == 3
@@ -215,7 +219,7 @@ def difference(true: Report, report: Claim) -> str:
 
 
 def differing(where: str, said: Any, follows: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The leaves in which two values of JSON differ; an integer is not a number with a fraction."""
+    """Yield the leaves in which two JSON values differ; an integer is not equal to a number with a fraction."""
     if isinstance(follows, Mapping) and isinstance(said, Mapping) and set(follows) == set(said):
         for name in follows:
             yield from differing(f"{where}/{name}", said[name], follows[name])
@@ -227,6 +231,6 @@ def differing(where: str, said: Any, follows: Any) -> Iterator[tuple[str, Any, A
 
 
 def shown(value: Any) -> str:
-    """A value in a sentence."""
+    """Return a value, shortened for a sentence."""
     text = " ".join(str("nothing" if value is None else value).split())
     return text if len(text) <= 160 else f"{text[:157]}..."

@@ -1,4 +1,4 @@
-"""Commands of zabcheck that ask about the model of a report."""
+"""Commands of zabcheck about the model of a report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["command_words", "witness_command"]
 
 
 def command_words(model: Mapping[str, Any] | None) -> list[str] | None:
-    """The flags of a model, from the request's JSON; None: there is no request, or it has what no flag says."""
+    """Return the flags of a model, from the request's JSON; None without a request, or if no flags express it."""
     if model is None or model.get("quorums"):
         return None
     words = []
@@ -26,10 +26,10 @@ def command_words(model: Mapping[str, Any] | None) -> list[str] | None:
 
 
 def witness_command(request: Mapping[str, Any] | None, name: str) -> str:
-    """Return the command that shows the shortest run to the premise of a property; empty: no flags say the model.
+    """Return the command that shows the shortest run to the premise of a property; empty if no flags express the model.
 
     Args:
-        request: whose answer names the property, as JSON.
+        request: the one whose answer names the property, as JSON.
     """
     given = request or {}
     model = command_words(given.get("model"))

@@ -1,4 +1,4 @@
-"""What `zabcheck conform` says of a record, in words and as JSON."""
+"""Report the result of `zabcheck conform`, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["conformed_json", "conformed_result", "recorded_result", "told_confor
 
 
 def conformed_result(request: Mapping[str, Any], done: Conformed, folder: Path | None = None) -> StatedResult:
-    """Return what `zabcheck conform` and `zabcheck chaos` say.
+    """Return the result of `zabcheck conform` or `zabcheck chaos`.
 
     Args:
-        request: of which it is the answer, as JSON.
-        folder: what the ensemble has left; None: nobody ran one.
+        request: the one that it answers, as JSON.
+        folder: the files that the ensemble left; None if none was run.
     """
     from traces.conform.explained import EXPLAINED, UNKNOWN
 
@@ -37,7 +37,7 @@ def conformed_result(request: Mapping[str, Any], done: Conformed, folder: Path |
 
 
 def recorded_result(request: Mapping[str, Any], folder: Path) -> StatedResult:
-    """Return what `zabcheck chaos --record-only` says."""
+    """Return the result of `zabcheck chaos --record-only`."""
     content = {"request": dict(request), "exit_code": 0, "folder": str(folder)}
     return StatedResult(left_in(folder), 0, content, [left_in(folder)], kind="conform")
 
@@ -69,11 +69,6 @@ def told_conformed(done: Conformed) -> list[str]:
     )
     if done.unjudged:
         out.append(f"{done.unjudged:,} packets were sent to a closed connection, and are not checked")
-    if done.slow_transfers:
-        out.append(
-            f"transfers to a learner during which the leader kept committing: {done.slow_transfers:,}; the model "
-            f"takes each in one step, when NEWLEADER is observed"
-        )
     if done.broken:
         said = ", ".join(f"{name} (by line {number})" for name, number in done.broken.items())
         out.append(f"the run that explains it violates {said}; another run that explains it may not")
@@ -89,12 +84,12 @@ def told_conformed(done: Conformed) -> list[str]:
 
 
 def conformed_json(done: Conformed) -> dict[str, Any]:
-    """Return the same for machines."""
+    """Return the result as JSON values."""
     return {
         "verdict": done.verdict, "why": done.why, "observations": done.total, "explained": done.explained,
         "at": None if done.at is None else {"line": done.at.number, "observation": done.at.told()},
         "reasons": done.reasons, "packets": done.packets, "epochs": done.elections, "syncs": done.syncs,
-        "unjudged": done.unjudged, "slow_transfers": done.slow_transfers, "steps": done.steps, "states": done.states,
+        "unjudged": done.unjudged, "steps": done.steps, "states": done.states,
         "widest": done.widest,
         "broken": [{"property": name, "line": number} for name, number in done.broken.items()],
         "states_judged": done.judged, "lost": done.lost, "cpu_seconds": round(done.seconds, 2),

@@ -1,4 +1,4 @@
-"""Quorums that do not intersect: such a system is explored, and every report says so."""
+"""Warn of quorums that do not intersect: such a system is explored, and every report says so."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["disjoint_notes"]
 
 
 def disjoint_notes(asked: Parameters | Run) -> list[str]:
-    """Return the warning of a quorum system whose quorums do not all intersect; none for any other."""
+    """Return the warning of a quorum system whose quorums do not all intersect; empty for any other."""
     found = system_of(asked.quorums).disjoint if asked.quorums else None
     if found is None:
         return []

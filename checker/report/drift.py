@@ -1,4 +1,4 @@
-"""What a change of ZooKeeper's sources touches, as a result."""
+"""Report what a change of ZooKeeper's sources affects."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ NOTHING = "-"
 
 
 def stated(request: DriftRequest, drift: Drift, version: str) -> StatedResult:
-    """Return the result: 0: every cited method is as it was; 1: one has changed; 3: one is not known, and none has
-    changed."""
+    """Return the result.
+
+    Its exit code is 0 if every cited method is unchanged, 1 if one has changed, 3 if one is not known, and none has
+    changed.
+    """
     changed, unknown = drift.of(CHANGED, NEW), drift.of(UNKNOWN)
     code = VIOLATED if changed else NO_VERDICT if unknown else HELD
     known = len(drift.of(UNCHANGED)) + len(changed)
@@ -42,8 +45,10 @@ def row(m: MethodDrift) -> tuple[str, ...]:
 
 
 def uncovered(drift: Drift) -> list[tuple[str, str]]:
-    """Return the functions that no drift can name: those whose steps a drift of their callers' methods names, and
-    those of which nothing is covered."""
+    """Return the functions that no drift can name.
+
+    They are those whose steps are named by a drift of their callers' methods, and those that are not covered at all.
+    """
     through = [u.function.name for u in drift.uncovered if u.through]
     alone = [u.function.name + (f" ({u.why})" if u.why else "") for u in drift.uncovered if not u.through]
     absent = [m.method for m in drift.of(ABSENT) if m.functions]

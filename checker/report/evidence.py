@@ -1,4 +1,4 @@
-"""Evidence for properties beside an exploration: what it is, and how reports show it."""
+"""Evidence for properties beside an exploration, and how reports show it."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Evidence:
     """One piece of evidence.
 
     Attributes:
-        kind: `inductive`, z3 kept the clauses in every step; `proof`, of the abstract protocol without bounds; or
-            `refinement`, every step of the text is one of the abstract protocol.
+        kind: `inductive`, z3 showed that every step preserves the clauses; `proof`, of the abstract protocol without
+            bounds; or `refinement`, every step of the protocol is one of the abstract protocol.
         status: `recorded` with the package, `computed here`, or `not computed`.
         bounds: within which the claims are made.
-        command: what computes it.
-        claims: by property what is claimed; of a refinement one claim, under no name. Empty: nothing is computed.
-        digest: of all that it depends on; empty: nothing is computed.
-        why: a sentence beside the claims; empty: there is nothing to add.
-        nodes: how many processes it is about; 0: any number.
+        command: the one that computes it.
+        claims: by property what is claimed; of a refinement one claim, under no name. Empty if nothing is computed.
+        digest: of all that it depends on; empty if nothing is computed.
+        why: a sentence beside the claims; empty if there is nothing to add.
+        nodes: the number of processes it is about; 0 for any number.
     """
 
     kind: str
@@ -48,11 +48,11 @@ class Evidence:
 
     @property
     def origin(self) -> str:
-        """Its bounds and where it comes from, with what is to be added."""
+        """Its bounds and where it comes from, with additions."""
         return f"{self.bounds} ({self.status}){f'; {self.why}' if self.why else ''}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for machines, without its claims."""
+        """Return it as JSON values, without its claims."""
         return {
             "kind": self.kind,
             "bounds": self.bounds,
@@ -68,9 +68,9 @@ class Gathered:
 
     Attributes:
         pieces: at most one of each kind.
-        properties: the properties of the protocol that the pieces speak about: another one may have the same name.
-        all_of_it: the command that computes what is not computed; empty: nothing is left to compute.
-        nothing: why there is none, in a sentence; empty: there is, or nobody asked.
+        properties: the properties of the protocol that the pieces are about: another one may have the same name.
+        all_of_it: the command that computes what is not computed; empty if nothing is left to compute.
+        nothing: why there is none, in a sentence; empty if there is, or none was requested.
     """
 
     pieces: Sequence[Evidence] = ()
@@ -79,17 +79,17 @@ class Gathered:
     nothing: str = ""
 
     def piece(self, kind: str) -> Evidence | None:
-        """Return the piece of a kind that says something; None: there is none."""
+        """Return the piece of a kind that says something, or None."""
         return next((e for e in self.pieces if e.kind == kind and e.known), None)
 
     @property
     def inductive(self) -> Evidence | None:
-        """What z3 says of the steps of this text; None: nothing is known."""
+        """The evidence of z3 about the steps of this protocol, or None."""
         return self.piece(INDUCTIVE)
 
     @property
     def refinement(self) -> Evidence | None:
-        """What the refinement check says of this text; None: nothing is known."""
+        """The evidence of the refinement check about this protocol, or None."""
         return self.piece(REFINEMENT)
 
     @property
@@ -99,14 +99,14 @@ class Gathered:
         return (*([f"at n = {self.inductive.nodes}"] if self.inductive else []), *(["any n"] if abstract else []))
 
     def cells(self, name: str) -> tuple[str, ...]:
-        """Return what the columns say of a property; empty text: nothing."""
+        """Return the columns' claims about a property; empty text for none."""
         if name not in self.properties:
             return ("",) * len(self.head)
         out = [self.inductive.claims.get(name, "")] if self.inductive else []
         return (*out, *([self.abstract(name)] if "any n" in self.head else []))
 
     def abstract(self, name: str) -> str:
-        """Return what the proof says of a property of this text: nothing, unless the text refines what is proved."""
+        """Return the proof's claim about a property: none, unless the protocol refines the proved one."""
         proof, refinement = self.piece(PROOF), self.refinement
         claim = proof.claims.get(name, "") if proof else ""
         if refinement is None or refinement.claims.get("") != REFINES:
@@ -114,7 +114,7 @@ class Gathered:
         return claim
 
     def said_of(self, name: str) -> dict[str, str]:
-        """Return what the columns say of a property, each with where that comes from."""
+        """Return the columns' claims about a property, each with its origin."""
         origin = [self.inductive.origin] if self.inductive else []
         origin += [self.abstract_origin] if "any n" in self.head else []
         cells = zip(self.head, self.cells(name), origin, strict=True)
@@ -122,7 +122,7 @@ class Gathered:
 
     @property
     def abstract_origin(self) -> str:
-        """What is proved of abstract ZAB, and whether this protocol refines it; empty: neither is known."""
+        """What is proved of abstract ZAB, and whether this protocol refines it; empty if nothing is known."""
         if self.refinement is None:
             return ""
         proof, claim = self.piece(PROOF), self.refinement.claims.get("", "")
@@ -135,7 +135,7 @@ class Gathered:
         return f"{said}; {found} at {self.refinement.origin}"
 
     def legend(self) -> list[str]:
-        """Return what the columns mean, what is not computed, and what computes it."""
+        """Return the meaning of the columns, what is not computed, and the command that computes it."""
         out = []
         if self.inductive:
             what = "inductive: it follows from clauses that every step keeps, so it holds at any depth (z3)"
@@ -152,7 +152,7 @@ class Gathered:
         return [*out, *([self.nothing] if self.nothing else [])]
 
     def of_property(self, name: str) -> list[dict[str, Any]]:
-        """Return what each piece says of a property, for machines; a claim is null where it says nothing of it."""
+        """Return each piece's claim about a property, as JSON values; null if it makes none."""
         spoken = name in self.properties
         return [
             e.as_json() | {"claim": e.claims.get("" if e.kind == REFINEMENT else name) if spoken else None}
@@ -160,7 +160,7 @@ class Gathered:
         ]
 
     def as_json(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return the columns beside each property, and the pieces, for machines."""
+        """Return the columns beside each property, and the pieces, as JSON values."""
         return {
             "columns": list(self.head),
             "cells": {name: list(self.cells(name)) for name in names},

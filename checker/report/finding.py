@@ -1,4 +1,4 @@
-"""The folder of a finding: what ZooKeeper's committers need to judge it and to merge its repair."""
+"""The folder of a finding: what ZooKeeper's committers need to judge it and to merge its fix."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder_of(finding: Finding, row: RowOutcome) -> dict[Path, bytes]:
     """Return the files of the folder by their names.
 
     Args:
-        row: the row of the track record, explored: it has the shortest run without the repair.
+        row: the row of the track record, explored: it has the shortest run without the fix.
     """
     from checker.zookeeper.story import story
     from traces.pictures.html import page
@@ -43,7 +43,7 @@ def folder_of(finding: Finding, row: RowOutcome) -> dict[Path, bytes]:
 
 
 def readme(finding: Finding, row: RowOutcome) -> str:
-    """Return what to do with the files, and what they did where they were run."""
+    """Return the instructions for the files, and their results where they were run."""
     from checker.zookeeper.story import CLIENTS
 
     runs = finding.runs

@@ -1,4 +1,4 @@
-"""The first states of a report, explored again in plain Python: a report of a few states is checked whole."""
+"""Explore the first states of a report again in plain Python, so that a report of a few states is checked whole."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ RENAMED = 2_000  # and with symmetry no more than so many renamings of them
 
 
 def unlike_first_states(report: Claim, model: Model, judged: Sequence[Property]) -> str:
-    """Return where a report differs from the first states of its protocol, in a sentence's words; empty: nowhere.
+    """Return where a report differs from the first states of its protocol, in words; empty if nowhere.
 
     Args:
-        model: what the report says was explored.
+        model: the one that the report says was explored.
         judged: the properties that it lists, without the built-in one.
 
     Raises:
@@ -50,7 +50,7 @@ def unlike_first_states(report: Claim, model: Model, judged: Sequence[Property])
 
 
 def differences(report: Claim, found: Exploration) -> Iterator[str]:
-    """Yield what an exploration of the first states finds otherwise. Levels that it found whole are compared."""
+    """Yield the differences from an exploration of the first states. Levels that it explored whole are compared."""
     levels, claimed = report["states"]["levels"], report["coverage"]
     whole = min(found.expanded_levels, len(found.levels) - 1)
     if report["engine"]["ample_sets"]:
@@ -90,7 +90,7 @@ def counted_otherwise(report: Claim, found: Exploration) -> Iterator[str]:
 
 
 def judged_otherwise(p: Claim, found: Exploration, both: int, whole: int) -> Iterator[str]:
-    """Yield what the first states say of a property, and a report does not, and the other way round.
+    """Yield the differences between the first states and a report in what they show of a property.
 
     Args:
         both: the last depth of which the report and the exploration have all states.

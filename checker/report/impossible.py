@@ -1,7 +1,7 @@
-"""What no exploration comes to: figures of a report that contradict each other, its request or its protocol.
+"""Find impossible figures of a report: those that contradict each other, its request or its protocol.
 
-Each generator yields sentences.
-A report for which none yields anything may still be forged; `--again` explores it again.
+Each generator yields sentences. A report for which none yields anything may still be forged; `--rerun` explores it
+again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from zabspec.worlds.steps import NUMBERED
 __all__ = ["impossible", "unlike"]
 
 Claim = Mapping[str, Any]
-LARGEST = 1 << 62  # no exploration counts so many
+LARGEST = 1 << 62  # more than any exploration counts
 BEYOND = 16  # states by which an exploration may pass --max-states
 LITERAL = "invariant-5-literal"
 # Requests after which nothing is reduced.
@@ -43,7 +43,7 @@ MEMORY = re.compile(r"--memory-limit (?:(\d+) MiB|\d+\.\d GiB \(what this machin
 
 
 def impossible(report: Claim) -> Iterator[str]:
-    """Yield what no exploration comes to, whatever the protocol."""
+    """Yield figures that no exploration can have, whatever the protocol."""
     yield from counted(report)
     yield from limited(report)
     yield from covered(report)
@@ -78,9 +78,9 @@ def counted(report: Claim) -> Iterator[str]:
         yield "more terminal states than states"
     symmetry = report["engine"]["symmetry"]
     if not symmetry and raw != distinct:
-        yield f"{distinct:,} distinct states stand for {raw:,}, without symmetry"
+        yield f"{distinct:,} distinct states represent {raw:,}, without symmetry"
     if symmetry and not distinct <= raw <= distinct * renamings(report["configuration"]):
-        yield f"{distinct:,} orbits cannot stand for {raw:,} states"
+        yield f"{distinct:,} orbits cannot represent {raw:,} states"
     if states["generated"] < distinct - 1:
         yield f"{distinct:,} states, and {states['generated']:,} successors"
 
@@ -94,7 +94,7 @@ def renamings(configuration: Mapping[str, Any]) -> int:
 
 
 def limited(report: Claim) -> Iterator[str]:
-    """Yield what contradicts the limits that were asked for, and the reason why the exploration was cut short."""
+    """Yield contradictions to the requested limits, and to the reason why the exploration was cut short."""
     limits, cost, stopped = report["limits"], report["cost"], report["coverage"]["stopped"]
     distinct, depth, levels = (report["states"][name] for name in ("distinct", "depth", "levels"))
     if limits["depth"] is not None and depth > limits["depth"]:
@@ -155,7 +155,7 @@ def covered(report: Claim) -> Iterator[str]:
 
 
 def taken(report: Claim) -> Iterator[str]:
-    """Yield what contradicts the counts of transitions."""
+    """Yield contradictions to the counts of transitions."""
     engine, generated = report["engine"], report["states"]["generated"]
     called = {row.called for row in NUMBERED.values()}
     if strange := sorted(set(report["events"]) - called):
@@ -205,7 +205,7 @@ def left_out(report: Claim) -> Iterator[str]:
 
 
 def unlike(report: Claim, model: Model, judged: Sequence[Property]) -> Iterator[str]:
-    """Yield what no exploration of this protocol comes to.
+    """Yield figures that no exploration of this protocol can have.
 
     Args:
         judged: the properties that the report lists, without the built-in one.
@@ -222,7 +222,7 @@ def unlike(report: Claim, model: Model, judged: Sequence[Property]) -> Iterator[
         yield f"{report['events'][strange[0]]:,} events {strange[0]!r}, but none are possible within these budgets"
     engine = report["engine"]
     front = model.program.front_end(full_namespace(model))
-    if engine["symmetry"] and (why := asymmetry(model, judged, front)):  # the first: it looks at all that is typed
+    if engine["symmetry"] and (why := asymmetry(model, judged, front)):  # first, as it checks all that is typed
         yield f"it used symmetry, but cannot have: {why}"
     yield from unlike_stuttering(report, model, judged, front)
     yield from unlike_reduction(report, model)
@@ -241,7 +241,7 @@ def unlike_stuttering(report: Claim, model: Model, judged: Sequence[Property], f
 
 
 def unlike_reduction(report: Claim, model: Model) -> Iterator[str]:
-    """Yield what is wrong with the reason why it was not reduced, or with its having been."""
+    """Yield what is wrong with the reason why the exploration was not reduced, or with its having been reduced."""
     said, limits = report["engine"]["reduction_off"], report["limits"]
     if said in ASKED_FOR:
         return

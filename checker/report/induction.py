@@ -1,4 +1,4 @@
-"""What an induction came to."""
+"""Report the result of an induction."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 __all__ = ["InductionReport", "answer_of", "as_object", "as_text", "counterexample", "proved_of"]
 
 HELD, NOT_INDUCTIVE, NO_VERDICT = 0, 1, 3
-MOST_NAMES = 12  # of clauses that are assumed, beyond which those that all are need not be read
-INSIDE = 78  # columns of what stands two farther in
-BROKEN = "violated"  # in a run, whatever was proved
+MOST_NAMES = 12  # of assumed clauses that are named; more are only counted
+INSIDE = 78  # columns of a part that is indented by two
+BROKEN = "violated"  # a run violates it, whatever was proved
 KEPT = "kept"  # a clause that the request names is proved, the others being assumed
 
 
 @dataclass(frozen=True)
 class InductionReport(Result):
-    """What z3 says of the clauses of an inductive invariant.
+    """The answers of z3 about the clauses of an inductive invariant.
 
     Attributes:
-        outcome: what was found of each clause, and what is taken for granted.
+        outcome: the result for each clause, and the assumptions.
     """
 
     outcome: Outcome
@@ -70,7 +70,7 @@ class InductionReport(Result):
 
 
 def answer_of(outcome: Outcome) -> tuple[str, int]:
-    """Return the answer in a word, and the exit code. Where the request names clauses it is never the word for all."""
+    """Return the answer in a word, and the exit code. If the request names clauses it is never the word for all."""
     if outcome.refuted:
         return BROKEN, NOT_INDUCTIVE
     if any(v.word == "not inductive" for v in outcome.verdicts):
@@ -81,14 +81,14 @@ def answer_of(outcome: Outcome) -> tuple[str, int]:
 
 
 def proved_of(outcome: Outcome) -> tuple[list[str], list[str]]:
-    """What is proved, and which clauses asked about it supposes that are not."""
+    """Return what is proved, and which requested clauses that it assumes are not."""
     supposed = [v.clause.name for v in outcome.verdicts if v.clause.name in outcome.question.clauses and not v.holds]
     holding = [v.clause.name for v in outcome.verdicts if v.holds and v.clause.name not in outcome.refuted]
     return [] if outcome.obstacles or outcome.groundless else holding, supposed
 
 
 def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
-    """What was found, for machines."""
+    """Return the result as JSON values."""
     question, obstacles = outcome.question, outcome.obstacles
     proved, supposed = proved_of(outcome)
     nothing = supposed or question.assumed or outcome.errors or question.chosen
@@ -109,7 +109,7 @@ def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
 
 
 def premises_object(outcome: Outcome) -> dict[str, Any] | None:
-    """Which premises runs meet, for machines; None: nobody looked."""
+    """Return which premises runs meet, as JSON values; None if not searched."""
     found = outcome.premises
     if found is None:
         return None
@@ -142,7 +142,7 @@ def conclusion(outcome: Outcome) -> str:
 
 
 def as_text(outcome: Outcome) -> str:
-    """What was found, for people."""
+    """Return the result as text."""
     from traces.explain.folding import aligned, fitted
 
     question, verdicts, obstacles = outcome.question, outcome.verdicts, outcome.obstacles
@@ -179,7 +179,7 @@ def as_text(outcome: Outcome) -> str:
 
 
 def premise_lines(outcome: Outcome) -> list[str]:
-    """Which premises runs meet, as far as was looked."""
+    """Return the lines on which premises runs meet, as far as was searched."""
     found = outcome.premises
     if found is None:
         return (
@@ -199,7 +199,7 @@ def premise_lines(outcome: Outcome) -> list[str]:
 
 
 def named_or_counted(question: Question) -> str:
-    """The clauses that are assumed: their names, where these are not nearly all."""
+    """Return the assumed clauses: their names, unless these are nearly all."""
     if question.alone or len(question.assumed) <= MOST_NAMES:
         return ", ".join(question.assumed)
     flag = (
@@ -211,7 +211,7 @@ def named_or_counted(question: Question) -> str:
 
 
 def impossible_lines(outcome: Outcome) -> list[str]:
-    """The moves that are never possible, by the clauses that forbid them."""
+    """Return the lines on moves that are never enabled, by the clauses that forbid them."""
     by_clauses: dict[tuple[str, ...], list[str]] = {}
     for move, names in outcome.impossible.items():
         by_clauses.setdefault(names, []).append(move)
@@ -223,7 +223,7 @@ def impossible_lines(outcome: Outcome) -> list[str]:
 
 
 def verdict_text(v: Verdict, outcome: Outcome) -> str:
-    """A verdict, in the table; nothing is proved where something stands in the way."""
+    """Return a verdict for the table; nothing is proved if there is an obstacle."""
     if v.clause.name in outcome.refuted:
         return BROKEN
     if v.holds and (outcome.obstacles or outcome.groundless):
@@ -238,7 +238,7 @@ def verdict_text(v: Verdict, outcome: Outcome) -> str:
 
 
 def counterexample(v: Verdict) -> list[str]:
-    """A counterexample to induction, a line each."""
+    """Return the lines of a counterexample to induction."""
     from checker.symbolic.counterexample import step_text
     from traces.explain.folding import aligned
 
@@ -262,7 +262,7 @@ def indented(text: str) -> list[str]:
 
 
 def verdict_object(v: Verdict, outcome: Outcome) -> dict[str, Any]:
-    """A verdict, for machines."""
+    """Return a verdict as JSON values."""
     out: dict[str, Any] = {
         "clause": v.clause.name,
         "source": v.clause.source,
@@ -281,14 +281,14 @@ def verdict_object(v: Verdict, outcome: Outcome) -> dict[str, Any]:
 
 
 def verdict_word(v: Verdict, outcome: Outcome) -> str:
-    """Return a verdict for machines; whether its premise is reached is a field of its own."""
+    """Return a verdict as a word for JSON; whether its premise is reached is a separate field."""
     if v.word == "proved" or v.clause.name in outcome.refuted or (v.holds and outcome.groundless):
         return verdict_text(v, outcome).partition(",")[0]
     return v.word
 
 
 def premise_reached(v: Verdict, outcome: Outcome) -> bool | None:
-    """Whether a run was found that meets a property's premise; None: it has none, or nobody looked."""
+    """Return whether a run meets a property's premise; None if it has none, or runs were not searched."""
     found = outcome.premises
     if found is None or v.clause.name not in found.properties:
         return None

@@ -1,4 +1,4 @@
-"""What judging a table came to."""
+"""Report the result of judging a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["JudgedTable"]
 
 QUOTED = 3  # violations of a property that the text quotes
-SEVEREST = ("violated", "undecided", "open", "not judged", "held")  # what is said of many runs is the first of these
+SEVEREST = ("violated", "undecided", "open", "not judged", "held")  # the verdicts of many runs are the first of these
 OF_OBSERVATIONS = ("held", "premise not reached", "violated", "open", "not judged")
 
 
@@ -26,9 +26,9 @@ class JudgedTable(Result):
 
     Attributes:
         table: its file.
-        totals: for each property how many runs of each verdict, the violations, and what is open.
+        totals: for each property the number of runs of each verdict, the violations, and what is open.
         judged: the properties that were judged.
-        exit_code: with what is open, or without.
+        exit_code: depends on whether open verdicts are accepted.
     """
 
     table: str
@@ -42,7 +42,7 @@ class JudgedTable(Result):
 
     @property
     def looked_at(self) -> str:
-        """How much was judged."""
+        """The amount that was judged."""
         return f"{plural_runs(self.totals.runs)}, {self.totals.rows:,} {self.totals.what}"
 
     @property
@@ -51,13 +51,13 @@ class JudgedTable(Result):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What may be said of a property in a run, in the order of the columns."""
+        """The possible verdicts on a property in a run, in the order of the columns."""
         from traces.judging.totals import COUNTS
 
         return COUNTS if self.of_events else OF_OBSERVATIONS
 
     def gaps_of(self, *names: str) -> list[tuple[str, Unknown, Where]]:
-        """The gaps that leave properties open, in the order of these names; those of `""` are to be said of rows."""
+        """Return the gaps that leave properties open, in the order of these names; `""` stands for gaps of rows."""
         from traces.judging.unknowns import GAPS
 
         gaps = self.totals.gaps
@@ -65,7 +65,7 @@ class JudgedTable(Result):
 
     @property
     def notes(self) -> list[str]:
-        """What is to be said whatever the verdicts are, of rows first."""
+        """The notes that apply whatever the verdicts are, those about rows first."""
         from traces.judging.unknowns import sentence
 
         return [*(f"{sentence(gap, where)}." for _, gap, where in self.gaps_of("")), *self.totals.notes]
@@ -93,7 +93,7 @@ class JudgedTable(Result):
             yield Verdict(name, word, first[name].time if name in first else None, counts + told)
 
     def parts(self) -> Sequence[Part]:
-        """The counts as a table, then the first violations of each property."""
+        """Return the counts as a table, then the first violations of each property."""
         from traces.judging.unknowns import sentence
 
         totals, names, words = self.totals, self.judged, self.words
@@ -141,7 +141,7 @@ class JudgedTable(Result):
 
     @property
     def broken(self) -> list[dict[str, Any]]:
-        """Every violation, as JSON; of observations nothing is known but the run and the time."""
+        """Return every violation, as JSON; for observations only the run and the time are known."""
         if self.of_events:
             return [v.as_dict() for v in self.totals.violations]
         return [{"run": v.run, "name": v.property, "why": v.why, "time": v.time} for v in self.totals.violations]

@@ -1,4 +1,4 @@
-"""What is wrong in a protocol's file, for every format."""
+"""Report the mistakes in a protocol's file, for every format."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MORE = "There may be more mistakes: run it again after fixing these."
 
 @dataclass(frozen=True)
 class LintReport(Result):
-    """The mistakes of a file.
+    """The report of the mistakes in a file.
 
     Attributes:
-        linted: them.
+        linted: the mistakes.
     """
 
     linted: Linted
@@ -41,7 +41,7 @@ class LintReport(Result):
 
     @property
     def exit_code(self) -> int:
-        """0: it may be explored; 1: it has mistakes."""
+        """0 if the file can be explored, 1 if it has mistakes."""
         return 1 if self.errors else 0
 
     def parts(self) -> Sequence[Part]:

@@ -1,8 +1,7 @@
-"""A report as a page to attach to a pull request: verdicts, coverage, states per level, and each counterexample as a
-picture to walk through.
+"""A report as a page to attach to a pull request: verdicts, coverage, states per level, and each counterexample drawn.
 
 It is made from the report's JSON, of this run or of a file, which `checker/report/claimed.py` has checked. Each
-counterexample in it is run again, and drawn from that run.
+counterexample in it is replayed, and drawn from that run.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ HEIGHT, BAR = 130, 14  # of the plot of levels, in pixels
 
 
 class ReportError(Exception):
-    """There is no report, or it contradicts itself: one sentence says how."""
+    """There is no report, or it contradicts itself; the message is one sentence."""
 
 
 def page_of(report: Mapping[str, Any]) -> str:
-    """The page.
+    """Return the page.
 
     Raises:
-        ReportError: a counterexample in it is none.
+        ReportError: a counterexample in it does not replay.
     """
     broken = [p for p in report["properties"] if p["verdict"] == "violated"]
     runs = [shown(trace_of(report, p), f"run{k}-") for k, p in enumerate(broken, 1)]
@@ -56,10 +55,10 @@ def page_of(report: Mapping[str, Any]) -> str:
 
 
 def trace_of(report: Mapping[str, Any], broken: Mapping[str, Any]) -> Trace:
-    """The counterexample to a property, run again.
+    """Return the counterexample to a property, replayed.
 
     Raises:
-        ReportError: it is none.
+        ReportError: it does not replay.
     """
     name = broken["name"]
     try:
@@ -75,12 +74,12 @@ def trace_of(report: Mapping[str, Any], broken: Mapping[str, Any]) -> Trace:
 
 
 def share(count: int, most: int) -> float:
-    """How long a bar is, in percent, on a scale of powers."""
+    """Return the length of a bar, in percent, on a logarithmic scale."""
     return 100 * math.log1p(count) / math.log1p(most) if count else 0.0
 
 
 def plot(levels: list[int]) -> str:
-    """States per level as bars, on a scale of powers."""
+    """Return states per level as bars, on a logarithmic scale."""
     most = max(levels, default=1)
     bars = []
     for depth, count in enumerate(levels):

@@ -1,4 +1,4 @@
-"""What an ensemble may be expected to do: throughput, latency, what bounds them, and what is assumed."""
+"""Report the estimate for an ensemble: throughput, latency, what bounds them, and the assumptions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["plan_result"]
 def plan_result(
     request: Mapping[str, Any], setting: Setting, plan: CapacityPlan, ensemble: Ensemble | None = None
 ) -> StatedResult:
-    """Return what is said of a plan.
+    """Return the result of a plan.
 
     Args:
-        request: of which it is the answer, as JSON.
-        ensemble: the configuration whose servers were counted; None: their number was given.
+        request: the one that it answers, as JSON.
+        ensemble: the configuration whose servers were counted; None if their number was given.
     """
     content = {"request": dict(request)} | as_dict(setting, plan)
     said = parts(setting, plan) if ensemble is None else [read_from(ensemble), *parts(setting, plan)]
@@ -33,7 +33,7 @@ def plan_result(
 
 
 def read_from(ensemble: Ensemble) -> str:
-    """What was read of a configuration, and what of it the model leaves out."""
+    """Return what was read from a configuration, and which parts of it the model leaves out."""
     said = f"configuration: {ensemble.kind}"
     if ensemble.observers:
         n = len(ensemble.observers)
@@ -44,12 +44,12 @@ def read_from(ensemble: Ensemble) -> str:
 
 
 def ms(nanoseconds: float) -> str:
-    """A time as a person reads it."""
+    """Return a time in milliseconds as text."""
     return f"{nanoseconds / 1e6:.3g} ms"
 
 
 def rate(operations: float) -> str:
-    """Operations a second, no finer than the model is."""
+    """Return operations per second, rounded to the model's precision."""
     digits = max(0, len(str(round(operations))) - 3)
     return f"{round(operations, -digits):,.0f}"
 
@@ -63,7 +63,7 @@ def followers(count: int) -> str:
 
 
 def assumptions(setting: Setting) -> list[str]:
-    """What the answer takes for granted."""
+    """Return the assumptions of the estimate."""
     disk = setting.disk
     return [
         f"{setting.servers} servers, one leads; all up, none behind; no reads; clients next to the leader",
@@ -79,7 +79,7 @@ def assumptions(setting: Setting) -> list[str]:
 
 
 def bound_said(setting: Setting, plan: CapacityPlan) -> str:
-    """What bounds throughput, in a sentence."""
+    """Return what bounds throughput, in a sentence."""
     if plan.bound == "interface":
         others = setting.servers - 1
         sent = "to its follower" if others == 1 else f"{others} times, once to each follower"
@@ -90,7 +90,7 @@ def bound_said(setting: Setting, plan: CapacityPlan) -> str:
 
 
 def parts(setting: Setting, plan: CapacityPlan) -> list[Part]:
-    """For people."""
+    """Return the result for people."""
     low, middle, high = plan.throughput
     least, alone, most = plan.latency
     measured = f"{rate(middle)} operations of {setting.size:,} bytes a second ({rate(low)} to {rate(high)})"
@@ -117,7 +117,7 @@ def parts(setting: Setting, plan: CapacityPlan) -> list[Part]:
 
 
 def as_dict(setting: Setting, plan: CapacityPlan) -> dict[str, Any]:
-    """For machines: operations a second, nanoseconds, bytes."""
+    """Return the result as JSON values: operations per second, nanoseconds, bytes."""
     said = plan.as_json()
     for name in ("throughput", "latency"):
         said[name] = dict(zip(("least", "mean", "most"), said[name], strict=True))

@@ -1,4 +1,4 @@
-"""How far something long has come, on the terminal while it runs."""
+"""Show the progress of long work on the terminal."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ __all__ = ["ProgressLine", "StatusLine"]
 PATIENCE = 2.0  # seconds that a run may take before anything is shown
 EVERY = 0.25  # seconds between two updates
 SELDOM = 30.0  # seconds between two lines where there is no terminal
-SURE = 3  # levels that shrink, one after another, before that is taken to go on
+SURE = 3  # consecutive shrinking levels after which shrinking is expected to continue
 
 
 class StatusLine:
-    """One line on stderr that is gone when the work is over; a context manager. Where stderr is no
-    terminal, a line every 30 seconds of those that are said."""
+    """One line on stderr that disappears when the work is over; a context manager.
+
+    If stderr is not a terminal, it writes at most one line every 30 seconds.
+    """
 
     def __init__(self) -> None:
         self.started = self.drawn = time.perf_counter()
@@ -45,7 +47,7 @@ class StatusLine:
             self.status = None
 
     def due(self) -> bool:
-        """Whether it is time to show something."""
+        """Return whether it is time to update the line."""
         now = time.perf_counter()
         return self.terminal and now - self.started >= PATIENCE and now - self.drawn >= EVERY
 
@@ -61,7 +63,7 @@ class StatusLine:
             self.status.update(line)
 
     def due_seldom(self) -> bool:
-        """Whether there is no terminal, and none was told anything for 30 seconds."""
+        """Return whether stderr is not a terminal, and nothing was written for 30 seconds."""
         return not self.terminal and time.perf_counter() - self.drawn >= SELDOM
 
     def update(self, line: str) -> None:
@@ -72,30 +74,29 @@ class StatusLine:
             self.say(line)
 
     def say(self, line: str) -> None:
-        """A line of its own, which stays."""
+        """Write a line of its own, which stays."""
         self.drawn = time.perf_counter()
         with contextlib.suppress(OSError, ValueError):  # nobody reads it
             print(f"zabcheck: {line}", file=sys.stderr, flush=True)
 
 
 class ProgressLine(StatusLine):
-    """How far an exploration has come: the callback that explorers take."""
+    """The progress of an exploration: the callback that explorers take."""
 
     def __call__(self, result: Exploration, expanded: int, size: int) -> None:
-        """Show where the exploration stands, if it is time to.
+        """Show the progress of the exploration, if it is time to.
 
         Args:
             result: what was found so far.
-            expanded: how many states of the level have been expanded, of `size`.
+            expanded: the number of expanded states of the level, which has `size`.
         """
         if self.due() or self.due_seldom():
-            spent = result.seconds or time.perf_counter() - self.started  # the former with what earlier runs spent
+            spent = result.seconds or time.perf_counter() - self.started  # the seconds include those of earlier runs
             self.update(progress_text(result, expanded, size, spent))
 
 
 def progress_text(result: Exploration, expanded: int, size: int, seconds: float) -> str:
-    """Level, distinct states, rate, the states that wait to be expanded, memory, and, where levels shrink, how many
-    there may still be."""
+    """Return level, distinct states, rate, states to be expanded, memory, and the remaining states if levels shrink."""
     waiting = size - expanded + result.levels[-1]
     broken = f", {len(result.violations)} violated" if result.violations else ""
     memory = f"{resident_bytes() / (1 << 20):,.0f} MiB"
@@ -107,17 +108,18 @@ def progress_text(result: Exploration, expanded: int, size: int, seconds: float)
 
 
 def outlook(levels: Sequence[int], waiting: int, rate: float) -> str:
-    """What is to come if levels go on shrinking as the last whole ones did, each by the same factor; nothing where
-    they grow, or have only begun to shrink: of such spaces nobody knows.
+    """Return a forecast for levels that keep shrinking by the same factor as the last complete ones.
+
+    It is empty if they grow, or have only begun to shrink: such spaces cannot be predicted.
 
     Args:
-        levels: states of each whole level.
+        levels: states of each complete level.
         waiting: states found and not expanded.
-        rate: states a second.
+        rate: states per second.
     """
     last = levels[-SURE - 1 :]
     if len(last) <= SURE or any(b >= a for a, b in pairwise(last)) or not last[-1]:
         return ""
     factor = max(b / a for a, b in pairwise(last))
     left = round(waiting * factor / (1 - factor))
-    return f"; if levels go on shrinking, at most about {left:,} more, {left / max(rate, 1e-9):,.0f} s"
+    return f"; if levels keep shrinking, at most about {left:,} more, {left / max(rate, 1e-9):,.0f} s"

@@ -1,8 +1,8 @@
-"""Steps that a protocol merges on its author's word: named wherever a verdict rests on it.
+"""Name the steps that a protocol merges on its author's word, wherever a verdict depends on them.
 
 The hooks of `zabspec/worlds/priority.py` leave steps out of an exploration. Their condition (no property sees what is
-left out, and it changes places with every other step) is not derived from the protocol, so each "holds" that rests on
-them names them.
+left out, and it commutes with every other step) is not derived from the protocol, so each "holds" that depends on them
+names them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PAGE = "docs/explanation/reductions.md"
 
 
 def promise_text(configuration: Configuration) -> str:
-    """The qualification of a verdict, as the end of a sentence; empty: no steps are merged by promise."""
+    """Return the qualification of a verdict, as the end of a sentence; empty if no steps are merged by promise."""
     by: dict[str, list[str]] = {}
     for hook, whose in configuration.merged_by_promise.items():
         by.setdefault(whose, []).append(hook)
@@ -24,5 +24,5 @@ def promise_text(configuration: Configuration) -> str:
 
 
 def promise_json(configuration: Configuration) -> list[dict[str, str]]:
-    """The hooks in force, each with what has it and the page that says what it promises."""
+    """Return the hooks in force, each with its owner and the page that states its promise."""
     return [{"hook": hook, "of": whose, "page": PAGE} for hook, whose in configuration.merged_by_promise.items()]

@@ -1,4 +1,4 @@
-"""What is said of a proof without bounds, and of a mutant that breaks it."""
+"""Report a proof without bounds, or a mutant that breaks it."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ __all__ = ["broken_result", "proved_result"]
 
 
 class Quorums(Protocol):
-    """A quorum system beside what the proof assumes of one: `checker.requests.prove.Instance`."""
+    """A quorum system beside the assumption of the proof about it: `checker.requests.prove.Instance`."""
 
     @property
     def system(self) -> QuorumSystem:
-        """Of a model."""
+        """The quorum system of a model."""
 
     @property
     def disjoint(self) -> tuple[str, str] | None:
-        """Two quorums that do not intersect; None: every two do."""
+        """Two quorums that do not intersect, or None."""
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the system as JSON values."""
 
 
 def proved_result(request: Mapping[str, Any], proofs: Sequence[Proof], found: Quorums | None) -> StatedResult:
-    """Return what is said of the proofs.
+    """Return the result of the proofs.
 
     Args:
-        request: of which they are the answer, as JSON.
-        found: a quorum system that they are to be of; None: the request names none.
+        request: the one that they answer, as JSON.
+        found: the quorum system to prove it for; None if the request names none.
     """
     from checker.proof.prove import parts
     from traces.explain.folding import fitted
@@ -56,7 +56,7 @@ def proved_result(request: Mapping[str, Any], proofs: Sequence[Proof], found: Qu
 
 
 def of_system(found: Quorums, held: bool) -> str:
-    """Return what the proof says of a quorum system."""
+    """Return what the proof shows for a quorum system."""
     system = found.system
     whose = f"`{system.text}` ({plural(system.nodes, 'process')})"
     if found.disjoint:
@@ -77,7 +77,7 @@ def of_system(found: Quorums, held: bool) -> str:
 
 
 def broken_result(request: Mapping[str, Any], found: Broken) -> StatedResult:
-    """Return what came of a mutant."""
+    """Return the result for a mutant."""
     from checker.proof.break_it import text
     from traces.explain.folding import fitted
 

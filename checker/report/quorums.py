@@ -1,4 +1,4 @@
-"""Whether the quorums of a configuration intersect, and what they survive."""
+"""Report whether the quorums of a configuration intersect, and what they survive."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["quorums_result"]
 
 
 def quorums_result(request: Mapping[str, Any], found: Mapping[str, Any], code: int) -> StatedResult:
-    """Return what is said of the quorums of a configuration.
+    """Return the result for the quorums of a configuration.
 
     Args:
-        request: of which it is the answer, as JSON.
+        request: the one that it answers, as JSON.
         found: the answer, as JSON.
         code: the exit code of the command.
     """
@@ -23,7 +23,7 @@ def quorums_result(request: Mapping[str, Any], found: Mapping[str, Any], code: i
 
 
 def parts(report: dict[str, Any]) -> list[Part]:
-    """For people."""
+    """Return the result for people."""
     lines = [verdict(report), f"{report['kind']}; participants {named(report['participants'])}"]
     if report["observers"]:
         lines.append(f"observers, which do not vote: {named(report['observers'])}")
@@ -39,7 +39,7 @@ def parts(report: dict[str, Any]) -> list[Part]:
 
 
 def verdict(report: dict[str, Any]) -> str:
-    """The first line."""
+    """Return the first line."""
     if report["disjoint_quorums"]:
         one, other = report["disjoint_quorums"]
         return f"two disjoint quorums: {named(one)} and {named(other)}: each could elect a leader of its own"

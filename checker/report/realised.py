@@ -1,4 +1,4 @@
-"""What became of the search for a plain run that breaks what a counterexample breaks."""
+"""Report the result of the search for a plain run that violates what a counterexample violates."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["realised_result"]
 
 
 def realised_result(request: Mapping[str, Any], given: Trace, found: Realised | int) -> StatedResult:
-    """Return what is said of the search.
+    """Return the result of the search.
 
     Args:
-        request: of which it is the answer, as JSON.
+        request: the one that it answers, as JSON.
         given: the counterexample.
-        found: the run, or how many were tried and break nothing.
+        found: the run, or the number of runs tried in vain.
     """
     name = given.property_name
     if isinstance(found, int):

@@ -1,4 +1,4 @@
-"""What a replay came to."""
+"""Report the result of a replay."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["ReplayResult"]
 
 @dataclass(frozen=True)
 class ReplayResult(Result):
-    """A trace that the simulator took, step by step equal.
+    """A trace whose every step the simulator reproduced.
 
     Attributes:
-        trace: it.
+        trace: the trace.
         played: what the simulator did.
         path: the file of the trace.
-        exit_code: that it replays; what it breaks was found by whoever made it.
+        exit_code: that of a successful replay; the violation in it was found earlier.
     """
 
     trace: Trace
@@ -46,7 +46,7 @@ class ReplayResult(Result):
             yield Verdict(trace.lasso.progress_property, "is not reached: " + trace.lasso.sentence(len(steps)), None)
 
     def parts(self) -> Sequence[Part]:
-        """A line for each step, the verdict and the digest."""
+        """Return a line for each step, the verdict and the digest."""
         width = len(str(len(self.played.steps)))
         numbers = (f"{step.number:>{width}}  " for step in self.played.steps)
         lines = [folded(said, number) for said, number in zip(self.what_happened, numbers, strict=True)]

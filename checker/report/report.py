@@ -1,7 +1,7 @@
-"""What an exploration found, for a person and for a machine.
+"""Report the result of an exploration, for people and as JSON.
 
-`Report` has the words: the verdict line, a verdict per property, and what they rest on. Its
-JSON is documented by `checker/report/schema/report.schema.json` and `docs/reference/file-formats.md`.
+`Report` has the words: the verdict line, a verdict per property, and what they depend on. Its JSON is documented by
+`checker/report/schema/report.schema.json` and `docs/reference/file-formats.md`.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ if TYPE_CHECKING:
 __all__ = ["Advice", "Report", "bounds_of", "command_words"]
 
 BOUNDS = " within these bounds"  # which the first line of a report names
-LARGE = 500_000  # distinct states from which on a report says that nothing was reduced
+LARGE = 500_000  # distinct states from which on a report mentions that nothing was reduced
 FORMAT = 1
-MOST_BARE = 3  # properties that were not put to the test, and have a row each
+MOST_BARE = 3  # vacuous properties that have a row each
 
 NEVER_FALSE = "holds vacuously: it can never be False"
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What the recorded expectations of a protocol say beside an exploration.
+    """The advice of a protocol's recorded expectations beside an exploration.
 
     Attributes:
-        command: what reaches every premise, in all the states that there are; empty: none is recorded.
+        command: one that reaches every premise and explores all states; empty if none is recorded.
         seconds: of CPU time that it took when it was last measured.
-        within: whether each of its runs is one of what was explored: steps alone were too few.
-        nearest: a sentence on the rule whose change breaks something soonest; empty: none is recorded.
+        within: whether each of its runs is one of what was explored: then only the depth was too small.
+        nearest: a sentence on the rule whose change causes the nearest violation; empty if none is recorded.
     """
 
     command: str = ""
@@ -81,7 +81,7 @@ class Advice:
 
 
 def bounds_of(c: Configuration) -> str:
-    """A configuration as the bounds of a verdict."""
+    """Return a configuration as the bounds of a verdict."""
     name = f"{c.protocol} with {c.variant}" if c.variant else c.protocol
     protocol = PROTOCOLS[c.protocol]
     counts = {"node": c.nodes, **({"transaction": c.txns} if protocol.transactions else {})}
@@ -96,23 +96,24 @@ def bounds_of(c: Configuration) -> str:
 
 @dataclass(frozen=True)
 class Report(Result):
-    """An exploration with the question that it answers.
+    """An exploration with its request.
 
     Attributes:
         exploration: counts and verdicts.
-        configuration: the question.
-        limits: the depth asked for, and where to give up.
-        epochs: the largest epoch there can be.
-        channels: the most messages in a channel to a leader and to a follower.
-        keep_going: whether it went on past violations.
+        configuration: the one explored.
+        limits: the requested depth, and the other limits.
+        epochs: the largest possible epoch.
+        channels: the maximum number of messages in a channel to a leader and to a follower.
+        keep_going: whether it continued past violations.
         threads: of the compiled engine; 0: not applicable.
-        symmetry_off: why symmetry was not used; empty: it was.
+        symmetry_off: why symmetry was not used; empty if it was.
         counterexamples: by property.
-        reduction_off: why the exploration was not reduced; empty: it was.
-        error_run: the run that needs more room than a capacity gives, if that ended the exploration.
-        request: of which it is the answer, as JSON; None: it is not known.
-        advice: what recorded expectations say beside it; None: nobody looked.
-        evidence: of other kinds than exploring; None: nobody looked. No verdict and no exit code follows from it.
+        reduction_off: why the exploration was not reduced; empty if it was.
+        error_run: the run that needs more room than a capacity provides, if that ended the exploration.
+        request: the one that it answers, as JSON; None if it is not known.
+        advice: of recorded expectations; None if they were not looked up.
+        evidence: of other kinds than exploring; None if it was not looked up. No verdict and no exit code depends on
+            it.
     """
 
     exploration: Exploration
@@ -124,10 +125,10 @@ class Report(Result):
     threads: int = 0
     symmetry_off: str = ""
     counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
-    symbolic: Mapping[str, Z3Answer] = field(default_factory=dict)  # what z3 says of each property; none: not asked
-    required: Collection[str] = ()  # properties whose premise has to be reached, or there is no verdict
+    symbolic: Mapping[str, Z3Answer] = field(default_factory=dict)  # z3's answer about each property
+    required: Collection[str] = ()  # properties whose premise must be reached for a verdict
     reduction_off: str = "--reduction none"
-    error_run: Counterexample | None = None  # the run to the run-time error of a capacity; None: there is none
+    error_run: Counterexample | None = None  # the run to the run-time error of a capacity, or None
     never_false: Mapping[str, str] = field(default_factory=dict)  # properties that no state can break, with their lines
     request: Mapping[str, Any] | None = None
     advice: Advice | None = None
@@ -139,7 +140,7 @@ class Report(Result):
 
     @cached_property
     def cut_short(self) -> str:
-        """Why not all that was asked for was looked at; empty: it was, or a violation ended it."""
+        """Why not everything requested was explored; empty if it was, or a violation ended it."""
         r = self.exploration
         if r.error and not r.failed:
             return met(r.error)
@@ -147,9 +148,12 @@ class Report(Result):
 
     @cached_property
     def listed(self) -> tuple[Property, ...]:
-        """The properties of the report: those that were judged, and the built-in one. That counts for nothing else: it
-        is of every step, so that it never says that a property was put to the test. Protocols of this project derive
-        their ranges from the budgets, so it is listed for them only where it is violated."""
+        """The properties of the report: those that were judged, and the built-in one.
+
+        The built-in one has no premise: it is about every step, so that it never shows that a property was checked
+        non-vacuously. Protocols of this project derive their ranges from the budgets, so it is listed for them only if
+        it is violated.
+        """
         r = self.exploration
         found = PROTOCOLS.get(self.configuration.protocol)
         own = found is not None and not found.declared.bounded_by_world
@@ -157,7 +161,7 @@ class Report(Result):
 
     @cached_property
     def covered(self) -> bool:
-        """Whether every state that was asked for was looked at."""
+        """Whether every requested state was explored."""
         r = self.exploration
         if self.cut_short or r.error:
             return False
@@ -166,7 +170,7 @@ class Report(Result):
 
     @cached_property
     def levels(self) -> list[int]:
-        """Distinct states at each depth, as far as any were found."""
+        """The number of distinct states at each depth, as far as any were found."""
         levels = list(self.exploration.levels)
         while levels and levels[-1] == 0:
             levels.pop()
@@ -174,13 +178,15 @@ class Report(Result):
 
     @cached_property
     def whole_depth(self) -> int:
-        """Every state up to this depth was found and judged; -1: not even the initial state."""
+        """The depth up to which every state was found and judged; -1 if not even the initial state was."""
         r = self.exploration
         return min(r.expanded_levels, len(self.levels) - 1)
 
     def verdict(self, p: Property) -> str:
-        """`holds`, `premise not reached`, `violated`, or `no verdict`: not broken in what was
-        looked at, which is less than was asked for."""
+        """Return `holds`, `premise not reached`, `violated`, or `no verdict`.
+
+        There is no verdict on a property that is not violated if less was explored than requested.
+        """
         r = self.exploration
         if p.name in r.violations:
             return VIOLATED if self.replayed(p.name) else NO_VERDICT
@@ -191,25 +197,25 @@ class Report(Result):
         return HOLDS if p.name in r.witnessed and p.name not in self.never_false else NOT_REACHED
 
     def replayed(self, name: str) -> bool:
-        """Whether a violation stands: nothing is known against its counterexample."""
+        """Return whether a violation stands: nothing is known against its counterexample."""
         return name not in self.counterexamples or self.counterexamples[name].replayed
 
     def verdict_in_words(self, p: Property) -> str:
-        """A property's verdict with the depth it rests on."""
+        """Return a property's verdict with the depth it depends on."""
         r, verdict = self.exploration, self.verdict(p)
         if verdict == VIOLATED:
             return f"VIOLATED at depth {r.violations[p.name].depth}"
         if verdict == HOLDS and p.of == RUNTIME:
             return "holds, in every step"
         if verdict == HOLDS:
-            depth = r.depth_of(r.witnessed[p.name])  # of a run, not of the shortest where some were left out
+            depth = r.depth_of(r.witnessed[p.name])  # that of a run, not of the shortest if states were left out
             at_most = depth.removesuffix(" at most")
             return f"holds, witnessed {'at' if at_most == depth else 'by'} {at_most}"
         if verdict == NOT_REACHED:
             return NEVER_FALSE if p.name in self.never_false else f"premise not reached{BOUNDS}"
         if p.name in r.violations:
             return "no verdict: its counterexample does not replay"
-        seen = f", premise met at {r.depth_of(r.witnessed[p.name])}" if p.name in r.witnessed else ""
+        seen = f", premise reached at {r.depth_of(r.witnessed[p.name])}" if p.name in r.witnessed else ""
         if self.whole_depth < 0:
             return "no verdict: nothing was explored"
         return f"no verdict: not violated to depth {self.whole_depth}{seen}"
@@ -226,16 +232,18 @@ class Report(Result):
 
     @cached_property
     def unmet(self) -> list[str]:
-        """Of the properties whose premise has to be reached those for which it was not, where all was looked at."""
+        """The properties whose required premise was not reached, if everything was explored."""
         return [
             p.name for p in self.exploration.properties if p.name in self.required and self.verdict(p) == NOT_REACHED
         ]
 
     @cached_property
     def exit_code(self) -> int:
-        """0: all held, and something was put to the test. 1: a violation was found and written down.
-        3: no verdict, nothing was put to the test, or a violation that is not written down, such as one that z3 met
-        deeper."""
+        """The exit code of the command.
+
+        0: all held, and a premise was reached. 1: a violation was found and written down. 3: no verdict, no premise was
+        reached, or a violation that is not written down, such as a deeper one that z3 found.
+        """
         if any(c.trouble for c in self.counterexamples.values()) or (self.error_run and self.error_run.trouble):
             return 3
         if self.overall != VIOLATED and any(b.broken or b.interrupted for b in self.symbolic.values()):
@@ -262,7 +270,7 @@ class Report(Result):
 
     @cached_property
     def sentence(self) -> str:
-        """The verdict line: what was found, and within which bounds."""
+        """The verdict line: the result, and its bounds."""
         r = self.exploration
         total, tail = len(r.properties), f"{self.extent}; {self.bounds}"
         if self.overall == VIOLATED:
@@ -300,7 +308,7 @@ class Report(Result):
 
     @cached_property
     def events(self) -> dict[str, int]:
-        """Transitions of each kind of step."""
+        """The number of transitions of each kind of step."""
         out: dict[str, int] = {}
         for kind, count in sorted(self.exploration.event_counts.items()):
             name = NUMBERED[kind].called
@@ -316,11 +324,11 @@ class Report(Result):
         return f"compiled, {plural(self.threads, 'thread')}"
 
     def figures(self) -> list[Row]:
-        """Every number of the run with its name."""
+        """Return every number of the run with its name."""
         r = self.exploration
-        # of a small run nearly all is the program itself
+        # in a small run nearly all memory is the program itself
         peak, unit = "at the peak", "CPU-second"
-        if r.engine == "spark":  # what Java takes is not known here
+        if r.engine == "spark":  # the memory of Java is not known here
             peak, unit = "at the peak of the largest process", "CPU-second of Python's processes"
         each = f", {r.memory / r.distinct:,.1f} bytes a state, all included" if r.distinct >= 100_000 else ""
         each = "" if r.engine == "spark" else each
@@ -354,7 +362,7 @@ class Report(Result):
         ]
 
     def reduction_row(self) -> list[tuple[str, str]]:
-        """What a large exploration says of reduction."""
+        """Return the rows on the reduction of a large exploration."""
         off, merged = self.exploration.ample_off, self.exploration.merged
         rows = [("ample sets", f"off: {off}")] if off else []
         if self.exploration.narrowed:
@@ -367,18 +375,18 @@ class Report(Result):
 
     @property
     def terminal_means(self) -> str:
-        """What a terminal state is."""
+        """The meaning of a terminal state."""
         return "no step is possible" if self.exploration.stuttering_off else "only stuttering receipts are possible"
 
     def stuttering_row(self) -> list[tuple[str, str]]:
-        """Whether stuttering receipts were left out, where there may be any."""
+        """Return whether stuttering receipts were left out, if they are possible."""
         off = self.exploration.stuttering_off
         if not off:
             return [("stuttering receipts", "left out, with the states that only they lead to")]
         return [] if off.startswith((NONE_THERE, NOT_ASKED)) else [("stuttering receipts", f"steps like others: {off}")]
 
     def verdict_rows(self) -> list[Row]:
-        """For each property: name, verdict, source, and the premise where it was not reached."""
+        """Return for each property: name, verdict, source, and the premise if it was not reached."""
         rows: list[Row] = []
         for p in self.listed:
             lacking = self.verdict(p) == NOT_REACHED and p.name not in self.never_false
@@ -387,7 +395,7 @@ class Report(Result):
         return rows
 
     def verdict_table(self) -> Table:
-        """The rows of properties; many that were not put to the test are named in one line below."""
+        """Return the rows of properties; many vacuous ones are named in one line below."""
         rows = [(name, said.removesuffix(BOUNDS), *more) for name, said, *more in self.verdict_rows()]
         colours = [COLOURS[self.verdict(p)] for p in self.listed]
         beside = self.evidence or Gathered()
@@ -398,7 +406,7 @@ class Report(Result):
             names = ", ".join(self.listed[k].name for k in bare)
             below = f"premise not reached, {plural(len(bare), 'property')}: {names}"
         kept = [k for k in range(len(rows)) if not folds or k not in bare]
-        if beside.head:  # what stands beside the verdict leaves no room for where a property is stated
+        if beside.head:  # the columns of evidence leave no room for the source of a property
             rows = [(name, said, *cells[k]) for k, (name, said, *_) in enumerate(rows)]
             head: Row = ("property", "explored", *beside.head)
             return Table([rows[k] for k in kept], head, colours=[colours[k] for k in kept], below=below)
@@ -408,7 +416,7 @@ class Report(Result):
         return Table([rows[k] for k in kept], head, colours=[colours[k] for k in kept], below=below)
 
     def count_rows(self) -> list[Row]:
-        """Transitions for each paper step and for each other kind of step."""
+        """Return the numbers of transitions for each paper step and for each other kind of step."""
         steps: list[Row] = [
             (name, f"{n:,}" if n else "never taken") for name, n in self.exploration.step_counts.items()
         ]
@@ -416,8 +424,8 @@ class Report(Result):
 
     @cached_property
     def unused(self) -> list[str]:
-        """What of a text of somebody's own is there for nothing."""
-        with suppress(ConfigError):  # its text may be another by now
+        """The parts of a user protocol without effect."""
+        with suppress(ConfigError):  # its source may have changed
             found = PROTOCOLS.get(self.configuration.protocol)
             here = unused(Model(self.configuration)) if found is not None else []
             vain = [f"{name} is never False, whatever happens ({place})" for name, place in self.never_false.items()]
@@ -425,7 +433,7 @@ class Report(Result):
         return []
 
     def notes(self) -> list[str]:
-        """Sentences that follow the figures."""
+        """Return the sentences that follow the figures."""
         out = disjoint_notes(self.configuration)
         if self.never_taken and self.exploration.step_counts:
             out.append(f"never taken within these bounds: {', '.join(self.never_taken)}")
@@ -454,8 +462,10 @@ class Report(Result):
         return out + self.way_to_witness()
 
     def way_to_witness(self) -> list[str]:
-        """A command that shows the run which puts a property to the test that holds; the same with another name for
-        another one."""
+        """Return the command that shows the run to the premise of a property that holds.
+
+        The same command with another name is for another property.
+        """
         held = next((p.name for p in self.listed if self.verdict(p) == HOLDS and p.of != RUNTIME), "")
         command = witness_command(self.request, held) if held else ""
         return [f"a shortest run that reaches the premise of a property: {command}"] if command else []
@@ -469,12 +479,12 @@ class Report(Result):
 
     @property
     def stopped_at_depth(self) -> bool:
-        """Whether the depth that was asked for, and nothing else, ended the exploration."""
+        """Whether the requested depth, and nothing else, ended the exploration."""
         r = self.exploration
         return not r.complete and not self.cut_short and not r.violations and self.whole_depth == self.limits.depth
 
     def too_few(self) -> list[str]:
-        """How many premises were not reached, and what asks completely, with its cost where that is recorded."""
+        """Return how many premises were not reached, and a command that explores completely, with its recorded cost."""
         names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED and p.name not in self.never_false]
         if not names or self.advice is None or not self.advice.command:
             return self.ways_to_reach()
@@ -487,7 +497,7 @@ class Report(Result):
         return [f"{few} {of}; all reached in {seconds}, as last measured, by: {self.advice.command}"]
 
     def ways_to_reach(self) -> list[str]:
-        """A command that reaches the premises that were not reached, or that none is known."""
+        """Return a command that reaches the premises that were not reached, or that none is known."""
         names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED and p.name not in self.never_false]
         if not names:
             return []
@@ -505,7 +515,7 @@ class Report(Result):
         return out
 
     def run_text(self) -> str:
-        """The first counterexample as a person reads it; of the others the sentence that says why."""
+        """Return the first counterexample as text; of the others only why they are violations."""
         shown = [(name, c) for name, c in self.counterexamples.items() if c.text]
         if not shown:
             return self.error_run.text.rstrip() if self.error_run is not None else ""
@@ -549,9 +559,12 @@ class Report(Result):
             )  # fmt: skip
 
     def as_a_case(self, p: Property) -> tuple[str, str]:
-        """How a test report has a property, and what it says. A premise that was not reached, and a property left
-        unjudged because another broke first, are skipped. One without a verdict because the run was cut short, a
-        premise that had to be reached, or any where nothing was put to the test, is an error."""
+        """Return how a test report lists a property, and the message.
+
+        A premise that was not reached, and a property left unjudged because another was violated first, are skipped.
+        One without a verdict because the run was cut short, a required premise, or any if no premise was reached, is an
+        error.
+        """
         verdict, words = self.verdict(p), self.verdict_in_words(p)
         if verdict == VIOLATED:
             return FAILURE, f"{words}: {p.statement}"
@@ -565,7 +578,10 @@ class Report(Result):
 
     @property
     def check_findings(self) -> CheckFindings:
-        """What a check holds against its expectations: a violation whose counterexample does not replay is none."""
+        """Return what a check compares with its expectations.
+
+        A violation whose counterexample does not replay does not count.
+        """
         r = self.exploration
         return CheckFindings(
             self.sentence,
@@ -609,7 +625,7 @@ class Report(Result):
     # --- as JSON -----------------------------------------------------------------------------------
 
     def as_json(self) -> dict[str, Any]:
-        """The report as JSON-able values; `checker/report/schema/report.schema.json` says what each is."""
+        """Return the report as JSON values; `checker/report/schema/report.schema.json` describes each."""
         r, limits = self.exploration, self.limits
         return {
             "format": FORMAT,
@@ -663,7 +679,7 @@ class Report(Result):
                 "states_per_second": per(r.distinct, r.seconds),
                 "states_per_cpu_second": per(r.distinct, r.cpu_seconds),
                 "memory_bytes": r.memory,
-                # the largest process has but a part of the states
+                # the largest process has only a part of the states
                 "bytes_per_state": None if r.engine == "spark" else per(r.memory, r.distinct),
             },
             "engine": self.engine_as_json(),
@@ -671,7 +687,7 @@ class Report(Result):
         }
 
     def engine_as_json(self) -> dict[str, Any]:
-        """What explored, and what it could leave out."""
+        """Return the engine, and what it could leave out."""
         r = self.exploration
         return {
             "name": r.engine,
@@ -720,7 +736,7 @@ class Report(Result):
         }
 
     def symbolic_as_json(self, p: Property) -> dict[str, Any]:
-        """What z3 says of a property, if it was asked."""
+        """Return z3's answer about a property, if it was used."""
         b = self.symbolic.get(p.name)
         if b is None:
             return {}
@@ -734,7 +750,7 @@ class Report(Result):
 
 
 def export_of(path: str) -> str:
-    """The command that makes a page of a saved trace."""
+    """Return the command that makes a page of a saved trace."""
     page = path.removesuffix(".trace.json").removesuffix(".json") + ".html"
     return f"zabcheck export {quote(path)} --to html --output {quote(page)}"
 

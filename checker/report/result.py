@@ -1,7 +1,7 @@
-"""What came of a request: one model, whatever was requested, that every format is made from.
+"""The result of a request: one model for all kinds of requests, from which every format is made.
 
-A kind of request has a class that says what its answer comes to (`checker/report/`, and `report.py` of `live`,
-`search`, `mutate` and `refinement`). The formats (`checker/report/formats/`) know this file, and no kind.
+A kind of request has a class of its result (`checker/report/`, and `report.py` of `live`, `search`, `mutate` and
+`refinement`). The formats (`checker/report/formats/`) know this file, and no kind.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Counterexample:
-    """What became of one violation's trace.
+    """The counterexample of one violation.
 
     Attributes:
-        text: the trace as a person reads it.
-        why: one sentence saying why the run cannot be.
-        path: the file it was saved in; empty: in none.
+        text: the trace as text.
+        why: one sentence on why the run violates the property.
+        path: the file it was saved in; empty if it was not saved.
         trouble: why it does not count, in a sentence: it did not replay, or was not saved.
         replayed: whether the interpreted world reached the same violation, and the simulator too,
             step by step equal.
         digest: the sha256 of the simulator's canonical dump at the end of the replay.
-        trace: the trace; none: it could not be built.
+        trace: the trace; None if it could not be built.
     """
 
     text: str = ""
@@ -56,23 +56,23 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said of one property.
+    """The verdict on one property.
 
     Attributes:
         name: the property's, or the clause's, or the check's.
-        verdict: in the words of the command that was asked.
-        at: the depth, or the tick, of the violation or else of the witness; none: of neither, or not known.
-        why: one sentence; empty: there is nothing to add.
-        trace: the counterexample, where one was made.
-        text: the counterexample as a person reads it.
+        verdict: in the words of the command.
+        at: the depth, or the tick, of the violation or else of the witness; None if there is neither, or it is unknown.
+        why: one sentence; empty if there is nothing to add.
+        trace: the counterexample, if one was made.
+        text: the counterexample as text.
         source: where the property is stated.
-        statement: it in words.
-        premise: when it is put to the test.
-        ends: how a test report has it: `failure`, `error` or `skipped`; empty: it passed.
-        message: what a test report says of that.
-        group: what a test report lists it below.
-        seconds: how long it took, where that is known of it alone.
-        evidence: of other kinds than the command's own: what is claimed, by the column that it stands in.
+        statement: the property in words.
+        premise: the condition without which it holds vacuously.
+        ends: how a test report lists it: `failure`, `error` or `skipped`; empty if it passed.
+        message: the message of a test report.
+        group: the heading in a test report.
+        seconds: its time, if that is known.
+        evidence: of other kinds than the command's own: the claim, by the column that it is in.
     """
 
     name: str
@@ -99,13 +99,13 @@ class Table:
     """Rows of a report, in columns.
 
     Attributes:
-        rows: them, each as long as the first.
-        head: what the columns are called; empty: a row is a name and what is said of it.
-        title: a line above, set out from the rows; where there is no terminal it stands for the head.
-        right: the column that is set to the right; -1: none.
+        rows: each as long as the first.
+        head: the names of the columns; empty if a row is a name and a value.
+        title: a line above, with the rows indented; where there is no terminal it replaces the head.
+        right: the column that is aligned to the right; -1 for none.
         colours: by row, the colour of its second cell on a terminal.
-        above: lines that stand directly before.
-        below: a line that follows at once.
+        above: lines directly before the table.
+        below: a line directly after it.
     """
 
     rows: Sequence[Row]
@@ -119,10 +119,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Words:
-    """Sentences, each folded where there is no terminal.
+    """Sentences, each folded if there is no terminal.
 
     Attributes:
-        sentences: them.
+        sentences: the sentences.
         colour: on a terminal.
     """
 
@@ -138,13 +138,13 @@ Part = str | Words | Table  # text is in its lines already
 
 @dataclass(frozen=True)
 class Rule:
-    """What can be found.
+    """A kind of finding.
 
     Attributes:
-        name: its identifier, as `agreement`.
-        summary: it in one sentence.
-        statement: all that there is to say of it.
-        help: what to do about a result.
+        name: its identifier, such as `agreement`.
+        summary: one sentence.
+        statement: the whole description.
+        help: what to do about a finding.
     """
 
     name: str
@@ -155,15 +155,15 @@ class Rule:
 
 @dataclass(frozen=True)
 class Place:
-    """Where something is: a line of a text, bytes of a file that is none, or what has only a name.
+    """A location: a line of a source, bytes of a binary file, or a name only.
 
     Attributes:
-        path: the file; None: it is in none.
-        line: of a text, from 1; 0: the whole file.
-        offset: of a file of bytes, from 0.
-        length: how many bytes from there; 0: not known.
-        named: what it is called without its file, as the name of a handler, or of a server.
-        says: what is to be seen there.
+        path: the file, or None.
+        line: of a text, from 1; 0 for the whole file.
+        offset: of a binary file, from 0.
+        length: the number of bytes from there; 0 if it is unknown.
+        named: its name without the file, such as that of a handler, or of a server.
+        says: a description.
     """
 
     path: Path | None = None
@@ -182,14 +182,14 @@ class Finding:
         rule: the name of its rule.
         level: `error`, `warning`, `note` or `none`.
         says: the sentence.
-        places: where: what is to be mended.
+        places: where to correct it.
         steps: the places that lead there, in order; they are related, too.
-        same: what stays as it is from run to run, so that a host knows a finding again; empty: rule and place tell.
-        accepted: why it is known and let pass; empty: it is not.
+        same: what is constant from run to run, so that a host recognises a finding; empty if rule and place suffice.
+        accepted: why it is known and accepted; empty if it is not.
         further: anything else, as JSON.
-        related: places that belong to it, and are not to be mended.
+        related: places that belong to it, and need no correction.
         of: the check, or the place, that the sentence is about.
-        what: in what way it is wrong; empty: as its rule says.
+        what: in what way it is wrong; empty for its rule's name.
     """
 
     rule: str
@@ -209,15 +209,15 @@ class Finding:
 
 
 class Named(Protocol):
-    """What is judged, or asked after: a property, or a goal."""
+    """A property or a progress property."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
 
     @property
     def statement(self) -> str:
-        """It in words."""
+        """The property in words."""
 
     @property
     def source(self) -> str:
@@ -226,24 +226,24 @@ class Named(Protocol):
 
 @dataclass(frozen=True)
 class CheckFindings:
-    """What was found.
+    """The part of a result that a check compares with its expectations.
 
     Attributes:
         sentence: the verdict line of the command.
         properties: those that were judged.
-        violated: each that broke in a run that replays, with its length (simulated: the tick).
-        met: each whose premise was met, with the depth; None: it is not known at which.
-        seen_to: every state to this depth was judged; simulated: the last tick.
-        covered: all that was asked for was looked at, and nothing ended it before.
-        doubtful: those that broke in a run that does not replay, of which nothing is known.
-        unsettled: why not all that was asked for is known, a sentence each.
-        depth, states, raw, exhausted: of the exploration; None: of a simulated run.
-        unit: what violations and premises are counted in: depth, tick, or step.
+        violated: each that is violated in a run that replays, with its length (simulated: the tick).
+        met: each whose premise was met, with the depth; None if that is unknown.
+        seen_to: the depth to which every state was judged; simulated: the last tick.
+        covered: whether everything requested was explored, and nothing ended it before.
+        doubtful: those that are violated in a run that does not replay, on which there is no verdict.
+        unsettled: why not everything requested is known, a sentence each.
+        depth, states, raw, exhausted: of the exploration; None for a simulated run.
+        unit: in which violations and premises are counted: depth, tick, or step.
         sha256: of the simulated run.
-        seconds: how long it took.
+        seconds: the time.
         cpu_seconds: of all cores, compilation and replay included; an equal part of what several checks share.
         counterexamples: by property.
-        promised: what of the steps is merged by promise, as a sentence's part; empty: nothing.
+        promised: which steps are merged by promise, as a sentence's part; empty if none are.
     """
 
     sentence: str
@@ -270,12 +270,12 @@ class CheckFindings:
 
 
 class Result(ABC):
-    """What came of a request.
+    """The result of a request.
 
     Attributes:
-        kind: of the request, as `checker/requests/kinds.py` has it.
-        indent: of its JSON; None: it is one line.
-        suites: what a test report of it is called as a whole.
+        kind: of the request, as in `checker/requests/kinds.py`.
+        indent: of its JSON; None for one line.
+        suites: the name of a test report of it as a whole.
     """
 
     kind: str = ""
@@ -290,53 +290,53 @@ class Result(ABC):
     @property
     @abstractmethod
     def exit_code(self) -> int:
-        """0 all held, 1 something is violated, 3 no verdict."""
+        """0 if all held, 1 if something is violated, 3 if there is no verdict."""
 
     @abstractmethod
     def parts(self) -> Sequence[Part]:
-        """What a person reads, a part after another."""
+        """Return the parts of the text for people, in order."""
 
     @abstractmethod
     def as_json(self) -> Any:
-        """What a machine reads, as JSON values."""
+        """Return the result as JSON values."""
 
     def said(self) -> Iterator[Verdict]:
-        """What is said of each property, in the order of the command's table."""
+        """Yield the verdict on each property, in the order of the command's table."""
         return iter(())
 
     @property
     def check_findings(self) -> CheckFindings | None:
-        """What a check holds against its expectations; None: no check asks for this kind."""
+        """Return what a check compares with its expectations; None if checks do not support this kind."""
         return None
 
     @property
     def troubles(self) -> Sequence[str]:
-        """What stderr has to say: why a violation does not count, or why there is no verdict."""
+        """The messages for stderr: why a violation does not count, or why there is no verdict."""
         return ()
 
     @property
     def title(self) -> str:
-        """What was asked of what."""
+        """A description of the request and its subject."""
         return f"zabcheck {self.kind}"
 
     @property
     def seconds(self) -> float | None:
-        """How long it took; None: it is not known."""
+        """The time it took; None if it is not known."""
         return None
 
     @property
     def rules(self) -> Sequence[Rule]:
-        """Every rule that was asked about, broken or not."""
+        """Return every rule that was checked, violated or not."""
         return ()
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """What is wrong, in the order in which it is to be read."""
+        """Return what is wrong, in the order in which it is to be read."""
         return ()
 
     @property
     def notices(self) -> Sequence[tuple[str, str]]:
-        """What is to be said besides, each with what it is of."""
+        """Return further messages, each with its subject."""
         return ()
 
     @property
@@ -350,22 +350,22 @@ class Result(ABC):
         return Path()
 
     def page(self) -> str:
-        """The page that this kind draws itself, as HTML; empty: its parts are written.
+        """Return the page that this kind draws itself, as HTML; empty if its parts are written instead.
 
         Raises:
-            NoVerdict: what is to be drawn is not so.
+            NoVerdict: what is to be drawn does not replay.
         """
         return ""
 
 
 @dataclass(frozen=True)
 class StatedResult(Result):
-    """A result that is stated whole.
+    """A result that is given as a whole.
 
     Attributes:
         content: its JSON.
         text: its parts.
-        verdicts: what is said of properties.
+        verdicts: on properties.
     """
 
     sentence: str = ""
@@ -391,14 +391,14 @@ class StatedResult(Result):
 
 
 def installed_version() -> str:
-    """The version of the installed distribution."""
+    """Return the version of the installed distribution."""
     from importlib.metadata import version
 
     return version("zabcheck")
 
 
 def plural(count: int, noun: str) -> str:
-    """A count with its noun."""
+    """Return a count with its noun."""
     if count == 1:
         return f"1 {noun}"
     if noun.endswith("y"):
@@ -407,11 +407,11 @@ def plural(count: int, noun: str) -> str:
 
 
 def some(names: Sequence[str]) -> str:
-    """Names, of many the first."""
+    """Return names in a line; of many only the first."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
 
 
 def per(amount: float, of: float) -> float | None:
-    """A ratio; none where there is nothing to divide by."""
+    """Return a ratio, or None if the divisor is 0."""
     return amount / of if of else None

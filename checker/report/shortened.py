@@ -1,4 +1,4 @@
-"""What became of a counterexample that was shortened."""
+"""Report the result of shortening a counterexample."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["Shortening", "shortened_result"]
 
 
 class Shortening(Protocol):
-    """A trace that was shortened: `checker.requests.minimise.Shortened`."""
+    """A shortened trace: `checker.requests.minimise.Shortened`."""
 
     @property
     def trace(self) -> Trace:
-        """The shorter one."""
+        """The shorter trace."""
 
     @property
     def before(self) -> int:
-        """The steps that there were."""
+        """The number of steps before."""
 
     @property
     def schedules(self) -> int:
-        """How many schedules were tried."""
+        """The number of schedules tried."""
 
     @property
     def shortest(self) -> bool:
@@ -34,11 +34,11 @@ class Shortening(Protocol):
 
 
 def shortened_result(request: Mapping[str, Any], found: Shortening, saved: str) -> StatedResult:
-    """Return what is said of a trace that was shortened.
+    """Return the result of shortening a trace.
 
     Args:
-        request: of which it is the answer, as JSON.
-        saved: the file that the shorter one is in; empty: in none.
+        request: the one that it answers, as JSON.
+        saved: the file that the shorter one is in; empty if it was not saved.
     """
     from traces import to_text
     from traces.explain.folding import folded
@@ -55,9 +55,9 @@ def shortened_result(request: Mapping[str, Any], found: Shortening, saved: str) 
         "configuration": short.configuration.as_dict(),
         "trace": saved or None,
     }
-    told = "none is shorter with this configuration" if found.shortest else "a shorter one may exist"
+    told = "no run is shorter in this configuration" if found.shortest else "a shorter one may exist"
     still = (
-        f"break {short.property_name}" if short.lasso is None else f"leave {short.lasso.progress_property} unreached"
+        f"violate {short.property_name}" if short.lasso is None else f"leave {short.lasso.progress_property} unreached"
     )
     if short.failure is not None and short.failure.widen:
         still = f"need more room than there is ({short.failure.widen})"

@@ -1,4 +1,4 @@
-"""What a simulated run came to: `zabcheck simulate`."""
+"""Report the result of a simulated run: `zabcheck simulate`."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator
 
 __all__ = ["Simulation"]
 
-HALVINGS = 4  # of a run that is drawn in part: each plays it once more
+HALVINGS = 4  # bisections to find the part of a run to draw: each plays it again
 
 
 class Simulation(Result):
-    """What a run came to.
+    """The result of a simulated run.
 
     Attributes:
-        shown: the cluster at the end is a part.
-        saved: where the first violation is saved as a trace, if there is one; None: nowhere.
+        shown: whether the cluster at the end is a part.
+        saved: the file for the first violation as a trace, if there is one; None to save nothing.
 
     Raises:
         ConfigError, SimulationError: as for `play` and `judge`.
-        TableError: it has too many proposals to be judged without what judges tables.
+        TableError: it has too many proposals to be judged without the package that judges tables.
     """
 
     kind = "simulate"
@@ -76,7 +76,7 @@ class Simulation(Result):
         self.sha256 = digest(self.bytes)
 
     def play(self, engine: str, listen: bool, check: bool) -> Simulator:
-        """Run it, in as many ways as were asked for; the simulator that ran it last."""
+        """Run it, in each requested way; return the simulator that ran it last."""
         with Progress(self.run.rounds) as progress:
             simulator: Simulator | None = None
             if listen:
@@ -87,7 +87,7 @@ class Simulation(Result):
                 judged, verdicts = judge(self.run, engine, progress.watch, self.names)
                 self.verdicts = [(v, "" if v.held else reason(judged, self.run, v)) for v in verdicts]
                 self.verdicts += [] if self.names else not_judged(self.run.protocol, verdicts)
-                # telling the reason may have run it again, and not to its end
+                # explaining a violation may have run it again, and not to its end
                 simulator = simulator or judge(self.run, engine, names=self.names)[0]
             if simulator is None:
                 simulator = play(self.run, engine, lambda c, e: progress.watch(simulator_for(c, e)))
@@ -111,14 +111,16 @@ class Simulation(Result):
 
     @property
     def check_findings(self) -> CheckFindings:
-        """What a check holds against its expectations. A property that the run is not judged by is neither violated nor
-        met."""
+        """Return what a check compares with its expectations.
+
+        A property that the run is not judged by is neither violated nor met.
+        """
         judged = [v for v, _ in self.verdicts if v.judged]
         broken = [v for v in judged if not v.held]
         made = {v.of.name: result.Counterexample(why=why) for v, why in self.verdicts if v in broken}
         if broken:
             first = min(broken, key=lambda v: v.broken_at)
-            with suppress(TraceError):  # it cannot be told in the explorer's steps
+            with suppress(TraceError):  # it cannot be represented in the explorer's steps
                 run = simulated_trace(self.run, first.of, first.broken_at + 1)
                 made[first.of.name] = replace(made[first.of.name], trace=run)
         return CheckFindings(
@@ -134,8 +136,12 @@ class Simulation(Result):
         )
 
     def write_run(self, path: Path | None, page: Path | None) -> tuple[list[tuple[Path, bytes]], str]:
-        """Save the run up to the violation that came first; return the page that draws it, or the whole run if nothing
-        is violated, and what went wrong. Of a run that is too large the page draws as much as can be told."""
+        """Save the run up to the first violation.
+
+        Return the page that draws it, or else the whole run, and what failed.
+
+        If a run is too large the page draws as much as can be represented.
+        """
         from traces.pictures.html import page as page_of
 
         saved = path is not None and any(not v.held for v, _ in self.verdicts)
@@ -149,14 +155,13 @@ class Simulation(Result):
             return [], f"the run cannot be written as a trace: {problem}"
 
     def told(self, in_part: bool = True) -> tuple[Trace, list[tuple[str, str]]]:
-        """Return the run up to the violation that came first, or the whole run, as a trace; and what is to be said of
-        it, if it is a part of that.
+        """Return the run as a trace, up to the first violation if there is one, and notes if it is only a part.
 
         Args:
-            in_part: of a run that is too large return as much as can be told.
+            in_part: whether to return, of a run that is too large, as much as can be represented.
 
         Raises:
-            TraceError: it cannot be told, or not whole.
+            TraceError: it cannot be represented, or not as a whole.
         """
         broken = [v for v, _ in self.verdicts if not v.held]
         first = min(broken, key=lambda v: v.broken_at) if broken else None
@@ -172,10 +177,12 @@ class Simulation(Result):
         return replace(trace, request=self.request), story
 
     def largest_part(self, end: int) -> tuple[Trace, int]:
-        """Return the run up to a tick up to which it can be told, the last one but for a 16th, and that tick.
+        """Return the run up to a tick up to which it can be represented, and that tick.
+
+        It is the last such tick to within a 16th.
 
         Raises:
-            TraceError: no part of it can be told.
+            TraceError: no part of it can be represented.
         """
         found, tick = simulated_trace(self.run, None, 0), 0
         for _ in range(HALVINGS):
@@ -202,7 +209,7 @@ class Simulation(Result):
         return parts
 
     def table(self) -> Table:
-        """A row for each verdict."""
+        """Return a table with a row for each verdict."""
         rows = [
             (v.of.name, verdict_word(v) + ("" if v.held else f" at tick {v.broken_at}"), why)
             for v, why in self.verdicts
@@ -210,7 +217,7 @@ class Simulation(Result):
         return Table(rows, ("property", "verdict", "why"))
 
     def rows(self) -> list[Row]:
-        """The cluster, a process a row."""
+        """Return the processes of the cluster, one in a row."""
         if not self.protocol.declared.replicas:
             roles = roles_of(self.protocol.roles(self.run.budgets))
             with named_by(roles):
@@ -237,7 +244,7 @@ class Simulation(Result):
         ]
 
     def summary(self) -> str:
-        """What else there is to say of the end of a run."""
+        """Return the other figures of the end of a run."""
         s = self.state
         system = f"quorums {self.run.quorums}; " if self.run.quorums else ""
         if not self.protocol.transactions:
@@ -248,7 +255,7 @@ class Simulation(Result):
         )
 
     def as_objects(self) -> list[dict[str, Any]]:
-        """The processes, for machines."""
+        """Return the processes as JSON values."""
         if not self.protocol.declared.replicas:
             return [{"id": p, **x} for p, x in enumerate(self.own)]
         return [
@@ -286,7 +293,7 @@ class Simulation(Result):
 
 
 def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict, str]]:
-    """The properties of terminal states, and those of the protocol's own that no simulated run is judged by."""
+    """Return the properties of terminal states, and the protocol's own ones that no simulated run is judged by."""
     seen = {v.of.name for v in verdicts}
     left = [p for p in properties_of(protocol) if p.default and p.judges(protocol) and p.name not in seen]
     found = PROTOCOLS[protocol]
@@ -300,13 +307,15 @@ def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict
 
 
 def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> list[tuple[Verdict, str]]:
-    """The verdicts on a run with more proposals than `invariants/` can hold: it is played in the CPython
-    world, and what happens is judged as an event table is. Rows do not tell what is in stable histories.
+    """Return the verdicts on a run with more proposals than `invariants/` can hold.
+
+    It is played in the CPython world, and its events are judged like an event table. Rows do not contain stable
+    histories.
 
     Raises:
-        ConfigError: no table is judged by one of them.
+        ConfigError: no table is judged by one of the properties.
         SimulationError: as for `play`.
-        TableError: what judges tables is not installed.
+        TableError: the package that judges tables is not installed.
     """
     from traces.tables.table import check_arrow
 
@@ -341,14 +350,14 @@ def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> lis
 
 
 def own_text(kind: Kind, value: Any, axes: int) -> str:
-    """A field of a process, over so many axes."""
+    """Return a field of a process as text, over so many axes."""
     if axes:
         return "[" + ", ".join(own_text(kind, v, axes - 1) for v in value) + "]"
     return value_text(kind, value)
 
 
 def history_text(x: Process) -> str:
-    """A history, stretches of consecutive proposals of an epoch written as one: `zab-0..4 <1,1..5>`."""
+    """Return a history as text, runs of consecutive proposals of an epoch written as one: `zab-0..4 <1,1..5>`."""
     stretches: list[list[tuple[int, int, int]]] = []
     for t in x.history:
         end = stretches[-1][-1] if stretches else None
@@ -372,14 +381,14 @@ def verdict_word(v: Verdict) -> str:
 
 
 def said_of(v: Verdict, why: str) -> dict[str, Any]:
-    """What else there is to say of a verdict, for machines."""
+    """Return the further JSON values of a verdict."""
     if not v.judged:
         return {"why": why}
     return {} if v.held else {"tick": v.broken_at, "why": why}
 
 
 def reason(judged: Judged, run: Run, v: Verdict) -> str:
-    """What a property says beside its False, when it had just broken."""
+    """Return the explanation of a property's violation, at the moment when it occurred."""
     judged.begin(run)
     judged.judge_until(v.broken_at + 1, 0)
     with named_by(roles_of(PROTOCOLS[run.protocol].roles(run.budgets))):
@@ -388,14 +397,14 @@ def reason(judged: Judged, run: Run, v: Verdict) -> str:
 
 
 class Progress(StatusLine):
-    """How far a long run has come: the pulse of simulators."""
+    """The progress of a long run: the pulse of simulators."""
 
     def __init__(self, rounds: int) -> None:
         super().__init__()
         self.rounds = rounds
 
     def watch(self, simulator: Simulator) -> Simulator:
-        """Be told by a simulator, where somebody sees it."""
+        """Subscribe to a simulator, if progress is shown."""
         simulator.pulse = self if self.terminal else None
         return simulator
 

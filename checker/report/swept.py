@@ -1,4 +1,4 @@
-"""What a sweep of simulated runs came to."""
+"""Report the result of a sweep of simulated runs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Swept(Protocol):
 
     @property
     def summary(self) -> Summary:
-        """All runs, counted."""
+        """The totals of all runs."""
 
     @property
     def found(self) -> Sequence[Finding]:
-        """For each program the first run that violates each property."""
+        """The first run that violates each property, for each program."""
 
     @property
     def again(self) -> SpotCheck:
@@ -37,11 +37,11 @@ class Swept(Protocol):
 
     @property
     def table(self) -> str:
-        """Where the table is."""
+        """The place of the table."""
 
     @property
     def reports(self) -> list[str]:
-        """Where the report is."""
+        """The place of the report."""
 
     @property
     def code(self) -> int:
@@ -49,17 +49,17 @@ class Swept(Protocol):
 
 
 def swept_result(request: Mapping[str, Any], swept: Swept) -> StatedResult:
-    """Return what is said of a sweep.
+    """Return the result of a sweep.
 
     Args:
-        request: of which it is the answer, as JSON.
+        request: the one that it answers, as JSON.
     """
     content = {"request": dict(request)} | as_json_of(swept)
     return StatedResult(content["verdict"], swept.code, content, parts_of(swept), kind="sweep")
 
 
 def parts_of(swept: Swept) -> list[Part]:
-    """Return what a person reads."""
+    """Return the parts of the text for people."""
     from traces.explain.folding import fitted
     from traces.sweep.report import program_name, rate_text, verdict
 
@@ -82,7 +82,7 @@ def parts_of(swept: Swept) -> list[Part]:
 
 
 def as_json_of(swept: Swept) -> dict[str, Any]:
-    """The answer for machines."""
+    """Return the result as JSON values."""
     from traces.sweep.report import verdict
     from traces.sweep.spot_check import CONFIDENCE
     from traces.sweep.summary import Group

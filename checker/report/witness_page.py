@@ -1,4 +1,4 @@
-"""The runs that put properties to the test as one page: a table, and each run behind it."""
+"""Draw the runs that reach premises as one page: a table, and each run behind it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["page_of_runs"]
 
 
 def page_of_runs(report: WitnessReport) -> str:
-    """Return the page; of one run it is that of the run.
+    """Return the page; for a single run it is that of the run.
 
     Raises:
-        TraceError: a run does not break the property that it is said to break.
+        TraceError: a run does not show what it is recorded to show.
     """
     traces = {name: c.trace for name, c in report.runs.items() if c.trace is not None and not c.trouble}
     if len(report.judged) == 1 and traces:

@@ -1,4 +1,4 @@
-"""What came of looking for the runs that put properties to the test."""
+"""Report the result of searching for the runs that reach premises."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class WitnessReport(Result):
     """The shortest runs to premises.
 
     Attributes:
-        configuration: what was explored.
-        judged: the properties that were asked about.
+        configuration: the one explored.
+        judged: the requested properties.
         runs: the run to the premise of each that was reached, by name.
         explored: the explorations, each of some of the properties.
-        request: of which it is the answer, as JSON.
+        request: the one that it answers, as JSON.
     """
 
     configuration: Configuration
@@ -44,7 +44,7 @@ class WitnessReport(Result):
 
     @property
     def exit_code(self) -> int:
-        """0: there is a run for each property, and it replays; 3: there is not."""
+        """0 if there is a run for each property, and it replays; 3 if not."""
         return NO_VERDICT if self.missing or self.troubles else HELD
 
     @property
@@ -58,7 +58,7 @@ class WitnessReport(Result):
 
     @property
     def sentence(self) -> str:
-        """How many properties are put to the test, within which bounds."""
+        """The number of premises that are reached, and the bounds."""
         shown = {name: c for name, c in self.runs.items() if c.trace is not None}
         bounds = bounds_of(self.configuration)
         if len(self.judged) == 1 and shown:
@@ -73,7 +73,7 @@ class WitnessReport(Result):
 
     @property
     def searched(self) -> str:
-        """The runs that were looked at, where a premise was not reached."""
+        """The runs that were explored, if a premise was not reached."""
         if why := next((r.error or r.stopped for r in self.explored if r.error or r.stopped), ""):
             return f"no run found until the exploration ended ({why})"
         if all(r.complete for r in self.explored):

@@ -1,4 +1,4 @@
-"""What can be requested: a frozen dataclass for each kind of request, its validation, and `answer()`.
+"""The requests: a frozen dataclass for each kind of request, its validation, and `answer()`.
 
 Start with `explore.py`. Nothing here prints or knows a command line. A `Watch` follows a request while it is answered.
 The command line, the Python API, `zabcheck check` and the pytest plugin make requests and render answers.

@@ -1,4 +1,4 @@
-"""Audit the data directories of a ZooKeeper ensemble: did it keep the guarantees of its broadcast?"""
+"""Audit the data directories of a ZooKeeper ensemble: whether it kept the guarantees of its broadcast."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class AuditRequest(Request):
 
     Attributes:
         servers: each a data directory, or data and log directory as `DATA,LOGS`; a path, or an address.
-        config: a `zoo.cfg`, which says who votes; empty: majorities.
-        digests: replay the logs, which says whose tree is wrong.
+        config: a `zoo.cfg`, which determines the voters; empty for majorities.
+        digests: whether to replay the logs, which shows whose tree is wrong.
         engine: `local` or `spark`. master: of Spark, which also reads addresses that pyarrow has no file system for.
-        show_data: show what nodes hold.
-        release: of the servers, for what starts; empty: all that can have written the files.
-        forecast: also say what starting them can come to.
+        show_data: whether to show the data of nodes.
+        release: of the servers, to determine what each starts with; empty for all that can have written the files.
+        forecast: whether to report the possible outcomes of starting them.
     """
 
     kind: ClassVar[str] = "audit"
@@ -65,14 +65,15 @@ class AuditRequest(Request):
             raise RequestError("--master is for --engine spark, or for a server at an address")
 
     def check_release(self) -> None:
-        """
+        """Check that the release is known.
+
         Raises:
-            RequestError: there is no such release in the text.
+            RequestError: the model has no such release.
         """
         from traces.zookeeper.starting import KNOWN
 
         if self.release and self.release not in KNOWN:
-            raise RequestError(f"there is no release {self.release!r} in the text; there are {', '.join(KNOWN)}")
+            raise RequestError(f"there is no release {self.release!r} in the model; there are {', '.join(KNOWN)}")
 
 
 def answer(request: AuditRequest, before: Audit | None = None, keep: bool = False) -> Audit:
@@ -80,7 +81,7 @@ def answer(request: AuditRequest, before: Audit | None = None, keep: bool = Fals
 
     Args:
         before: an earlier audit that kept what it read, which is not read again.
-        keep: keep what is read, for a later audit.
+        keep: whether to keep what is read, for a later audit.
 
     Raises:
         RequestError: a directory or the configuration cannot be used.
@@ -98,7 +99,7 @@ def answer_here(
     """Audit servers whose directories are on this machine.
 
     Raises:
-        RequestError, NoVerdict: as of `answer`.
+        RequestError, NoVerdict: as for `answer`.
     """
     from traces.zookeeper.audit import audit
 
@@ -123,7 +124,7 @@ def answer_here(
 
 
 def compare(request: AuditRequest) -> Difference:
-    """Find the first transaction in which two servers part.
+    """Find the first transaction in which two servers differ.
 
     Raises:
         RequestError: there are not two, or a directory cannot be used.
@@ -142,7 +143,7 @@ class Sources:
     """The directories of a server.
 
     Attributes:
-        word: how the user names them, without secrets.
+        word: their name as given by the user, without secrets.
         paths: where they are on this machine.
         origins: of copies, the addresses of the originals.
     """
@@ -165,8 +166,9 @@ class Sources:
 
 @contextmanager
 def copied(request: AuditRequest) -> Iterator[list[Sources]]:
-    """Provide the directories of all servers on this machine; those at an address are copied to a folder that is
-    removed at the end.
+    """Yield the directories of all servers on this machine; those at an address are copied first.
+
+    The copies are in a folder that is removed at the end.
 
     Raises:
         RequestError: an address cannot be read, or a cluster's tasks would not see the copies.
@@ -200,7 +202,7 @@ def places_of(word: str) -> list[Place]:
     """Return the places that a word names: a folder, an address, or two of them with a comma between.
 
     Raises:
-        RequestError: it is the address of a file of another machine.
+        RequestError: it is the address of a file on another machine.
     """
     if Path(word).exists():
         return [Path(word)]
@@ -214,11 +216,11 @@ def places_of(word: str) -> list[Place]:
 
 @contextmanager
 def session_for(request: AuditRequest, named: Sequence[Sequence[Place]]) -> Iterator[Any]:
-    """Start a Spark session if an address is read by Java, or if Spark audits; None: neither.
+    """Start a Spark session if Java reads an address, or if Spark audits; otherwise return None.
 
     Raises:
         RequestError: the tasks of a cluster do not see copies on this machine.
-        NoSpark, SparkFailed: as of a session.
+        NoSpark, SparkFailed: as for a session.
     """
     by_java = any(isinstance(p, Address) and not p.by_arrow for places in named for p in places)
     if request.engine != "spark" and not by_java:
@@ -264,7 +266,7 @@ def directories_of(servers: Sequence[Sources]) -> list[Directory]:
     """Find the directories of each server.
 
     Raises:
-        RequestError: one is none, or is named twice.
+        RequestError: one is not a server's directory, or is named twice.
     """
     from traces.zookeeper.server import NotOne, find_directory
 
@@ -285,12 +287,12 @@ def directories_of(servers: Sequence[Sources]) -> list[Directory]:
 
 
 def originals(directory: Directory) -> set[str]:
-    """Return where the folders of a server really are: links followed, and of copies the addresses."""
+    """Return the real paths of a server's folders: with links resolved, and for copies the addresses."""
     return {directory.origins.get(f) or str(f.resolve()) for f in directory.folders}
 
 
 def names_of(paths: list[Path]) -> list[str]:
-    """What servers are called: the last part of their paths that tells them apart."""
+    """Return the names of servers: the shortest ends of their paths that distinguish them."""
     parts = [[p for p in path.absolute().parts if p not in ("/", "version-2", ".")] or ["/"] for path in paths]
     for depth in range(1, 8):
         names = ["/".join(p[-depth:]) for p in parts]
@@ -303,7 +305,7 @@ def config_text(path: Path) -> str:
     """Return the text of a configuration.
 
     Raises:
-        RequestError: the configuration cannot be read, or is none.
+        RequestError: it cannot be read, or is not a configuration.
     """
     from zabspec.ensemble import ConfigError, parse
     from zabspec.files import read_bytes
@@ -321,7 +323,8 @@ def config_text(path: Path) -> str:
 
 
 def check_numbers(directories: list[Directory], config: str | None) -> None:
-    """
+    """Check that servers have distinct numbers, which the configuration has too.
+
     Raises:
         RequestError: two servers have one number, or the configuration has no such server.
     """

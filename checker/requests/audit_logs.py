@@ -37,10 +37,10 @@ class AuditLogsRequest(Request):
 
 
 def answer(request: AuditLogsRequest) -> LogsReport:
-    """Read and judge.
+    """Read text logs and judge their history.
 
     Raises:
-        RequestError: a file cannot be read, no line of any says anything, or what judging needs is not installed.
+        RequestError: a file cannot be read, no line is evidence, or a package needed for judging is not installed.
     """
     from checker.report.audit_logs import LogsReport
     from traces.zookeeper.text_logs import read_text_logs
@@ -57,10 +57,10 @@ def answer(request: AuditLogsRequest) -> LogsReport:
 
 
 def properties(history: TextHistory) -> tuple[dict[str, str], list[Broken]]:
-    """The properties of histories over proposals and commits, each with its verdict; and what breaks them.
+    """Return the history properties over proposals and commits, each with its verdict, and their violations.
 
     Raises:
-        RequestError: what judging needs is not installed.
+        RequestError: a package needed for judging is not installed.
     """
     if history.rows is None:
         return {}, []
@@ -99,6 +99,6 @@ def properties(history: TextHistory) -> tuple[dict[str, str], list[Broken]]:
 
 
 def step_of(lines: list[LogEvent]) -> str:
-    """The step that lines tell of, as the paper calls it: a commit, if there is one among them."""
+    """Return the step that log lines record, as the paper calls it: a commit, if there is one among them."""
     kinds = {e.kind for e in lines}
     return "f.3.3" if "commit" in kinds else "l.3.1" if "propose" in kinds else ""

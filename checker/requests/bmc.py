@@ -1,4 +1,4 @@
-"""Bounded model checking: ask z3 whether some run of at most so many steps violates a property."""
+"""Bounded model checking: search with z3 for a run of at most so many steps that violates a property."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ Progress = Callable[[int, float], None]
 
 
 def answer(request: BmcRequest, progress: Progress | None = None, started: float | None = None) -> BoundedReport:
-    """Ask z3.
+    """Run bounded model checking.
 
     Args:
         progress: called now and then.
-        started: when the time limit began, as `time.perf_counter()`; None: now.
+        started: when the time limit began, as `time.perf_counter()`; None for now.
 
     Raises:
         RequestError: the request is wrong.
-        NoVerdict: what z3 found is no run, or violates nothing: an error of zabcheck.
+        NoVerdict: z3's run does not replay, or violates nothing: an error of zabcheck.
     """
     from checker.report.bounded import BoundedReport
     from checker.symbolic.bmc import Bounds, check_in_time
@@ -49,7 +49,7 @@ def answer(request: BmcRequest, progress: Progress | None = None, started: float
     configuration, start = beginning(request)
     judged = of_every_state(chosen_properties(request.properties, configuration.protocol), request.properties)
     if any(p.name == LITERAL for p in judged) and not configuration.literal:
-        raise RequestError(f"{LITERAL} is judged by `zabcheck --property {LITERAL}` only")
+        raise RequestError(f"{LITERAL} is checked by `zabcheck --property {LITERAL}` only")
     model = Model(configuration)
     state = state_after(model, start, judged)
     bounds = Bounds(request.depth, request.every, end.left(), request.query_limit, request.seed)
@@ -94,11 +94,13 @@ def saved(model: Model, judged: Sequence[Property], broken: Broken, request: Bmc
 
 
 def of_every_state(chosen: Sequence[Property], names: Sequence[str]) -> list[Property]:
-    """The properties that z3 can be asked about: for those of terminal states it would have to say that every step is
-    impossible. Of these the ones that nobody named are left out; the report lists what is judged.
+    """Return the properties that z3 can check: those that are not about terminal states.
+
+    For the others z3 would have to show that every step is impossible. Those that were not named are left out; the
+    report lists what is judged.
 
     Raises:
-        RequestError: one that was named is of terminal states.
+        RequestError: one that was named is about terminal states.
     """
     from invariants.registry import TERMINAL
 
@@ -109,10 +111,10 @@ def of_every_state(chosen: Sequence[Property], names: Sequence[str]) -> list[Pro
 
 
 def state_after(model: Model, words: Sequence[int], judged: Sequence[Property]) -> bytes:
-    """The state after some steps.
+    """Return the state after some steps.
 
     Raises:
-        RequestError: a property is broken there, or on the way.
+        RequestError: a property is violated there, or on the way.
     """
     from traces import Runner
 
@@ -127,7 +129,10 @@ def state_after(model: Model, words: Sequence[int], judged: Sequence[Property]) 
 
 
 def breaks(runner: Runner, p: Property) -> bool:
-    """Whether the state, or the step just taken, breaks a property; one that reads past an end says nothing of it."""
+    """Return whether the state, or the last step, violates a property.
+
+    A property that reads past an end decides nothing.
+    """
     from zabspec.language.reference import ERRORS
 
     try:
@@ -137,10 +142,10 @@ def breaks(runner: Runner, p: Property) -> bool:
 
 
 def first_broken(model: Model, start: Sequence[int], words: Sequence[int], judged: Sequence[Property]) -> Broken:
-    """What a run first breaks, and where: z3 looks at the end of each round only.
+    """Return what a run violates first, and where: z3 evaluates only the end of each round.
 
     Raises:
-        NoVerdict: it breaks nothing, or is no run: then z3 was told something else than the protocol.
+        NoVerdict: it violates nothing, or does not replay: then z3's formulas differ from the protocol.
     """
     from checker.report.bounded import Broken
     from traces import Runner, TraceError

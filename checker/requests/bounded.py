@@ -1,4 +1,4 @@
-"""Requests that explore states, and where they stop."""
+"""Requests that explore states, and their limits."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class BoundedRequest(Request):
 
     Attributes:
         model: what is explored.
-        depth: how many steps deep; None: to exhaustion.
-        threads: None: all cores.
-        max_states, time_limit (seconds), memory_limit (bytes): where to give up.
+        depth: the number of steps; None for exhaustion.
+        threads: None for all cores.
+        max_states, time_limit (seconds), memory_limit (bytes): limits of the exploration.
     """
 
     model: ModelRequest = field(default_factory=ModelRequest)
@@ -39,7 +39,7 @@ class BoundedRequest(Request):
 
     @property
     def limits(self) -> Limits:
-        """Where to stop."""
+        """The limits of the exploration."""
         from checker.explore.result import Limits
 
         return Limits(self.depth, self.max_states, self.time_limit, self.memory_limit)

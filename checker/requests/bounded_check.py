@@ -19,14 +19,14 @@ class BmcRequest(Request):
     """Bounded model checking.
 
     Attributes:
-        model: whose runs; with `source` the trace has it.
-        depth: all runs of so many steps, and some longer ones.
-        source: `TRACE[:STEP]`, the state of a saved trace from which runs start; empty: the initial state.
-        properties: names; none: all that are checked by default.
+        model: the model; with `source` the trace determines it.
+        depth: all runs of so many steps are checked, and some longer ones.
+        source: `TRACE[:STEP]`, the state of a saved trace from which runs start; empty for the initial state.
+        properties: names; empty for all that are checked by default.
         every: steps between two queries; one more query follows at the end.
         time_limit: seconds in all; query_limit: of each query.
         seed: of the solver.
-        trace: where the counterexample is saved; empty: a file named for it; None: nowhere.
+        trace: the file for the counterexample; empty for a file named for it; None to save nothing.
     """
 
     kind: ClassVar[str] = "bmc"

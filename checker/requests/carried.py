@@ -1,4 +1,4 @@
-"""The request that a saved trace carries: it is of the trace's configuration, and of what the trace shows."""
+"""Check the request that a saved trace carries: it has the trace's configuration, and is about what the trace shows."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_carried", "verified_trace"]
 
-# The requests that make traces. Of each, what of its model a trace has: a run of `live` may give up once more, which
-# costs a timeout, and what a run of the simulator spends is counted.
+# The requests that make traces, each with the fields of its model that a trace has: a run of `live` may give up once
+# more, which costs a timeout, and what a run of the simulator spends is counted.
 SIZES = ("protocol", "variant", "nodes", "network", "start", "quorums")
 MADE_BY: dict[type[Request], tuple[str, ...]] = {
     ExploreRequest: (*SIZES, "txns", "budgets", *BUDGETS),
@@ -43,7 +43,7 @@ def verified_trace(path: Path) -> Trace:
     """Read a saved trace, and run its schedule to check that it is what the file says.
 
     Raises:
-        RequestError: it is no trace, or a step differs; the sentence names the step.
+        RequestError: it is not a trace, or a step differs; the sentence names the step.
     """
     from traces import TraceError, read_trace, verify
 
@@ -58,13 +58,13 @@ def verified_trace(path: Path) -> Trace:
 
 
 def check_carried(trace: Trace, name: str) -> None:
-    """Check that the request that a trace carries, if it has one, is of its configuration and of what it shows.
+    """Check that the request of a trace, if it has one, has its configuration and is about what it shows.
 
     Args:
-        name: what sentences call the trace.
+        name: the name of the trace in messages.
 
     Raises:
-        RequestError: it is none that makes traces, or of something else.
+        RequestError: it is not a request that makes traces, or is about something else.
     """
     from invariants.registry import NO_RUNTIME_ERROR
     from zabspec.language import LanguageError
@@ -83,7 +83,7 @@ def check_carried(trace: Trace, name: str) -> None:
     if asked is not None:
         wanted, there = asked.as_dict(), trace.configuration.as_dict()
         other = [field for field in MADE_BY[kind] if wanted.get(field) != there.get(field)]
-        if kind is SearchRequest:  # which shortens what it finds
+        if kind is SearchRequest:  # which shortens the runs it finds
             most, spent = ({**c.budget, "nodes": c.nodes, "txns": c.txns} for c in (asked, trace.configuration))
             other += [field for field in spent if spent[field] > most.get(field, 0)]
         if other:
@@ -95,7 +95,7 @@ def check_carried(trace: Trace, name: str) -> None:
 
 
 def configuration_of(request: Request) -> Configuration | None:
-    """Return the configuration that a request is of; None: it is that of a saved trace.
+    """Return the configuration of a request, or None if it is that of a saved trace.
 
     Raises:
         RequestError, ConfigError, LanguageError: there is no such model.

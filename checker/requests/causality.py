@@ -1,4 +1,4 @@
-"""What happens before what in a run: a trace, a simulated run, an event table, or text logs of real servers."""
+"""Compute what happens before what in a run: a trace, a simulated run, an event table, or text logs of real servers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def causal_graph(run: object, relation: str, number: int | None = None) -> nx.Di
     Args:
         run: a trace, a simulated run, or the path of a trace or an event table; or the paths of text logs of servers.
         relation: `broadcasts` or `messages`.
-        number: of a run in an event table; None: the table has one alone.
+        number: of a run in an event table; None if the table has only one.
 
     Raises:
         RequestError: there is no such run or relation, or the source does not have what the relation needs.
@@ -53,7 +53,8 @@ def causal_graph(run: object, relation: str, number: int | None = None) -> nx.Di
 
 
 def check_relation(relation: str) -> None:
-    """
+    """Check that a relation exists.
+
     Raises:
         RequestError: there is no such relation.
     """
@@ -65,11 +66,11 @@ def check_relation(relation: str) -> None:
 
 
 def events_in(run: object, relation: str, number: int | None) -> Events:
-    """The events of a run, whatever it is given as.
+    """Return the events of a run in any of its forms.
 
     Raises:
-        RequestError: it is given as nothing that is a run.
-        MissingData, TableError, TraceError, Unreadable, SimulationError: as the source has it.
+        RequestError: the value is not a run in any form.
+        MissingData, TableError, TraceError, Unreadable, SimulationError: the run cannot be read.
     """
     from checker.requests.carried import verified_trace
     from traces import Trace
@@ -96,7 +97,7 @@ def events_in(run: object, relation: str, number: int | None) -> Events:
 
 
 def is_table(path: Path) -> bool:
-    """Whether a path is an event table: a folder, or a file that begins as Parquet does.
+    """Return whether a path is an event table: a folder, or a file that begins as Parquet does.
 
     Raises:
         Unreadable: it cannot be read.
@@ -108,5 +109,5 @@ def is_table(path: Path) -> bool:
     with opened(path, pipes=True) as fd:
         try:
             return os.pread(fd, len(PARQUET), 0) == PARQUET
-        except OSError:  # a pipe has no places
+        except OSError:  # a pipe has no offsets
             return False

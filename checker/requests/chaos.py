@@ -1,4 +1,4 @@
-"""Run a real ensemble by itself, disturb it by a seed, and record it."""
+"""Run a real ensemble freely, disturb it by a seed, and record it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ __all__ = ["ChaosRequest", "answer"]
 
 @dataclass(frozen=True)
 class ChaosRequest(Request):
-    """What is run, and for how long.
+    """A free run of an ensemble under faults.
 
     Attributes:
-        release: whose servers, and whose text the record is held against.
-        zookeeper, jar: of a build of one's own, in place of the release's.
+        release: the one whose servers are run, and whose model the record is checked against.
+        zookeeper, jar: of a custom build, in place of the release's.
         seconds: how long clients write and faults happen.
         seed: of the faults.
-        writes: at most so many, by `clients`.
-        faults: the kinds that happen, with commas; `none`: none.
-        record_only: the record is not held against the text.
-        output: a new folder for what is left; empty: one named by release and seed.
+        writes: the maximum number, by `clients`.
+        faults: the kinds that happen, with commas; `none` for none.
+        record_only: whether the record is not checked against the model.
+        output: a new folder for the results; empty for one named by release and seed.
     """
 
     kind: ClassVar[str] = "chaos"
@@ -68,13 +68,13 @@ class ChaosRequest(Request):
 def answer(
     request: ChaosRequest, say: Callable[[str], None] = lambda _: None, watch: Conforming | None = None
 ) -> tuple[Path, Conformed | None]:
-    """Run the ensemble, and hold its record against the text.
+    """Run the ensemble, and check its record against the model.
 
     Returns:
-        The folder with the record, the servers' data and their logs; and what became of the record.
+        The folder with the record, the servers' data and their logs; and the result of the check.
 
     Raises:
-        NoVerdict: the servers cannot be run here, or did not come to serve.
+        NoVerdict: the servers cannot be run here, or did not begin to serve.
         RequestError: the folder cannot be made.
     """
     from traces.conform.chaos import Chaos, ChaosPlan

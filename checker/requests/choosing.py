@@ -1,4 +1,4 @@
-"""Choose the engine of an exploration that leaves it open: this machine, or a cluster that is worth its price."""
+"""Choose the engine of an exploration that leaves it open: this machine, or a cluster that is worth its cost."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Run = Callable[["EngineTask"], "tuple[Exploration, int, str]"]
 
 
 def chosen(task: EngineTask, run: Run) -> tuple[Exploration, int, str]:
-    """Explore here, or on the cluster that the request names if it has cores enough; the result has the reason.
+    """Explore here, or on the cluster that the request names if it has enough cores; the result has the reason.
 
-    A model of up to 500,000 states is explored here in any case, before a cluster is reached at all.
+    A model of up to 500,000 states is explored here in any case, before a cluster is even connected.
 
     Args:
         run: explores with the engine that a request names.
@@ -40,7 +40,7 @@ def chosen(task: EngineTask, run: Run) -> tuple[Exploration, int, str]:
             first, f"this machine: the exploration ended within {SMALL:,} states, too few to start a cluster"
         )
     cores = available_cores()
-    # an address can be written to from Spark alone
+    # only Spark can write to an address
     rather = None if "://" in task.request.checkpoint else cores
     there = replace(task, request=replace(task.request, engine="spark"), rather_than=rather)
     try:
@@ -54,30 +54,30 @@ def chosen(task: EngineTask, run: Run) -> tuple[Exploration, int, str]:
     account = found[0].account
     if account is None:
         return because(found, "the cluster")
-    return because(found, recorded(account.bits).why_worth(account.cores, cores))  # by which it was decided
+    return because(found, recorded(account.bits).why_worth(account.cores, cores))  # the basis of the decision
 
 
 def here(task: EngineTask, kept: bool = True) -> EngineTask:
     """Return the task for this machine's engine.
 
     Args:
-        kept: with the checkpoint of the request.
+        kept: whether to use the checkpoint of the request.
 
     Raises:
-        RequestError: that engine cannot be asked so.
+        RequestError: that engine does not support the request.
     """
     checkpoint = task.request.checkpoint if kept else ""
     return replace(task, request=replace(task.request, engine="compiled", master="", checkpoint=checkpoint))
 
 
 def because(found: tuple[Exploration, int, str], sentence: str) -> tuple[Exploration, int, str]:
-    """Put the reason of a choice into a result that has none."""
+    """Add the reason of a choice to a result that has none."""
     exploration, threads, symmetry_off = found
     return replace(exploration, chosen=exploration.chosen or sentence), threads, symmetry_off
 
 
 def why_not_cluster(task: EngineTask) -> str:
-    """Return why no cluster can be meant; empty: the request, or this process, has one."""
+    """Return why no cluster can be meant; empty if the request, or this process, has one."""
     from checker.explore.breadth_first import available_cores
     from checker.explore.narrowing import SMALL
     from traces.spark import NoSpark

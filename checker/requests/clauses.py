@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 __all__ = ["ClausesRequest", "argument", "everything_assumed", "sorted_out"]
 
 ALL, NONE = "all", "none"
-# of zab, where the request does not say
+# of zab, if the request does not name it
 USUAL_NODES, USUAL_TXNS, USUAL_EPOCH = 3, 2, 2
 USUAL_BUDGETS = {"timeouts": 1, "crashes": 1, "losses": 1, "partitions": 0}
 
 
 @dataclass(frozen=True)
 class ClausesRequest(Request):
-    """A request about clauses. Budgets above 0 are any number.
+    """A request about clauses. Budgets above 0 stand for any number.
 
     Attributes:
-        model: whose steps.
-        clauses: names of clauses or properties to ask about alone; none: all.
-        assume: with `clauses`: what is assumed besides; names, `all` or `none`; none given: all clauses.
+        model: the model whose steps are taken.
+        clauses: names of the only clauses or properties to check; empty for all.
+        assume: with `clauses`: what is assumed in addition; names, `all` or `none`; empty for all clauses.
         without: names of clauses that are left out.
     """
 
@@ -65,7 +65,7 @@ class ClausesRequest(Request):
         return model.configuration()
 
     def configuration(self) -> Configuration:
-        """Return the configuration whose steps z3 is asked about.
+        """Return the configuration for z3.
 
         Raises:
             RequestError: there is no such configuration.
@@ -76,9 +76,10 @@ class ClausesRequest(Request):
         return sized(self.whole_configuration())
 
     def refuse_network(self) -> None:
-        """
+        """Check that the clauses apply to the network of the model.
+
         Raises:
-            RequestError: the clauses are not of this network.
+            RequestError: they do not.
         """
         from invariants.inductive.argument import is_whole
 
@@ -87,10 +88,10 @@ class ClausesRequest(Request):
 
 
 def argument(protocol: str) -> Argument:
-    """What an induction about a protocol is made of.
+    """Return the inductive argument of a protocol.
 
     Raises:
-        RequestError: nobody has written one.
+        RequestError: there is none.
     """
     from invariants.inductive.argument import argument_of
 
@@ -108,7 +109,7 @@ def argument(protocol: str) -> Argument:
 def sorted_out(
     request: ClausesRequest, configuration: Configuration
 ) -> tuple[list[Property], list[Property], list[Property]]:
-    """What is asked about, what is assumed besides, and what has to follow.
+    """Return the clauses to check, those to assume in addition, and the properties that have to follow.
 
     Raises:
         RequestError: there is no such clause.
@@ -131,7 +132,7 @@ def sorted_out(
         if c in out:
             raise RequestError(f"--without {c.name} contradicts the --clause or --assume that names it")
     if everything_assumed(request):
-        # given all clauses a property has to follow, as it has in the whole question
+        # given all clauses, a property has to follow, as in the complete induction
         named += [c for c in kept if c not in named]
         targets = [c for c in asked if c in judged]
         return [c for c in asked if c not in judged], [c for c in named if c not in asked], targets
@@ -139,18 +140,18 @@ def sorted_out(
 
 
 def names_in(words: Sequence[str]) -> list[str]:
-    """The names in values of an option, which may have several with commas between them."""
+    """Return the names in values of an option, each of which may have several with commas between them."""
     return [name.strip() for word in words for name in word.split(",")]
 
 
 def everything_assumed(request: ClausesRequest) -> bool:
-    """Whether every clause is assumed before a step, the ones asked about and the others."""
+    """Return whether every clause is assumed before a step, both those to check and the others."""
     words = names_in(request.assume)
     return not words or ALL in words
 
 
 def found(names: Sequence[str], option: str, by_name: dict[str, Property], request: ClausesRequest) -> list[Property]:
-    """The clauses named.
+    """Return the clauses of some names.
 
     Raises:
         RequestError: there is no such clause, or it is named twice.

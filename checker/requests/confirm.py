@@ -25,8 +25,8 @@ class ConfirmRequest(ClausesRequest):
     """An exploration of reachable states with the clauses as its properties.
 
     Attributes:
-        depth: how many steps deep; None: to exhaustion.
-        jobs: threads; None: all cores.
+        depth: the number of steps; None for exhaustion.
+        jobs: threads; None for all cores.
         time_limit: seconds in all.
     """
 
@@ -44,7 +44,7 @@ class ConfirmRequest(ClausesRequest):
 
 
 def answer(request: ConfirmRequest, watch: Watch | None = None) -> StatedResult:
-    """Explore the configuration, its epochs as far as its budgets reach.
+    """Explore the configuration, with as many epochs as its budgets allow.
 
     Raises:
         RequestError: there is no such protocol, configuration or clause.
@@ -74,7 +74,7 @@ def answer(request: ConfirmRequest, watch: Watch | None = None) -> StatedResult:
         code, sentence = NOT_INDUCTIVE, f"{' and '.join(bad)} is False in a reachable state, so it is not an invariant"
     elif seen.error:
         code, sentence = NO_VERDICT, f"no verdict: {seen.error} after {seen.distinct:,} states"
-    elif seen.stopped and not seen.complete:  # whatever depth was asked for
+    elif seen.stopped and not seen.complete:  # whatever depth was requested
         whole = f"the clauses hold in every state up to depth {seen.expanded_levels}"
         code, sentence = NO_VERDICT, f"no verdict: {seen.stopped} after {seen.distinct:,} states; {whole}"
     content = {

@@ -1,4 +1,4 @@
-"""Hold the record of a free-running ensemble against its release's text."""
+"""Check the record of a free-running ensemble against its release's model."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ __all__ = ["ConformRequest", "Conforming", "answer"]
 
 @dataclass(frozen=True)
 class ConformRequest(Request):
-    """A record, and what it is held against.
+    """A record, and the model to check it against.
 
     Attributes:
         record: its file.
-        release: whose text; empty: what the record says.
-        variant: of the text, in place of the release's.
-        time_limit: seconds of the search; None: none. A record that nothing explains for long is UNKNOWN.
+        release: the one whose model is used; empty for the one that the record names.
+        variant: of the model, in place of the release's.
+        time_limit: seconds of the search; None for no limit. If it is over without an explanation, the verdict is
+            UNKNOWN.
     """
 
     kind: ClassVar[str] = "conform"
@@ -42,10 +43,10 @@ class ConformRequest(Request):
             raise RequestError(f"--variant replaces --release; for both: --variant {self.release},{self.variant}")
 
     def variant_of(self, record: Record) -> str:
-        """Return the variant of the protocol that the record is held against.
+        """Return the variant of the protocol that the record is checked against.
 
         Raises:
-            RequestError: nothing says which, or there is no text of that release.
+            RequestError: nothing determines it, or there is no model of that release.
         """
         from checker.zookeeper.releases import variant_of, with_settings
         from zabspec.protocols.registry import PROTOCOLS
@@ -62,14 +63,14 @@ class Conforming:
     """Follows the search. This one shows nothing."""
 
     def explained(self, count: int, of: int) -> None:
-        """So many observations are explained."""
+        """Report that so many observations are explained."""
 
 
 def answer(request: ConformRequest, watch: Conforming | None = None) -> Conformed:
-    """Search a run of the text that explains the record.
+    """Search for a run of the model that explains the record.
 
     Raises:
-        RequestError: this is no record, or nothing says which text.
+        RequestError: this is not a record, or nothing determines the model.
     """
     from traces.conform.explained import conformed
     from traces.conform.record import BadRecord, read_record

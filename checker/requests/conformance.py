@@ -1,4 +1,4 @@
-"""Play runs drawn at random on real ZooKeeper servers: where they differ from the model, one of the two is wrong."""
+"""Play random runs on real ZooKeeper servers: where they differ from the model, one of the two is wrong."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class ConformanceRequest(ServersRequest):
     """Random runs on real servers; `release` may name several, with commas between them.
 
     Attributes:
-        runs: how many are drawn.
-        seed: the first run; the next ones count on.
+        runs: their number.
+        seed: of the first run; the next ones count up.
     """
 
     kind: ClassVar[str] = "conformance"
@@ -51,17 +51,17 @@ class Conformance:
     """Follows random runs. This one shows nothing."""
 
     def resumed(self, done: int, of: int) -> None:
-        """So many runs were played before."""
+        """Report that so many runs were played before."""
 
     def played(self, line: Line, plan: ReenactmentPlan, run: ReenactedRun) -> None:
-        """A run is over."""
+        """Report the end of a run."""
 
 
 def answer(request: ConformanceRequest, watch: Conformance | None = None) -> tuple[list[Line], Path]:
-    """Play the runs that the folder has not; return all of them, and the folder.
+    """Play the runs that the folder does not have yet; return all of them, and the folder.
 
     Raises:
-        RequestError: the folder has runs of something else, or cannot be made.
+        RequestError: the folder has other runs, or cannot be made.
         NoVerdict: the servers cannot be run here.
     """
     from traces.reenact.campaign import played
@@ -88,10 +88,10 @@ def answer(request: ConformanceRequest, watch: Conformance | None = None) -> tup
 
 
 def known(folder: Path, texts: Mapping[str, str], own_build: bool) -> list[Line]:
-    """Return the runs that a folder has, to be resumed.
+    """Return the runs that a folder has, to resume them.
 
     Raises:
-        RequestError: they are none, or of other servers or another protocol than the request's.
+        RequestError: they are not runs, or are of other servers or another protocol than the request's.
     """
     from traces.record.lines import NotRead
     from traces.reenact.campaign import played_before, question

@@ -25,17 +25,17 @@ class Saves(Protocol):
 
     @property
     def model(self) -> ModelRequest:
-        """The model."""
+        """The model of the request."""
 
     @property
     def trace(self) -> str | None:
-        """Where the first trace goes; empty: a file here, named for what it shows; None: nowhere."""
+        """The file for the first trace; empty for a file here, named for what it shows; None to save nothing."""
 
 
 def trace_path(request: Saves, violated: Iterable[str], name: str, keep_going: bool = False) -> Path | None:
-    """Return where the trace of a property is saved; None: nowhere.
+    """Return the file for the trace of a property, or None to save nothing.
 
-    A file that the request names takes the first trace. Where there are several, the others have the property in their
+    The first trace gets the file that the request names. If there are several, the others have the property in their
     name; with `keep_going` all have.
     """
     if request.trace is None:
@@ -59,8 +59,10 @@ def trace_path(request: Saves, violated: Iterable[str], name: str, keep_going: b
 def run_to_error(
     model: Model, exploration: Exploration, path: Path | None, request: Request | None = None
 ) -> Counterexample | None:
-    """Return the run to the run-time error that ended an exploration without a verdict; None: there is none, or none is
-    known, as where CPython's integers have room for what machine words have not."""
+    """Return the run to the run-time error that ended an exploration without a verdict, or None.
+
+    None is returned if there is no such error, or if CPython, whose integers are unbounded, does not reproduce it.
+    """
     if exploration.failed or exploration.error_run is None:
         return None
     from traces import TraceError
@@ -104,8 +106,8 @@ def verified_and_saved(trace: Trace, name: str, path: Path | None, request: Requ
 
     Args:
         name: of the property that it violates.
-        path: where it is saved; None: nowhere.
-        request: of which it is an answer, which the trace carries.
+        path: the file to save it in; None to save nothing.
+        request: the one that it answers, which the trace carries.
     """
     from checker.report.result import Counterexample
     from traces import TraceError, to_text, verify, why, write_trace

@@ -1,4 +1,4 @@
-"""Find out what a change of ZooKeeper's sources touches in the text of the protocol."""
+"""Find out which functions of the protocol a change of ZooKeeper's sources affects."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["DriftRequest", "answer"]
 
 @dataclass(frozen=True)
 class DriftRequest(Request):
-    """A source tree held against the text of a release.
+    """A source tree to compare with the model of a release.
 
     Attributes:
         tree: the folder of the sources; with `since`, of a git repository, which may have no work tree.
-        against: the release whose text is touched; empty: the one that the tree's build file is nearest to.
-        since: a git revision that stands in for the recorded digests: what has changed since; or `A..B`, what has
-            changed from one to another. Empty: the recorded digests of the release.
+        against: the release whose model is compared; empty for the one nearest to the version in the tree's build file.
+        since: a git revision in place of the recorded digests: what has changed since; or `A..B`, what has changed from
+            one to another. Empty for the recorded digests of the release.
     """
 
     kind: ClassVar[str] = "zookeeper-drift"
@@ -39,11 +39,11 @@ class DriftRequest(Request):
 
 
 def answer(request: DriftRequest) -> tuple[Drift, str]:
-    """Return what became of every method that the text cites, and the version that the tree's build file says.
+    """Return the comparison of every method that the model cites, and the version in the tree's build file.
 
     Raises:
         RequestError: there is no such tree, release or revision, or no parser of Java.
-        NoVerdict: the recorded digests do not fit this version of zabcheck.
+        NoVerdict: the recorded digests do not match this version of zabcheck.
     """
     from checker.zookeeper.citations import releases
     from checker.zookeeper.drift import compare, guessed
@@ -66,7 +66,7 @@ def answer(request: DriftRequest) -> tuple[Drift, str]:
 
 
 def trees(request: DriftRequest) -> tuple[SourceTree, SourceTree | None]:
-    """Return the sources, and those before the change; None: the recorded digests stand for them.
+    """Return the sources, and those before the change or None for the recorded digests.
 
     Raises:
         RequestError: there are none.

@@ -28,19 +28,19 @@ class ExploreRequest(BoundedRequest):
     """A breadth-first exploration.
 
     Attributes:
-        properties: names; none: all that are checked by default.
-        require_witness: names of properties whose premise has to be reached, or `all`.
-        keep_going: explore on past a violation, for the shortest run to a violation of each property.
-        symmetry: count states that are renamings of each other once, where that is sound.
-        reduction: what may be left out: `auto`, all that verdicts do not need; `stuttering`, stuttering receipts alone;
+        properties: names; empty for all that are checked by default.
+        require_witness: names of properties whose premise must be reached, or `all`.
+        keep_going: whether to explore on past a violation, for the shortest run to a violation of each property.
+        symmetry: whether to count states that are renamings of each other once, if that is sound.
+        reduction: what may be left out: `auto`, all that verdicts do not need; `stuttering`, only stuttering receipts;
             `none`, nothing.
-        engine: `compiled`, `interpret` or `spark`; `auto`: `compiled`, or `spark` on a cluster that is faster.
-        symbolic: seconds for which z3 is asked about properties that were not violated; None: not at all.
-        master, fingerprint (bits): of Spark; the former of `auto`, too.
+        engine: `compiled`, `interpret` or `spark`; `auto` for `compiled`, or `spark` on a cluster that is faster.
+        symbolic: seconds for z3 to check properties that were not violated; None not to use it.
+        master, fingerprint (bits): of Spark; the former is used with `auto`, too.
         checkpoint, resume: the folder that keeps levels, and whether to resume from it.
-        trace: where the first counterexample is saved; empty: a file named for it; None: nowhere.
-        evidence: of which other kinds evidence is put beside the exploration: `explored`, none; `quick`, what is kept,
-            and the proof; `all`, whatever applies, in minutes.
+        trace: the file for the first counterexample; empty for a file named for it; None to save nothing.
+        evidence: which evidence of other kinds is added: `explored`, none; `quick`, what is stored, and the proof;
+            `all`, whatever applies, which takes minutes.
     """
 
     kind: ClassVar[str] = "explore"
@@ -74,9 +74,10 @@ class ExploreRequest(BoundedRequest):
         self.refuse_contradictions()
 
     def refuse_contradictions(self) -> None:
-        """
+        """Check that no two values contradict each other.
+
         Raises:
-            RequestError: two values contradict each other.
+            RequestError: two do.
         """
         if self.engine == "spark":
             for name in ("threads", "memory_limit"):

@@ -26,7 +26,7 @@ __all__ = ["ExploreRequest", "answer", "explored"]
 
 
 def answer(request: ExploreRequest, watch: Watch | None = None) -> Report:
-    """Explore, and make the counterexamples.
+    """Explore, and build the counterexamples.
 
     Raises:
         RequestError: the request is wrong.
@@ -80,8 +80,10 @@ def z3_answers_to(
     exploration: Exploration,
     watch: Watch,
 ) -> dict[str, Z3Answer]:
-    """Return what z3 says of the properties that were not violated, if that is requested. After Ctrl-C nothing is
-    decided, and the exploration has its report all the same."""
+    """Return the answers of z3 about the properties that were not violated, if that is requested.
+
+    After Ctrl-C nothing is decided, and the exploration is reported all the same.
+    """
     if request.symbolic is None:
         return {}
     from checker.symbolic.extension import UNDECIDED, Z3Answer, z3_answers
@@ -105,13 +107,13 @@ def explored(
     """Run the engine, once for each group of properties that it can check at once.
 
     Args:
-        compiled: where several explorations share machine code; None: `Compiled.of`.
+        compiled: provides machine code that several explorations share; None for `Compiled.of`.
 
     Returns:
-        The result, the number of threads (0: not applicable), and why symmetry was not used (empty: it was).
+        The result, the number of threads (0: not applicable), and why symmetry was not used (empty if it was).
 
     Raises:
-        RequestError: one checkpoint is to keep several explorations.
+        RequestError: several explorations cannot share one checkpoint.
     """
     from checker.explore.groups import groups_of, joined
 
@@ -135,8 +137,11 @@ def explored(
 
 
 def reduction_of_several(model: Model, judged: Sequence[Property], request: ExploreRequest) -> str:
-    """Return the reduction with which properties are checked in several explorations. These have to go through the same
-    states, since one depth is reported for all: at most stuttering receipts are left out, in all of them or in none."""
+    """Return the reduction with which properties are checked in several explorations.
+
+    These must visit the same states, since one depth is reported for all: at most stuttering receipts are left out, in
+    all of them or in none.
+    """
     from checker.explore.stuttering import why_every_receipt
     from invariants.binding import full_namespace
 

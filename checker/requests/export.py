@@ -1,4 +1,4 @@
-"""Write a saved trace in another form."""
+"""Convert a saved trace to another format."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ TLA = "tla"  # of models alone
 GRAPHML = "graphml"
 DRAWN = ("html", "svg", "png")
 FORMATS = ("text", "json", "itf", "mermaid", *DRAWN, "parquet", GRAPHML, TLA)
-INTO_FILES = {"parquet": "an event table", "png": "a PNG"}  # nothing for a terminal
+INTO_FILES = {"parquet": "an event table", "png": "a PNG"}  # not for a terminal
 
 
 @dataclass(frozen=True)
 class ExportRequest(TraceRequest):
-    """A saved trace in another form.
+    """A saved trace in another format.
 
     Attributes:
-        form: one of `FORMATS` but `tla`.
-        output: the file that is written; empty: none.
-        relation: of `graphml`, what happens before what: `messages` or `broadcasts`; empty: the first.
-        cone: of a picture, the step whose cone is drawn: what it does not depend on is faint; None: all is drawn.
+        form: one of `FORMATS` except `tla`.
+        output: the file that is written; empty for none.
+        relation: of `graphml`, what happens before what: `messages` or `broadcasts`; empty for the first.
+        cone: of a picture, the step whose cone is drawn: what it does not depend on is faint; None to draw all.
     """
 
     kind: ClassVar[str] = "export"
@@ -57,7 +57,7 @@ class ExportRequest(TraceRequest):
 
 
 def answer(request: ExportRequest) -> bytes:
-    """Return a trace in another form, and write it if the request names a file. An event table is only written.
+    """Return a trace in another format, and write it if the request names a file. An event table is only written.
 
     Raises:
         RequestError: there is no such trace, the file cannot be used, or a package is missing.
@@ -95,10 +95,10 @@ def answer(request: ExportRequest) -> bytes:
 
 
 def graph_in(trace: Trace, relation: str) -> bytes:
-    """What happens before what in a trace, as GraphML.
+    """Return what happens before what in a trace, as GraphML.
 
     Raises:
-        RequestError: broadcasts are asked for, and the protocol has none.
+        RequestError: broadcasts are requested, and the protocol has none.
     """
     from traces.causality.graph import MESSAGES
     from traces.causality.graphml import graphml_of
@@ -107,7 +107,7 @@ def graph_in(trace: Trace, relation: str) -> bytes:
 
 
 def cone_of(trace: Trace, step: int | None) -> Cone | None:
-    """What a step of a trace depends on, by the messages between processes.
+    """Return what a step of a trace depends on, by the messages between processes.
 
     Raises:
         RequestError: there is no such step.
@@ -127,7 +127,7 @@ def write_table(trace: Trace, output: Path) -> None:
     """Write a trace as an event table.
 
     Raises:
-        RequestError: what writes tables is not installed.
+        RequestError: the package that writes tables is not installed.
         NoVerdict: the table could not be written.
     """
     from traces.tables import recorded

@@ -20,10 +20,10 @@ class ExportModelRequest(Request):
     """A model as a TLA+ module, and the configuration of TLC.
 
     Attributes:
-        model: which.
-        properties: names of those that the module has; none: all that are checked by default.
-        symmetry: TLC counts states that are renamings of each other once.
-        output: the module's file, `NAME.tla`; the configuration is written beside it. Empty: nothing is written.
+        model: the model.
+        properties: names of those that the module has; empty for all that are checked by default.
+        symmetry: whether TLC counts states that are renamings of each other once.
+        output: the module's file, `NAME.tla`; the configuration is written beside it. Empty to write nothing.
     """
 
     kind: ClassVar[str] = "export-model"

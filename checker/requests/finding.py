@@ -1,4 +1,4 @@
-"""Put together what ZooKeeper's committers need of a finding."""
+"""Collect what ZooKeeper's committers need for a finding."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FindingRequest(Request):
         """Return the finding.
 
         Raises:
-            RequestError: there is no patch of it, or it is not the one that was run.
+            RequestError: there is no patch of it, or the patch is not the one that was run.
         """
         from checker.zookeeper.finding import finding_of
 
@@ -49,8 +49,8 @@ def answer(request: FindingRequest) -> dict[Path, bytes]:
     """Explore the row, and return the files of the folder by their names.
 
     Raises:
-        RequestError: there is no patch of it, or it is not the one that was run.
-        NoVerdict: the row is not found as recorded, so that what the folder would say is not so.
+        RequestError: there is no patch of it, or the patch is not the one that was run.
+        NoVerdict: the row is not reproduced as recorded, so that the folder would be wrong.
     """
     from checker.report.finding import folder_of
     from checker.requests.zookeeper import ZookeeperRequest

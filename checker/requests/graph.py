@@ -1,4 +1,4 @@
-"""The graph of a model's states, and what it says of the properties that it violates."""
+"""Build the graph of a model's states, and report on the properties that it violates."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class GraphRequest(Request):
     """The graph of a model's states.
 
     Attributes:
-        model: which.
-        properties: names of those that states and steps are judged by; none: all that are checked by default.
-        depth: how deep; None: to exhaustion.
-        max_states: a graph of more states is refused.
-        symmetry: one node stands for all renamings of a state, where that is sound.
-        output: the file that the graph is written to, as GraphML; empty: none.
+        model: the model.
+        properties: names of those that states and steps are judged by; empty for all that are checked by default.
+        depth: the number of steps; None for exhaustion.
+        max_states: a graph with more states is refused.
+        symmetry: whether one node represents all renamings of a state, if that is sound.
+        output: the GraphML file that the graph is written to; empty for none.
     """
 
     kind: ClassVar[str] = "graph"
@@ -55,7 +55,7 @@ class GraphRequest(Request):
 
     @property
     def exploration(self) -> ExploreRequest:
-        """The exploration that finds these states; with one more there are too many."""
+        """Return the request to explore these states; one more than the limit means that there are too many."""
         return ExploreRequest(
             self.model, self.depth, None, self.max_states + 1, properties=self.properties, keep_going=True,
             symmetry=self.symmetry, reduction="none", trace=None,
@@ -63,7 +63,7 @@ class GraphRequest(Request):
 
 
 def answer(request: GraphRequest, watch: Watch | None = None) -> GraphReport:
-    """Make the graph, ask it about each property that it violates, and write it if the request names a file.
+    """Build the graph, analyse each property that it violates, and write it if the request names a file.
 
     Raises:
         RequestError: there is no such model, or its graph is too large.
@@ -87,10 +87,10 @@ def answer(request: GraphRequest, watch: Watch | None = None) -> GraphReport:
 
 
 def state_graph(request: GraphRequest, watch: Watch | None = None) -> nx.DiGraph[int]:
-    """Make the graph of a model: explore it, then add every state and step.
+    """Build the graph of a model: explore it, then add every state and step.
 
     Raises:
-        RequestError, NoVerdict, ConfigError, LanguageError: as `answer`.
+        RequestError, NoVerdict, ConfigError, LanguageError: as for `answer`.
     """
     from checker.explore.compiled import Compiled
     from checker.explore.groups import groups_of
@@ -137,7 +137,7 @@ def state_graph(request: GraphRequest, watch: Watch | None = None) -> nx.DiGraph
 
 
 def too_many(request: GraphRequest) -> str:
-    """Why a graph is refused, and what would make it smaller."""
+    """Return why a graph is refused, and what would make it smaller."""
     from checker.graph.build import MOST_STATES
 
     more = "" if request.max_states >= MOST_STATES else f"; --max-states takes up to {MOST_STATES:,}"

@@ -1,4 +1,4 @@
-"""Check with z3 whether clauses are inductive: kept by every step from every state that satisfies them."""
+"""Check with z3 whether clauses are inductive: preserved by every step from every state that satisfies them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["InductRequest", "answer", "argument", "everything_assumed", "sorted_out"]
 
-# Called with the action asked about last, how many are, and of how many.
+# Called with the last action that was queried, the number of those done, and of all.
 Progress = Callable[[str, int, int], None]
 
 
@@ -34,10 +34,10 @@ class InductRequest(ClausesRequest):
     Attributes:
         k: runs of up to so many steps are tried.
         query_limit: time limit of each query, in seconds. time_limit: seconds in all.
-        seed: of the solver. jobs: processes; None: one for each core.
-        witness_states: states explored for runs that meet the premise of each property; 0: none.
-        require_witness: names of properties whose premise a run has to meet, or `all`.
-        smt2: the folder that every query is written to; empty: none.
+        seed: of the solver. jobs: processes; None for one on each core.
+        witness_states: states explored for runs that meet the premise of each property; 0 for none.
+        require_witness: names of properties whose premise a run must meet, or `all`.
+        smt2: the folder that every query is written to; empty for none.
     """
 
     kind: ClassVar[str] = "induct"
@@ -59,7 +59,7 @@ class InductRequest(ClausesRequest):
         super().validate()
 
     def question(self) -> Question:
-        """Return what z3 is asked.
+        """Return the induction to run.
 
         Raises:
             RequestError: there is no such protocol, configuration or clause.
@@ -85,11 +85,11 @@ class InductRequest(ClausesRequest):
 
 
 def answer(request: InductRequest, progress: Progress | None = None, started: float | None = None) -> InductionReport:
-    """Ask z3, and look for runs that meet the premises of the properties asked about.
+    """Run the induction, and search for runs that meet the premises of its properties.
 
     Args:
         progress: called now and then.
-        started: when the time limit began, as `time.perf_counter()`; None: now.
+        started: when the time limit began, as `time.perf_counter()`; None for now.
 
     Raises:
         RequestError: the request is wrong.
@@ -111,14 +111,17 @@ def answer(request: InductRequest, progress: Progress | None = None, started: fl
 
 
 def premises_of(outcome: Outcome, properties: list[Property], request: InductRequest, end: Deadline) -> Premises:
-    """Look for runs that meet the premises of properties. Where a clause is not proved, what follows from the clauses
-    may fail in a run: then each property is judged as far as that goes."""
+    """Search for runs that meet the premises of properties.
+
+    If a clause is not proved, what follows from the clauses may be violated in a run: then each property is judged as
+    far as the search goes.
+    """
     from checker.explore.compiled import Compiled
     from checker.explore.groups import groups_of
     from checker.explore.premises import reached_by, stages
     from zabspec.model import Model
 
-    # what z3 is not asked for lack of room, a later epoch or more messages in flight, is explored
+    # what z3's bounds exclude, a later epoch or more messages in flight, is explored
     configuration = replace(request.whole_configuration(), max_epoch=0, channel=0)
     every = not all(v.holds for v in outcome.verdicts)
     if not end.over():

@@ -32,11 +32,12 @@ class JudgeRequest(Request):
     Attributes:
         table: a Parquet file, or a folder of them; by its path, or an address (docs/how-to/tables-and-spark.md); or a
             table of a catalog of Spark's, by its three names.
-        protocol: of a table of a user protocol, where its source is now; empty: where the table says.
-        properties: names; none: all of histories that are judged by default.
-        engine: `plain` or `spark`; None: Spark for large tables.
-        master: of Spark. threads: of `plain`; None: all cores.
-        allow_open: what a table leaves open is no reason for "no verdict".
+        protocol: of a table of a user protocol, the current place of its source; empty for the one that the table
+            names.
+        properties: names; empty for all history properties that are judged by default.
+        engine: `plain` or `spark`; None to use Spark for large tables.
+        master: of Spark. threads: of `plain`; None for all cores.
+        allow_open: whether what a table leaves open does not prevent a verdict.
     """
 
     kind: ClassVar[str] = "judge"
@@ -63,10 +64,10 @@ class JudgeRequest(Request):
 
 
 def answer(request: JudgeRequest) -> JudgedTable:
-    """Judge a table; nothing is printed.
+    """Judge a table, without printing.
 
     Raises:
-        RequestError: the question was wrong.
+        RequestError: the request is wrong.
         NoVerdict: Spark failed.
     """
     from checker.report.judged import JudgedTable
@@ -105,11 +106,11 @@ def answer(request: JudgeRequest) -> JudgedTable:
 
 
 def judged_by_spark(address: Address, request: JudgeRequest) -> tuple[Totals, list[str], list[str]]:
-    """What judging a table comes to that only Spark reads, and the properties, as for `event_units`.
+    """Judge a table that only Spark reads; return the totals, and the properties as `event_units` does.
 
     Raises:
-        TableError: it is none.
-        RequestError, NoVerdict: there is no Spark, it is not to be used, or it failed.
+        TableError: it is not a table.
+        RequestError, NoVerdict: there is no Spark, it is excluded, or it failed.
     """
     from traces.judging.frames import judge_address
     from traces.judging.runs import JUDGED
@@ -129,12 +130,11 @@ def judged_by_spark(address: Address, request: JudgeRequest) -> tuple[Totals, li
 
 
 def event_units(request: JudgeRequest, table: Place) -> tuple[Sequence[Unit], list[str], list[str]]:
-    """The units of an event table, the properties that such tables are judged by, and those of them that are judged
-    where none is named.
+    """Return the units of an event table, the properties that such tables are judged by, and those judged by default.
 
     Raises:
-        TableError: it is none.
-        RequestError: there is no such property, or none of histories.
+        TableError: it is not a table.
+        RequestError: there is no such property, or it is not a history property.
     """
     from traces.judging.judge import read_units
     from traces.judging.runs import JUDGED
@@ -145,11 +145,11 @@ def event_units(request: JudgeRequest, table: Place) -> tuple[Sequence[Unit], li
 
 
 def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequence[Unit], list[str]]:
-    """The units of a table of what a protocol shows, and the properties that it declares.
+    """Return the units of a table of what a protocol shows, and the properties that it declares.
 
     Raises:
-        TableError: it is none.
-        RequestError: there is no such property, or threads are asked for.
+        TableError: it is not a table.
+        RequestError: there is no such property, or threads are requested.
     """
     from invariants import PROPERTIES, properties_of
     from invariants.registry import HISTORY
@@ -176,9 +176,10 @@ def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequ
 
 
 def check_names(names: tuple[str, ...], known: list[str]) -> None:
-    """
+    """Check that properties can be judged on a table.
+
     Raises:
-        RequestError: there is no such property, or none of histories.
+        RequestError: there is no such property, or it is not a history property.
     """
     from invariants import PROPERTIES
     from invariants.registry import HISTORY
@@ -197,7 +198,7 @@ def check_names(names: tuple[str, ...], known: list[str]) -> None:
 
 
 def not_of_tables(p: Property) -> str:
-    """Say what judges a property that no table is judged by, and what tables lack."""
+    """Return the sentence on a property that tables are not judged by: what judges it, and what tables lack."""
     from invariants.registry import HISTORY
 
     if p.of != HISTORY or p.passes:
@@ -210,7 +211,7 @@ def not_of_tables(p: Property) -> str:
 
 
 def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:
-    """What judging comes to, by the engine that was asked for.
+    """Judge units with the requested engine and return the totals.
 
     Raises:
         TableError: a run cannot be judged.
@@ -222,7 +223,7 @@ def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:
 
     engine = request.engine
     rows = sum(u.rows for u in units)
-    own = units[0].totals(()).what == "observations"  # judged by one thread, and on Spark only if asked to
+    own = units[0].totals(()).what == "observations"  # judged by one thread, and on Spark only if requested
     if engine is None:
         engine = "spark" if request.master is not None or (rows > LARGE and not own) else "plain"
     threads = 1 if own else request.threads or os.cpu_count() or 1
@@ -244,5 +245,5 @@ def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:
 
 
 def any_is(tally: Totals, asked: Sequence[str], words: tuple[str, ...]) -> bool:
-    """Whether any of these is said of a property in any run."""
+    """Return whether a property has any of these verdicts in any run."""
     return any(tally.count(name, word) for name in asked for word in words)

@@ -1,4 +1,4 @@
-"""From the keywords of a Python function, or the keys of a check in `zabcheck.toml`, to a request."""
+"""Convert the keywords of a Python function, or the keys of a check in `zabcheck.toml`, to a request."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def fields_of(kind: type[Request], given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain(name: str, value: Any) -> Any:
-    """Return a value as fields have it."""
+    """Return a value in the form that fields have."""
     if name == "memory_limit" and isinstance(value, str):
         return bytes_of(value, "--memory-limit")
     if name in MANY:
@@ -96,5 +96,5 @@ def is_many(value: object) -> bool:
 
 
 def one_name(value: Any) -> Any:
-    """Return the name of a property, or of what is named by its own name."""
+    """Return the name of a property, or a name itself."""
     return value if isinstance(value, str) else getattr(value, "name", value)

@@ -1,4 +1,4 @@
-"""Every kind of request, by name."""
+"""List every kind of request, by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ABOVE = ("keywords", "kinds")  # which know every kind
 
 
 def modules() -> list[str]:
-    """Return the modules of this folder, in which every request lies."""
+    """Return the modules of this folder, which contain all requests."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
     return [f"{__package__}.{name}" for name in names if name not in ABOVE]
 
@@ -30,7 +30,7 @@ def requests() -> Iterator[type[Request]]:
 
 
 def rank(kind: type[Request]) -> tuple[int, str]:
-    """Return where a kind stands among others."""
+    """Return the rank of a kind in the order of kinds."""
     return FIRST.index(kind.kind) if kind.kind in FIRST else len(FIRST), kind.kind
 
 

@@ -1,8 +1,8 @@
-"""Find all mistakes of a protocol's file: check it, take out what the first mistake is in, and check what is left.
+"""Find all mistakes of a protocol's file: check it, remove what contains the first mistake, and check the rest.
 
-What is taken out is replaced by something that cannot be wrong (`pass`, `return False`), on the same lines, in a copy
-elsewhere. What is reported of the copy is reported of the file. A mistake that names what was taken out is a
-consequence and is not reported; the result then says that there may be more.
+What is removed is replaced by something that cannot be wrong (`pass`, `return False`), on the same lines, in a copy
+elsewhere. What is found in the copy is reported for the file. A mistake that names something removed is a consequence
+and is not reported; the result then says that there may be more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from zabspec.model import Configuration, Model
 
 __all__ = ["Linted", "Mistake", "lint"]
 
-MOST = 50  # mistakes that are looked for
+MOST = 50  # the maximum number of mistakes to find
 LOCATED = re.compile(r"^(?P<file>.+?\.py):(?P<line>\d+): (?P<reason>.*)", re.DOTALL)
 LISTED = re.compile(r"^(?P<reason>.*) \((?P<file>[^()]+\.py):(?P<line>\d+)\)$")
 UNSET = re.compile(r"nothing sets s\.(\w+)\[p\]")
@@ -38,12 +38,12 @@ NEUTRAL = {"bool": "return False", "None": "return", "int": "return 0", "Node": 
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is wrong in a file.
+    """A mistake in a file.
 
     Attributes:
-        path: the file, as it was named, or of a module that it imports.
-        line: from 1; 0: no line is known.
-        column: from 1; 0: the whole line.
+        path: the file, as it was named, or that of a module that it imports.
+        line: from 1; 0 if no line is known.
+        column: from 1; 0 for the whole line.
         reason: what is wrong, and what to write.
         level: `error`; `note` for what has no effect.
     """
@@ -57,12 +57,12 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Linted:
-    """What is wrong in a file.
+    """The mistakes in a file.
 
     Attributes:
         path: the file, as it was named.
         mistakes: by line.
-        complete: False where more may show when these are mended.
+        complete: False if more mistakes may show once these are corrected.
     """
 
     path: str
@@ -101,7 +101,7 @@ class _Search:
     def __init__(self, path: Path, text: bytes, copies: Path) -> None:
         self.path, self.text, self.copies = path, text, copies
         self.found: list[Mistake] = []
-        self.taken_out: set[str] = set()  # names that what was taken out would have defined
+        self.taken_out: set[str] = set()  # names that the removed parts would have defined
         self.unset: set[str] = set()  # fields that it would have assigned to
         self.repaired: set[tuple[int, str]] = set()
         self.complete = True
@@ -121,11 +121,11 @@ class _Search:
                 break
             try:
                 ast.parse(found)
-            except (SyntaxError, ValueError):  # no mistake of the file: it was left so by what was taken out
+            except (SyntaxError, ValueError):  # not a mistake of the file: it results from what was removed
                 self.complete = False
                 break
             if unmet_in(found) - before:
-                self.complete = False  # nothing calls it any more, so that what is wrong in it is not seen
+                self.complete = False  # nothing calls it any more, so that mistakes in it are not detected
             text = found
             folder = self.copies / str(number)
             folder.mkdir()
@@ -138,7 +138,7 @@ class _Search:
         return Linted(str(self.path), tuple(sorted(self.found, key=lambda m: (m.line, m.column))), self.complete)
 
     def note(self, mistake: Mistake) -> None:
-        """Record a mistake, if it is none that follows from another."""
+        """Record a mistake, unless it is a consequence of another."""
         unset = UNSET.match(mistake.reason)
         if unset and unset[1] in self.unset:
             self.complete = False
@@ -148,7 +148,7 @@ class _Search:
             self.found.append(mistake)
 
     def first_of(self, path: Path) -> Mistake | None:
-        """The first mistake of a file, the original or a copy."""
+        """Return the first mistake of a file, the original or a copy."""
         try:
             check(str(path))
         except (ConfigError, LanguageError, ValueError) as problem:
@@ -156,7 +156,7 @@ class _Search:
         return None
 
     def told(self, problem: Exception, path: Path) -> Mistake:
-        """A mistake as it is reported of the original."""
+        """Return a mistake as it is reported for the original."""
         place = getattr(problem, "place", None)
         located = LOCATED.match(str(problem))
         reason = located["reason"] if located else str(problem).removeprefix(f"{path} ")
@@ -169,7 +169,7 @@ class _Search:
         return Mistake(str(self.path) if same else file, line, column, " ".join(reason.split()))
 
     def notes(self) -> Iterator[Mistake]:
-        """What has no effect in a file without mistakes."""
+        """Yield what has no effect in a file without mistakes."""
         for said in unused(Model(Configuration(str(self.path)))):
             found = LISTED.match(said)
             yield Mistake(
@@ -179,7 +179,7 @@ class _Search:
     # --- what is taken out ------------------------------------------------------------------------
 
     def without(self, text: bytes, mistake: Mistake) -> bytes | None:
-        """The text without what a mistake is in; None: it cannot be taken out."""
+        """Return the source without what contains a mistake, or None if that cannot be removed."""
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError):
@@ -210,8 +210,8 @@ class _Search:
         return b"".join(lines)
 
     def without_annotation(self, lines: list[bytes], tree: ast.Module, reason: str) -> bytes | None:
-        """A file without what the class `State` says wrongly; without the class, where it lacks something."""
-        wrong = re.match(r"class State says (\w+)", reason)
+        """Return a file without a wrong annotation of the class `State`, or without the class if it lacks something."""
+        wrong = re.match(r"class State (?:has|declares) (\w+)[,:]", reason)
         known = list(annotated_in(tree, {wrong[1]} if wrong else set()))
         if wrong and known:
             self.taken_out.add(wrong[1])
@@ -223,18 +223,18 @@ class _Search:
         return None
 
     def without_body(self, lines: list[bytes], holder: ast.FunctionDef) -> bytes | None:
-        """A function that does nothing: what is wrong concerns it as a whole."""
+        """Return the source with a function that does nothing: what is wrong concerns it as a whole."""
         documented = ast.get_docstring(holder) is not None
         body = holder.body[1:] if documented else holder.body
         if not body:
             return self.without_whole(lines, holder)
-        self.complete = False  # what else is wrong in it is not seen
+        self.complete = False  # further mistakes in it are not detected
         self.unset |= assigned_in(holder)
         replace(lines, body[0], neutral(holder), until=holder.end_lineno or 0)
         return b"".join(lines)
 
     def without_whole(self, lines: list[bytes], holder: ast.FunctionDef) -> bytes:
-        """A file without a function, and so without what it was marked for: who receives a message, or a timer."""
+        """Return a file without a function, and so without its registration as the receiver of a message or a timer."""
         self.complete = False
         self.unset |= assigned_in(holder)
         self.taken_out |= {holder.name, *marked_for(holder)}
@@ -243,7 +243,7 @@ class _Search:
         return b"".join(lines)
 
     def without_statement(self, lines: list[bytes], holder: ast.FunctionDef, statement: ast.stmt) -> bytes:
-        """A function without a statement; of one that tests, without its test."""
+        """Return a function without a statement; a conditional loses only its test."""
         if isinstance(statement, ast.If):
             test = statement.test
             blank(lines, (test.lineno, test.col_offset, test.end_lineno or 0, test.end_col_offset or 0), b"True")
@@ -279,23 +279,23 @@ def check(name: str) -> None:
 
 # --- pieces of a text -----------------------------------------------------------------------------
 
-Span = tuple[int, int, int, int]  # line, column, last line, and the column behind it, in bytes
+Span = tuple[int, int, int, int]  # line, column, last line, and the column after it, in bytes
 
 
 def first_line(node: ast.stmt) -> int:
-    """The first line of a statement, its decorators included."""
+    """Return the first line of a statement, its decorators included."""
     marks = node.decorator_list if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
     return min([node.lineno, *(d.lineno for d in marks)])
 
 
 def takes_state(function: ast.FunctionDef) -> bool:
-    """Whether a function is of the language, and not one that declares."""
+    """Return whether a function is of the language, and not a declaration."""
     first = next(iter(function.args.args), None)
     return first is not None and first.annotation is not None and ast.unparse(first.annotation).strip("'\"") == "State"
 
 
 def innermost(function: ast.FunctionDef, mistake: Mistake) -> ast.stmt | None:
-    """The innermost statement in a function that a mistake is in; None: it is the head of the function."""
+    """Return the innermost statement in a function that contains a mistake, or None if it is in the function's head."""
     found: ast.stmt | None = None
     for node in ast.walk(function):
         if not isinstance(node, ast.stmt) or node is function:
@@ -307,12 +307,12 @@ def innermost(function: ast.FunctionDef, mistake: Mistake) -> ast.stmt | None:
 
 
 def is_before(node: ast.stmt, mistake: Mistake) -> bool:
-    """Whether a statement begins where a mistake is, or before it, in one line."""
+    """Return whether a statement begins in the line of a mistake, at it or before it."""
     return not mistake.column or node.lineno < mistake.line or node.col_offset < mistake.column
 
 
 def unmet_in(text: bytes) -> set[str]:
-    """The functions of a file that nothing in it names: none, where it is no Python."""
+    """Return the functions of a file that nothing in it names; empty if it is not Python."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -322,8 +322,7 @@ def unmet_in(text: bytes) -> set[str]:
 
 
 def marked_for(function: ast.FunctionDef) -> set[str]:
-    """The message that a function receives, the timer that it says what happens of, or whether members join by it, or
-    leave."""
+    """Return what a function is registered for: the message it receives, its timer, or members joining or leaving."""
     names: set[str] = set()
     for mark in function.decorator_list:
         called = mark.func if isinstance(mark, ast.Call) else mark
@@ -337,23 +336,24 @@ def marked_for(function: ast.FunctionDef) -> set[str]:
 
 
 def assigned_in(node: ast.AST) -> set[str]:
-    """The fields of which a piece of source assigns to an entry: `s.wait[p] = 3`."""
+    """Return the fields to whose entries a piece of source assigns: `s.wait[p] = 3`."""
     parts = (x for x in ast.walk(node) if isinstance(x, ast.Subscript) and isinstance(x.ctx, ast.Store))
     return {x.value.attr for x in parts if isinstance(x.value, ast.Attribute)}
 
 
 def neutral(function: ast.FunctionDef) -> str:
-    """What a function may return in any case; `pass` is what is left where that is not known."""
+    """Return a statement that is valid as a function's body: a harmless `return`, or `pass` if none is known."""
     returns = ast.unparse(function.returns).strip("'\"") if function.returns is not None else "None"
     return NEUTRAL.get(returns, "return 0")
 
 
 def replace(lines: list[bytes], statement: ast.stmt, instead: str, until: int = 0) -> None:
-    """Put one line in the place of a statement, and nothing in that of its other lines. What stands beside it in its
-    first and last line (`a = 1; b = 2`) stays.
+    """Replace a statement by one line, and its other lines by empty ones.
+
+    What else is in its first and last line (`a = 1; b = 2`) stays.
 
     Args:
-        until: the last line that goes, if more goes than the statement; nothing stays beside it there.
+        until: the last line to remove, if more is removed than the statement; nothing else stays in it.
     """
     at = statement.lineno - 1
     behind = b"" if until else lines[(statement.end_lineno or 0) - 1][statement.end_col_offset or 0 :].strip()
@@ -363,7 +363,7 @@ def replace(lines: list[bytes], statement: ast.stmt, instead: str, until: int = 
 
 
 def blank(lines: list[bytes], span: Span, instead: bytes = b"") -> None:
-    """Put something, or spaces, in the place of a piece of the text."""
+    """Replace a piece of the source by something, or by spaces."""
     line, column, last, end = span
     for k in range(line - 1, last):
         start = column if k == line - 1 else 0
@@ -377,7 +377,7 @@ def blank(lines: list[bytes], span: Span, instead: bytes = b"") -> None:
 
 
 def annotated_in(tree: ast.Module, names: set[str] | None = None) -> Iterator[tuple[ast.ClassDef, ast.AnnAssign]]:
-    """What the class `State` says of some names, or of any."""
+    """Yield the annotations of the class `State` for some names, or for any."""
     for holder in tree.body:
         if isinstance(holder, ast.ClassDef) and holder.name == "State":
             for x in holder.body:
@@ -387,18 +387,19 @@ def annotated_in(tree: ast.Module, names: set[str] | None = None) -> Iterator[tu
 
 
 def named_by(declares: ast.expr, name: str) -> set[str]:
-    """The fields, messages or entries that an element of a declaration names: a lease its clock too."""
+    """Return the fields, messages or entries that an element of a declaration names: a lease also names its clock."""
     called = declares.func if isinstance(declares, ast.Call) else None
     leases = isinstance(called, ast.Name) and called.id == "lease"
     return {name, f"{name}_left"} if name and leases else {name} - {""}
 
 
 def element(holder: ast.stmt, mistake: Mistake, again: bool) -> tuple[list[tuple[Span, bytes]], set[str]] | None:
-    """The innermost element of a list, or value in a dictionary, that a declaration has in a line, with what stands in
-    for it, and the names that it declares; None: there is none.
+    """Return the innermost list element, or dictionary value, of a declaration in a line, with its replacement.
+
+    Return also the names that it declares; None if there is no such element.
 
     Args:
-        again: what stands in for a value is wrong too: the whole entry goes.
+        again: whether the replacement of a value is wrong too: the whole entry is removed.
     """
     line = mistake.line
     best: tuple[int, list[tuple[Span, bytes]], set[str]] | None = None

@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 __all__ = ["LiveRequest", "answer", "chosen_goals"]
 
-MOST_REFUSED = 100  # runs to one goal that the other worlds refuse, before there is no verdict
-MORE_ITERATIONS = 2  # of each process, in the stable phase: it gives up whom it follows, and the leader begins again
+MOST_REFUSED = 100  # runs for one progress property that the other worlds refuse, before there is no verdict
+MORE_ITERATIONS = 2  # of each process, in the stable phase: it gives up its leader, and the leader restarts
 
 
 @dataclass(frozen=True)
 class LiveRequest(BoundedRequest):
-    """A check of progress properties: without faults from some time on, does a fair run starve a process?
+    """A check of progress properties: whether a fair run starves a process once faults have stopped.
 
     Attributes:
-        depth: steps of the phase with faults; None: to exhaustion.
-        progress_properties: names of progress properties; none: all.
-        symmetry: as of an exploration.
-        trace: where the first starving run is saved; empty: a file named for it; None: nowhere.
+        depth: steps of the phase with faults; None for exhaustion.
+        progress_properties: names of progress properties; empty for all.
+        symmetry: as for an exploration.
+        trace: the file for the first starving run; empty for a file named for it; None to save nothing.
     """
 
     kind: ClassVar[str] = "live"
@@ -55,7 +55,7 @@ class LiveRequest(BoundedRequest):
         """Return the progress properties to check, and the configuration.
 
         Raises:
-            RequestError: there is no such property or model, or no liveness can be checked of it.
+            RequestError: there is no such property or model, or its liveness cannot be checked.
             ConfigError, LanguageError: the source of the protocol is wrong.
         """
         from zabspec.live.phase import stable_phase
@@ -112,7 +112,7 @@ def answer(request: LiveRequest, watch: Watch | None = None) -> LiveReport:
 
 
 def with_room(c: Configuration) -> Configuration:
-    """Return the configuration with room for the epochs of the stable phase, unless it says how large they may be."""
+    """Return the configuration with room for the epochs of the stable phase, unless it limits them explicitly."""
     from zabspec.model import Model
 
     model = Model(c)
@@ -122,7 +122,7 @@ def with_room(c: Configuration) -> Configuration:
 
 
 def chosen_goals(given: Sequence[str], there: Sequence[ProgressProperty]) -> list[ProgressProperty]:
-    """Return the progress properties named, or all that are judged unless named.
+    """Return the progress properties of some names, or all that are judged by default.
 
     Raises:
         RequestError: there is no such one.
@@ -136,7 +136,7 @@ def chosen_goals(given: Sequence[str], there: Sequence[ProgressProperty]) -> lis
 
 
 def compiled(model: Model, request: LiveRequest) -> tuple[LiveCode, str] | None:
-    """Return the model in machine code, and why without symmetry; None: the time was over before."""
+    """Return the model in machine code, and why without symmetry; None if the time was over before."""
     from checker.live.code import LiveCode
     from zabspec.limits import done_in_time
 
@@ -158,7 +158,7 @@ def searched(code: LiveCode, request: LiveRequest, limits: Limits, watch: Watch)
 
 
 def assumed(model: Model) -> list[str]:
-    """What is assumed, a sentence each."""
+    """Return the assumptions, a sentence each."""
     from zabspec.live.phase import fair_actions
     from zabspec.live.worlds import IN_WORLDS
 
@@ -187,7 +187,7 @@ def assumed(model: Model) -> list[str]:
 
 
 def said_fair(model: Model) -> str:
-    """What is done sooner or later beside what is received, as the rest of a sentence."""
+    """Return what is done eventually beside receiving messages, as the rest of a sentence."""
     from zabspec.live.phase import fair_actions
 
     actions = [model.protocol.text.actions[k] for k in fair_actions(model)]
@@ -205,8 +205,10 @@ def said_fair(model: Model) -> str:
 
 
 def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> Starving:
-    """The run in which somebody waits for ever, checked against the other worlds, and saved. A run that they do not
-    confirm is passed over for the next one."""
+    """Return the run in which a process waits forever, checked against the other worlds, and saved.
+
+    A run that they do not confirm is skipped for the next one.
+    """
     from itertools import chain, islice
 
     from checker.live.report import Starving
@@ -244,8 +246,10 @@ def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> 
 def confirmed(
     run: LiveRun, waits: Waits, model: Model, request: LiveRequest
 ) -> tuple[StarvingRun, Trace | None, str, str]:
-    """A run in steps of the model, its trace if the CPython world and the simulator confirm it, the digest of the
-    simulator's dump, and why they do not."""
+    """Return a run in steps of the model, its trace, the digest of the simulator's dump, and the problem if any.
+
+    The trace is None unless the CPython world and the simulator confirm it.
+    """
     from checker.live.lasso import lasso_of
     from traces import TraceError, build_trace, verify
     from traces.record.fair import hold_fair

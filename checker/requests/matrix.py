@@ -21,7 +21,7 @@ class MatrixRequest(Request):
     """The matrix of bugs and releases.
 
     Attributes:
-        file: takes each cell as soon as it is known; a cell that it has is not explored again.
+        file: receives each cell as soon as it is known; a cell that it has is not explored again.
         time_limit: seconds for each exploration.
         stop_after: seconds after which no cell is begun.
     """
@@ -39,10 +39,10 @@ class MatrixRequest(Request):
 
 
 def answer(request: MatrixRequest) -> Iterator[Cell]:
-    """Explore each cell that the file has not, and yield it once it is written.
+    """Explore each cell that the file does not have, and yield it once it is written.
 
     Raises:
-        RequestError: the file is of something else.
+        RequestError: the file is not such a matrix.
     """
     from checker.zookeeper.matrix import run
     from traces.record.lines import NotRead
@@ -57,7 +57,7 @@ def known(request: MatrixRequest) -> dict[tuple[str, str], Cell]:
     """Return the cells that the file has.
 
     Raises:
-        RequestError: the file is of something else.
+        RequestError: the file is not such a matrix.
     """
     from checker.zookeeper.matrix import read
     from traces.record.lines import NotRead

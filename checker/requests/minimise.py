@@ -1,4 +1,4 @@
-"""Shorten a counterexample, then explore what is left of its configuration for a shortest one."""
+"""Shorten a counterexample, then explore its reduced configuration for a shortest one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MinimiseRequest", "Shortened", "answer"]
 
-MEMORY = 2 << 30  # bytes that the search for a shorter one may take, beside what the process has in use already
+MEMORY = 2 << 30  # bytes that the search for a shorter one may use in addition
 
 # Called with the steps that are left, and the schedules tried; None: the explorer is looking for a shorter one.
 Progress = Callable[[int, int | None], None]
@@ -27,13 +27,13 @@ Progress = Callable[[int, int | None], None]
 
 @dataclass(frozen=True)
 class Shortened:
-    """A counterexample, shortened.
+    """A shortened counterexample.
 
     Attributes:
         trace: the shorter one, verified, replayed and saved.
-        before: the steps that the given one has.
-        schedules: how many were tried.
-        shortest: the explorer found none shorter in the trace's configuration.
+        before: the number of steps of the given one.
+        schedules: the number of schedules tried.
+        shortest: whether the explorer found none shorter in the trace's configuration.
     """
 
     trace: Trace
@@ -43,7 +43,7 @@ class Shortened:
 
 
 def answer(request: MinimiseRequest, progress: Progress | None = None) -> Shortened:
-    """Shorten a counterexample and save what is left.
+    """Shorten a counterexample and save the result.
 
     Raises:
         RequestError: there is no such trace, it violates nothing, or the shorter one cannot be saved there.
@@ -75,8 +75,10 @@ def answer(request: MinimiseRequest, progress: Progress | None = None) -> Shorte
 
 
 def searched(trace: Trace, limit: float) -> tuple[Trace, bool]:
-    """Return the shortest counterexample of the trace's configuration if exploring finds it in time, else the trace;
-    and whether it is known that none is shorter."""
+    """Return the shortest counterexample of the trace's configuration if exploring finds it in time, else the trace.
+
+    Return also whether it is known that none is shorter.
+    """
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
     from invariants import properties_of, property_named
@@ -95,7 +97,7 @@ def searched(trace: Trace, limit: float) -> tuple[Trace, bool]:
 
 
 def searched_failing(trace: Trace, failure: Failure, limit: float) -> tuple[Trace, bool]:
-    """Do the same for a run that ends in a run-time error: of the protocol, or of a capacity."""
+    """Return as `searched` does a shortest run that ends in a run-time error: of the protocol, or of a capacity."""
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
     from invariants import NO_RUNTIME_ERROR, properties_of, property_named

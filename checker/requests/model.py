@@ -1,4 +1,4 @@
-"""Which model a request is about: a protocol with its variant, sizes and budgets."""
+"""Describe the model of a request: a protocol with its variant, sizes and budgets."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class ModelRequest(Request):
     """A model by its parameters.
 
     Attributes:
-        protocol: the name of one of ours, a file (`protocol.py`), or a module (`package.module`).
+        protocol: the name of one of this project, a file (`protocol.py`), or a module (`package.module`).
         variant: names of variants between commas; `repair`: of variants that repair a rule.
         release: of ZooKeeper, for the protocol `zookeeper`.
-        nodes, txns: processes, and transactions that may be broadcast; None: as the protocol has it.
-        budgets: how often each kind of fault may happen, and what a protocol declares besides; those that are not named
-            are as the protocol or its world has them.
-        network: None or empty: the protocol's own.
+        nodes, txns: processes, and transactions that may be broadcast; None for the protocol's defaults.
+        budgets: how often each kind of fault may happen, and further budgets that a protocol declares; others have the
+            defaults of the protocol or its world.
+        network: None or empty for the protocol's own.
         start: the state in which runs begin, of those that the protocol declares.
-        quorums: the text of a quorum system (`zabspec/quorums.py`); empty: majorities.
-        max_epoch, channel: the largest epoch, and messages in a channel; None: derived from the budgets.
+        quorums: the text of a quorum system (`zabspec/quorums.py`); empty for majorities.
+        max_epoch, channel: the largest epoch, and messages in a channel; None to derive them from the budgets.
     """
 
     protocol: str = "zab"
@@ -57,9 +57,9 @@ class ModelRequest(Request):
         """Return the configuration of the model.
 
         Args:
-            literal: it has the fields that the property `invariant-5-literal` reads.
-            passes: it keeps the passes that processes gave up (`zabspec/passes.py`).
-            promises: order hooks of the protocol may merge steps (`zabspec/worlds/priority.py`).
+            literal: whether it has the fields that the property `invariant-5-literal` reads.
+            passes: whether it keeps the passes that processes gave up (`zabspec/passes.py`).
+            promises: whether order hooks of the protocol may merge steps (`zabspec/worlds/priority.py`).
 
         Raises:
             RequestError: there is no such model.
@@ -99,7 +99,8 @@ class ModelRequest(Request):
             raise RequestError(str(problem)) from None
 
     def refuse_variants(self, protocol: Protocol) -> None:
-        """
+        """Check that the protocol has the variants.
+
         Raises:
             RequestError: there is no such variant.
         """
@@ -128,7 +129,7 @@ def protocol_named(name: str) -> Protocol:
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """Return what a wrong name may have meant, as the end of a sentence."""
+    """Return a suggestion for a wrong name, as the end of a sentence."""
     found = difflib.get_close_matches(name, list(names), 3, 0.5)
     return f"; did you mean {' or '.join(found)}?" if found else ""
 

@@ -1,4 +1,4 @@
-"""Check mutants of a user protocol: which small changes does no property notice?"""
+"""Check mutants of a user protocol: find the small changes that no property detects."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class MutateRequest(BoundedRequest):
     Attributes:
         model: the protocol, which is a file, and its bounds; the other bounds are of each exploration.
         number: of mutants.
-        seed: which mutants are drawn.
-        properties: names; none: all that are checked by default.
+        seed: determines which mutants are drawn.
+        properties: names; empty for all that are checked by default.
     """
 
     kind: ClassVar[str] = "mutate"

@@ -14,7 +14,7 @@ Names = Sequence[str | Property]
 
 
 class Sizes(TypedDict, total=False):
-    """Which configuration of a protocol; `budgets` has those that it declares itself, and any other by its name."""
+    """The configuration of a protocol; `budgets` has those that it declares itself, and any other by its name."""
 
     variant: str
     nodes: int
@@ -33,7 +33,7 @@ class Sizes(TypedDict, total=False):
 
 
 class Exploring(Sizes, total=False):
-    """Options of an exploration; `zabcheck --help` says what each means."""
+    """Options of an exploration; `zabcheck --help` explains each."""
 
     repair: str
     start: str
@@ -55,7 +55,7 @@ class Exploring(Sizes, total=False):
 
 
 class Simulating(TypedDict, total=False):
-    """Options of a simulated run; `zabcheck simulate --help` says what each means.
+    """Options of a simulated run; `zabcheck simulate --help` explains each.
 
     `budgets` has those that a protocol declares itself.
     """

@@ -1,4 +1,4 @@
-"""Estimate the throughput and the latency of an ensemble, by the handlers of zab in a world with time."""
+"""Estimate the throughput and the latency of an ensemble by running the handlers of zab in a world with time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["QUORUMS", "SIZES", "TIMES", "PlanRequest", "amount", "answer"]
 QUORUMS = ("majority", "all")
 
 
-# By their units, what times and sizes are in nanoseconds and bytes; and how one is written.
+# The values of units of times and sizes, in nanoseconds and bytes; and examples.
 TIMES: Mapping[str, int] = {"us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 SIZES: Mapping[str, int] = {
     "": 1, "b": 1, "k": 1024, "kb": 1024, "kib": 1024, "m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20,
@@ -31,12 +31,12 @@ def amount(text: str, units: Mapping[str, int], name: str, example: str) -> int:
     """Return an amount from a number with its unit.
 
     Args:
-        units: what one of each is.
+        units: the value of each unit.
         name: the option, as messages name it.
-        example: how it may be written.
+        example: of a valid value.
 
     Raises:
-        RequestError: it is none.
+        RequestError: it is not such a number.
     """
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?([a-z]*)", text.strip().lower().replace("µ", "u"), re.ASCII)
     if found is None or found[2] not in units:
@@ -50,13 +50,13 @@ class PlanRequest(Request):
 
     Attributes:
         servers: of the ensemble.
-        latency: nanoseconds between two servers there and back.
+        latency: nanoseconds of a round trip between two servers.
         disk: one of `zabspec.timed.setting.DISKS`.
-        forced_write: nanoseconds that forcing the log takes; None: as the disk has it.
+        forced_write: nanoseconds that forcing the log takes; None for the disk's value.
         size: bytes of an operation.
         outstanding: operations not yet delivered at any time.
-        slow: followers that are slow, the last ones.
-        slow_by: nanoseconds that each message to a slow follower, or from it, takes besides.
+        slow: the number of slow followers, which are the last ones.
+        slow_by: additional nanoseconds of each message to or from a slow follower.
         quorum: `majority`, or `all`: the only quorum is all servers.
     """
 
@@ -73,7 +73,7 @@ class PlanRequest(Request):
     quorum: str = "majority"
 
     def setting(self) -> Setting:
-        """Return what is simulated.
+        """Return the setting to simulate.
 
         Raises:
             RequestError: there is no such disk, or a value is outside what the model was validated for.
@@ -108,7 +108,7 @@ class PlanRequest(Request):
         """Return the disk, with the forced writes of the request.
 
         Raises:
-            RequestError: there is no such disk, or nothing is forced to it.
+            RequestError: there is no such disk, or it forces no writes.
             ConfigError: the model was not validated for such forced writes.
         """
         from zabspec.timed.planned import check_held
@@ -128,7 +128,7 @@ class PlanRequest(Request):
 
 
 def answer(request: PlanRequest) -> tuple[Setting, CapacityPlan]:
-    """Simulate the ensemble; return what was simulated, and what came of it.
+    """Simulate the ensemble; return the setting, and the estimate.
 
     Raises:
         RequestError: the request is outside what the model was validated for.

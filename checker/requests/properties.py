@@ -1,4 +1,4 @@
-"""Which properties a request checks."""
+"""Determine the properties that a request checks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LITERAL = "invariant-5-literal"
 
 
 def chosen_properties(names: Sequence[str], protocol: str, passes: bool = False) -> list[Property]:
-    """Return the properties named, or all that are checked by default.
+    """Return the properties of some names, or all that are checked by default.
 
     Args:
-        passes: the states that are checked keep the passes that processes gave up.
+        passes: whether the checked states keep the passes that processes gave up.
 
     Raises:
         RequestError: there is no such property, it is named twice, or the protocol claims none.
@@ -37,7 +37,7 @@ def chosen_properties(names: Sequence[str], protocol: str, passes: bool = False)
             hint = near(name, [p.name for p in known]) or f"; {properties_command(protocol)} lists them"
             raise RequestError(f"there is no property {name!r}{hint}") from None
         if chosen[-1].passes and not passes:
-            raise RequestError(f"{name} is judged by `zabcheck --property {name}` only")
+            raise RequestError(f"{name} is checked by `zabcheck --property {name}` only")
         if not chosen[-1].judges(protocol):
             raise RequestError(f"{name} is about the state of {' and '.join(chosen[-1].protocols)}, not of {protocol}")
     usual = [p for p in known if p.default and p.judges(protocol)]
@@ -56,7 +56,7 @@ def properties_command(protocol: str) -> str:
 
 
 def required_witnesses(given: Sequence[str], judged: Sequence[str]) -> list[str]:
-    """Return the properties whose premise has to be reached.
+    """Return the properties whose premise must be reached.
 
     Args:
         given: names, several between commas; `all` for all.

@@ -27,11 +27,11 @@ class ProveRequest(Request):
     """A proof, or a mutant.
 
     Attributes:
-        mutant: which rule is broken; empty: none, and the proof is made.
-        seeds: of the solver, one proof for each; none: 0.
+        mutant: the rule that is broken; empty to make the proof.
+        seeds: of the solver, one proof for each; empty for the single seed 0.
         query_limit: seconds for each query.
-        search: of a mutant: seconds for which z3 looks for a violation; None: the known one is shown.
-        quorums: the text of a system that the proof is to be of; empty: of any that intersects.
+        search: of a mutant: seconds for z3 to search for a violation; None to show the known one.
+        quorums: the text of a system for which to prove it; empty for any that intersects.
     """
 
     kind: ClassVar[str] = "prove"
@@ -55,7 +55,7 @@ class ProveRequest(Request):
 
     @property
     def instance(self) -> Instance | None:
-        """Whether the system is one that the proof is of; None: the request names none."""
+        """The quorum system, and whether the proof covers it; None if the request names none."""
         from zabspec.quorums import system_of
 
         return Instance(system_of(self.quorums)) if self.quorums else None
@@ -63,7 +63,7 @@ class ProveRequest(Request):
 
 @dataclass(frozen=True)
 class Instance:
-    """A quorum system beside what the proof assumes of one: that any two quorums intersect, and nothing else.
+    """A quorum system, to compare with the only assumption of the proof: that any two quorums intersect.
 
     Attributes:
         system: of a model.
@@ -73,14 +73,14 @@ class Instance:
 
     @property
     def disjoint(self) -> tuple[str, str] | None:
-        """Two quorums that do not intersect; None: every two were looked at, and do."""
+        """Two quorums that do not intersect, or None if every two do."""
         from zabspec.quorums import named
 
         found = self.system.disjoint
         return found and (named(found[0]), named(found[1]))
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the result as JSON values."""
         return {
             "text": self.system.text,
             "processes": self.system.nodes,
@@ -95,7 +95,7 @@ def answer(request: ProveRequest, progress: Progress | None = None) -> list[Proo
 
     Raises:
         RequestError: there is no such mutant.
-        NoVerdict: a run that z3 found is none: an error of zabcheck.
+        NoVerdict: z3's run does not replay: an error of zabcheck.
     """
     from functools import partial
 

@@ -1,4 +1,4 @@
-"""Write every query to z3 as a file, while a request is answered (docs/how-to/prove-a-protocol.md)."""
+"""Write every query to z3 to a file, while a request is answered (docs/how-to/prove-a-protocol.md)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["queries_into"]
 
 @contextlib.contextmanager
 def queries_into(given: Path | str | None, note: str = "") -> Iterator[None]:
-    """Write what is asked of z3 meanwhile into a folder, and the list of it; None or empty: nothing is written.
+    """Write the queries to z3 within into a folder, with a list of them; None or empty to write nothing.
 
     Raises:
-        RequestError: the folder is no new or empty one.
+        RequestError: the folder is neither new nor empty.
         NoVerdict: a query cannot be written.
     """
     if not given:
@@ -38,10 +38,10 @@ def queries_into(given: Path | str | None, note: str = "") -> Iterator[None]:
 
 
 def make_ready(folder: Path, option: str = "--smt2") -> None:
-    """Make the folder, unless it is there and empty.
+    """Make the folder, unless it exists and is empty.
 
     Args:
-        option: which names it.
+        option: the one that names it.
 
     Raises:
         RequestError: it cannot be used.

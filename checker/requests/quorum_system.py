@@ -1,6 +1,6 @@
-"""A quorum system as a user names it: `majority`, a zoo.cfg, or the text that stands in reports and traces.
+"""Read a quorum system as a user names it: `majority`, a zoo.cfg, or the text in reports and traces.
 
-A request holds the text, never the file: what is explored, cached and saved does not change with the file.
+A request has the text, never the file: what is explored, cached and saved does not change with the file.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from checker.errors import RequestError
 
 __all__ = ["TEXTS", "check_text", "quorums_given"]
 
-TEXTS = ("weights ", "groups ")  # what the text of a system begins with
+TEXTS = ("weights ", "groups ")  # the beginning of the text of a system
 
 
 def quorums_given(value: str) -> str:
-    """Return the text of a quorum system; empty: majorities.
+    """Return the text of a quorum system; empty for majorities.
 
     Args:
         value: `majority`, the text of a system, or the path of a zoo.cfg.
@@ -38,10 +38,10 @@ def quorums_given(value: str) -> str:
 
 
 def check_text(text: str) -> str:
-    """Return the text of a quorum system as it is.
+    """Return the text of a quorum system unchanged, after checking it.
 
     Raises:
-        RequestError: it is the text of none.
+        RequestError: it is not the text of a quorum system.
     """
     from zabspec.ensemble import ConfigError
     from zabspec.quorums import system_of

@@ -46,10 +46,10 @@ class Quorums:
 
     Attributes:
         intersection: the answer whether any two intersect.
-        disjoint: two that do not; empty: none were found.
+        disjoint: two that do not; empty if none were found.
         lemmas: for ensembles of any size, and for zxids.
-        survival: None: there is no quorum, or a weight is negative.
-        has_quorum: all servers together are one.
+        survival: None if there is no quorum, or a weight is negative.
+        has_quorum: whether all servers together are one.
     """
 
     ensemble: Ensemble
@@ -92,10 +92,10 @@ class Quorums:
 
 
 def answer(request: QuorumsRequest) -> Quorums:
-    """Ask z3.
+    """Check the quorums with z3.
 
     Raises:
-        RequestError: the configuration cannot be read, or is none.
+        RequestError: the configuration cannot be read, or is not a configuration.
     """
     from checker.symbolic.solver import interruptibly
     from zabspec.ensemble import parse

@@ -1,4 +1,4 @@
-"""Make a model ready in a thread of its own, so that a signal is seen meanwhile."""
+"""Compile a model in a thread of its own, so that signals are handled meanwhile."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ __all__ = ["make_ready"]
 
 
 def make_ready(work: Callable[[], object], what: str) -> None:
-    """Compile, which is kept for whoever asks next. It takes seconds in which no signal would be seen, so it is done
-    in a thread of its own; on Ctrl-C that is left behind, and the process ends where it stands (`ending`)."""
+    """Compile in a thread of its own, into the cache.
+
+    Compiling takes seconds in which no signal would be handled. On Ctrl-C the thread is abandoned, and the process ends
+    at once (`ending`).
+    """
     need_room()
     problems: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""Look for a plain seeded run that violates the property that a counterexample violates."""
+"""Search for a plain seeded run that violates the property that a counterexample violates."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class RealiseRequest(TraceRequest):
     """A search for a seed and flags of the simulator.
 
     Attributes:
-        attempts: runs that are tried at most.
+        attempts: the maximum number of runs to try.
         time_limit: seconds in all.
-        threads: None: all cores.
+        threads: None for all cores.
     """
 
     kind: ClassVar[str] = "realise"
@@ -43,7 +43,7 @@ class RealiseRequest(TraceRequest):
 
 
 def answer(request: RealiseRequest, begin: Callable[[Trace], None] | None = None) -> tuple[Trace, Realised | int]:
-    """Return the counterexample, and the run that was found, or how many were tried in vain.
+    """Return the counterexample, and the run that was found or the number of runs tried in vain.
 
     Args:
         begin: called with the counterexample before runs are tried.

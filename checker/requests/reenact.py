@@ -25,17 +25,17 @@ HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
 @dataclass(frozen=True)
 class ServersRequest(Request):
-    """Which servers are run, and what they are compared with.
+    """The servers to run, and what they are compared with.
 
     Attributes:
-        release: whose servers, and whose protocol; empty: the trace's.
-        zookeeper: a build, or an unpacked distribution, of which the servers are; empty: of the release.
-        servers: a folder in which the release's distribution is looked for; empty: `ZABCHECK_ZOOKEEPER` names it.
+        release: of the servers and the model; empty for the trace's.
+        zookeeper: a build, or an unpacked distribution, that has the servers; empty for the release's.
+        servers: a folder that contains the release's distribution; empty for the one that `ZABCHECK_ZOOKEEPER` names.
         jar: of a server, in place of the release's.
-        variant: what the servers are compared with; empty: the release's.
-        retries: how often a run is repeated in which a step is not seen.
+        variant: what the servers are compared with; empty for the release's.
+        retries: how often a run is repeated in which a step is not observed.
         patience: seconds that an effect may take.
-        output: a new folder for what is left; empty: one named by the trace.
+        output: a new folder for the results; empty for one named by the trace.
     """
 
     release: str = ""
@@ -74,12 +74,12 @@ class ServersRequest(Request):
 
 @dataclass(frozen=True)
 class ReenactRequest(ServersRequest):
-    """A trace on real servers.
+    """A trace to play on real servers.
 
     Attributes:
-        trace: its file, or a row of the track record, as `ZK-4394`.
+        trace: its file, or a row of the track record, such as `ZK-4394`.
         times: how often it is played.
-        control: a step is left out: `without`, or the last fault if that is 0.
+        control: whether a step is left out: `without`, or the last fault if that is 0.
     """
 
     kind: ClassVar[str] = "reenact"
@@ -103,7 +103,7 @@ class ReenactRequest(ServersRequest):
 
         Raises:
             RequestError: there is no such trace, or it has no step of the number to leave out.
-            NoVerdict: the protocol has the row's run no more.
+            NoVerdict: the protocol no longer has the row's run.
         """
         path = Path(self.trace)
         row = self.trace.upper().startswith("ZK-") and not path.exists()
@@ -117,17 +117,17 @@ class Reenacting:
     """Follows a re-enactment. This one shows nothing."""
 
     def planned(self, plan: ReenactmentPlan, left_out: Step | None) -> None:
-        """What will be played, and the step of the trace that is left out."""
+        """Report what will be played, and the step of the trace that is left out."""
 
     def failed(self, sentence: str) -> None:
-        """A try in which a step was not seen; another follows."""
+        """Report a try in which a step was not observed; another follows."""
 
     def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
-        """A run is over."""
+        """Report the end of a run."""
 
 
 class ReenactmentMessages(Reenacting):
-    """Keeps what there is to say of a re-enactment.
+    """Collects the messages about a re-enactment.
 
     Attributes:
         texts: what happened, in order.
@@ -178,7 +178,7 @@ class Reenacted:
 
     Attributes:
         runs: the last try of each time.
-        folder: what is left.
+        folder: the files that it left.
     """
 
     plan: ReenactmentPlan
@@ -187,12 +187,12 @@ class Reenacted:
 
     @property
     def agreed(self) -> int:
-        """How often every step agreed with the model."""
+        """The number of times that every step agreed with the model."""
         return sum(r.agreed for r in self.runs)
 
     @property
     def broken(self) -> int:
-        """How often every step agreed, and the servers broke what they promise."""
+        """The number of times that every step agreed, and the servers broke what they promise."""
         return sum(r.agreed and bool(r.harm) for r in self.runs)
 
 
@@ -234,7 +234,7 @@ def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacte
 
 
 def new_folder(path: Path) -> Path:
-    """Make a folder that is not there yet: nothing of an earlier run is overwritten.
+    """Make a folder that does not exist yet: nothing of an earlier run is overwritten.
 
     Raises:
         RequestError: it cannot be made.
@@ -256,7 +256,7 @@ def of_row(name: str) -> Trace:
 
     Raises:
         RequestError: there is no such row.
-        NoVerdict: the protocol has it no more.
+        NoVerdict: the protocol no longer has it.
     """
     from checker.zookeeper.runs import RUNS, trace_of_row
     from traces import TraceError
@@ -271,7 +271,7 @@ def of_row(name: str) -> Trace:
 
 
 def leave(folder: Path, tries: int, trace: Trace, plan: ReenactmentPlan, run: ReenactedRun, name: str) -> None:
-    """Write what stays beside packets, logs and data: the trace, both lanes as text and drawn, and a test in Java."""
+    """Write what accompanies packets, logs and data: the trace, both lanes as text and drawn, and a test in Java."""
     from traces import write_trace
     from traces.reenact.java import as_java, class_name
     from traces.reenact.lanes import drawn_lanes

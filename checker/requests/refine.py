@@ -31,10 +31,10 @@ class RefineRequest(Request):
 
     Attributes:
         variant: of `zab`.
-        quorums, nodes, txns, budgets: as of a model.
-        depth, keep_going, symmetry, threads, max_states, time_limit (seconds), memory_limit (bytes): as of an
+        quorums, nodes, txns, budgets: as for a model.
+        depth, keep_going, symmetry, threads, max_states, time_limit (seconds), memory_limit (bytes): as for an
             exploration.
-        trace: where the run that fails is saved; empty: nowhere.
+        trace: the file for the failing run; empty to save nothing.
     """
 
     kind: ClassVar[str] = "refine"
@@ -82,7 +82,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
 
     Raises:
         RequestError: the request is wrong.
-        NoVerdict: the run that fails is not one of the interpreter: an error of zabcheck.
+        NoVerdict: the interpreter does not reproduce the failing run: an error of zabcheck.
     """
     from checker.explore.compiled import Compiled
     from checker.refinement.model import REFINES, RefinedModel
@@ -112,7 +112,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
     names = sorted(exploration.violations, key=lambda name: (exploration.violations[name].depth, name != REFINES))
     failures = {}
     if names:
-        from checker.refinement.failure import failure  # it brings z3 along, which nothing else here needs
+        from checker.refinement.failure import failure  # it imports z3, which nothing else here needs
 
         try:
             code = Compiled(model, model.properties, exploration.symmetry)
@@ -126,7 +126,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
 
 
 def saved(trace: Trace, request: RefineRequest) -> tuple[str, str]:
-    """Save a run, if the request names a file; return the file, and what went wrong."""
+    """Save a run, if the request names a file; return the file, and what failed."""
     from traces import TraceError, write_trace
 
     if not request.trace:

@@ -46,7 +46,7 @@ def answer(request: ReplayRequest) -> ReplayResult:
     """Replay a saved trace.
 
     Raises:
-        RequestError: it is no trace, or not what its schedule does.
+        RequestError: it is not a trace, or differs from what its schedule does.
         NoVerdict: the explorer confirms the trace, and the simulator does not.
     """
     from checker.report.replayed import ReplayResult
@@ -56,14 +56,14 @@ def answer(request: ReplayRequest) -> ReplayResult:
 
 
 def replayed(trace: Trace, what: str) -> Replayed:
-    """Replay; nothing is printed.
+    """Replay a trace, without printing.
 
     Args:
-        what: what sentences call the trace.
+        what: the name of the trace in messages.
 
     Raises:
-        RequestError: it is not what its schedule does.
-        NoVerdict: the explorer says that it is, and the simulator that it is not.
+        RequestError: it differs from what its schedule does.
+        NoVerdict: the explorer confirms the trace, and the simulator does not.
     """
     from traces import TraceError, verify
     from traces.replay.replay import replay as played

@@ -1,4 +1,4 @@
-"""What all requests share: checked field types, limits on numbers, and a JSON form."""
+"""The common part of all requests: checked field types, limits on numbers, and a JSON form."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FLAGS = {
     "number": "mutate", "runs": "random",
 }  # fmt: skip
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-PLACES = ("master", "folder", "servers")  # an address may stand there, with a key or a token in it
+PLACES = ("master", "folder", "servers")  # it may be an address, with a key or a token in it
 WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -64,7 +64,7 @@ class Request:
         """Check values and combinations of values.
 
         Raises:
-            RequestError: one cannot be.
+            RequestError: one is not possible.
         """
 
     def as_json(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def current_request(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON of a request, with the new names of its fields.
 
     Raises:
-        RequestError: a field stands there under its old and its new name, with different values.
+        RequestError: it has a field under its old and its new name, with different values.
     """
     try:
         return dict(current_keys(f"request of {kind}", dict(given)))
@@ -157,7 +157,7 @@ def checked(value: object, wanted: Any, name: str) -> object:
 
 
 def at_least(request: Request, least: int, *names: str) -> None:
-    """Check that numbers, where given, are not below a limit.
+    """Check that those numbers that are given are not below a limit.
 
     Raises:
         RequestError: one is.
@@ -169,7 +169,7 @@ def at_least(request: Request, least: int, *names: str) -> None:
 
 
 def no_address(request: Request, *names: str) -> None:
-    """Check that places to write to, where given, are paths: as one, an address would be a folder called `s3a:`.
+    """Check that output places, where given, are paths: an address would become a folder called `s3a:`.
 
     Raises:
         RequestError: one is an address.
@@ -182,7 +182,7 @@ def no_address(request: Request, *names: str) -> None:
 
 
 def no_user(request: Request, *names: str) -> None:
-    """Check that addresses, where given, name no user or password: they would stand in reports and messages.
+    """Check that addresses, where given, contain no user or password: these would appear in reports and messages.
 
     Raises:
         RequestError: one does.
@@ -196,10 +196,10 @@ def no_user(request: Request, *names: str) -> None:
 
 
 def seconds(request: Request, *names: str) -> None:
-    """Check that times, where given, can be waited for.
+    """Check that times, where given, are finite and positive.
 
     Raises:
-        RequestError: one is not a finite number above 0.
+        RequestError: one is not.
     """
     for name in names:
         value = getattr(request, name)
@@ -208,7 +208,7 @@ def seconds(request: Request, *names: str) -> None:
 
 
 def solver_seed(*seeds: int) -> None:
-    """Check that z3 takes these seeds.
+    """Check that z3 accepts these seeds.
 
     Raises:
         RequestError: one is out of range.
@@ -221,7 +221,7 @@ def bytes_of(text: str, name: str) -> int:
     """Return an amount of memory in bytes, from text such as 4G, 512M, or a number of bytes.
 
     Raises:
-        RequestError: it is none.
+        RequestError: it is not such an amount.
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE | re.ASCII)
     amount = int(float(found[1]) * (1 << UNITS[found[2].upper()])) if found and len(text) < 30 else 0

@@ -1,4 +1,4 @@
-"""The request of a report, explored again: whether the outcome is the one that the report claims."""
+"""Explore the request of a report again, and compare the outcome with the one that the report claims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zabspec.protocols.registry import PROTOCOLS
 
 __all__ = ["differences", "request_of"]
 
-# What an exploration comes to, whatever the machine and its limits; and what was left out of it.
+# The figures of an exploration that do not depend on the machine and its limits; and its reductions.
 FIGURES = ("distinct", "raw", "generated", "terminal", "depth", "levels")
 MODE = ("symmetry", "reduced", "ample_sets", "stuttering_left_out")
 
@@ -23,10 +23,10 @@ REDUCED = ("--reduction none", "--reduction stuttering")
 
 
 def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[str]:
-    """Explore the request of a report again, and name what comes out otherwise; nothing: the outcome is the same.
+    """Explore the request of a report again, and list the differences; empty if the outcome is the same.
 
-    What Spark left out states of is held against what this machine leaves out states of: both visit the same ones, but
-    here fewer transitions are taken, and all states of as many levels are not visited first.
+    A report of Spark's reduced search is compared with a reduced search on this machine: both visit the same states,
+    but this machine takes fewer transitions, and does not first visit all states of as many levels.
 
     Raises:
         RequestError, ConfigError, LanguageError: the request cannot be answered here.
@@ -49,13 +49,13 @@ def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[s
 
 
 def outcome(p: Mapping[str, Any]) -> str:
-    """A property's verdict and its depth."""
+    """Return a property's verdict and its depth."""
     depth = p["violation"]["depth"] if p["violation"] else p["witnessed_at"]
     return p["verdict"] if depth is None else f"{p['verdict']} at depth {depth}"
 
 
 def request_of(report: Mapping[str, Any]) -> ExploreRequest:
-    """Return the request whose report this is.
+    """Return the request that a report answers.
 
     Raises:
         RequestError: there can be no such request.
@@ -93,10 +93,10 @@ def request_of(report: Mapping[str, Any]) -> ExploreRequest:
 
 
 def check_carried(report: Mapping[str, Any]) -> None:
-    """Check that the request that a report carries, if it has one, is of the configuration and the properties there.
+    """Check that the request of a report, if it has one, has the report's configuration and properties.
 
     Raises:
-        RequestError: it is none, or of something else.
+        RequestError: it is not a request, or is about something else.
     """
     if report.get("request") is None:
         return
@@ -112,12 +112,12 @@ def reduction_of(engine: Mapping[str, Any]) -> str:
     """Return the reduction that a report's exploration was requested with."""
     if engine["reduction_off"] in REDUCED:
         return str(engine["reduction_off"]).removeprefix("--reduction ")
-    if engine["name"] == "spark" and not engine["reduced"]:  # as the search was from which it has its figures
+    if engine["name"] == "spark" and not engine["reduced"]:  # as in the search that measured its figures
         return "stuttering" if engine["stuttering_left_out"] else "none"
     return "auto"
 
 
 def short(value: Any) -> str:
-    """A value in a sentence."""
+    """Return a value, shortened for a sentence."""
     text = str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

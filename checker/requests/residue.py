@@ -21,7 +21,7 @@ class ResidueRequest(Request):
     """The residue of a release.
 
     Attributes:
-        release: its number; empty: the newest.
+        release: its number; empty for the newest.
         time_limit: seconds for each exploration.
     """
 
@@ -34,7 +34,7 @@ class ResidueRequest(Request):
         seconds(self, "time_limit")
 
     def variant(self) -> str:
-        """Return the variant that is the release.
+        """Return the variant that models the release.
 
         Raises:
             RequestError: there is no such release.
@@ -50,7 +50,7 @@ class ResidueRequest(Request):
 
 
 def answer(request: ResidueRequest, watch: Watch | None = None) -> Iterator[Left]:
-    """Return an iterator that explores a line after another.
+    """Return an iterator that explores one line after another.
 
     Raises:
         RequestError: there is no such release.

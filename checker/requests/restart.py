@@ -24,7 +24,7 @@ SHORT = 20.0  # seconds of a time limit within which no search is restarted
 
 
 def reduction_off(model: Model, limits: Limits, request: ExploreRequest) -> str:
-    """Return why an exploration is not reduced however large it is; empty: it is, if it is large."""
+    """Return why an exploration is not reduced however large it is; empty if a large one is."""
     if request.reduction != "auto":
         return f"--reduction {request.reduction}"
     on_spark = request.engine == "spark"
@@ -34,7 +34,7 @@ def reduction_off(model: Model, limits: Limits, request: ExploreRequest) -> str:
         (request.keep_going, "--keep-going"),
         (bool(request.checkpoint) and not on_spark, "--checkpoint"),
         (limits.max_states is not None and on_spark, "--max-states"),
-        (limits.memory is not None, "--memory-limit"),  # what does not fit lies on disk, which streams do not
+        (limits.memory is not None, "--memory-limit"),  # states that do not fit are on disk, which streams cannot be
         (limits.seconds is not None and limits.seconds < SHORT, "--time-limit"),
     ):
         if off:
@@ -45,7 +45,7 @@ def reduction_off(model: Model, limits: Limits, request: ExploreRequest) -> str:
 
 
 def not_begun(exploration: Exploration) -> str:
-    """Return why an exploration was not reduced, though it might have been."""
+    """Return why an exploration was not reduced, though it could have been."""
     return (
         f"at most {narrowing.SMALL:,} states"
         if exploration.distinct < narrowing.SMALL
@@ -54,12 +54,14 @@ def not_begun(exploration: Exploration) -> str:
 
 
 def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
-    """Explore a model in full if it is small. A large one is explored again: with ample sets, which leave out states;
-    where that does not decide all that a full search would, with sleep sets, which leave out transitions.
+    """Explore a model in full if it is small, and with reduction if it is large.
 
-    A model is large if a search in full finds `SMALL` states. Where its levels grow steeply long before that, every
-    premise is met, and no time limit is given, it is taken to be large at once. What is found then is the answer if it
-    decides everything, and visits so many states that the model is large; otherwise the search in full is made up for.
+    A large one is explored again: with ample sets, which leave out states; if that does not decide all that a full
+    search would, with sleep sets, which leave out transitions.
+
+    A model is large if a search in full finds `SMALL` states. If its levels grow steeply long before that, every
+    premise is met, and no time limit is given, it is assumed to be large at once. The result is then the answer if it
+    decides everything, and visits so many states that the model is large; otherwise the search in full is completed.
 
     Args:
         code: the model in machine code.
@@ -74,7 +76,7 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
     model, judged, limits = code.model, code.properties, task.limits
     narrow = limits.max_states is None and not why_not_narrowed(model)
     most = first_limits(limits)
-    # within a time limit no less is looked at in full than before: how deep that goes is what is told if time is over
+    # with a time limit, the full search is not cut short: its depth is reported if the time is over
     engine: Explorer = (Growing if narrow and limits.seconds is None else Explorer)(code, threads)
     first = task.run(engine, most)
     early, search = first.stopped == GROWS, searching(task, code.symmetry, threads)
@@ -111,13 +113,13 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
 
         exploration = task.run(ReducedExplorer(Reducing(model, judged, code.symmetry), threads))
         exploration.ample_off = found.ample_off if found is not None else ""
-    except KeyboardInterrupt:  # while a model was made ready
+    except KeyboardInterrupt:  # while a model was compiled
         return suspecting(replace(first, stopped="interrupted"), found)
     return suspecting(further(first, exploration), found)
 
 
 def searching(task: EngineTask, symmetry: bool, threads: int) -> Search:
-    """Return how this machine searches with ample sets."""
+    """Return the function that searches with ample sets on this machine."""
     from checker.explore.ample import AmpleExplorer, Narrowing
 
     def search(model: Model, asked: Sequence[Property], unmet: Collection[str], merging: bool, ample: bool) -> Searched:

@@ -1,4 +1,4 @@
-"""An engine, run on a task: with a checkpoint, on Spark, and not before the model is ready."""
+"""Run an engine on a task: with a checkpoint, on Spark, and not before the model is compiled."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class EngineTask:
     Attributes:
         judged: no more properties than an engine can check at once.
         limits: when the task begins.
-        compiled: where several explorations share machine code; None: `Compiled.of`.
-        rather_than: cores of this machine, where it may take the place of Spark; None: it may not.
+        compiled: provides machine code that several explorations share; None for `Compiled.of`.
+        rather_than: cores of this machine, which may be used instead of Spark; None if it may not.
         started: when it began, as `time.perf_counter()`.
     """
 
@@ -60,13 +60,13 @@ class EngineTask:
         return (self.compiled or Compiled.of)(self.model, self.judged, symmetry, self.request.every_step)
 
     def run(self, engine: Explorer | Interpreter, limits: Limits | None = None) -> Exploration:
-        """Explore within what is left of the time limit, from which all that has passed since the task began is taken.
+        """Explore within what is left of the time limit since the task began.
 
         Args:
-            limits: other ones than the task's.
+            limits: to use instead of the task's.
 
         Raises:
-            RequestError: the checkpoint cannot be used, or does not go with the request.
+            RequestError: the checkpoint cannot be used, or does not match the request.
             NoVerdict: the engine found that states it merged are not renamings of each other.
         """
         from checker.explore.breadth_first import Explorer
@@ -96,7 +96,7 @@ def run_with_checkpoint(
     """Explore with a checkpoint after each level, or resume from one.
 
     Raises:
-        RequestError: the folder cannot be used, or does not go with the request.
+        RequestError: the folder cannot be used, or does not match the request.
     """
     from checker.distributed.checkpoint import Refused
     from checker.distributed.files import StorageError
@@ -114,7 +114,7 @@ def run_with_checkpoint(
 
 
 def failed_at_start(model: Model, judged: Sequence[Property], engine: str) -> Exploration | None:
-    """Return the exploration of a model whose initial state meets a run-time error; None: it meets none."""
+    """Return the exploration of a model whose initial state meets a run-time error, or None if it meets none."""
     from zabspec.language.reference import ERRORS, range_error
 
     try:
@@ -146,7 +146,7 @@ def ready_in_time(task: EngineTask, limit: float) -> bool:
 
 
 def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Exploration:
-    """Return the result where the time is over before the model is ready: nothing was explored."""
+    """Return the result if the time is over before the model is compiled: nothing was explored."""
     from checker.explore.result import Exploration
 
     stopped = f"--time-limit {limits.seconds:g} s reached before the model was ready"
@@ -157,11 +157,11 @@ def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Expl
 
 
 def wide_for(request: ExploreRequest, limits: Limits) -> bool | None:
-    """Return whether fingerprints on Spark have 128 bits; None: as those of the checkpoint to resume from.
+    """Return whether fingerprints on Spark have 128 bits; None for the size in the checkpoint to resume from.
 
-    By the most states there can be, if that is known: 64 bits are enough while the probability that any state is missed
-    is at most one in a thousand. If it is not known, a cluster has 128: bits cannot be added later, and what is worth a
-    cluster may have more states than that.
+    It depends on the maximum number of states, if that is known: 64 bits are enough while the probability that any
+    state is missed is at most one in a thousand. If it is not known, a cluster uses 128: bits cannot be added later,
+    and a model that is worth a cluster may have more states than that.
     """
     from checker.explore.result import enough
     from traces.spark.guest import is_local
@@ -177,14 +177,14 @@ def wide_for(request: ExploreRequest, limits: Limits) -> bool | None:
 
 
 def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
-    """Explore on Spark; return the result, and why symmetry was not used although the request has it.
+    """Explore on Spark; return the result, and why symmetry was not used although it was requested.
 
     Args:
         reduces: whether a model that turns out to be large is searched with ample sets.
 
     Raises:
-        NotWorth: this machine is faster alone, and may be.
-        RequestError: Spark is not installed, or the checkpoint does not go with the request.
+        NotWorth: this machine alone is faster, and may be used instead.
+        RequestError: Spark is not installed, or the checkpoint does not match the request.
         NoVerdict: Spark failed before anything was found.
     """
     from traces.spark import NoSpark, SparkFailed
@@ -206,7 +206,7 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
     needs_folder(request.master or LOCAL)
     try:
         check_installed("numpy")
-        needs_folder(master_of(request.master, LOCAL))  # of the session that there is, it may be another
+        needs_folder(master_of(request.master, LOCAL))  # the existing session may have another
         from checker.distributed.checkpoint import Refused
         from checker.distributed.run import Request, explore_on_spark
         from checker.distributed.storage import StorageError

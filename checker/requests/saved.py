@@ -29,10 +29,10 @@ class TraceRequest(Request):
 
 @dataclass(frozen=True)
 class MinimiseRequest(TraceRequest):
-    """Shortening a counterexample.
+    """The shortening of a counterexample.
 
     Attributes:
-        output: where the shorter one is saved; empty: beside the trace, as `.min.trace.json`.
+        output: the file for the shorter one; empty for one beside the trace, as `.min.trace.json`.
         search: seconds of exploring for a shorter one.
     """
 
@@ -49,7 +49,7 @@ class MinimiseRequest(TraceRequest):
 
     @property
     def target(self) -> Path:
-        """Where the shorter trace is saved."""
+        """The file for the shorter trace."""
         given = Path(self.trace)
         stem = given.name.removesuffix(".json").removesuffix(".trace")
         return Path(self.output) if self.output else given.with_name(stem + ".min.trace.json")

@@ -1,4 +1,4 @@
-"""Search for a violation by random walks, where exploring every state is out of reach."""
+"""Search for a violation by random walks, if the state space is too large to explore."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ LARGEST_SEED = 2**32 - 1
 
 @dataclass(frozen=True)
 class SearchRequest(Request):
-    """Random walks.
+    """A search by random walks.
 
     Attributes:
         model: what is searched.
         how: `random`, `swarm` or `best` (docs/how-to/large-models.md).
-        depth: steps of a walk at most.
-        properties: names; none: all that are checked by default.
-        keep_going: walk on past a violation, for the other properties.
-        seed: 0 to 2**32 - 1; None: one is drawn.
-        threads: None: all cores.
-        time_limit: seconds; None: 60.
-        trace: where the first run is saved; empty: a file named for it; None: nowhere.
+        depth: the maximum number of steps of a walk.
+        properties: names; empty for all that are checked by default.
+        keep_going: whether to continue past a violation, for the other properties.
+        seed: 0 to 2**32 - 1; None to draw one.
+        threads: None for all cores.
+        time_limit: seconds; None for 60.
+        trace: the file for the first run; empty for a file named for it; None to save nothing.
     """
 
     kind: ClassVar[str] = "search"
@@ -95,7 +95,7 @@ def answer(request: SearchRequest, watch: Watch | None = None) -> SearchReport:
 
 
 def walk(model: Model, judged: Sequence[Property], request: SearchRequest, watch: Watch) -> tuple[Walked, int]:
-    """Search; return the result, and the largest number of steps of a walk."""
+    """Search; return the result, and the maximum number of steps of a walk."""
     import secrets
 
     from checker.search.code import SearchCode

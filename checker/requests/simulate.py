@@ -25,23 +25,23 @@ FAULTS = ("cut", "heal", "crash", "recover", "lose", "timeout")  # in this order
 
 @dataclass(frozen=True)
 class SimulateRequest(Request):
-    """A run of the simulator; it follows from these values alone.
+    """A run of the simulator, which these values determine.
 
     Attributes:
-        protocol, variant, repair, network, start, quorums, budgets: as of a model (`ModelRequest`).
-        seed: what delays and deadlines are drawn from; 64 bits.
-        nodes: processes; None: as the protocol has it.
+        protocol, variant, repair, network, start, quorums, budgets: as for a model (`ModelRequest`).
+        seed: of delays and deadlines; 64 bits.
+        nodes: processes; None for the protocol's default.
         rounds: ticks.
-        proposals: spread evenly over the ticks; None: 5, or none where the protocol has no transactions.
+        proposals: spread evenly over the ticks; None for 5, or 0 if the protocol has no transactions.
         partition: directed pairs `S,D,S,D,...`; nothing that S sends arrives at D.
         oracle: `lab` for the lab's election; else the seed names leaders.
         delay: ticks that a message takes, `LEAST:MOST`.
         cut, heal: `A:B@TICK` or, both ways, `A-B@TICK`.
         crash, recover, timeout: `P@TICK`.
         lose: `F:L@TICK`, the connection of a follower to a leader.
-        check: judge the run by the properties of histories.
-        properties: names of those to judge by alone; none: all but those that are judged only where they are named.
-        engine: `compiled` or `interpret`; None: the first.
+        check: whether to judge the run by the history properties.
+        properties: names of the only ones to judge by; empty for all that are judged by default.
+        engine: `compiled` or `interpret`; None for the first.
     """
 
     kind: ClassVar[str] = "simulate"
@@ -122,10 +122,10 @@ class SimulateRequest(Request):
 
 
 def answer(request: SimulateRequest, listen: bool = False) -> Simulation:
-    """Simulate; nothing is printed but progress, and nothing written.
+    """Simulate; only progress is printed, and nothing is written.
 
     Args:
-        listen: everything that happens is recorded, as events; the run is interpreted.
+        listen: whether to record everything that happens, as events; the run is interpreted then.
 
     Raises:
         RequestError: the request is wrong.
@@ -151,11 +151,11 @@ def answer(request: SimulateRequest, listen: bool = False) -> Simulation:
 
 
 class RuntimeErrorMet(NoVerdict):
-    """A run of somebody's own protocol that ends in a run-time error of its source: `no-runtime-error` is violated.
+    """A run of a user protocol ends in a run-time error of its source: `no-runtime-error` is violated.
 
     Args:
-        sentence: what the simulator says of it.
-        stop: the line of the source, and what its names hold.
+        sentence: the simulator's message.
+        stop: the line of the source, and the values of its names.
     """
 
     def __init__(self, sentence: str, stop: Stop) -> None:
@@ -164,8 +164,10 @@ class RuntimeErrorMet(NoVerdict):
 
 
 def met_in(run: Run, problem: SimulationError) -> RuntimeErrorMet | None:
-    """The run-time error of the author in which a run ends, met again in plain Python, which has the values; None: it
-    is of the simulator, or of a protocol of this project."""
+    """Return the author's run-time error in which a run ends, reproduced in plain Python, which has the values.
+
+    Return None if the error is of the simulator, or of a protocol of this project.
+    """
     from traces.record.failure import of_author
     from zabspec.language.diagnostics import innermost
     from zabspec.language.place import is_own_file
@@ -187,7 +189,7 @@ def met_in(run: Run, problem: SimulationError) -> RuntimeErrorMet | None:
 
 
 def pairs(text: str | None) -> list[tuple[int, int]]:
-    """The directed pairs of --partition; those out of range are ignored later (reading 15).
+    """Return the directed pairs of --partition; those out of range are ignored later (reading 15).
 
     Raises:
         RequestError: these are not pairs of numbers.
@@ -205,10 +207,10 @@ def pairs(text: str | None) -> list[tuple[int, int]]:
 
 
 def parsed(option: str, text: str, pattern: str, form: str) -> tuple[int, ...]:
-    """The numbers in a flag's value.
+    """Return the numbers in a flag's value.
 
     Raises:
-        RequestError: it is not of that form.
+        RequestError: it does not have that form.
     """
     found = re.fullmatch(pattern, text, re.ASCII)
     if not found:
@@ -217,7 +219,7 @@ def parsed(option: str, text: str, pattern: str, form: str) -> tuple[int, ...]:
 
 
 def faults(request: SimulateRequest) -> Iterable[Fault]:
-    """The schedule. In one tick: cuts, heals, crashes, recoveries, lost connections, timeouts."""
+    """Yield the scheduled faults. In one tick: cuts, heals, crashes, recoveries, lost connections, timeouts."""
     from zabspec.simulator.run import Fault
 
     for kind in FAULTS:

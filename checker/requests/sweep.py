@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 __all__ = ["Bar", "Sweep", "SweepRequest", "Swept", "answer"]
 
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
-MEMORY = 1 << 30  # for Java, which hands out blocks and adds up
-OF_FOLDER = ("folder", "events", "master")  # what is no matter of the grid
+MEMORY = 1 << 30  # for Java, which distributes blocks and adds up
+OF_FOLDER = ("folder", "events", "master")  # the fields that are not of the grid
 CHECKED = {"spark.hadoop.parquet.page.verify-checksum.enabled": "true"}
 
 
 @dataclass(frozen=True)
 class SweepRequest(Request):
-    """A sweep. What is empty or None is as `traces.sweep.grid.Grid` has it, whose words these are.
+    """A sweep. Empty or None values have the defaults of `traces.sweep.grid.Grid`, which has the same names.
 
     Attributes:
-        folder: takes a table of all runs and a report: a path, or an address.
-        seeds: ranges `START:STOP`, or single seeds; none, and nothing of the grid: what the folder holds is resumed.
+        folder: receives a table of all runs and a report: a path, or an address.
+        seeds: ranges `START:STOP`, or single seeds; without these and any of the grid, the folder's sweep is resumed.
         protocol, variant, network, oracle: programs.
         nodes, rounds, proposals, delay, partition, schedule: of runs.
-        faults: how many are drawn from the seed; fault_kinds: of which kinds.
-        sample: so many configurations of the grid; sample_seed: what they are drawn from.
-        quorums: the text of the quorum system of every run; empty: majorities.
-        events: what happens in the runs is kept as well, as an event table.
+        faults: the number drawn from the seed; fault_kinds: their kinds.
+        sample: the number of configurations drawn from the grid; sample_seed: the seed for that.
+        quorums: the text of the quorum system of every run; empty for majorities.
+        events: whether the events of the runs are saved as well, as an event table.
         master: of Spark.
     """
 
@@ -94,11 +94,11 @@ class SweepRequest(Request):
         return {name: value for name, value in values.items() if value not in (None, (), "")}
 
     def grid(self) -> Grid | None:
-        """Return the grid; None: the request has none, and the folder's is swept on.
+        """Return the grid, or None if the request has none, and the folder's sweep is resumed.
 
         Raises:
             ConfigError: there is no such grid.
-            TableError: events cannot be noted of its runs.
+            TableError: events cannot be recorded of its runs.
         """
         from traces.sweep.events import check_events
         from traces.sweep.grid import Grid
@@ -122,16 +122,16 @@ class Bar:
     """Follows a sweep. This one shows nothing."""
 
     def say(self, what: str) -> None:
-        """What is being done now."""
+        """Show what is being done now."""
 
     def begin(self, total: int) -> None:
-        """Runs begin, so many in all."""
+        """Show that runs begin, so many in all."""
 
     def tell(self, done: int) -> None:
-        """So many are finished."""
+        """Show that so many are finished."""
 
     def stop(self) -> None:
-        """It is over."""
+        """Show the end of the sweep."""
 
 
 @dataclass(frozen=True)
@@ -154,12 +154,12 @@ class Swept:
 
     @property
     def table(self) -> str:
-        """Where the table is."""
+        """The place of the table."""
         return str(self.store.runs) if self.address is None else f"{self.address}/runs.parquet"
 
     @property
     def reports(self) -> list[str]:
-        """Where the report is."""
+        """The place of the report."""
         return [str(path) if self.address is None else f"{self.address}/{path.name}" for path in self.files]
 
     @property
@@ -173,11 +173,11 @@ def answer(request: SweepRequest, bar: Bar | None = None, parse: Callable[[str],
     """Run what is missing in the folder, judge all runs, and write the report.
 
     Args:
-        parse: the run that a command line of `zabcheck simulate` means; the report's commands are checked with it.
+        parse: returns the run of a command line of `zabcheck simulate`; the report's commands are checked with it.
 
     Raises:
         RequestError: there is no such sweep, the folder cannot hold it, or a package is missing.
-        NoVerdict: it is not finished, or a run is not what its row says.
+        NoVerdict: it is not finished, or a run differs from its row.
     """
     from traces.spark import NoSpark, SparkFailed
     from traces.spark.session import check_installed
@@ -208,10 +208,10 @@ def answer(request: SweepRequest, bar: Bar | None = None, parse: Callable[[str],
 
 
 def answer_at(address: Address, request: SweepRequest, bar: Bar, parse: Callable[[str], Run] | None) -> Swept:
-    """Run a sweep at an address, as `answer` does in a folder: on a copy, of which each finished block is put there.
+    """Run a sweep at an address, as `answer` does in a folder: on a copy, from which each finished block is uploaded.
 
     Raises:
-        NoSpark, SparkFailed, NotRepeated, StoreError, ConfigError, TableError, NoVerdict: as of a folder.
+        NoSpark, SparkFailed, NotRepeated, StoreError, ConfigError, TableError, NoVerdict: as for a folder.
     """
     from traces.spark import SparkFailed
     from traces.spark.session import session
@@ -245,10 +245,10 @@ def answer_at(address: Address, request: SweepRequest, bar: Bar, parse: Callable
 
 
 class Sweep:
-    """A sweep under way.
+    """A sweep in progress.
 
     Args:
-        remote: where blocks go besides.
+        remote: a further place for blocks.
 
     Raises:
         StoreError: the folder cannot hold it.
@@ -292,7 +292,7 @@ class Sweep:
         return Swept(self.store, summary, found, again, files, address)
 
     def run(self, master: str) -> tuple[Summary, dict[int, CheckedBlock]]:
-        """Every block that is missing, the summary, and what each block has.
+        """Run every missing block; return the summary, and the content of each block.
 
         Raises:
             NoSpark, SparkFailed, NoVerdict: it is not finished.
@@ -333,7 +333,7 @@ class Sweep:
             ) from None
 
     def remove_damaged(self) -> None:
-        """When rows cannot be read, or are not what they should be: have the files that are to blame run again.
+        """Remove files with damaged or wrong rows, so that their runs are repeated.
 
         Raises:
             SparkFailed: there are some.

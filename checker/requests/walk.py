@@ -1,4 +1,4 @@
-"""Which model is walked through by hand, and where the walk begins."""
+"""Determine the model of a walk by hand, and where the walk begins."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ SWITCHES = {"merges": True, "literal": False, "passes": False}
 
 @dataclass(frozen=True)
 class WalkRequest(Request):
-    """A model to walk through: as an exploration takes it.
+    """A model to walk through, with the parameters of an exploration.
 
     Attributes:
-        model: it.
-        properties: names; none: all that are checked by default.
-        merges: hooks of the protocol may merge steps, as in an exploration with `--reduction auto`.
-        literal, passes: states have the fields that some properties read, even if none of these is named.
+        model: the model.
+        properties: names; empty for all that are checked by default.
+        merges: whether hooks of the protocol may merge steps, as in an exploration with `--reduction auto`.
+        literal, passes: whether states have the fields that some properties read, even if none of these is named.
     """
 
     model: ModelRequest = field(default_factory=ModelRequest)
@@ -77,7 +77,7 @@ class WalkRequest(Request):
 
     @property
     def options(self) -> dict[str, str]:
-        """Its options by name, as an address has them; those that are as usual are left out."""
+        """Return its options by name, as in an address; those with default values are left out."""
         from zabspec.worlds.steps import BUDGETS
 
         out: dict[str, str] = {}
@@ -92,7 +92,7 @@ class WalkRequest(Request):
 
 
 def answer(request: WalkRequest) -> Walker:
-    """Return the interpreted world of a model, ready to be walked through.
+    """Return the interpreted world of a model, for a walk.
 
     Raises:
         RequestError: there is no such model.
@@ -108,7 +108,7 @@ def answer(request: WalkRequest) -> Walker:
 
 
 def request_of_address(protocol: str, options: Mapping[str, str]) -> WalkRequest:
-    """Return the request that the options of an address stand for.
+    """Return the request that the options of an address describe.
 
     Raises:
         RequestError: there is no such option, or it has no such value.
@@ -138,9 +138,10 @@ def request_of_address(protocol: str, options: Mapping[str, str]) -> WalkRequest
 
 
 def number(name: str, value: str) -> int:
-    """
+    """Return the number in an option of an address.
+
     Raises:
-        RequestError: the value is no number.
+        RequestError: the value is not a number.
     """
     if not (value.isascii() and value.isdigit() and len(value) < 10):
         raise RequestError(f"{name[:40]}={value[:40]} of an address must be a whole number")
@@ -148,7 +149,7 @@ def number(name: str, value: str) -> int:
 
 
 def request_of_configuration(c: Configuration, properties: tuple[str, ...] = ()) -> WalkRequest:
-    """Return the request whose configuration this is.
+    """Return the request that has a configuration.
 
     Raises:
         RequestError: there is none.
@@ -176,7 +177,7 @@ def request_of_configuration(c: Configuration, properties: tuple[str, ...] = ())
 
 
 def request_of_row(issue: str) -> WalkRequest:
-    """Return the release that has a known bug of ZooKeeper, with every other known fix, as its row has it.
+    """Return the request for a release with a known bug of ZooKeeper and every other known fix, as its row has it.
 
     Raises:
         RequestError: there is no such row.
@@ -193,7 +194,7 @@ def request_of_row(issue: str) -> WalkRequest:
 
 @lru_cache(maxsize=16)
 def row_of(c: Configuration) -> Row | None:
-    """Return the known bug of ZooKeeper whose release this is, as `request_of_row` has it; None: it is none's."""
+    """Return the known bug of ZooKeeper whose request this is, as `request_of_row` makes it, or None."""
     from checker.zookeeper.record import PROTOCOL, configuration
     from checker.zookeeper.rows import ROWS, USUAL
 
@@ -210,8 +211,10 @@ def row_of(c: Configuration) -> Row | None:
 
 
 def besides(protocol: str, name: str) -> tuple[str, ...]:
-    """Return the properties to judge so that one is among them, beside those that are judged by default; none: those
-    are enough, or there is no such property of this protocol."""
+    """Return the properties to judge so that one is among them, with those that are judged by default.
+
+    The result is empty if the defaults are enough, or if there is no such property of this protocol.
+    """
     from invariants import properties_of
 
     known = properties_of(protocol)
@@ -222,10 +225,10 @@ def besides(protocol: str, name: str) -> tuple[str, ...]:
 
 
 def walked_trace(path: Path) -> tuple[WalkRequest, Trace]:
-    """Return the request and the trace of a saved run. That the run is a true one is shown by walking along it.
+    """Return the request and the trace of a saved run. Walking along it shows whether the run is true.
 
     Raises:
-        RequestError: it is no trace.
+        RequestError: it is not a trace.
     """
     from traces import TraceError, read_trace
 

@@ -1,4 +1,4 @@
-"""Following a request while it is answered."""
+"""Follow a request while it is answered."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class Watch:
     """
 
     def exploring(self) -> AbstractContextManager[Exploring | None]:
-        """A breadth-first search: called with the result, the states of the level expanded so far, and their number."""
+        """Follow a breadth-first search: called with the result, the expanded states of the level, and its size."""
         return nullcontext(None)
 
     def searching(self) -> AbstractContextManager[Callable[[Walked], None] | None]:
-        """Random walks."""
+        """Follow random walks."""
         return nullcontext(None)
 
     def checking_progress(self) -> AbstractContextManager[Callable[[Live], None] | None]:
-        """A search for starvation."""
+        """Follow a search for starvation."""
         return nullcontext(None)
 
     def mutating(self) -> AbstractContextManager[Callable[[Campaign], None] | None]:
-        """Mutants of a protocol, checked one after another."""
+        """Follow the check of mutants of a protocol, one after another."""
         return nullcontext(None)
 
     def note(self, sentence: str) -> None:
-        """A sentence beside the answer, such as where a checkpoint is."""
+        """Show a sentence beside the answer, such as where a checkpoint is."""

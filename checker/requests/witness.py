@@ -1,4 +1,4 @@
-"""The shortest runs that put properties to the test."""
+"""Find the shortest runs that reach the premises of properties."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class WitnessRequest(BoundedRequest):
     """A breadth-first exploration for the shortest run to the premise of each property.
 
     Attributes:
-        properties: names; none: all that are checked by default.
-        symmetry: count states that are renamings of each other once, where that is sound.
-        trace: where the first run is saved; empty: a file named for it; None: nowhere.
+        properties: names; empty for all that are checked by default.
+        symmetry: whether to count states that are renamings of each other once, if that is sound.
+        trace: the file for the first run; empty for a file named for it; None to save nothing.
     """
 
     kind: ClassVar[str] = "witness"

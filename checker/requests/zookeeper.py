@@ -1,4 +1,4 @@
-"""Find known bugs of ZooKeeper again: each in a release with every other known fix, without its own and with it."""
+"""Reproduce known bugs of ZooKeeper: each in a release with every other known fix, without its own and with it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class ZookeeperRequest(Request):
     """Rows of the track record.
 
     Attributes:
-        issues: their numbers, with or without `ZK-` or `ZOOKEEPER-`; none: all rows.
+        issues: their numbers, with or without `ZK-` or `ZOOKEEPER-`; empty for all rows.
         time_limit: seconds for each exploration.
-        split: each step is one by itself, where some are merged otherwise.
-        release: ask the rows of this one; empty: each of the release that it is on record for.
+        split: whether steps that are otherwise merged are explored separately.
+        release: run the rows on this one; empty for the release that each is recorded for.
     """
 
     kind: ClassVar[str] = "zookeeper"
@@ -59,7 +59,7 @@ class ZookeeperRequest(Request):
 
 
 def answer(request: ZookeeperRequest) -> Iterator[RowOutcome]:
-    """Return an iterator that explores a row after another.
+    """Return an iterator that explores one row after another.
 
     Raises:
         RequestError: an issue has no row, or there is no such release.

@@ -1,4 +1,4 @@
-"""A model in machine code, with the kernel that walks."""
+"""Compile a model to machine code, with the kernel of random walks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from zabspec.model import Model
 
 __all__ = ["SearchCode"]
 
-# what a search calls beside its walks; all else of the explorer's kernel need not be compiled
+# what a search calls beside its walks; the rest of the explorer's kernel need not be compiled
 SHARED = ("take", "successors", "look_at_one_state")
 
 
 class SearchCode(Compiled):
-    """A model and its properties, without symmetry, which a walk has no use for."""
+    """A model and its properties, without symmetry, which is of no use to a walk."""
 
     also_modules = (kernel,)
     exports = {name: compiled.EXPORTS[name] for name in SHARED} | {"walks": (I64, PTR, PTR, PTR, PTR, PTR, PTR, PTR)}

@@ -1,8 +1,9 @@
 """Random walks in the explorer's own world, in the kernel language; compiled together with the program.
 
-A walk is its seed and its number. It draws anew how often what spends a budget happens, and a pace for each process:
-of two processes that could act, the one with the larger pace mostly does. Now and then it draws both again. Every state
-and every step of it is judged as the explorer judges them; a step in which a value would leave its range ends it.
+A walk is determined by its seed and its number. It draws how often steps that spend a budget occur, and a pace for each
+process: of two processes that could act, the one with the larger pace mostly does. Now and then it draws both again.
+Every state and every step of it is judged as the explorer judges them; a step in which a value would leave its range
+ends it.
 
 What the program binds is imported from `checker/explore/interface.py`.
 """
@@ -19,14 +20,14 @@ from zabspec.language.lang import Bytes, State, Words
 from zabspec.language.memory import as_bytes, copy_bytes, state_at, words_at
 from zabspec.language.wrapping import shr, unsigned_rem, wrap_add, wrap_mul
 
-# Words of what a call is asked.
+# Words of the parameters of a call.
 (
     A_SEED, A_FIRST, A_WALKS, A_STEPS, A_LIVE, A_LIVE_STEPS, A_WANT, A_WANT_STEPS, A_SPENDING, A_NOBODYS, A_MET,
     A_KNOWN,
 ) = range(12)  # fmt: skip
 ASKED = 16
 
-# Words of what it answers.
+# Words of its results.
 (
     W_WALKS, W_TAKEN, W_ENDED, W_ERRORS, W_ERROR, W_MET, W_MET_STEPS, W_BROKEN, W_BROKEN_STEPS, W_LENGTH, W_NEW,
     W_LONGEST, W_FAILED,
@@ -35,12 +36,12 @@ W_STEPS = 16  # 64 counters: how often each of the paper's steps was entered
 W_EVENTS = 80  # 64 counters: steps of each kind
 ANSWERED = 144
 
-REST = 48  # about so many steps lie between two draws of paces
+REST = 48  # about so many steps are taken between two draws of paces
 CELLS = 65536  # sets of premises that a search knows, at most
 
 
 def next_word(asked: Words) -> int:
-    """The next random word of a walk."""
+    """Return the next random word of a walk."""
     asked[A_SEED] = wrap_add(asked[A_SEED], -7046029254386353131)
     z = asked[A_SEED]
     z = wrap_mul(z ^ shr(z, 30), -4658895280553007687)
@@ -49,7 +50,7 @@ def next_word(asked: Words) -> int:
 
 
 def draw_paces(asked: Words, paces: Words) -> None:
-    """How often faults happen, and the pace of each process: powers of two."""
+    """Draw how often faults happen, and the pace of each process: powers of two."""
     r = next_word(asked)
     paces[0] = 1 << (r & 7)
     r = r >> 3
@@ -61,7 +62,7 @@ def draw_paces(asked: Words, paces: Words) -> None:
 
 
 def weight(word: int, spending: int, nobodys: int, paces: Words) -> int:
-    """How likely a step is beside others."""
+    """Return the relative probability of a step."""
     kind = (word >> 24) & 255
     if (shr(spending, kind) & 1) == 1:
         return paces[0]
@@ -71,7 +72,7 @@ def weight(word: int, spending: int, nobodys: int, paces: Words) -> int:
 
 
 def picked(asked: Words, steps: Words, paces: Words) -> int:
-    """One of the possible steps."""
+    """Draw one of the possible steps."""
     total = 0
     for k in range(steps[0]):
         total = total + weight(steps[1 + k], asked[A_SPENDING], asked[A_NOBODYS], paces)
@@ -85,7 +86,7 @@ def picked(asked: Words, steps: Words, paces: Words) -> int:
 
 
 def known_cell(known: Words, met: int) -> bool:
-    """Whether a set of premises is known; from now on it is."""
+    """Return whether a set of premises is known, and add it."""
     key = wrap_add(met, 1)
     place = shr(wrap_mul(key, -7046029254386353131), 48)
     tried = 0
@@ -97,13 +98,13 @@ def known_cell(known: Words, met: int) -> bool:
             return False
         place = place + 1 if place + 1 < CELLS else 0
         tried = tried + 1
-    return True  # no room: as if it were known
+    return True  # no room: treat it as known
 
 
 def walk(
     start: State, work: Bytes, asked: Words, known: Words, path: Words, best: Bytes, answer: Words, number: int
 ) -> bool:
-    """One walk; returns whether it found what ends the call: something broken, or a set of premises that is new."""
+    """Walk once; return whether it found what ends the call: a violation, or a set of premises that is new."""
     s = state_at(work, RING_AT)
     before = state_at(work, SPARE_AT)
     steps = words_at(work, STEPS_AT)
@@ -155,7 +156,10 @@ def walk(
 
 
 def judged(before: State, s: State, work: Bytes, asked: Words, answer: Words) -> bool:
-    """Judge a step and the state after it, and note whose premise they meet; returns whether anything is broken."""
+    """Judge a step and the state after it, and record the premises that they meet.
+
+    Return whether anything is violated.
+    """
     changed = observed_changed(before, s)
     asking = asked_of(s, judged_after(what_changed(s)), words_at(work, QUIET_AT))
     broken = judge(s, asked[A_LIVE] & asking, changed)
@@ -189,7 +193,7 @@ def judged(before: State, s: State, work: Bytes, asked: Words, answer: Words) ->
 
 
 def note_walk_error(answer: Words, error: int) -> bool:
-    """Note a run-time error, which ends a walk; returns whether it is of the author, and so a violation."""
+    """Record a run-time error, which ends a walk; return whether it is of the author, and so a violation."""
     answer[W_ERRORS] = answer[W_ERRORS] + 1
     answer[W_ERROR] = error
     if (error & OF_AUTHOR) == 0:
@@ -199,7 +203,7 @@ def note_walk_error(answer: Words, error: int) -> bool:
 
 
 def met_by(before: State, s: State, work: Bytes, asked: Words) -> int:
-    """The premises that a step, or the state after it, meets; none where one reads past an end."""
+    """Return the premises that a step, or the state after it, meets; none if one of them reads past an end."""
     live = asked_of(s, asked[A_LIVE], words_at(work, QUIET_AT))
     met = witness(s, live, True) | witness_step(before, s, asked[A_LIVE_STEPS])
     if s.error != 0 or before.error != 0:
@@ -210,15 +214,15 @@ def met_by(before: State, s: State, work: Bytes, asked: Words) -> int:
 
 
 def walks(start: State, work: Bytes, asked: Words, known: Words, path: Words, best: Bytes, answer: Words) -> int:
-    """So many walks from a state; returns how many were made: fewer, where the last of them found something.
+    """Walk so many times from a state; return the number of walks: fewer, if the last of them found something.
 
     Args:
         start: the state they begin in.
-        asked: what is asked (A_...). A_FIRST is the number of the first; A_SEED is written over.
+        asked: the parameters (A_...). A_FIRST is the number of the first; A_SEED is overwritten.
         known: with A_KNOWN, sets of premises that are known.
         path: the steps of the last walk.
         best: with A_KNOWN, the state in which a new set of premises was met.
-        answer: what came of it (W_...), added to what is there.
+        answer: the results (W_...), added to what is there.
     """
     done = 0
     while done < asked[A_WALKS]:

@@ -1,8 +1,8 @@
-"""Premises of properties, met by random walks.
+"""Meet premises of properties by random walks.
 
-A premise is met by a single state or step. A search that merges states, or leaves some out, has to keep those apart
-that meet it from those that do not, as long as nothing is known to meet it. A walk is a run of the model as it is,
-every step of it judged as the explorer judges it: what it meets is met, and the search need not ask any more.
+A premise is met by a single state or step. A search that merges states, or leaves some out, must distinguish those
+that meet it from those that do not, as long as nothing is known to meet it. A walk is a run of the model itself,
+every step of it judged as the explorer judges it: a premise that it meets is met, and the search can ignore it.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from zabspec.model import Model
 
 __all__ = ["WALKS", "Walks", "depths_by_walks"]
 
-WALKS = 4096  # at most, so that it takes half a second at most where some premise is never met
+WALKS = 4096  # the maximum number, which takes half a second if some premise is never met
 
 
 def depths_by_walks(
     model: Model, properties: Sequence[Property], wanted: Collection[str], walks: int = WALKS
 ) -> dict[str, int]:
-    """Return for each premise that random walks meet a depth at which a run meets it, not the least one.
+    """Return for each premise that random walks meet a depth at which a run meets it, not necessarily the least.
 
-    The same walks are made each time: what is found follows from the model and the properties.
+    The same walks are made each time: the result is determined by the model and the properties.
 
     Args:
-        properties: as they are judged; machine code is made for all of them.
-        wanted: of these the ones whose premise is looked for, by name.
-        walks: how many are made at most.
+        properties: as they are judged; machine code is compiled for all of them.
+        wanted: the names of those whose premise is searched.
+        walks: the maximum number of walks.
     """
     code = SearchCode(model, properties)
     wanting = Walks(code, [p for p in code.properties if p.name in wanted])
@@ -48,7 +48,7 @@ class Walks:
 
     Attributes:
         unmet: the properties whose premise no walk has met so far.
-        depths: of the others, after how many steps one did.
+        depths: of the others, the number of steps after which one did.
     """
 
     code: SearchCode
@@ -60,7 +60,7 @@ class Walks:
         self.slot = self.search.slots[0]
 
     def walk(self, number: int) -> None:
-        """Make a walk, and find out when it first meets what it meets."""
+        """Walk once, and find out when it first meets each premise that it meets."""
         if found := self.met(number, MOST_STEPS):
             length = self.slot.answer[kernel.W_LONGEST]
             for p in found:
@@ -68,7 +68,7 @@ class Walks:
             self.unmet = [p for p in self.unmet if p not in found]
 
     def first(self, number: int, p: Property, most: int) -> int:
-        """Return after how many steps a walk first meets a premise that it meets within `most`."""
+        """Return the number of steps after which a walk first meets a premise that it meets within `most`."""
         least = 1
         while least < most:
             middle = (least + most) // 2
@@ -79,13 +79,13 @@ class Walks:
         return most
 
     def met(self, number: int, steps: int) -> list[Property]:
-        """Return which premises a walk of so many steps at most meets, of those that are still to be met."""
+        """Return which open premises a walk of at most so many steps meets."""
         slot, answer = self.slot, self.slot.answer
         self.search.ask(slot, self.search.cells[0], number, 1)
         mask = sum(1 << k for k, p in enumerate(self.code.properties) if p in self.unmet)
         of_steps = sum(1 << k for k, p in enumerate(self.code.properties) if p.of == STEP)
         slot.asked[kernel.A_STEPS] = steps
-        slot.asked[kernel.A_LIVE] = slot.asked[kernel.A_LIVE_STEPS] = 0  # what is broken is for the explorer to say
+        slot.asked[kernel.A_LIVE] = slot.asked[kernel.A_LIVE_STEPS] = 0  # violations are left to the explorer
         slot.asked[kernel.A_WANT], slot.asked[kernel.A_WANT_STEPS] = mask & ~of_steps, mask & of_steps
         for word in (kernel.W_MET, kernel.W_MET_STEPS, kernel.W_LONGEST):
             answer[word] = 0

@@ -1,4 +1,4 @@
-"""What a search came to. It never says that a property holds."""
+"""Report the result of a random search. It never says that a property holds."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Shortened:
     """A violation that was found, and what became of its trace.
 
     Attributes:
-        walked: steps of the walk that broke it.
-        minimised: whether it was made shorter until no step could go.
-        seed: with which the same walk is made again; it is the search's.
+        walked: steps of the walk that violated it.
+        minimised: whether it was shortened until no step could be removed.
+        seed: the search's seed, with which the same walk is repeated.
     """
 
     counterexample: Counterexample
@@ -46,12 +46,12 @@ class Shortened:
 
 @dataclass(frozen=True)
 class SearchReport(Result):
-    """A search with the question that it was asked.
+    """The result of a search, with its request.
 
     Attributes:
         violations: by property.
-        most: steps of a walk at most.
-        request: of which it is the answer, as JSON.
+        most: the maximum number of steps of a walk.
+        request: the one that it answers, as JSON.
     """
 
     walked: Walked
@@ -64,7 +64,7 @@ class SearchReport(Result):
 
     @property
     def exit_code(self) -> int:
-        """1: a violation was found and written down; 3: no verdict, whatever was walked."""
+        """1 if a violation was found and written down; 3 for no verdict, whatever was walked."""
         runs = [v.counterexample for v in self.violations.values()]
         return 1 if runs and all(c.replayed and not c.trouble for c in runs) else 3
 
@@ -74,7 +74,7 @@ class SearchReport(Result):
 
     @property
     def sentence(self) -> str:
-        """The first line."""
+        """The first line of the report."""
         w = self.walked
         if self.violations:
             found = [
@@ -111,7 +111,7 @@ class SearchReport(Result):
         return rows
 
     def notes(self) -> list[str]:
-        """What was not covered."""
+        """Return sentences on what was not covered."""
         w, out = self.walked, disjoint_notes(self.configuration)
         never = [name for name, n in w.step_counts.items() if not n]
         if never:
@@ -134,7 +134,7 @@ class SearchReport(Result):
 
     @property
     def kinds(self) -> dict[str, int]:
-        """Steps that the paper has no name for, by what they are called."""
+        """The kinds of steps that the paper has no name for, by what they are called."""
         out: dict[str, int] = {}
         for k, n in self.walked.event_counts.items():
             if k in NUMBERED and not NUMBERED[k].receives:
@@ -198,5 +198,5 @@ class SearchReport(Result):
 
 
 def folded(name: str, said: str) -> str:
-    """A figure in lines of readable length."""
+    """Return a figure with its name in lines of readable length."""
     return textwrap.fill(f"{name:13}{said}", WIDTH, subsequent_indent=" " * 13, break_on_hyphens=False)

@@ -1,7 +1,7 @@
-"""A search on all cores: which walks are made, from where, and what they came to.
+"""Search on all cores: choose the walks and where they begin, and collect their results.
 
-Walks are numbered. A block of consecutive ones is a thread's turn; a walk follows from the seed and its number alone,
-but in a search that is best first, where it begins depends on what was found before.
+Walks are numbered. A block of consecutive ones is a thread's turn. A walk is determined by the seed and its number
+alone, except in a best-first search, where its start depends on what was found before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["BEST", "MODES", "MOST_STEPS", "RANDOM", "SWARM", "Broken", "Search",
 MODES = RANDOM, SWARM, BEST = "random", "swarm", "best"
 
 BLOCK = 256  # walks of a thread's turn
-MOST_STEPS = 400  # of a walk, unless one says
+MOST_STEPS = 400  # of a walk, by default
 MOST_WORDS = 1 << 20
 SPREAD = 0x9E3779B97F4A7C15  # so that the walks of two seeds are far apart
 
@@ -37,11 +37,11 @@ Tell = Callable[["Walked"], None]
 
 @dataclass(frozen=True)
 class Broken:
-    """A property that a walk broke.
+    """A violation that a walk found.
 
     Attributes:
         walk: its number.
-        schedule: its steps up to where the property broke.
+        schedule: its steps up to the violation.
     """
 
     property: Property
@@ -51,18 +51,18 @@ class Broken:
 
 @dataclass
 class Walked:
-    """What a search came to.
+    """The result of a search.
 
     Attributes:
-        walks, steps: how many there were.
-        ended: walks that came to a state without a step.
+        walks, steps: their numbers.
+        ended: walks that reached a state without a step.
         longest: steps of the longest walk.
         errors: steps in which a value would have left its range; each ended its walk.
         error: which value, of the last of them.
         step_counts, event_counts: how often each of the paper's steps, and each kind of step, was taken.
         met: the properties whose premise was met.
-        cells: sets of premises that a search which is best first has gone on from.
-        stopped: why it ended, where nothing that was found ended it.
+        cells: sets of premises from which a best-first search has continued.
+        stopped: why it ended, if not because of what it found.
     """
 
     mode: str
@@ -88,10 +88,10 @@ class Walked:
 
 @dataclass(frozen=True)
 class Cell:
-    """Where walks may begin.
+    """A state from which walks may begin.
 
     Attributes:
-        state: its bytes, as the kernel reads them.
+        state: its bytes, in the kernel's form.
         schedule: the steps that lead to it.
         met: the premises that were met on the way, as a mask.
     """
@@ -103,7 +103,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Block:
-    """A turn: so many walks from a cell, the first of them by its number."""
+    """A thread's turn: so many walks from a cell, the first of them by its number."""
 
     first: int
     walks: int
@@ -111,7 +111,7 @@ class Block:
 
 
 class Slot:
-    """What a thread works in."""
+    """The memory that a thread works in."""
 
     def __init__(self, code: SearchCode, most: int) -> None:
         self.work = ctypes.create_string_buffer(code.work + 64)
@@ -126,11 +126,11 @@ class Search:
 
     Args:
         code: the model.
-        mode: `random`, `swarm` (budgets are drawn anew for each block of walks) or `best` (walks go on from where most
-            premises were met).
-        seed: what all that is drawn follows from.
-        threads: how many; 0: the cores there are.
-        most: steps of a walk at most.
+        mode: `random`, `swarm` (budgets are drawn again for each block of walks) or `best` (walks continue from where
+            most premises were met).
+        seed: of all that is drawn.
+        threads: their number; 0 for one on each core.
+        most: the maximum number of steps of a walk.
     """
 
     def __init__(self, code: SearchCode, mode: str, seed: int, threads: int = 0, most: int = MOST_STEPS) -> None:
@@ -151,12 +151,12 @@ class Search:
         self.lock = threading.Lock()
 
     def run(self, seconds: float | None, keep_going: bool = False, tell: Tell | None = None) -> Walked:
-        """Walk until something is broken, or so many seconds are over.
+        """Walk until something is violated, or so many seconds have passed.
 
         Args:
-            seconds: none: until it is interrupted.
-            keep_going: go on for the other properties.
-            tell: called now and then with what there is.
+            seconds: None to walk until it is interrupted.
+            keep_going: whether to continue for the other properties.
+            tell: called now and then with the results so far.
         """
         started, cpu = time.perf_counter(), time.process_time()
         counted = cpu
@@ -195,7 +195,7 @@ class Search:
         return r
 
     def begins_well(self) -> bool:
-        """Judge the initial state; whether a search from it makes sense."""
+        """Judge the initial state; return whether a search from it makes sense."""
         broken, met, error = self.code.judged_state(self.initial.key(), self.all & ~self.of_steps)
         self.note_met(met)
         for k, p in enumerate(self.code.properties):
@@ -208,7 +208,7 @@ class Search:
         return not error and not (broken and not self.keep_going)
 
     def done(self) -> bool:
-        """Whether there is nothing left to look for."""
+        """Return whether nothing is left to search for."""
         broken = self.result.broken
         return bool(broken) and (
             not self.keep_going or len(broken.keys() - {NO_RUNTIME_ERROR.name}) == len(self.code.properties)
@@ -230,11 +230,11 @@ class Search:
             self.over = True
 
     def next_block(self) -> Block:
-        """The next walks, and where they begin."""
+        """Return the next walks, and where they begin."""
         first = self.next_walk
         self.next_walk += BLOCK
         if self.mode == BEST:
-            # every other turn from the beginning: in the best cells what is needed may be spent
+            # every other turn from the beginning: in the best cells the needed budget may be spent
             k = max(range(len(self.cells)), key=self.worth) if first // BLOCK % 2 else 0
             self.tries[k] += 1
             return Block(first, BLOCK, self.cells[k])
@@ -243,11 +243,11 @@ class Search:
         return Block(first, BLOCK, self.cells[0])
 
     def worth(self, k: int) -> float:
-        """How much a cell is worth another turn: the more premises were met on the way and the fewer turns it had."""
+        """Return a cell's priority for another turn: higher for more premises met on the way and fewer turns it had."""
         return (1 + self.cells[k].met.bit_count()) ** 2 / (1 + self.tries[k])
 
     def with_less(self, first: int) -> bytes:
-        """The initial state with budgets drawn for a block of walks: what is spent of less could be spent of more."""
+        """Return the initial state with budgets drawn for a block of walks; its runs are runs of the model, too."""
         drawn, s = random.Random(f"{self.seed}:{first}"), self.initial.copy()
         for name, most in self.code.model.configuration.budget.items():
             if most and f"{name}_left" in self.code.layout.fields:
@@ -270,7 +270,7 @@ class Search:
             first, left = first + made, left - made
 
     def ask(self, slot: Slot, cell: Cell, first: int, walks: int) -> None:
-        """Write what the kernel is asked."""
+        """Write the parameters of a call for the kernel."""
         live = self.all & ~sum(1 << k for k, p in enumerate(self.code.properties) if p.name in self.result.broken)
         said = {
             kernel.A_FIRST: signed(self.seed * SPREAD + first),
@@ -291,8 +291,10 @@ class Search:
             slot.answer[place] = 0
 
     def found(self, slot: Slot, cell: Cell, walk: int) -> None:
-        """Keep what the last walk of a call found. Of two walks that break one property that of the lesser number is
-        kept: which thread came first does not matter."""
+        """Record what the last walk of a call found.
+
+        Of two walks that violate one property that of the lesser number is kept: the order of threads does not matter.
+        """
         answer, broken = slot.answer, self.result.broken
         mask_of = answer[kernel.W_BROKEN] | answer[kernel.W_BROKEN_STEPS]
         schedule = (*cell.schedule, *slot.path[: answer[kernel.W_LENGTH]])
@@ -312,7 +314,7 @@ class Search:
         self.result.met |= {p.name for k, p in enumerate(self.code.properties) if met >> k & 1}
 
     def add_up(self, seconds: float) -> None:
-        """Sum up what the threads have counted."""
+        """Add up the counters of the threads."""
         r, answers = self.result, [slot.answer for slot in self.slots]
         r.seconds, r.cells = seconds, len(self.cells) - 1
         r.walks = sum(a[kernel.W_WALKS] for a in answers)
@@ -331,6 +333,6 @@ class Search:
 
 
 def signed(word: int) -> int:
-    """A number as a signed 64-bit word."""
+    """Return a number as a signed 64-bit word."""
     word &= 2**64 - 1
     return word - (word >> 63 << 64)

@@ -1,13 +1,13 @@
-"""Threads that an interruption or a time limit left at work with z3.
+"""Threads that were left at work with z3 by an interruption or a time limit.
 
 z3 supports one thread at a time in a context. Two at once can give a wrong answer without any error, so nothing may
-use z3 before such a thread has ended: in a notebook, or in tests, the process goes on after Ctrl-C.
+use z3 before such a thread has ended: in a notebook, or in tests, the process continues after Ctrl-C.
 
 Only `Solver.interrupt` stops a query. An interruption of the whole context while no query runs makes z3 5.4.1 answer
 `sat` to the next one, whatever it is.
 
 Terms are freed by whichever thread Python's garbage collector runs in, while another is inside z3. z3 queues such
-terms if it is told to expect them, which importing this module does.
+terms if it is configured to expect them, which importing this module does.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ z3.Z3_enable_concurrent_dec_ref(z3.main_ctx().ref())
 
 
 class Abandoned(BaseException):
-    """Raised in a thread whose result nobody waits for any more."""
+    """Raised in a thread whose result is no longer awaited."""
 
 
 class StillBusy(Exception):
@@ -59,7 +59,7 @@ def wait_for_abandoned() -> None:
     if threading.current_thread() in _threads:
         raise Abandoned
     end = Deadline(LONGEST)
-    while _threads:  # one that ends may abandon another
+    while _threads:  # a thread that ends may abandon another
         worker = _threads[0]
         while _runs(worker):
             if end.over():
@@ -72,7 +72,7 @@ def wait_for_abandoned() -> None:
 
 
 def _runs(worker: threading.Thread) -> bool:
-    """Whether a thread still executes; `is_alive` is False for one whose `join` was interrupted."""
+    """Return whether a thread still executes; `is_alive` is False for one whose `join` was interrupted."""
     return worker.ident in sys._current_frames()
 
 
@@ -85,7 +85,7 @@ def _stop(worker: threading.Thread) -> None:
 
 
 def _hide_abandoned() -> None:
-    """Keep Python from reporting `Abandoned` where nothing can catch it: at a thread's end, in a destructor."""
+    """Keep Python from reporting `Abandoned` where it cannot be caught: at a thread's end, in a destructor."""
     if isinstance(sys.unraisablehook, _Hook):
         return
     sys.unraisablehook = _Hook(sys.unraisablehook)
@@ -93,7 +93,7 @@ def _hide_abandoned() -> None:
 
 
 class _Hook:
-    """A hook of Python's for exceptions that nobody can catch, which passes over `Abandoned`."""
+    """A hook of Python's for exceptions that cannot be caught, which ignores `Abandoned`."""
 
     def __init__(self, before: Callable[[Any], object]) -> None:
         self.before = before

@@ -1,4 +1,4 @@
-"""What an induction takes for granted: ranges that are cut on purpose, and how often what has a budget may happen."""
+"""The assumptions of an induction: ranges that are cut on purpose, and how often budgeted steps may happen."""
 
 from __future__ import annotations
 
@@ -16,41 +16,43 @@ from zabspec.model import Configuration, Model
 __all__ = ["EPOCHS", "FLIGHT", "beside", "cut", "faults", "places", "sized"]
 
 EPOCHS = "--max-epoch"  # the flag of the range that every model cuts on purpose: the protocol has no last epoch
-FLIGHT = 6  # messages in flight, of a text of somebody's own that does not say how many
+FLIGHT = 6  # messages in flight, for a user protocol that does not bound them
 
 
 def faults(model: Model) -> list[str]:
-    """How many of the steps that spend a budget may be left."""
+    """Return the numbers of steps that may be left in each budget."""
     c, protocol = model.configuration, model.protocol
     if protocol.declared.bounded_by_world:
         there = (n for n, b in model.world.budgets.items() if not b.network and (n != "power_losses" or protocol.disks))
         never = [n for n in there if not c.budget[n]]
-        out = ["any number of faults of the kinds that have a budget may be left: no clause reads a budget"]
+        out = ["any number of faults of the kinds with a budget may remain: no clause reads a budget"]
     else:
         mine = dict.fromkeys((*protocol.budgets, "crashes", *(["power_losses"] if protocol.disks else [])))
         never, given = [n for n in mine if not c.budget[n]], [n for n in mine if c.budget[n]]
         counted = [n for n in given if counts(model, n)]
         free = [n for n in given if n not in counted]
-        out = [f"at most {c.budget[n]} {n}: the text counts them" for n in counted]
+        out = [f"at most {c.budget[n]} {n}: the protocol counts them" for n in counted]
         if free:
-            out.append(f"any number of {' and of '.join(free)} may be left: nothing in the text counts them")
-    return out + ([f"no {' and no '.join(never)} ever: there is no budget for them"] if never else [])
+            out.append(f"any number of {' and of '.join(free)} may remain: the protocol does not count them")
+    return out + ([f"no {' and no '.join(never)} ever: they have no budget"] if never else [])
 
 
 def widened(model: Model) -> set[str]:
-    """The flags that a text of somebody's own names beside ranges: what they widen it cuts on purpose."""
+    """Return the flags that a user protocol names as widening its ranges: it cuts those ranges on purpose."""
     return {s.widen for s in model.program.typed(["apply"]).sites if s.widen.startswith(("-", "declare("))}
 
 
 def places(sites: Iterable[Site]) -> str:
-    """Where a range is cut."""
+    """Return the places where a range is cut."""
     text = "; ".join(site.sentence().rpartition("; widen")[0] for site in sites)
     return f": {text}" if text else ""
 
 
 def counts(model: Model, name: str) -> bool:
-    """Whether it matters to a text of somebody's own how much is left of a budget beyond whether anything is: it, or
-    what it claims, reads that, or its fields are as large as that says."""
+    """Return whether the amount left of a budget matters to a user protocol, beyond whether anything is left.
+
+    It does if the protocol, or a clause, reads the amount, or if a field's size depends on it.
+    """
     text = model.protocol.text
     words = {f"{name}_left", name.upper()}
     own: list[FunctionType] = []
@@ -70,21 +72,24 @@ def counts(model: Model, name: str) -> bool:
 
 
 def beside(c: Configuration) -> tuple[Property, ...]:
-    """The clauses about its network that the author of a text need not write, and that are asked with it."""
+    """Return the clauses about its network that a user protocol need not state, and that are checked with it."""
     model = Model(c)
     return () if is_whole(c.protocol) else datagrams.beside(model.program.layout.fields)
 
 
 def sized(c: Configuration) -> Configuration:
-    """A question as z3 is asked it: with room for few messages in flight, where nobody says how many there can be."""
+    """Return a configuration for z3: with room for few messages in flight, if their number is not bounded."""
     declared = Model(c).protocol.declared
     unbounded = declared.flight is None and not declared.bounded_by_world
     return replace(c, channel=FLIGHT) if unbounded and not c.channel else c
 
 
 def cut(c: Configuration) -> set[str]:
-    """The flags of the ranges that a configuration cuts on purpose: the epochs always, channels where they
-    are given less room than is enough for the protocol, and what a text of somebody's own says a flag widens."""
+    """Return the flags of the ranges that a configuration cuts on purpose.
+
+    They are those of epochs always, of channels if they have less room than the protocol needs, and those that a user
+    protocol names as widening a range.
+    """
     if not Model(c).protocol.declared.bounded_by_world:
         return {EPOCHS, "--channel", *widened(Model(c))}
     small = 0 < c.channel < max(Model(replace(c, channel=0)).channels)

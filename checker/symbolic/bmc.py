@@ -1,12 +1,12 @@
-"""Bounded model checking: whether some run of at most k steps breaks a property.
+"""Bounded model checking: whether some run of at most k steps violates a property.
 
-Runs are looked at in rounds (`unroll.py`), and a round may be empty; so a question about k rounds is
-about every run of at most k steps, and about longer ones whose steps go together. What is known not to
-happen in so many rounds is kept for the next question.
+Runs are considered in rounds (`unroll.py`), and a round may be empty; so a query about k rounds is about every run of
+at most k steps, and about longer ones whose steps can share rounds. What is proved impossible within so many rounds is
+kept for the next query.
 
-A value that would leave its range is not stored, and the run goes on: that is no run, and whether there is one is
-asked together with what breaks a property, of steps and of the properties themselves. Once such an error is met it is
-told, and from then on only of runs without one is asked whether they break a property.
+A value that would leave its range is not stored, and the formula's run continues: that is not a run. Whether there is
+such an error, in steps or in the properties themselves, is queried together with the violations. Once one is found it
+is reported, and from then on only runs without one are searched for violations.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from zabspec.model import Model
 
 __all__ = ["Bounded", "Bounds", "check", "check_in_time"]
 
-Progress = Callable[[int, float], None]  # the rounds that are being asked about, and the seconds so far
+Progress = Callable[[int, float], None]  # the rounds being queried, and the seconds so far
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """How far to look, and how long.
+    """The depth and the time limits of a search.
 
     Attributes:
         depth: steps.
-        every: ask once in so many rounds, and at the end. 1: a run found has as few rounds as any.
+        every: query once in so many rounds, and at the end. With 1, a run found has the fewest rounds.
         seconds: time limit of all of it.
         query_seconds: time limit of each query.
         seed: of z3's random choices.
-        together: independent steps may share a round.
+        together: whether independent steps may share a round.
     """
 
     depth: int
@@ -59,16 +59,16 @@ class Bounds:
 
 @dataclass
 class Bounded:
-    """What bounded checking found.
+    """The result of bounded checking.
 
     Attributes:
-        depth: steps within which nothing is broken.
-        broken: the properties that the run breaks; none: there is no such run.
+        depth: steps within which nothing is violated.
+        broken: the properties that the run violates; empty if there is no such run.
         schedule: the run's steps from where it started.
-        rounds: in how many rounds they were found; 0 if they were not.
-        reason: why it ended before the depth asked for; empty: it did not.
-        left_range: where a value would leave its range in some run; empty: nowhere that was met.
-        seconds: for each question the rounds it was about, and what it took with all that came before it.
+        rounds: the number of rounds in which they were found; 0 if they were not.
+        reason: why it ended before the requested depth; empty if it did not.
+        left_range: where a value would leave its range in some run; empty if none was found.
+        seconds: for each query the number of rounds, and the time of it with all that came before it.
     """
 
     depth: int = 0
@@ -88,11 +88,11 @@ def check(
     progress: Progress | None = None,
     found: Bounded | None = None,
 ) -> Bounded:
-    """Look for a run that breaks a property.
+    """Search for a run that violates a property.
 
     Args:
         start: the state to start from; the initial one if not given.
-        found: what is found is written here as it is.
+        found: receives the results as they are found.
     """
     began = time.perf_counter()
     found = Bounded() if found is None else found
@@ -136,7 +136,7 @@ def check_in_time(
     start: bytes | None = None,
     progress: Progress | None = None,
 ) -> Bounded:
-    """The same, left behind when its time is over, whatever it is doing: building terms takes time, too."""
+    """Search as `check` does, and abandon the search when its time is over: building terms takes time, too."""
     found = Bounded()
     seconds = math.inf if bounds.seconds is None else bounds.seconds
     try:
@@ -149,7 +149,7 @@ def check_in_time(
 
 
 class _Search:
-    """A growing run, with a question at its end."""
+    """A growing run, with a query at its end."""
 
     def __init__(self, model: Model, properties: Sequence[Property], start: bytes | None, bounds: Bounds) -> None:
         self.transition = Transition(model, full_namespace(model), properties)
@@ -168,7 +168,7 @@ class _Search:
         self.solver = Solver(seed=bounds.seed, logic="QF_FD")
         self.at_end: dict[str, Truth] = {}
         self.in_range = False
-        self.errors: list[tuple[Truth, Any]] = []  # of steps, not asked about yet: where one is met, and its site
+        self.errors: list[tuple[Truth, Any]] = []  # of steps, not queried yet: where one is met, and its site
         self.errors_at_end: list[tuple[Truth, Any]] = []  # of properties
 
     def add(self, conditions: Sequence[Truth]) -> None:
@@ -184,7 +184,7 @@ class _Search:
         self.errors += [(unknown, asking), *zip(last.wrong, last.errors, strict=True)]
         if self.in_range:
             self.stay_in_range()
-        # the steps of the last round stay there: a property of steps speaks of one that comes last
+        # the steps of the last round stay there: a step property is about the last step
         self.add(list(self.run.early(len(self.run.rounds) - 2)))
         (asking,) = self.run.at([self.transition.enabled[1]], self.run.state)
         self.errors_at_end = [(met(asking), asking)]
@@ -201,14 +201,14 @@ class _Search:
             self.at_end[p.name] = bad
 
     def broken_by(self, here: Truth, kept: Any, error: Any) -> Truth:
-        """Where a property is broken, if what it speaks of is `here`; an error that judging it meets is noted."""
+        """Return the condition under which a property is violated `here`; record an error that judging it meets."""
         wrong = met(error)
         self.errors_at_end.append((and_(here, wrong), error))
         return and_(here, and_(not_(kept), not_(wrong)))
 
     @staticmethod
     def one_step(last: Round) -> Truth:
-        """Whether a round has one step at most."""
+        """Return the condition that a round has at most one step."""
         some: Truth = False
         several: Truth = False
         for taken in last.taken:
@@ -217,7 +217,7 @@ class _Search:
         return not_(several)
 
     def ask(self, seconds: float) -> Result:
-        """Whether the run so far can end by breaking a property, or has met an error if none is known yet."""
+        """Return whether the run so far can end by violating a property, or with an error if none is known yet."""
         bad: Truth = False
         for value in self.at_end.values():
             bad = or_(bad, value)
@@ -239,7 +239,10 @@ class _Search:
         return bool(z3.is_true(model.eval(self.z3.truth(value), model_completion=True)))
 
     def leaves_range(self, model: z3.ModelRef) -> str:
-        """Where a value would first leave its range in the run that z3 found; empty: nowhere, or that is known."""
+        """Return where a value would first leave its range in the run that z3 found.
+
+        Empty if nowhere, or if it is known.
+        """
         for wrong, error in () if self.in_range else (*self.errors, *self.errors_at_end):
             if self.truth(model, wrong):
                 site = model.eval(self.z3.bits(error, ERROR_BITS), model_completion=True).as_long()
@@ -248,17 +251,17 @@ class _Search:
         return ""
 
     def stay_in_range(self) -> None:
-        """From now on no step meets an error."""
+        """Require that no step meets an error from now on."""
         self.in_range = True
         self.add([not_(wrong) for wrong, _ in self.errors])
         self.errors = []
 
     def broken(self, model: z3.ModelRef) -> tuple[Property, ...]:
-        """The properties that the run z3 found breaks."""
+        """Return the properties that the run z3 found violates."""
         return tuple(p for p in self.properties if self.truth(model, self.at_end[p.name]))
 
     def schedule(self, model: z3.ModelRef) -> tuple[int, ...]:
-        """Its steps."""
+        """Return the steps of the run that z3 found."""
         return tuple(
             a.word
             for r in self.run.rounds
@@ -268,7 +271,7 @@ class _Search:
 
 
 def met(error: Any) -> Truth:
-    """Where the site of an error is one."""
+    """Return the condition that an error's site is a certain one."""
     return not_(equal(error, 0, ERROR_BITS))
 
 

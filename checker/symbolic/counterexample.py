@@ -1,5 +1,7 @@
-"""A counterexample to induction as a person reads it: two states and one step, and of them only what
-matters: what the clause looked at when it came out false, and what the step looked at to bring it about."""
+"""Describe a counterexample to induction: the relevant parts of two states and one step.
+
+They are what the clause read when it became false, and what the step read to cause that.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ __all__ = ["matters", "rows", "step_text"]
 
 
 def rows(induction: Induction, finding: Finding) -> list[tuple[str, str, str]]:
-    """What matters of a counterexample: a field, its value before the step and after it."""
+    """Return the relevant rows of a counterexample: a field, its value before the step and after it."""
     layout = induction.transition.layout
     before, after = (state_json(StateView(layout, data)) for data in (finding.before, finding.after))
     keys = matters(induction, finding)
@@ -38,7 +40,7 @@ def rows(induction: Induction, finding: Finding) -> list[tuple[str, str, str]]:
 
 
 def matters(induction: Induction, finding: Finding) -> set[int]:
-    """The cells that the clause, the step and its guard looked at."""
+    """Return the cells that the clause, the step and its guard read."""
     transition = induction.transition
     clause = next(c for c in (*induction.every, *induction.targets) if c.name == finding.clause)
     old, new = (values_of(transition.layout, data) for data in (finding.before, finding.after))
@@ -60,13 +62,13 @@ def matters(induction: Induction, finding: Finding) -> set[int]:
 
 
 def looked_at(root: Truth | int, known: dict[Term, int | bool], variables: dict[Term, int]) -> set[int]:
-    """The cells that are enough to give a term its value."""
+    """Return cells that suffice to determine the value of a term."""
     if not isinstance(root, Term):
         return set()
     values = dict(known)
     evaluate(root, values)
     if root.width == 0 and not values[root]:
-        # one of the things that should be so and are not
+        # one of the conjuncts that are false
         root = next(t for t in conjuncts(root) if not evaluate(t, values))
     found: set[int] = set()
     seen: set[Term] = set()
@@ -83,7 +85,7 @@ def looked_at(root: Truth | int, known: dict[Term, int | bool], variables: dict[
 
 
 def decisive(t: Term, values: dict[Term, int | bool]) -> Iterator[Term]:
-    """The arguments that give a term its value."""
+    """Yield the arguments that determine the value of a term."""
     args = [a for a in t.args if isinstance(a, Term)]
     if t.op in ("and", "or") and bool(values[t]) == (t.op == "or"):
         yield min((a for a in args if values[a] == values[t]), key=lambda a: a.serial)
@@ -102,12 +104,12 @@ def decisive(t: Term, values: dict[Term, int | bool]) -> Iterator[Term]:
 
 
 def step_text(finding: Finding) -> str:
-    """The step of a counterexample."""
+    """Return the step of a counterexample as text."""
     return finding.move or describe(finding.word)
 
 
 def place(f: Field, index: Iterable[int]) -> str:
-    """An element of a field: `link[p0][p1]`."""
+    """Return an element of a field as text: `link[p0][p1]`."""
     axes = zip(f.axes, index, strict=True)
     return f.name + "".join(f"[{process_name(k) if axis == NODE else k}]" for axis, k in axes)
 
@@ -119,7 +121,7 @@ def inner(value: Any, index: Iterable[int]) -> Any:
 
 
 def text(f: Field, kind: Kind, value: Any, induction: Induction) -> str:
-    """A value of a field."""
+    """Return a value of a field as text."""
     if isinstance(kind, Seq) and isinstance(kind.element, MessageUnion):
         union = kind.element
         if "source" in union.envelope:
@@ -129,12 +131,12 @@ def text(f: Field, kind: Kind, value: Any, induction: Induction) -> str:
 
 
 def message(m: dict[str, Any]) -> str:
-    """A message in flight: `ACK_E(1, [t1 <1,1>])`."""
+    """Return a message in flight as text: `ACK_E(1, [t1 <1,1>])`."""
     return f"{m['kind']}({', '.join(carried(v) for name, v in m.items() if name != 'kind')})"
 
 
 def datagram(union: MessageUnion, m: dict[str, Any]) -> str:
-    """A message of a bag, from whom to whom: `VOTE(yes=true) p1->p0`."""
+    """Return a message of a bag, with source and target, as text: `VOTE(yes=true) p1->p0`."""
     return f"{value_text(union, m)} {process_name(m['source'])}->{process_name(m['target'])}"
 
 

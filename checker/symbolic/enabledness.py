@@ -1,11 +1,10 @@
-"""Which moves are possible where the clauses hold, and which errors they may meet there.
+"""Determine which moves are enabled where the clauses hold, and which errors they may meet there.
 
-A step that meets an error has no state after it, so no clause can be broken by it; and a move that
-no state allows keeps every clause. What an induction says of such steps is empty. So each move is
-asked about before its clauses are: whether some state that satisfies them allows it without an error,
-which steps of the paper it enters from such states, and which errors it may meet. An error that
-clauses do not exclude is taken for granted only where a range is cut on purpose. A move that is never
-possible must be known, with the clauses that are enough to forbid it.
+A step that meets an error has no state after it, so it cannot violate a clause; and a move that no state allows
+preserves every clause. An induction is vacuous for such steps. So each move is queried before its clauses are: whether
+some state that satisfies them allows it without an error, which steps of the paper it enters from such states, and
+which errors it may meet. An error that clauses do not exclude is assumed away only if a range is cut on purpose. A move
+that is never enabled must be known as such, with the clauses that suffice to forbid it.
 """
 
 from __future__ import annotations
@@ -34,19 +33,19 @@ ERROR = 32  # bits of the number of an error's site
 
 @dataclass(frozen=True)
 class Taken:
-    """What was found of taking a move from the states that satisfy what is assumed.
+    """The result about taking a move from the states that satisfy the assumptions.
 
     Attributes:
-        move: its label; empty: what was found of asking which steps are possible.
-        answer: a counterexample: some state allows it without an error; proved: none does.
-        seconds: what the queries took.
-        forbidden_by: where none does, the clauses that are enough to forbid it; none: no state at all allows it.
-        known: where none does, whether that is known of the protocol, with these clauses.
+        move: its label; empty for the result about listing the enabled steps.
+        answer: a counterexample if some state allows it without an error; proved if none does.
+        seconds: the time of the queries.
+        forbidden_by: if none does, the clauses that suffice to forbid it; empty if no state at all allows it.
+        known: if none does, whether that is known of the protocol, with these clauses.
         entered: the paper's steps that it enters from such a state.
         excluded: those that it enters from none, which is known of the protocol.
         granted: the sites of errors that it may meet where a range is cut on purpose.
         errors: the sites of other errors that it may meet, as sentences.
-        undecided: z3 did not say all of this.
+        undecided: whether z3 did not decide all of this.
     """
 
     move: str
@@ -67,12 +66,12 @@ class Taken:
 
 
 class Possible:
-    """Asks what can be taken.
+    """Queries the enabledness of moves.
 
     Args:
-        induction: whose moves, and what is assumed.
-        known: for moves and steps of the paper that are known to be impossible the clauses that forbid them; None:
-            nobody has listed them, and what clauses forbid never happens.
+        induction: its moves and assumptions are used.
+        known: for moves and steps of the paper that are known to be impossible the clauses that forbid them; None if
+            there is no such list: what clauses forbid never happens then.
         cut: the flags of ranges that are cut on purpose.
     """
 
@@ -86,12 +85,12 @@ class Possible:
 
     @cached_property
     def whole(self) -> Solver:
-        """A solver that knows all that is assumed."""
+        """A solver with all assumptions."""
         return self.induction.solver(self.induction.known)
 
     @cached_property
     def one_by_one(self) -> Solver:
-        """A solver that knows of each clause what a switch of its name turns on."""
+        """A solver with each clause behind a switch of its name."""
         solver = self.induction.solver(())
         to_z3 = self.induction.z3.truth
         for name, terms in self.induction.known.items():
@@ -100,28 +99,28 @@ class Possible:
 
     @cached_property
     def at_end(self) -> Truth:
-        """Whether some epoch of the state is the last there is room for."""
+        """The condition that some epoch of the state is the last there is room for."""
         return at_its_end(self.transition.layout, self.transition.state, EPOCHS)
 
     def some(self, what: Truth, solver: Solver | None = None) -> z3.ModelRef | None:
-        """A state in which something is true; None: there is none, or z3 did not say."""
+        """Return a state in which something is true, or None if there is none, or z3 did not decide."""
         result = self.induction.refute(solver or self.whole, what)
         self.undecided = self.undecided or result.answer is SolverAnswer.UNDECIDED
         return result.model
 
     def forbidden(self, what: Truth, names: Iterable[str]) -> bool:
-        """Whether these clauses alone forbid something."""
+        """Return whether these clauses alone forbid something."""
         given = [n for n in names if n in self.induction.known]
         return self.core(what, given) is not None
 
     def core(self, what: Truth, names: Sequence[str]) -> list[str] | None:
-        """Of the clauses named, some that are enough to forbid something; None: they are not."""
+        """Return those of the named clauses that suffice to forbid something, or None if they do not."""
         with about("forbidden by", *(names if len(names) < FEW else [f"{len(names)} clauses"])):
             result = self.one_by_one.whether(self.induction.z3.truth(what), *(z3.Bool(n) for n in names))
         return [n for n in names if n in result.core] if result.proved else None
 
     def least(self, what: Truth) -> tuple[str, ...]:
-        """The clauses that forbid something: one where one is enough, else none that could be left out."""
+        """Return the clauses that forbid something: one if one suffices, else a set from which none can be removed."""
         if self.forbidden(what, ()):
             return ()
         for name in self.induction.known:
@@ -136,19 +135,19 @@ class Possible:
     # --- of a move -----------------------------------------------------------------------------
 
     def enabled(self) -> Taken:
-        """What there is to know of asking which steps are possible: errors, and steps that have no word."""
+        """Return the result about listing the enabled steps: errors, and steps that have no word."""
         began, self.undecided = time.perf_counter(), False
         solver = self.induction.solver(self.induction.known, fine=False)
         wrong = not_(self.induction.fine)
-        with about("which steps there are", "meets an error"):
+        with about("which steps exist", "has an error"):
             errors = [s.sentence() for s in self.sites_of(wrong, self.transition.enabled[1], solver)]
             if self.some(self.transition.no_word, solver) is not None:
-                errors.append("an operand of a step would be no byte")
+                errors.append("an operand of a step would not be a byte")
         spent = time.perf_counter() - began
         return Taken("", SolverAnswer.COUNTEREXAMPLE, spent, errors=tuple(errors), undecided=self.undecided)
 
     def of(self, move: Move) -> Taken:
-        """What there is to know of a move."""
+        """Return the result about a move."""
         with about(move.label, "is possible"):
             return self.taking(move)
 
@@ -170,8 +169,11 @@ class Possible:
         return replace(found, granted=granted, errors=errors, undecided=self.undecided, seconds=spent)
 
     def why_never(self, move: Move, guard: Truth, fine: Truth) -> tuple[tuple[str, ...], bool]:
-        """The clauses that forbid a move, and whether they are known to. Where no list says what is known, it is
-        known of what they forbid by themselves, and not of what would always meet an error."""
+        """Return the clauses that forbid a move, and whether they are known to.
+
+        Without a list of what is known, it counts as known if the clauses forbid the move by themselves, and not if it
+        would always meet an error.
+        """
         if self.known is None:
             free = self.some(guard) is None and not self.undecided
             return self.least(guard if free else fine), free
@@ -181,8 +183,10 @@ class Possible:
         return self.least(fine), False
 
     def paper_steps(self, fine: Truth, taken: Term | int | bool) -> tuple[frozenset[str], frozenset[str]]:
-        """The paper's steps that a move enters from some state without an error; and of those that it
-        enters from none, the ones known to be impossible."""
+        """Return the paper's steps that a move enters without an error, and those that are known to be impossible.
+
+        The second set has only steps that the move enters from no state.
+        """
         entered, excluded = set(), set()
         for place, name in enumerate(self.steps):
             enters = and_(fine, bit(taken, place))
@@ -196,7 +200,7 @@ class Possible:
         return frozenset(entered), frozenset(excluded)
 
     def errors(self, guard: Truth, error: Term | int | bool) -> tuple[tuple[Site, ...], tuple[str, ...]]:
-        """The sites of the errors that a step may meet: where a range is cut on purpose, and others."""
+        """Return the sites of the errors that a step may meet: those where a range is cut on purpose, and others."""
         wrong = and_(guard, not_(equal(error, 0, ERROR)))
         if wrong is False or self.some(wrong) is None:
             return (), ()
@@ -211,7 +215,7 @@ class Possible:
         return tuple(granted), tuple(s.sentence() for s in others)
 
     def sites_of(self, wrong: Truth, error: Term | int | bool, solver: Solver | None = None) -> list[Site]:
-        """Every site of an error that there is where something is true."""
+        """Return every site of an error that is possible where something is true."""
         found: list[Site] = []
         while wrong is not False and (model := self.some(wrong, solver)) is not None:
             number = model.eval(self.induction.z3.bits(error, ERROR), model_completion=True).as_long()
@@ -225,7 +229,7 @@ def number_of(processes: int) -> str:
 
 
 def pattern(move: Move) -> str:
-    """The label of a move with its processes numbered as they come: that of all its renamings."""
+    """Return the label of a move with its processes numbered in order of occurrence: that of all its renamings."""
     numbers: dict[int, int] = {}
     word = move.word
     for place, (name, value) in enumerate(zip(NUMBERED[word >> 24 & 255].operands, operand_values(word), strict=False)):

@@ -1,5 +1,8 @@
-"""What z3 adds to the report of an exploration: of each property whether it is inductive, which no depth
-bounds; if not, to how many steps nothing breaks it; or that there was no time to say."""
+"""Add the answers of z3 to the report of an exploration.
+
+For each property: whether it is inductive, which no depth bounds; if not, up to which number of steps nothing violates
+it; or that there was not enough time.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,20 @@ __all__ = ["Z3Answer", "z3_answers"]
 
 INDUCTIVE, BOUNDED, UNDECIDED = "inductive", "bounded", "undecided"
 EPOCHS = 2  # the largest epoch of the induction, if none is given
-STEPS = 60  # as deep as bounded checking looks
+STEPS = 60  # the depth of bounded checking
 
 
 @dataclass(frozen=True)
 class Z3Answer:
-    """What z3 says of one property.
+    """The answer of z3 about one property.
 
     Attributes:
         verdict: inductive, bounded or undecided.
-        steps: of a bounded one, how many.
-        epochs: of an inductive one, the largest epoch; 0: its protocol has none.
-        within: of an inductive one, the flags whose ranges some step would leave: it is not taken.
-        broken: the rounds in which bounded checking breaks it, deeper than `steps`; 0: it met no such run.
-        interrupted: undecided because of Ctrl-C.
+        steps: of a bounded one, the number of steps.
+        epochs: of an inductive one, the largest epoch; 0 if its protocol has none.
+        within: of an inductive one, the flags whose ranges some step would leave: such a step is not taken.
+        broken: the rounds in which bounded checking violates it, more than `steps`; 0 if it found no such run.
+        interrupted: whether it is undecided because of Ctrl-C.
     """
 
     verdict: str
@@ -44,15 +47,16 @@ class Z3Answer:
             within = f", as long as no step needs a larger {' or '.join(self.within)}" if self.within else ""
             return f"inductive: at every depth{epochs}{within}"
         if self.broken:
-            return f"bounded to {self.steps} steps, and broken beyond: `zabcheck bmc --depth {self.broken}` finds it"
-        return f"bounded to {self.steps} steps" if self.verdict == BOUNDED else UNDECIDED
+            return f"holds for {self.steps} steps, violated beyond: `zabcheck bmc --depth {self.broken}` finds it"
+        return f"holds for {self.steps} steps" if self.verdict == BOUNDED else UNDECIDED
 
 
 def z3_answers(
     configuration: Configuration, properties: Sequence[Property], seconds: float, jobs: int
 ) -> dict[str, Z3Answer]:
-    """What z3 says of each property within a time limit: two thirds of it for the induction, and what is
-    left for bounded checking of what is not inductive.
+    """Return the answer of z3 about each property within a time limit.
+
+    Two thirds of it are for the induction, and the rest for bounded checking of what is not inductive.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -69,7 +73,7 @@ def z3_answers(
         found = check(Model(configuration), rest, Bounds(STEPS, seconds=left))
         for p in rest:
             broken = found.rounds if p in found.broken else 0
-            said = (found.depth or broken) and not found.left_range  # a run that left its range was looked at no more
+            said = (found.depth or broken) and not found.left_range  # a run that left its range was not followed
             out[p.name] = Z3Answer(BOUNDED, found.depth, broken=broken) if said else Z3Answer(UNDECIDED)
     return {p.name: out[p.name] for p in properties}
 
@@ -77,8 +81,10 @@ def z3_answers(
 def inductive(
     configuration: Configuration, properties: Sequence[Property], seconds: float, jobs: int
 ) -> tuple[set[str], tuple[str, ...]]:
-    """The properties that are inductive with the clauses, none where there are no clauses for the protocol; and the
-    flags beside --max-epoch whose ranges some step would leave."""
+    """Return the properties that are inductive with the clauses, and the flags whose ranges some step would leave.
+
+    There are no properties if there are no clauses for the protocol. The flags do not include --max-epoch.
+    """
     from checker.symbolic.assumptions import EPOCHS as LAST_EPOCH
     from checker.symbolic.assumptions import beside, cut, sized
     from checker.symbolic.pool import Question, run
@@ -91,13 +97,13 @@ def inductive(
         return nothing  # the clauses count majorities
     asked = sized(replace(configuration, max_epoch=configuration.max_epoch or EPOCHS))
     if is_whole(configuration.protocol) and (configuration.network != "fifo" or cut(asked) != {LAST_EPOCH}):
-        return nothing  # a step that overflows a channel is not asked about: where most do, everything is inductive
+        return nothing  # a step that overflows a channel is not queried: if most do, everything is inductive
     names = tuple(c.name for c in (*beside(asked), *argument.clauses))
     targets = tuple(p.name for p in properties if p.name not in names)
     outcome = run(Question(asked, names, targets=targets, seconds=seconds), jobs, seconds)
     verdicts = {v.clause.name: v for v in outcome.verdicts}
     if outcome.obstacles:
-        return nothing  # steps are left out: where most are, everything is inductive
+        return nothing  # steps are left out: if most are, everything is inductive
     if not all(verdicts[n].holds for n in names):
         return nothing  # what follows from clauses that are not inductive may not hold
     return {p.name for p in properties if verdicts[p.name].holds}, outcome.within

@@ -1,10 +1,9 @@
-"""Whether clauses are inductive: kept by every step from every state that satisfies what is assumed.
+"""Decide whether clauses are inductive: preserved by every step from every state that satisfies the assumptions.
 
-One query for each clause and action. An action is a step with its operands and, where it receives a
-message, that message's kind; of actions that are renamings of each other only one is asked about,
-where renaming commutes with stepping and with the clauses. A query is made small before it is asked:
-what the clauses are written with, and the step leaves as it was (`views.py`), is found first, and a
-clause that then says word for word what was assumed is kept without a query.
+There is one query for each clause and action. An action is a step with its operands and, if it receives a message, that
+message's kind; of actions that are renamings of each other only one is queried, if renaming commutes with stepping and
+with the clauses. A query is simplified first: the definitions that the clauses use, and that the step leaves unchanged
+(`views.py`), are determined, and a clause that is then literally among the assumptions is preserved without a query.
 """
 
 from __future__ import annotations
@@ -34,20 +33,20 @@ from zabspec.worlds.steps import ACTION, ENVIRONMENT, MASKS, NUMBERED, PROCESSES
 
 __all__ = ["Finding", "Induction", "Move"]
 
-# A solver here is asked a hundred things, most of them easy, and z3 would simplify all it knows at each: later, then.
+# A solver here runs a hundred queries, most of them easy, and z3 would simplify all assertions at each: so not at once.
 LATER: Mapping[str, bool | int | float | str] = {"simplify.delay": 3000, "gc": "glue"}
-SWEEP = 5.0  # seconds for the question whether one definition stays as it was
-ALIKE = frozenset(c.holds.__name__ for c in datagrams.CLAUSES)  # they ask the same of each message in flight
+SWEEP = 5.0  # seconds for the query whether one definition is unchanged
+ALIKE = frozenset(c.holds.__name__ for c in datagrams.CLAUSES)  # they check the same for each message in flight
 
 
 @dataclass(frozen=True)
 class Move:
-    """An action as it is asked about: a step, and the message it receives.
+    """An action of a query: a step, and the message it receives.
 
     Attributes:
         word: the step.
         label: both, as text.
-        message: the message's number, from 1; 0: it receives none.
+        message: the message's number, from 1; 0 if it receives none.
         name: the message's name, or the step's.
     """
 
@@ -59,13 +58,13 @@ class Move:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one clause and one action.
+    """The result for one clause and one action.
 
     Attributes:
         clause: the clause's name.
-        move: the action's label; empty: the clause has to follow from the others, or to hold at first.
+        move: the action's label; empty if the clause has to follow from the others, or to hold initially.
         answer: proved, a counterexample to induction, or undecided.
-        seconds: what the query took.
+        seconds: the time of the query.
         word: the step, of a counterexample.
         before: the state before it.
         after: the state after it.
@@ -81,17 +80,16 @@ class Finding:
 
 
 class Induction:
-    """Asks whether clauses are inductive.
+    """Queries whether clauses are inductive.
 
     Args:
-        model: whose steps.
-        clauses: what is assumed before a step and asked about after it.
-        assumed: what is assumed of the state before a step, and not asked about.
-        targets: what has to follow from the clauses.
-        first: the clauses that are enough to show what a step leaves as it was; the rest is large.
-        cases: for a message or a kind of step, the fields of the process that acts whose values are
-            asked about one by one.
-        symmetric: actions that are renamings of each other are alike.
+        model: the model whose steps are taken.
+        clauses: assumed before a step and queried after it.
+        assumed: assumed of the state before a step, and not queried.
+        targets: properties that have to follow from the clauses.
+        first: the clauses that suffice to show what a step leaves unchanged; the rest is large.
+        cases: for a message or a kind of step, the fields of the acting process whose values are queried one by one.
+        symmetric: whether actions that are renamings of each other are alike.
         seconds: time limit of each query.
     """
 
@@ -115,7 +113,7 @@ class Induction:
         state = self.transition.state
         self.where = {v: key for key, v in state.items() if isinstance(v, Term)}
         self.views = Views(self.transition, names)
-        # a clause says that many things are so; each of them is a hypothesis by itself
+        # a clause is a conjunction; each conjunct is a hypothesis by itself
         self.every = (*clauses, *assumed)
         said = self.views.of_state([*self.every])
         self.known = dict(zip((c.name for c in self.every), said, strict=True))
@@ -124,7 +122,7 @@ class Induction:
 
     @cached_property
     def plain(self) -> list[Truth]:
-        """What every clause says of the state before a step, in its fields alone."""
+        """The formula of every clause in the state before a step, in its fields alone."""
         return [self.transition.holds(c, self.transition.state) for c in self.every]
 
     # --- what is asked about -------------------------------------------------------------------
@@ -136,14 +134,16 @@ class Induction:
         return [move for word in words for a in self.actions_of(word) for move in self.by_message(a)]
 
     def actions_of(self, word: int) -> list[StepChoice]:
-        """A step word with each of its choices, made once."""
+        """Return a step word with each of its choices, computed once."""
         if word not in self.made:
             self.made[word] = self.transition.actions_of(word)
         return self.made[word]
 
     def stands_for_all(self, word: int) -> bool:
-        """Whether a word is the first of its renamings: its processes are 0, 1, ... as they come, and the message is
-        the first of a bag where the order of that means nothing to any clause."""
+        """Return whether a word represents its renamings: its processes are 0, 1, ... in order of occurrence.
+
+        The message must also be the first of a bag, if the order of that means nothing to any clause.
+        """
         operands = NUMBERED[word >> 24 & 255].operands
         if "place" in operands and self.unordered and operand_values(word)[operands.index("place")]:
             return False
@@ -160,7 +160,7 @@ class Induction:
         return True
 
     def by_message(self, action: StepChoice) -> Iterator[Move]:
-        """The action for each kind of message that it may receive."""
+        """Yield the action for each kind of message that it may receive."""
         label, kind = describe(action.word, self.model.protocol), NUMBERED[action.word >> 24 & 255].name
         tag = action.after[self.transition.layout.offset("event_message") << SLOTS]
         if not isinstance(tag, Term):
@@ -173,8 +173,10 @@ class Induction:
 
     @cached_property
     def unordered(self) -> bool:
-        """Whether what is in flight is a bag, and every clause says the same of it in any order: those that look at it
-        go through all of it (`zabspec/authoring/reading.py`), and what they say of one message looks at no other."""
+        """Whether what is in flight is a bag, and every clause is independent of its order.
+
+        The clauses that read it go through all of it (`zabspec/authoring/reading.py`), and read one message at a time.
+        """
         layout, text = self.transition.layout, self.model.protocol.text
         bags = {n for n, f in layout.fields.items() if isinstance(f.kind, Seq) and f.kind.bag}
         looks = [c.holds.__name__ for c in (*self.every, *self.targets)]
@@ -185,11 +187,11 @@ class Induction:
         return bool(bags) and not any(bags & reads[through.get(n, n)] for n in looks if n not in ALIKE)
 
     def by_word(self, word: int) -> StepChoice:
-        """An action."""
+        """Return the action of a step word with its choice."""
         return self.actions_of(word & (1 << 32) - 1)[word >> 32]
 
     def action(self, move: Move) -> StepChoice:
-        """The action of a move, which its message's kind makes smaller."""
+        """Return the action of a move, which its message's kind simplifies."""
         action = self.by_word(move.word)
         if not move.message:
             return action
@@ -201,18 +203,20 @@ class Induction:
 
     @cached_property
     def legal(self) -> list[z3.BoolRef]:
-        """What is true of every state that is one, and what the clauses' definitions are."""
+        """Formulas that are true of every legal state, and the clauses' definitions."""
         legal = well_formed(self.transition.layout, self.transition.state)
         return [self.z3.truth(t) for t in (*legal, *self.views.definitions)]
 
     @property
     def fine(self) -> Truth:
-        """Asking which steps are possible meets no error."""
+        """The condition that listing the enabled steps meets no error."""
         return equal(self.transition.enabled[1], 0, 32)
 
     def solver(self, names: Iterable[str], *more: Truth, fine: bool = True) -> Solver:
-        """A solver that knows what some of the clauses say of the state before a step; and, unless it is
-        what is asked about, that asking which steps are possible meets no error."""
+        """Return a solver that knows some of the clauses of the state before a step, and more.
+
+        Unless `fine` is false, it also knows that listing the enabled steps meets no error.
+        """
         solver = Solver(seconds=self.seconds, seed=self.seed, logic="QF_FD", parameters=LATER)
         if fine:
             solver.add(self.z3.truth(self.fine))
@@ -221,14 +225,14 @@ class Induction:
         return solver
 
     def refute(self, solver: Solver, what: Truth, seconds: float | None = None) -> Result:
-        """Whether what a solver knows has a model in which something is true."""
+        """Check whether a solver's assertions have a model in which something is true."""
         return solver.whether(self.z3.truth(what), seconds=seconds)
 
     def true_in(self, model: z3.ModelRef, t: Truth) -> bool:
         return bool(z3.is_true(model.eval(self.z3.truth(t), model_completion=True)))
 
     def bytes_in(self, model: z3.ModelRef, values: Values) -> bytes:
-        """The state that a model of z3's gives."""
+        """Return the state of a model of z3's."""
         found: dict[int, int | bool] = {}
         for key, cell in self.transition.cells.all.items():
             said = model.eval(self.z3.bits(values[key], cell.width), model_completion=True)
@@ -238,7 +242,7 @@ class Induction:
     # --- the queries ---------------------------------------------------------------------------
 
     def initially(self) -> list[Finding]:
-        """Whether the initial state satisfies each clause."""
+        """Check whether the initial state satisfies each clause."""
         initial: Values = dict(self.transition.initial)
         out = []
         for c in self.clauses:
@@ -250,7 +254,7 @@ class Induction:
         return out
 
     def implied(self) -> list[Finding]:
-        """Whether each target that is not about steps follows from the clauses."""
+        """Check whether each target that is not about steps follows from the clauses."""
         solver = self.solver(self.known)
         out = []
         for p in self.targets:
@@ -262,8 +266,10 @@ class Induction:
         return out
 
     def ask(self, move: Move, only: Iterable[str] = ()) -> list[Finding]:
-        """Whether an action keeps each clause, or each of those named: one finding for each that it
-        may break."""
+        """Check whether an action preserves each clause, or each of those named.
+
+        Return one finding for each clause that it may violate.
+        """
         found: dict[str, Finding] = {}
         names = set(only) or {p.name for p in (*self.clauses, *self.targets)}
         with about(move.label):
@@ -276,7 +282,7 @@ class Induction:
         return list(found.values())
 
     def split(self, move: Move, action: StepChoice) -> Iterator[StepChoice]:
-        """The cases of an action: a field of the process that acts is given each value it may have."""
+        """Yield the cases of an action: a field of the acting process has each of its possible values."""
         yield from self.split_by(move, action, list(self.cases.get(move.name, ())))
 
     def split_by(self, move: Move, action: StepChoice, fields: list[str]) -> Iterator[StepChoice]:
@@ -300,7 +306,7 @@ class Induction:
                 yield from self.split_by(move, smaller, fields[1:])
 
     def ask_case(self, move: Move, action: StepChoice, names: set[str]) -> Iterator[Finding]:
-        """The findings of one case of an action, of the clauses named."""
+        """Yield the findings of one case of an action, for the clauses named."""
         takes = and_(action.guard, equal(action.error, 0, 32))
         if takes is False:
             return
@@ -332,29 +338,30 @@ class Induction:
             yield Finding(name, move.label, result.answer, spent, move.word, before, after_)
 
     def may_break(self, action: StepChoice, clause: Property) -> bool:
-        """Whether a clause looks at a field that an action may change; if it does not, it says after the action what it
-        said before."""
+        """Return whether a clause reads a field that an action may change; if not, it is preserved."""
         reads = self.transition.typed.reads[clause.holds.__name__]
         return any(self.field_at(key) in reads for key in action.changes)
 
     @cached_property
     def places(self) -> tuple[list[int], list[str]]:
-        """Where each field begins that has any entries, in order, and the fields' names."""
+        """The offset of each field that has any entries, in order, and the fields' names."""
         layout = self.transition.layout
         entries = {name: [at for _, at in layout.elements(name)] for name, f in layout.fields.items() if f.kind.size}
         begins = sorted((min(at), name) for name, at in entries.items() if at)
         return [at for at, _ in begins], [name for _, name in begins]
 
     def field_at(self, key: int) -> str:
-        """The field that a cell is of."""
+        """Return the field that a cell belongs to."""
         begins, names = self.places
         return names[bisect_right(begins, key >> SLOTS) - 1]
 
     def unchanged(
         self, solver: Solver, state: Values, clauses: Sequence[Property]
     ) -> tuple[dict[str, Truth], list[Truth]]:
-        """What some clauses say after a step, and the equations by which they say it of what they were
-        written with before."""
+        """Return the formulas of some clauses after a step, and equations with the definitions they used before.
+
+        The equations are those definitions that the step leaves unchanged.
+        """
         changed: set[View] = set()
         shown: dict[tuple[View, Truth], None] = {}
         while True:
@@ -382,7 +389,7 @@ class Induction:
                 return kept, [equation for _, equation in shown]
 
     def open(self, name: str, after: Truth) -> list[Truth]:
-        """What a clause says after a step and is not among what it said before it."""
+        """Return the conjuncts of a clause after a step that are not among those before it."""
         if after is True:
             return []
         if after is False:
@@ -397,12 +404,12 @@ class Induction:
 
 
 def operand_values(word: int) -> tuple[int, int, int]:
-    """The operands of a step word."""
+    """Return the operands of a step word."""
     return word >> 16 & 255, word >> 8 & 255, word & 255
 
 
 def describe(word: int, protocol: Protocol | None = None) -> str:
-    """A step word in a phrase; what a protocol's own steps are called, if it is given."""
+    """Return a step word in a phrase; with a protocol, its own steps by their names."""
     kind = NUMBERED[word >> 24 & 255]
     values = dict(zip(kind.operands, operand_values(word), strict=False))
     own = {ACTION: protocol.actions, ENVIRONMENT: protocol.changes}.get(kind.number, ()) if protocol else ()
@@ -413,7 +420,7 @@ def describe(word: int, protocol: Protocol | None = None) -> str:
 
 
 def every(terms: Sequence[Truth]) -> Truth:
-    """Whether all are true."""
+    """Return whether all values are true."""
     result: Truth = True
     for t in terms:
         result = and_(result, t)

@@ -1,4 +1,4 @@
-"""k-induction: whether k steps from states that keep what is assumed end in one that keeps a clause."""
+"""k-induction: whether k steps from states that satisfy the assumptions end in one that satisfies a clause."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ __all__ = ["k_inductive"]
 
 
 def k_inductive(induction: Induction, clause: Property, k: int) -> SolverAnswer:
-    """Whether a clause is kept by the last of k steps, each from a state that satisfies every clause,
-    and by each of the first k - 1 from the initial state."""
+    """Check whether the last of k steps, each from a state that satisfies every clause, preserves a clause.
+
+    Also check that each of the first k - 1 from the initial state does.
+    """
     from checker.symbolic.bmc import Bounds, check
 
     seconds, seed = induction.seconds, induction.seed

@@ -1,4 +1,4 @@
-"""A whole question to the induction, asked by several processes, and what came of it clause by clause."""
+"""Run all queries of an induction in several processes, and collect the results by clause."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "Question", "Verdict", "clause_named", "run"]
 
-Progress = Callable[[str, int, int], None]  # what was answered last, how many are, and of how many
+Progress = Callable[[str, int, int], None]  # what was answered last, the number answered, and the number of all
 
 PROVED, K_INDUCTIVE, OPEN, UNDECIDED = "proved", "k-inductive", "not inductive", "undecided"
-LOST = "a process that asked was ended"
-UNLISTED = "which steps there are"  # there was no time to find out
+LOST = "a solver process was ended"
+UNLISTED = "which steps exist"  # there was no time to find out
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked.
+    """An induction to run.
 
     Attributes:
-        configuration: whose steps.
-        clauses: the clauses asked about, each assumed of the state before a step.
-        assumed: the clauses assumed and not asked about.
+        configuration: of the model.
+        clauses: the clauses to prove, each assumed of the state before a step.
+        assumed: the clauses assumed and not proved.
         targets: the properties that have to follow.
         seconds: time limit of each query.
-        k: the longest run of steps tried for a clause that one step breaks.
-        alone: not every clause is assumed; then errors that those which are do not exclude are taken for granted.
-        chosen: it is asked of some clauses, which somebody named: nothing is said of the others.
-        smt2: the folder that every query is written to; empty: none is.
+        k: the largest number of steps tried for a clause that one step violates.
+        alone: whether not every clause is assumed; then errors that the assumed ones do not exclude are assumed away.
+        chosen: whether it is about some clauses, which the user named: nothing is reported of the others.
+        smt2: the folder that every query is written to; empty for none.
     """
 
     configuration: Configuration
@@ -69,23 +69,23 @@ class Question:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The clauses and properties asked about."""
+        """The clauses and properties to prove."""
         return (*self.clauses, *self.targets)
 
     @property
     def argument(self) -> Argument:
-        """What is known of the protocol."""
+        """The inductive argument of the protocol."""
         found = argument_of(self.configuration.protocol)
         assert found is not None
         return found
 
     def named(self, names: Iterable[str]) -> list[Property]:
-        """Clauses and properties."""
+        """Return clauses and properties by their names."""
         return [clause_named(n, self.configuration.protocol) for n in names]
 
     @property
     def with_premise(self) -> list[Property]:
-        """The properties among what is asked about: each has a premise, which a run may meet; a clause has none."""
+        """The properties to prove: each has a premise, which a run may meet; a clause has none."""
         protocol = self.configuration.protocol
         known = {p.name for p in properties_of(protocol) if p.default and p.judges(protocol)}
         return [p for p in self.named(self.asked) if p.name in known]
@@ -93,17 +93,17 @@ class Question:
 
 @dataclass
 class Verdict:
-    """What was found of one clause.
+    """The result for one clause.
 
     Attributes:
-        clause: which.
-        asked: how many queries there were; the other actions keep it without one.
-        seconds: what they took.
+        clause: the clause.
+        asked: the number of queries; the other actions preserve it without one.
+        seconds: their time.
         failing: the counterexample to induction.
-        undecided: the actions of which z3 did not say whether they keep it; first why, if it is not for want of time.
-        k: the number of steps that make it k-inductive, where one is not enough.
-        follows: it is not asked of each action: it follows from the clauses.
-        fields: what matters of the counterexample: fields, their values before the step and after it.
+        undecided: the actions that z3 did not decide; the first with the reason, unless that is time.
+        k: the number of steps that make it k-inductive, if one is not enough.
+        follows: whether it is not queried for each action, but follows from the clauses.
+        fields: the relevant part of the counterexample: fields, their values before the step and after it.
     """
 
     clause: Property
@@ -129,7 +129,7 @@ class Verdict:
 
 
 def clause_named(name: str, protocol: str = "zab") -> Property:
-    """A clause or a property.
+    """Return the clause or property of a name.
 
     Raises:
         KeyError: there is none.
@@ -141,16 +141,16 @@ def clause_named(name: str, protocol: str = "zab") -> Property:
 
 @dataclass
 class Outcome:
-    """What was found of a question.
+    """The result of an induction.
 
     Attributes:
-        question: the question.
+        question: the induction.
         verdicts: of each clause and property.
-        taken: of each move what there is to know of taking it.
-        unasked: the moves that were not asked about: there was no time.
-        symmetry_off: why each process is asked about by itself; empty: of processes that are alike one is.
-        premises: which premises of properties runs reach, and which properties they break; none: nobody looked.
-        required: the properties whose premise has to be reached, or there is no verdict.
+        taken: of each move the result about its enabledness.
+        unasked: the moves that were not queried for want of time.
+        symmetry_off: why each process is queried separately; empty if one represents those that are alike.
+        premises: which premises of properties runs reach, and which properties they violate; None if not searched.
+        required: the properties whose premise must be reached for a verdict.
     """
 
     question: Question
@@ -163,39 +163,39 @@ class Outcome:
 
     @property
     def refuted(self) -> dict[str, int]:
-        """The properties that a run breaks, with how many steps it takes."""
+        """The properties that a run violates, each with its number of steps."""
         return {name: found.depth for name, found in self.premises.violated.items()} if self.premises else {}
 
     @property
     def groundless(self) -> list[str]:
-        """The clauses asked about, which all others suppose, that a run breaks: then nothing is proved."""
+        """The clauses to prove, which all others assume, that a run violates: then nothing is proved."""
         return [name for name in self.question.clauses if name in self.refuted]
 
     @property
     def unreached(self) -> list[str]:
-        """The properties that are proved, and no run that was looked at meets their premise."""
+        """The properties that are proved and whose premise no explored run meets."""
         proved = {v.clause.name for v in self.verdicts if v.holds}
         return [name for name in self.premises.missing if name in proved] if self.premises else []
 
     @property
     def unmet(self) -> list[str]:
-        """The properties whose premise has to be met by a run, and is by none that was looked at."""
+        """The properties whose premise must be met by a run, and is met by no explored one."""
         missing = self.premises.missing if self.premises else self.required
         return [name for name in self.required if name in missing]
 
     @property
     def impossible(self) -> dict[str, tuple[str, ...]]:
-        """The moves that no state allows in which the clauses hold, and which of them forbid it."""
+        """The moves that no state allows in which the clauses hold, and the clauses that forbid them."""
         return {t.move: t.forbidden_by for t in self.taken if t.impossible}
 
     @property
     def within(self) -> tuple[str, ...]:
-        """The flags beside --max-epoch whose ranges some step would leave: what is proved is proved of runs without."""
+        """The flags beside --max-epoch whose ranges some step would leave: the proof is about runs without these."""
         return tuple(sorted({site.widen for t in self.taken for site in t.granted} - {EPOCHS}))
 
     @property
     def granted(self) -> list[str]:
-        """What every answer takes for granted: the ranges of the model, and what is never done beyond them."""
+        """The assumptions of every answer: the ranges of the model, and what is never done beyond them."""
         c, model = self.question.configuration, Model(self.question.configuration)
         left: dict[str, list[Site]] = {}  # the ranges that steps would leave, by the flag that widens them
         for site in dict.fromkeys(site for t in self.taken for site in t.granted):
@@ -204,47 +204,47 @@ class Outcome:
         if model.protocol.transactions:
             out[0] += f"; at most {c.txns} transactions are ever abcast"
             out.append(
-                f"epochs up to {model.epochs}: a step that would begin a later one is not taken (--max-epoch)"
+                f"epochs up to {model.epochs}: a step that would begin a later epoch is not taken (--max-epoch)"
                 + places(left.pop(EPOCHS, []))
             )
         out += [f"a step that would need a larger {flag} is not taken{places(at)}" for flag, at in left.items()]
         out += faults(model)
         if self.question.alone:
-            out += [f"a step that meets an error is not taken: {e}" for e in self.errors]
+            out += [f"a step with a run-time error is not taken: {e}" for e in self.errors]
         return out
 
     @property
     def errors(self) -> list[str]:
-        """The errors that steps may meet from states that satisfy what is assumed, where no range is cut on purpose."""
+        """The errors that steps may meet from states that satisfy the assumptions, where no range is cut on purpose."""
         return list(dict.fromkeys(e for t in self.taken for e in t.errors))
 
     @property
     def obstacles(self) -> list[str]:
-        """Why nothing is proved, whatever was found of each clause; a sentence each."""
+        """Why nothing is proved, whatever the result for each clause; a sentence each."""
         out = []
         if not self.question.alone:
             known = self.question.argument.impossible is not None
             hint = "" if known else " (a clause may exclude it, or the range name a flag that widens it)"
-            out += [f"a step can meet an error, and is not taken: {e}{hint}" for e in self.errors]
+            out += [f"a step can have a run-time error, and is then not taken: {e}{hint}" for e in self.errors]
         for t in self.taken:
             if t.impossible and not t.known:
                 why = f"under {', '.join(t.forbidden_by)}" if t.forbidden_by else "in any state"
                 how = "be taken" if self.question.argument.impossible is not None else "be taken within the ranges"
-                out.append(f"the move {t.move} can never {how} {why}, so what is proved says nothing of it")
+                out.append(f"the move {t.move} can never {how} {why}, so the proof does not cover it")
             elif t.undecided:
                 what = t.move or "which steps are possible"
-                out.append(f"{what}: it is undecided whether it can be taken, or which errors it meets")
+                out.append(f"{what}: it is undecided whether it can be taken, or which errors it has")
         return out if self.unasked else [*out, *self.never_entered]
 
     @property
     def never_entered(self) -> list[str]:
-        """The steps of the paper that no move enters, which is not known of the protocol."""
+        """The steps of the paper that no move enters, without that being known of the protocol."""
         if self.question.argument.impossible is None:
             return []
         possible = [t for t in self.taken if t.move and not t.impossible]
         entered = frozenset().union(*(t.entered for t in possible))
         return [
-            f"step {name} can never be taken under the clauses, so what is proved says nothing of it"
+            f"step {name} can never be taken under the clauses, so the proof does not cover it"
             for name in Model(self.question.configuration).program.steps
             if name not in entered and not all(name in t.excluded for t in possible)
         ]
@@ -252,8 +252,7 @@ class Outcome:
 
 @cache
 def told_apart(question: Question) -> str:
-    """One sentence saying where the text tells processes apart, so that each has to be asked about by itself;
-    empty when it does not."""
+    """Return a sentence on where the source distinguishes processes, so that each is queried separately; or ""."""
     named = question.named((*question.clauses, *question.assumed, *question.targets))
     return asymmetry(Model(question.configuration), named)
 
@@ -263,7 +262,7 @@ def told_apart(question: Question) -> str:
 
 @cache
 def induction(question: Question) -> Induction:
-    """The induction that a question is put to; each process makes its own, once."""
+    """Return the induction of a question; each process computes its own, once."""
     model = Model(question.configuration)
     return Induction(
         model,
@@ -280,23 +279,26 @@ def induction(question: Question) -> Induction:
 
 @cache
 def possible(question: Question) -> Possible:
-    """The same of asking what can be taken."""
+    """Return the enabledness queries of a question; each process computes its own, once."""
     return Possible(induction(question), question.argument.impossible, cut(question.configuration))
 
 
 def begin() -> None:
-    """A worker begins: Ctrl-C is for the one who started it."""
+    """Initialise a worker: Ctrl-C is left to the process that started it."""
     unheard()
 
 
 def moves_of(question: Question) -> tuple[str, list[tuple[str, str]]]:
-    """Where processes are told apart, and the label and the name of every move."""
+    """Return where processes are distinguished, and the label and the name of every move."""
     return told_apart(question), [(m.label, m.name) for m in induction(question).moves]
 
 
 def answer(task: tuple[Question, int]) -> tuple[Taken, list[Finding]]:
-    """What there is to know of taking a move, and its findings; -1: of asking which are possible, and what
-    has to hold at first, and to follow."""
+    """Return the result about the enabledness of a move, and its findings.
+
+    For the number -1 they are the result about listing the enabled steps, and the findings about what has to hold
+    initially and to follow.
+    """
     question, number = task
     record_into(question.smt2)
     asked, can = induction(question), possible(question)
@@ -308,7 +310,7 @@ def answer(task: tuple[Question, int]) -> tuple[Taken, list[Finding]]:
 
 
 def answer_k(task: tuple[Question, str]) -> tuple[str, int, SolverAnswer, float]:
-    """Whether a clause is k-inductive, for the least k."""
+    """Check whether a clause is k-inductive, for the least k."""
     question, name = task
     record_into(question.smt2)
     asked = induction(question)
@@ -322,7 +324,7 @@ def answer_k(task: tuple[Question, str]) -> tuple[str, int, SolverAnswer, float]
 
 
 def show(task: tuple[Question, Finding]) -> tuple[tuple[str, str, str], ...]:
-    """What matters of a counterexample."""
+    """Return the relevant rows of a counterexample."""
     question, finding = task
     record_into(question.smt2)
     return tuple(rows(induction(question), finding))
@@ -334,10 +336,10 @@ def show(task: tuple[Question, Finding]) -> tuple[tuple[str, str, str], ...]:
 def run(
     question: Question, jobs: int = 0, time_limit: float | None = None, progress: Progress | None = None
 ) -> Outcome:
-    """Ask everything.
+    """Run all queries of an induction.
 
     Args:
-        jobs: processes; 0: as many as there are cores.
+        jobs: processes; 0 for one on each core.
         time_limit: seconds for all of it; what is not answered by then is undecided.
 
     Raises:
@@ -354,7 +356,7 @@ def run(
         waiting: dict[str, AsyncResult[Any]] = {"what follows": first}
         made = workers.result(listed)
         outcome.symmetry_off, moves = made or ("", [])
-        # what is asked case by case takes longest, and so comes first
+        # moves that are split into cases take longest, and so come first
         for k in sorted(range(len(moves)), key=lambda k: moves[k][1] not in question.argument.cases):
             waiting[moves[k][0]] = workers.ask(answer, (question, k))
         of = len(waiting)
@@ -375,17 +377,18 @@ def run(
 
 
 class Workers:
-    """Processes that ask, until a moment or until one of them dies (out of memory, say): what that one was
-    asked is never answered.
+    """Processes that run queries, until a deadline or until one of them dies (out of memory, for instance).
+
+    The task of a process that died is never answered.
 
     Attributes:
-        lost: one has died.
+        lost: whether one has died.
     """
 
     def __init__(self, count: int, end: Deadline) -> None:
         self.end, self.lost = end, False
         others = {p.pid for p in multiprocessing.active_children()}
-        with Beginning():  # what comes as they begin is theirs as well, and their traceback
+        with Beginning():  # an interrupt at their start reaches them too, with their traceback
             self.pool = multiprocessing.get_context("spawn").Pool(count, begin)
         self.pids = {p.pid for p in multiprocessing.active_children()} - others
 
@@ -400,7 +403,7 @@ class Workers:
         return self.pool.apply_async(what, (task,))
 
     def results(self, waiting: dict[str, AsyncResult[Any]]) -> Iterator[tuple[str, Any]]:
-        """What is answered in time, with its key; the rest is left waiting."""
+        """Yield what is answered in time, with its key; the rest stays in `waiting`."""
         while waiting:
             for key in [key for key, r in waiting.items() if r.ready()]:
                 answered = waiting.pop(key).get()
@@ -413,12 +416,12 @@ class Workers:
             time.sleep(min(0.02, self.end.left()))
 
     def result(self, asked: AsyncResult[Any]) -> Any:
-        """The one answer, or None if there is none in time."""
+        """Return the one answer, or None if there is none in time."""
         return next((answered for _, answered in self.results({"": asked})), None)
 
 
 def note(verdicts: dict[str, Verdict], findings: Iterable[Finding]) -> None:
-    """Take what was found of an action into the verdicts."""
+    """Add the results for an action to the verdicts."""
     for f in findings:
         v = verdicts[f.clause]
         v.asked += bool(f.seconds)
@@ -430,8 +433,10 @@ def note(verdicts: dict[str, Verdict], findings: Iterable[Finding]) -> None:
 
 
 def try_longer(question: Question, verdicts: dict[str, Verdict], workers: Workers) -> None:
-    """Ask of each clause that one step breaks whether more of them, from states that keep it, do. A property
-    of steps is none of states: the steps before say nothing that it could be asked from."""
+    """Check for each clause that one step violates whether more steps, from states that satisfy it, preserve it.
+
+    Step properties are left out: the steps before give no assumption about the next.
+    """
     names = [
         n for n, v in verdicts.items()
         if v.failing is not None and v.failing.move and not v.follows and v.clause.of != STEP
@@ -446,7 +451,7 @@ def try_longer(question: Question, verdicts: dict[str, Verdict], workers: Worker
 
 
 def tell_why(question: Question, verdicts: dict[str, Verdict], workers: Workers) -> None:
-    """Find out what matters of each counterexample; of none where no time is left."""
+    """Find the relevant rows of each counterexample, as far as there is time."""
     open_ = {n: v.failing for n, v in verdicts.items() if v.word == OPEN}
     for name, shown in workers.results({n: workers.ask(show, (question, f)) for n, f in open_.items()}):
         verdicts[name].fields = shown

@@ -1,9 +1,9 @@
-"""Every query of the one door to z3 as a file of SMT-LIB 2.6, for another solver (docs/how-to/prove-a-protocol.md).
+"""Write every query to z3 as a file of SMT-LIB 2.6, for another solver (docs/how-to/prove-a-protocol.md).
 
 A query is written after it is answered, with the answer as the status that another solver is expected to give: `unsat`,
-`sat`, or `unknown`. Its file is named for what is asked: the words of every `about` around it, and a number where the
-same is asked again. What a solver knows that cannot matter to a query (questions that were asked before, each behind a
-switch that is off) is left out, so that a file is the same in whichever order queries are asked.
+`sat`, or `unknown`. Its file is named for its subject: the words of every `about` around it, and a number if the same
+is queried again. Assertions of the solver that cannot matter to a query (earlier queries, each behind a switch that is
+off) are left out, so that a file is the same in whichever order queries are run.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ LONGEST = 120  # characters of a file's name
 
 _folder: Path | None = None
 _words: list[str] = []
-_written: dict[str, int] = {}  # how often a name was given
+_written: dict[str, int] = {}  # how often each name was used
 
 
 class NotWritten(Exception):
-    """A query could not be written: one sentence."""
+    """A query could not be written; the message is one sentence."""
 
 
 def record_into(folder: str | Path | None) -> None:
-    """Write every query of this process into a folder from now on; None: none."""
+    """Write every query of this process into a folder from now on; None to stop."""
     global _folder
     _folder = Path(folder) if folder else None
     _words.clear()
@@ -43,13 +43,13 @@ def record_into(folder: str | Path | None) -> None:
 
 
 def is_recording() -> bool:
-    """Whether queries are written."""
+    """Return whether queries are written."""
     return _folder is not None
 
 
 @contextlib.contextmanager
 def about(*words: object) -> Iterator[None]:
-    """Say what is asked meanwhile: a clause, an action. Files are named so."""
+    """Name the subject of the queries within: a clause, an action. Files are named so."""
     said = [str(word) for word in words if str(word)]
     _words.extend(said)
     try:
@@ -62,9 +62,9 @@ def record(assertions: Sequence[z3.BoolRef], status: str, seconds: float) -> Non
     """Write a query.
 
     Args:
-        assertions: what is asked to have a model.
-        status: `unsat`, `sat` or `unknown`: what z3 answered.
-        seconds: that it took.
+        assertions: the formulas that are to have a model.
+        status: z3's answer: `unsat`, `sat` or `unknown`.
+        seconds: its time.
 
     Raises:
         NotWritten: the file cannot be written.
@@ -85,7 +85,7 @@ def record(assertions: Sequence[z3.BoolRef], status: str, seconds: float) -> Non
 
 
 def body(assertions: Sequence[z3.BoolRef]) -> str:
-    """Declarations, assertions and the question, as z3 prints them."""
+    """Return declarations, assertions and the check, as z3 prints them."""
     solver = z3.Solver(ctx=assertions[0].ctx) if assertions else z3.Solver()
     solver.add(*assertions)
     lines = solver.to_smt2().splitlines()
@@ -93,11 +93,11 @@ def body(assertions: Sequence[z3.BoolRef]) -> str:
 
 
 def index(folder: Path, command: Sequence[str], note: str = "") -> dict[str, Any]:
-    """Write the list of the queries in a folder, each with the answer expected; returns it.
+    """Write the list of the queries in a folder, each with the answer expected; return it.
 
     Args:
-        command: what asked them.
-        note: what a reader has to know of the list.
+        command: the one that ran them.
+        note: what a reader must know about the list.
 
     Raises:
         NotWritten: it cannot be written, or a query cannot be read again.
@@ -114,9 +114,9 @@ def index(folder: Path, command: Sequence[str], note: str = "") -> dict[str, Any
 
 
 def listed(file: Path) -> dict[str, Any]:
-    """A query's row in the list."""
+    """Return a query's row in the list."""
     with file.open(encoding="utf-8") as lines:
         first = lines.readline()
     if not first.startswith(HEAD):
-        raise ValueError(f"{file.name} is no query that was written here")
+        raise ValueError(f"{file.name} is not a query that was written here")
     return {"file": file.name, **json.loads(first.removeprefix(HEAD))}

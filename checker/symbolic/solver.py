@@ -1,8 +1,8 @@
-"""The one door to z3: time limits, seeds, three-valued answers, and a way to stop.
+"""The only access to z3: time limits, seeds, three-valued answers, and a way to stop.
 
-Everything that asks z3 asks through a `Solver` of this module. A query has a time limit; its answer is
-PROVED (no model), COUNTEREXAMPLE (a model) or UNDECIDED, never anything else: `unknown` is not a refutation.
-z3 runs in a thread of its own, so that Ctrl-C reaches Python at once and stops it.
+Every query goes through a `Solver` of this module. A query has a time limit; its answer is PROVED (no model),
+COUNTEREXAMPLE (a model) or UNDECIDED, never anything else: `unknown` is not a refutation. z3 runs in a thread of its
+own, so that Ctrl-C reaches Python at once and stops it.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ __all__ = ["Result", "Solver", "SolverAnswer", "SolverError", "ask", "interrupti
 T = TypeVar("T")
 
 GRACE = 0.7  # seconds that z3 gets to notice that it was interrupted
-STUBBORN = 60.0  # and when its time is over: the next query must not begin beside this one
+STUBBORN = 60.0  # and when its time is over: the next query must not overlap this one
 LONGEST = 1e6  # seconds: z3 counts milliseconds in 32 bits
 
 
 class SolverError(Exception):
-    """z3 refused a query (a wrong sort, a wrong parameter): a mistake of the one who asked."""
+    """z3 refused a query (a wrong sort, a wrong parameter): an error of the caller."""
 
 
 class SolverAnswer(enum.Enum):
-    """What z3 said of a query, which asks whether its assertions have a model."""
+    """The answer to a query, which checks whether its assertions have a model."""
 
-    PROVED = "proved"  # they have none: what they negate holds
-    COUNTEREXAMPLE = "counterexample"  # they have one
+    PROVED = "proved"  # they have no model: what they negate holds
+    COUNTEREXAMPLE = "counterexample"  # they have a model
     UNDECIDED = "undecided"  # out of time, out of memory, or beyond the procedure
 
 
 @dataclass(frozen=True)
 class Result:
-    """An answer, what it took (seconds), and what came with it.
+    """An answer, its time in seconds, and further results.
 
     `model` is there with a counterexample, `core` (names of the tracked assertions and the assumptions that
     sufficed) with a proof, `reason` when undecided.
@@ -58,7 +58,7 @@ class Result:
 
     @property
     def proved(self) -> bool:
-        """The assertions have no model."""
+        """Whether the assertions have no model."""
         return self.answer is SolverAnswer.PROVED
 
 
@@ -70,7 +70,7 @@ class Solver:
         seconds: time limit of each query.
         seed: of every random choice z3 makes.
         simple: the plain SMT core without e-matching: quantifiers are instantiated from models alone, which
-            ends on stratified formulas. Otherwise what z3 chooses.
+            ends on stratified formulas. Otherwise z3's choice.
         logic: a logic z3 knows, for example QF_BV or QF_FD; empty: what z3 chooses.
         parameters: further parameters of z3, by their names.
     """
@@ -94,7 +94,7 @@ class Solver:
                 self.z3 = z3.SolverFor(self.logic)
             else:
                 self.z3 = z3.SimpleSolver() if self.simple else z3.Solver()
-            self.z3.set("ctrl_c", False)  # or z3 would take the signal for itself
+            self.z3.set("ctrl_c", False)  # or z3 would handle the signal itself
             self.z3.set("random_seed", self.seed)
             if self.simple:
                 self.z3.set("ematching", False)
@@ -109,22 +109,22 @@ class Solver:
         self.z3.add(*assertions)
 
     def add_clauses(self, variables: int, clauses: Iterable[Sequence[int]]) -> None:
-        """Assert clauses over variables 1 to `variables`, as DIMACS has them: -3 is that variable 3 is false.
+        """Assert clauses over variables 1 to `variables`, in the form of DIMACS: -3 is the negation of variable 3.
 
-        `bit` names such a variable, `bits` reads all of them from a model.
+        `bit` returns such a variable, `bits` reads all of them from a model.
         """
         lines = [" ".join(map(str, (*clause, 0))) for clause in clauses]
         self.z3.from_string(f"p cnf {variables} {len(lines)}\n" + "\n".join(lines) + "\n")
 
     @staticmethod
     def bit(number: int) -> z3.BoolRef:
-        """The variable of `add_clauses`, negated if the number is negative."""
+        """Return the variable of `add_clauses`, negated if the number is negative."""
         variable = z3.Bool(abs(number))  # z3 names them by number
         return variable if number > 0 else z3.Not(variable)
 
     @staticmethod
     def bits(model: z3.ModelRef) -> frozenset[int]:
-        """The variables of `add_clauses` that are true in a model."""
+        """Return the variables of `add_clauses` that are true in a model."""
         # by z3's C functions: there are thousands, and z3's plain interface makes five objects of each
         c, m = model.ctx.ref(), model.model
         found = set()
@@ -138,23 +138,24 @@ class Solver:
         return frozenset(found)
 
     def track(self, name: str, assertion: z3.BoolRef) -> None:
-        """Assert a formula under a name by which a core tells of it."""
+        """Assert a formula under a name, which a core may contain."""
         self.z3.assert_and_track(assertion, name)
         self.tracked.append(z3.Bool(name, assertion.ctx))
 
     def push(self) -> None:
-        """Remember the assertions made so far."""
+        """Save the assertions made so far."""
         self.z3.push()
 
     def pop(self) -> None:
-        """Forget what was asserted since the last `push`."""
+        """Remove what was asserted since the last `push`."""
         self.z3.pop()
 
     def check(self, *assumptions: z3.BoolRef, seconds: float | None = None) -> Result:
-        """Ask whether the assertions and the assumptions (literals) have a model.
+        """Check whether the assertions and the assumptions (literals) have a model.
 
         Args:
             seconds: time limit of this query; the solver's own if not given.
+
         Raises:
             SolverError: z3 refused the query.
             KeyboardInterrupt: Ctrl-C, within a second.
@@ -170,12 +171,12 @@ class Solver:
         if problem:
             raise SolverError(problem)
         result = self.result_of(said, took)
-        if smt2.is_recording():  # behind what z3 says of its answer, which it forgets
+        if smt2.is_recording():  # after reading z3's answer, which this resets
             smt2.record(self.asserted(assumptions), "unknown" if said is None else str(said), took)
         return result
 
     def result_of(self, said: z3.CheckSatResult | None, took: float) -> Result:
-        """What z3's word comes to, with the model, the core or the reason."""
+        """Convert z3's answer to a result, with the model, the core or the reason."""
         if said == z3.sat:
             return Result(SolverAnswer.COUNTEREXAMPLE, took, model=self.z3.model())
         if said == z3.unsat:
@@ -184,8 +185,9 @@ class Solver:
         return Result(SolverAnswer.UNDECIDED, took, reason=reason)
 
     def whether(self, what: z3.BoolRef, *given: z3.BoolRef, seconds: float | None = None) -> Result:
-        """Ask whether the assertions have a model in which something is true, and leave it behind: it is asserted under
-        a switch, which is off from then on.
+        """Check whether the assertions have a model in which something is true, without asserting it for later queries.
+
+        It is asserted under a switch, which is off from then on.
 
         Args:
             given: assumptions (literals).
@@ -201,16 +203,16 @@ class Solver:
         return result
 
     def asserted(self, assumptions: Sequence[z3.BoolRef]) -> list[z3.BoolRef]:
-        """What a query asks to have a model: the assertions, names of tracked ones among them, and the assumptions."""
+        """Return the formulas of a query: the assertions, names of tracked ones among them, and the assumptions."""
         over = {a.get_id() for a in self.over}
         own = [a for a in self.z3.assertions() if a.get_id() not in over]
         return [*own, *self.tracked, *assumptions]
 
     def in_a_thread(self, assumptions: tuple[z3.BoolRef, ...], limit: float) -> tuple[z3.CheckSatResult | None, str]:
-        """z3's word (None: it did not even notice that its time was over), and what it complained of."""
+        """Return z3's answer (None if it did not even notice that its time was over), and its error message."""
         word: list[z3.CheckSatResult] = []
         trouble: list[str] = []
-        done = threading.Event()  # not `is_alive`: Python says that a thread is over whose `join` Ctrl-C has ended
+        done = threading.Event()  # not `is_alive`: for Python a thread has ended if Ctrl-C ended its `join`
 
         def work() -> None:
             running.append(self.z3)
@@ -236,13 +238,13 @@ class Solver:
         if not done.is_set():
             abandon(worker)
             raise SolverError(f"z3 has not stopped {STUBBORN:.0f} s after its time was over")
-        worker.join()  # it may hold the last reference to a term, and z3 does not stand two threads at once
+        worker.join()  # it may hold the last reference to a term, and z3 does not support two threads at once
         if trouble and not any(sign in trouble[0] for sign in ("cancel", "interrupt", "timeout")):
             return None, trouble[0]
         return (word[0] if word else None), ""
 
     def interrupt(self, done: threading.Event, grace: float) -> None:
-        """Tell z3 to stop, until it does or so many seconds are over."""
+        """Request z3 to stop, until it does or so many seconds are over."""
         end = Deadline(grace)
         while not (done.is_set() or end.over()):
             self.z3.interrupt()
@@ -250,10 +252,10 @@ class Solver:
 
 
 def interruptibly(work: Callable[[], T], seconds: float = math.inf) -> T:
-    """Do work that builds or asks much, so that Ctrl-C, or a time limit, stops it wherever it is.
+    """Run work that builds many terms or queries, so that Ctrl-C, or a time limit, stops it at any point.
 
-    A signal that arrives inside z3's Python layer can be lost there, or come out as another error; so the
-    work is done in a thread of its own, and the main thread does nothing but wait for the signal.
+    A signal that arrives inside z3's Python layer can be lost there, or be turned into another error; so the
+    work is done in a thread of its own, and the main thread only waits for the signal.
 
     Work that is interrupted is abandoned: its thread is stopped, and no other query begins before it has ended.
     A command ends the process at once instead (`checker.ending`).
@@ -304,7 +306,7 @@ def ready() -> None:
 
 
 def plain(reason: str) -> str:
-    """z3's reason in the words of a report."""
+    """Return z3's reason in the words of a report."""
     if any(sign in reason for sign in ("timeout", "canceled", "interrupted")):
         return "out of time"
     if "memout" in reason or "memory" in reason:
@@ -313,7 +315,7 @@ def plain(reason: str) -> str:
 
 
 def ask(assertions: Iterable[z3.BoolRef], **settings: Any) -> Result:
-    """One query of its own: whether the assertions have a model. `settings` are those of `Solver`."""
+    """Run a single query: whether the assertions have a model. `settings` are those of `Solver`."""
     solver = Solver(**settings)
     solver.add(*assertions)
     return solver.check()

@@ -1,8 +1,8 @@
-"""The transition relation of a model as terms: for every step word its guard and its effect.
+"""The transition relation of a model as terms: the guard and the effect of every step word.
 
-A step word is a constant here, so that the operands of a step are constants in everything it does;
-what its guard fixes (whom a follower follows, that a leader leads) is put in before it runs. Nothing
-here knows a protocol or a world: the words are those that `enabled` can emit.
+A step word is a constant here, so that the operands of a step are constants in everything it does; what its guard fixes
+(whom a follower follows, that a leader leads) is substituted before it runs. Nothing here knows a protocol or a world:
+the words are those that `enabled` can emit.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class StepChoice:
     """One step word with its choice.
 
     Attributes:
-        word: as `apply` takes it.
+        word: the argument of `apply`.
         guard: when the step is possible.
-        after: what every cell holds after it, scratch included; it counts only where the guard is true.
+        after: the content of every cell after it, annotations included; it is valid only where the guard is true.
         error: the site of the first error it meets, 32 bits; 0 where it meets none.
         reads: the variables that guard and effect depend on.
         changes: the cells of the state that it may change.
@@ -56,8 +56,8 @@ class Transition:
 
     Args:
         model: what is translated.
-        names: every name its text and the properties refer to.
-        properties: what is asked of its states and steps.
+        names: every name its source and the properties refer to.
+        properties: those evaluated on its states and steps.
     """
 
     def __init__(self, model: Model, names: Mapping[str, Any], properties: Sequence[Property] = ()) -> None:
@@ -87,14 +87,14 @@ class Transition:
 
     @cached_property
     def enabled(self) -> tuple[list[Emitted], Term | int | bool]:
-        """The steps that are possible, and the site of the first error that asking for them meets."""
+        """The enabled steps, and the site of the first error that listing them meets."""
         self.emitted = []
         _, (after,) = self.machine.on_states("enabled", [self.state], [[]])
         return self.emitted, after[self.layout.offset("error") << SLOTS]
 
     @cached_property
     def no_word(self) -> Truth:
-        """Whether a step is possible that has no word: an operand of it is no byte."""
+        """The condition that an enabled step has no word: an operand of it is not a byte."""
         found: Truth = False
         for here, _, *operands in self.enabled[0]:
             for x in operands:
@@ -103,7 +103,7 @@ class Transition:
 
     @cached_property
     def guards(self) -> dict[int, Truth]:
-        """For every step word that some state allows, when it is possible."""
+        """For every step word that some state allows, the condition under which it is enabled."""
         found: dict[int, Truth] = {}
         for here, kind, *operands in self.enabled[0]:
             assert isinstance(kind, int)
@@ -119,7 +119,7 @@ class Transition:
 
     @staticmethod
     def values(x: n.Integer) -> range:
-        """What an operand can be; what is no byte is no operand (`no_word`)."""
+        """Return the possible values of an operand; a value that is not a byte is excluded (`no_word`)."""
         lo, hi = n.span(x)
         return range(max(lo, 0), min(hi, BYTE) + 1)
 
@@ -129,7 +129,7 @@ class Transition:
         return [action for word in self.guards for action in self.actions_of(word)]
 
     def actions_of(self, word: int) -> list[StepChoice]:
-        """A step word with each of its choices."""
+        """Return a step word with each of its choices."""
         guard = self.guards[word]
         out: list[StepChoice] = []
         choice, most = 0, 1
@@ -138,13 +138,13 @@ class Transition:
             choices = self.scalar(action.after, "choices")
             most = max(most, n.span(choices)[1])
             taken = and_(guard, n.less(choice, choices)) if choice else guard
-            if taken is not False:  # else what was chosen before leaves no alternative with this number
+            if taken is not False:  # else earlier choices leave no alternative with this number
                 out.append(self.action(word | choice << CHOICE, taken) if choice else action)
             choice += 1
         return out
 
     def action(self, word: int, guard: Truth, more: Mapping[int, int | bool] | None = None) -> StepChoice:
-        """A step from the states that satisfy a guard; `more`: cells known to hold a value besides."""
+        """Return a step from the states that satisfy a guard; `more`: cells known to hold a value as well."""
         facts = facts_of(guard, self.state) | dict(more or {})
         before = {**self.state, **facts}
         _, (after,) = self.machine.on_states("apply", [before], [word])
@@ -153,24 +153,26 @@ class Transition:
         return StepChoice(word, guard, after, error, facts, frozenset(changed) - self.scratch)
 
     def scalar(self, values: Values, field: str) -> n.Integer:
-        """What a plain integer field holds."""
+        """Return the content of a plain integer field."""
         kind = self.layout.fields[field].kind
         return n.number(values[self.layout.offset(field) << SLOTS], kind.lo, kind.hi)  # type: ignore[attr-defined]
 
     def holds(self, p: Property, state: Values) -> Truth:
-        """Whether a state keeps a property; reading past an end counts as breaking it."""
+        """Return whether a state satisfies a property; reading past an end counts as violating it."""
         assert p.of != STEP
         value, (after,) = self.machine.on_states(p.holds.__name__, [state], [])
         return and_(value, self.fine(after))
 
     def step_holds(self, p: Property, before: Values, after: Values) -> Truth:
-        """Whether a step keeps a property; `after` with its scratch."""
+        """Return whether a step satisfies a property; `after` has its step annotations."""
         value, states = self.machine.on_states(p.holds.__name__, [before, after, after], [])
         return and_(and_(value, self.fine(states[0])), self.fine(states[1]))
 
     def verdict(self, p: Property, state: Values, after: Values | None = None) -> tuple[Truth, Term | int]:
-        """Whether a state (of a property of steps: the step to `after`) keeps a property, and the site of the first
-        error that judging it meets; where that is not 0 the other says nothing."""
+        """Return whether a state satisfies a property, and the site of the first error in judging it.
+
+        For a step property it is the step to `after`. If the site is not 0, the other value is meaningless.
+        """
         key = self.layout.offset("error") << SLOTS
         states = [state] if after is None else [state, {**after, key: 0}, {**after, key: 0}]
         value, judged = self.machine.on_states(p.holds.__name__, states, [])
@@ -180,12 +182,12 @@ class Transition:
         return value, error
 
     def fine(self, after: Values) -> Truth:
-        """Whether no error is noted in a state."""
+        """Return the condition that no error is recorded in a state."""
         return equal(after[self.layout.offset("error") << SLOTS], 0, 32)
 
 
 def facts_of(guard: Truth, state: Values) -> dict[int, int | bool]:
-    """The cells of which the guard says what they hold."""
+    """Return the cells whose content the guard determines."""
     where = {v: key for key, v in state.items() if isinstance(v, Term)}
     found: dict[int, int | bool] = {}
     for g in conjuncts(guard):

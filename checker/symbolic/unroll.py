@@ -1,13 +1,12 @@
 """Runs of a model as formulas: rounds of steps from a start, the steps of a round independent of each other.
 
-Steps that have nothing to do with each other (neither reads or writes what the other writes) can be
-taken in any order and give the same state, so they may stand in one round. A run has one form in
-rounds in which every step stands as early as it can (its Foata normal form), and only that form is
-looked at: no two runs that differ in the order of independent steps alone. It has at most as many
-rounds as the run has steps, and often half: formulas are that much shorter.
+Independent steps (neither reads or writes what the other writes) can be taken in any order with the same result, so
+they may share one round. A run has one form in rounds in which every step is as early as possible (its Foata normal
+form), and only that form is considered: no two runs that differ only in the order of independent steps. It has at most
+as many rounds as the run has steps, and often half: formulas are that much shorter.
 
-Every round has a variable for each step that may be possible there, and one for each cell that
-such a step may change; what cannot have changed yet is still the constant it began as.
+Every round has a variable for each step that may be possible there, and one for each cell that such a step may change;
+what cannot have changed yet is still the initial constant.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ ERROR_BITS = 32
 
 @dataclass
 class Round:
-    """Some steps of a run that are independent of each other; there may be none.
+    """Some independent steps of a run; it may be empty.
 
     Attributes:
         actions: the steps that may be possible here.
-        taken: for each of them the variable that says whether it is taken.
-        errors: for each of them, the site of the first error that it meets; 0: it meets none.
+        taken: for each of them the variable for whether it is taken.
+        errors: for each of them, the site of the first error that it meets; 0 if it meets none.
         constraints: what must be true of the variables.
     """
 
@@ -55,7 +54,7 @@ class Round:
 
     @property
     def wrong(self) -> list[Truth]:
-        """For each step, whether it is taken and meets an error."""
+        """For each step, the condition that it is taken and meets an error."""
         return [and_(t, not_(equal(e, 0, ERROR_BITS))) for t, e in zip(self.taken, self.errors, strict=True)]
 
 
@@ -64,8 +63,8 @@ class Unrolling:
 
     Args:
         transition: the steps of the model.
-        start: what every cell holds before the first step; constants or variables.
-        together: steps may share a round; otherwise each has one of its own.
+        start: the content of every cell before the first step; constants or variables.
+        together: whether steps may share a round; otherwise each has one of its own.
     """
 
     def __init__(self, transition: Transition, start: Mapping[int, Bits | Truth], together: bool = True) -> None:
@@ -75,7 +74,7 @@ class Unrolling:
         self.rounds: list[Round] = []
 
     def at(self, roots: Sequence[Term | int | bool], state: Values) -> list[Term | int | bool]:
-        """What terms over the transition's state say of one state of the run."""
+        """Return terms over the transition's state, evaluated in one state of the run."""
         known = {v: state[key] for key, v in self.transition.state.items() if isinstance(v, Term)}
         return substitute(roots, known)
 
@@ -105,7 +104,7 @@ class Unrolling:
         return made
 
     def after(self, changed: dict[int, dict[Term | int | bool, Truth]], depth: int, constraints: list[Truth]) -> Values:
-        """The state after a round: at most one of the steps taken writes a cell."""
+        """Return the state after a round: at most one of the steps taken writes a cell."""
         state = dict(self.state)
         for key, ways in changed.items():
             cell = self.transition.cells.all[key]
@@ -120,14 +119,14 @@ class Unrolling:
         return state
 
     def apart(self, actions: Sequence[StepChoice], taken: Sequence[Term]) -> Iterable[Truth]:
-        """Of two steps that depend on each other, one round has one at most."""
+        """Require that one round has at most one of two steps that depend on each other."""
         for i, a in enumerate(actions):
             for j in range(i):
                 if not self.together or self.dependent(a, actions[j]):
                     yield or_(not_(taken[i]), not_(taken[j]))
 
     def early(self, which: int) -> Iterable[Truth]:
-        """Every step of a round (from 0) depends on one of the round before; else it could stand there."""
+        """Require that every step of a round (from 0) depends on one of the round before; else it would be earlier."""
         if which < 1:
             return
         before, here = self.rounds[which - 1], self.rounds[which]
@@ -147,7 +146,10 @@ class Unrolling:
 
     @cached_property
     def independent(self) -> dict[int, int]:
-        """For each step word, a mask of those that neither read nor write what it writes, nor it what they write."""
+        """Return for each step word a mask of those independent of it.
+
+        Neither of two independent steps reads or writes what the other writes.
+        """
         where = {v: key for key, v in self.transition.state.items() if isinstance(v, Term)}
         every = self.transition.actions
         touches = []

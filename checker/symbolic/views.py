@@ -1,11 +1,10 @@
-"""What clauses say of a state, by the definitions they say it with.
+"""The formulas of clauses in a state, in terms of the definitions that they use.
 
-A clause is written with definitions: the epoch of a source, its entries, whether a transaction may
-yet be chosen. Of a state of variables each of these, for each of its arguments, becomes a variable
-of its own, equal to what it is defined as; so a clause is a formula over few of them. After a step
-most of them are what they were before it, though nothing in their terms shows it. Which of them, is
-found by supposing it of all and asking z3 for a state in which it is not so, until there is none:
-what a clause says of those is then word for word what is known of them.
+A clause uses definitions: the epoch of a source, its entries, whether a transaction may yet be chosen. In a state of
+variables each of these, for each of its arguments, becomes a variable of its own, equal to its definition; so a clause
+is a formula over few of them. After a step most of them are unchanged, though nothing in their terms shows it. Which of
+them is found by supposing it of all and asking z3 for a state in which it is false, until there is none: the formula of
+a clause in those is then literally the known one.
 """
 
 from __future__ import annotations
@@ -27,12 +26,11 @@ __all__ = ["View", "Views"]
 
 
 class ClauseProgram(SymbolicProgram):
-    """Runs functions that say whether something is so, each `return False` as one thing that must
-    not be.
+    """Runs functions that return a truth value, with each `return False` as one condition that must not occur.
 
-    Of a function that ends with `return True`, control goes on behind a `return False` as if it had
-    not been reached, and that it was not is a conjunct of the value. For functions that change nothing
-    this is the same, and no conjunct has to say that none before it was false.
+    In a function that ends with `return True`, control continues after a `return False` as if it had not been reached,
+    and that it was not reached is a conjunct of the value. For functions that change nothing this is equivalent, and no
+    conjunct has to state that none before it was false.
     """
 
     def __init__(self, *args: Any, **named: Any) -> None:
@@ -54,7 +52,7 @@ class ClauseProgram(SymbolicProgram):
 
 
 def says(s: t.Stmt, value: bool) -> bool:
-    """Whether a statement is `return True`, or `return False`."""
+    """Return whether a statement is `return True`, or `return False`."""
     return isinstance(s, t.Return) and isinstance(s.value, t.Const) and (s.value.type, s.value.value) == (t.BOOL, value)
 
 
@@ -62,10 +60,10 @@ View: TypeAlias = tuple[str, tuple[int, ...]]  # a definition, and its arguments
 
 
 class Views:
-    """The definitions that clauses are written with, of one state at a time.
+    """The definitions that clauses use, of one state at a time.
 
     Args:
-        transition: whose state they are of; its machine answers calls of them from now on.
+        transition: the one whose state they are of; its machine evaluates calls of them from now on.
         names: the namespace it was made of.
     """
 
@@ -86,13 +84,13 @@ class Views:
 
     @staticmethod
     def is_view(function: t.Function) -> bool:
-        """Whether it says something of a state, in numbers."""
+        """Return whether a function computes a value from a state and numbers."""
         kinds = [kind for _, kind in function.params]
         scalar = function.returns in (t.INT, t.BOOL) or isinstance(function.returns, t.RecordType)
         return scalar and kinds[:1] == [t.STATE] and all(kind == t.INT for kind in kinds[1:])
 
     def of_properties(self, function: object) -> bool:
-        """Whether a function is of the text of properties: of this project's, or of the text that claims them."""
+        """Return whether a function belongs to properties: of this project, or of the source that claims them."""
         protocol = self.transition.model.protocol
         own = (protocol.text.module.__name__,) if protocol.claims else ()
         return isinstance(function, FunctionType) and (
@@ -117,7 +115,7 @@ class Views:
         return answer
 
     def kept(self, view: View, value: Value, kind: t.AnyType) -> Value:
-        """What stands for a definition from now on."""
+        """Return the variable that represents a definition from now on."""
         term = value.term if isinstance(value, n.Num) else value
         if not isinstance(term, Term):
             return value
@@ -140,10 +138,10 @@ class Views:
     # --- clauses -------------------------------------------------------------------------------
 
     def of_state(self, clauses: list[Property]) -> list[list[Term]]:
-        """What each clause says of the state before a step, thing by thing.
+        """Return the conjuncts of each clause in the state before a step.
 
         Raises:
-            ValueError: a clause is false of every state.
+            ValueError: a clause is false in every state.
         """
         self.after, self.table = False, self.before
         out = []
@@ -159,22 +157,22 @@ class Views:
         self.after, self.table, self.changed, self.supposed = True, {}, changed, {}
 
     def of_after(self, clause: Property, state: Values) -> Truth:
-        """What a clause says of the state after a step, if what is `supposed` is so."""
+        """Return the formula of a clause in the state after a step, given what is `supposed`."""
         return self.holds(clause, state)
 
     def holds(self, clause: Property, state: Values) -> Truth:
-        """Whether a state keeps a clause; reading past an end counts as breaking it."""
+        """Return whether a state satisfies a clause; reading past an end counts as violating it."""
         value, (after,) = self.machine.on_states(clause.holds.__name__, [state], [])
         return and_(value, equal(after[self.error], 0, 32))
 
     @property
     def definitions(self) -> list[Truth]:
-        """What each variable of a definition is."""
+        """Return the equations of the variables with their definitions."""
         return [equal(made, term, made.width) for made, term in self.means.items()]
 
 
 def alike(value: Value, term: Term) -> Value:
-    """A term in place of a value's."""
+    """Return a term in place of a value's."""
     return n.Num(term, value.lo, value.hi) if isinstance(value, n.Num) else term
 
 

@@ -1,4 +1,4 @@
-"""The steps of a world as actions: which are possible, and what each does."""
+"""Translate the steps of a world to actions: which are enabled, and what each does."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from zabspec.worlds.steps import NUMBERED, PROCESSES
 __all__ = ["Actions"]
 
 EMIT, CHOOSE = "emit", "choose"
-CHOICE = "choice"  # the field that says which way is taken
+CHOICE = "choice"  # the field with the chosen alternative
 MOST_CHOICES = 256
-MOST_ROUNDS = 16  # of a loop through numbers that is looked at one by one
+MOST_ROUNDS = 16  # rounds of a loop over numbers that are tested one by one
 
 
 class Actions(Control):
     """Translates `enabled` and `apply`."""
 
-    asked = False  # it is only asked whether there is a step
+    asked = False  # only the existence of a step is tested
     number = 0  # the kind of step that is translated
 
     def actions(self) -> Node:
-        """The next-state relation, of every step; every kind of step that may be possible becomes an operator."""
+        """Return the next-state relation of every step; every kind of step that may be enabled becomes an operator."""
         self.kinds: dict[tuple[int, tuple[str, ...]], Operator] = {}
         self.lists = self.fixpoint(lambda f: f.name == EMIT)
         f = self.program.functions["enabled"]
@@ -39,7 +39,7 @@ class Actions(Control):
     # --- which steps are possible -------------------------------------------------------------------
 
     def emitting(self, body: Sequence[t.Stmt], env: Env) -> Node:
-        """The steps that statements list, as a disjunction."""
+        """Return the steps that statements list, as a disjunction."""
         found: list[Node] = []
         for k, s in enumerate(body):
             match s:
@@ -63,8 +63,10 @@ class Actions(Control):
         return disj(*found)
 
     def emitting_with(self, s: t.Assign, rest: Sequence[t.Stmt], env: Env) -> Node:
-        """The steps that statements list behind one that gives a value its name: it has one in the module too, where
-        TLC then evaluates it once."""
+        """Return the steps that statements list after an assignment to a local name.
+
+        The name exists in the module too, where TLC then evaluates its value once.
+        """
         value = self.expr(s.value, env, self.is_process(t.Var(s.value.type, s.name), env))
         if flat(value).text.isidentifier():
             return self.emitting(rest, env.named(s.name, value))
@@ -86,7 +88,7 @@ class Actions(Control):
         return self.where_it_holds(test, then) if then != FALSE else self.where_it_holds(neg(test), other)
 
     def emitting_for(self, s: t.For, env: Env) -> Node:
-        """The steps that a loop lists: of some round, or of the only one that can list any."""
+        """Return the steps that a loop lists: of some round, or of the only one that can list any."""
         self.refuse_left(s, self.live.carried(s))
         over = self.over(s, env)
         if over is None:
@@ -101,12 +103,12 @@ class Actions(Control):
         return inside if inside == FALSE else Quantified("\\E", name, over, inside)
 
     def refuse_left(self, s: t.Stmt, names: Sequence[str]) -> None:
-        """Steps are listed as a disjunction, in which no part leaves a local name to the next."""
+        """Refuse local names that one part of a list of steps leaves to the next: a disjunction has none."""
         if names:
             raise Untranslatable(f"{self.where(s)}: {names[0]} is given a value among steps that are listed")
 
     def lists_any(self, body: Sequence[t.Stmt], env: Env) -> bool:
-        """Whether statements may list a step, as far as can be told here; nothing is kept of it."""
+        """Return whether statements may list a step, as far as can be determined here, without side effects."""
         used, asked = set(self.fresh.used), self.asked
         self.asked = True
         found = self.emitting(body, env)
@@ -114,8 +116,11 @@ class Actions(Control):
         return found != FALSE
 
     def where_it_holds(self, test: Node, steps: Node) -> Node:
-        """Steps under a condition. A disjunction, an existence or an operator that may say one stands in an IF: beside
-        a step TLC would take each of its ways for a step of its own, and count it."""
+        """Return steps under a condition.
+
+        A disjunction, an existential or an operator that may contain one is put in an IF: in a conjunction with a step
+        TLC would treat each of its alternatives as a step of its own, and count it.
+        """
         if steps == FALSE:
             return FALSE
         said = flat(test).text
@@ -127,7 +132,7 @@ class Actions(Control):
         )
 
     def emitted(self, e: t.Call, env: Env) -> Node:
-        """The steps that a call lists."""
+        """Return the steps that a call lists."""
         f = self.program.functions[e.function]
         if f.name == EMIT:
             return self.step(e, env)
@@ -140,7 +145,7 @@ class Actions(Control):
         return out
 
     def step(self, e: t.Call, env: Env) -> Node:
-        """One step, its operands given."""
+        """Return one step with its operands."""
         _, kind, *operands = e.args
         number = self.static(kind, env)
         if number is None:
@@ -150,7 +155,7 @@ class Actions(Control):
         named_, args = [], []
         for what, operand in zip(NUMBERED[int(number)].operands, operands, strict=False):
             known = 0 if what in PROCESSES else self.static(operand, env)
-            named_.append("" if what not in PROCESSES and known == 0 else what)  # the first place: it is not said
+            named_.append("" if what not in PROCESSES and known == 0 else what)  # the first place, which is not written
             if named_[-1]:
                 args.append(self.text(operand, env).text)
         action = self.action(int(number), tuple(named_))
@@ -159,7 +164,7 @@ class Actions(Control):
     # --- what a step does -----------------------------------------------------------------------------
 
     def action(self, number: int, operands: tuple[str, ...]) -> Operator:
-        """A kind of step, by the operands that it takes: one without a name is 0."""
+        """Return the operator of a kind of step with given operands; one without a name is 0."""
         if (number, operands) not in self.kinds:
             kind = NUMBERED[number]
             name = "".join(part.capitalize() for part in kind.name.split("_"))
@@ -181,7 +186,7 @@ class Actions(Control):
         return self.kinds[number, operands]
 
     def taken_step(self, number: int, body: Node) -> Node:
-        """The action: the state after it becomes the variable's; what it says about itself is forgotten."""
+        """Return the action of a step: the state after it becomes the variable's, without step annotations."""
         chooses = self.choices(number)
         said = [self.layout.fields[name] for name in sorted(self.carried & self.written)]
         self.number = number
@@ -195,7 +200,7 @@ class Actions(Control):
         after, result = self.fresh.name("t"), self.fresh.name("result")
         becomes = self.becoming(after, said)
         if chooses > 1:
-            # a step that chooses in more ways than are listed would be another model without them
+            # a step with more alternatives than are listed would be another model without them
             beyond = f'Assert({after}.choices <= {MOST_CHOICES}, "a step may choose in more than {MOST_CHOICES} ways")'
             kept = [Text(beyond)] if chooses >= MOST_CHOICES else []
             here = conj(*kept, Text(f"choice < {after}.choices", True), becomes)
@@ -203,17 +208,19 @@ class Actions(Control):
         return let([(result, body)], Quantified("\\E", after, f"{{{result}}}", becomes))
 
     def becoming(self, after: str, said: Sequence[Field]) -> Node:
-        """The state after a step becomes the variable's, but for what the step says about itself."""
+        """Return the assignment of the state after a step to the variable, with step annotations reset."""
         forgotten = ", ".join(f"!.{f.name} = {self.before(f)}" for f in said)
         return Text(f"{ROOT}' = [{after} EXCEPT {forgotten}]" if said else f"{ROOT}' = {after}", True)
 
     def before(self, f: Field) -> str:
-        """What the variable has of a field of what a step says about itself."""
+        """Return the value that the variable has of a step annotation."""
         return str(self.unsaid(f)) if isinstance(f.kind, Int) and not isinstance(f.kind, Bool) else zero(f.kind).text
 
     def choosing(self, result: str, body: Node, after: str, becomes: Node, said: Sequence[Field]) -> Node:
-        """A step that may choose: most of them choose nothing, and the first way is the only one then. A name that an
-        existence binds is evaluated once, one of a LET with an operand whenever it is asked for."""
+        """Return a step that may choose: most of them choose nothing, and only the first alternative exists then.
+
+        A name that an existential binds is evaluated once, one of a LET with an operand at each use.
+        """
         first, number = self.fresh.name("first"), self.number
         only = self.becoming(first, [f for f in said if f.name not in (CHOICE, CHOICES)])
         each = Quantified("\\E", after, f"{{{result}(choice)}}", becomes)
@@ -222,14 +229,14 @@ class Actions(Control):
         return Let(((f"{result}(choice)", body),), taken)
 
     def choices(self, number: int) -> int:
-        """How many ways a step may choose, at most: one, if the module has no choice, as nothing depends on any."""
+        """Return an upper bound of a step's alternatives: 1 if the module has no choice, as nothing depends on any."""
         if CHOICES not in self.carried:
             return 1
         runs = NUMBERED[number].runs
         return min(self.ways(runs), MOST_CHOICES) if runs in self.program.functions else 1
 
     def ways(self, name: str) -> int:
-        """The same of a function: what it chooses, and what those that it calls do."""
+        """Return an upper bound of a function's alternatives: its own, and those of the functions that it calls."""
         if name == CHOOSE:
             return MOST_CHOICES
         body, out = self.program.functions[name].body, 1

@@ -1,5 +1,4 @@
-"""Where control divides, and loops: as IF, quantifiers, what goes through processes or numbers, or an operator that
-calls itself."""
+"""Translate conditionals and loops: to IF, quantifiers, folds over processes or numbers, or recursive operators."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ class Control(Statements):
         return self.made(states, env, joined)
 
     def shared(self, s: t.If, test: t.Expr, env: Env, after: Next, ways: Ways) -> Node:
-        """Both sides go on, and one of them may not: what comes then stands once, and is named."""
+        """Translate a conditional both of whose sides may continue: the continuation is written once, and named."""
         both = [*s.then, *s.other]
         states, names = self.changed_states(both), self.live.left(s)
         joined = self.without(env, both)
@@ -68,7 +67,7 @@ class Control(Statements):
         return let([(f"{called}({', '.join(params)})" if params else called, body)], either(answer, *sides))
 
     def changed_states(self, body: Sequence[t.Stmt]) -> list[str]:
-        """The states that statements change, as they are called."""
+        """Return the states that statements change, by their names."""
         found = set()
         for s in walk(list(body)):
             if isinstance(s, (t.Store, t.Copy, t.SetChange, t.Clear, t.Append, t.Remove)):
@@ -83,16 +82,15 @@ class Control(Statements):
 
     @property
     def live(self) -> Liveness:
-        """Which local names of the function that is translated are read where."""
+        """Return which local names of the current function are read where."""
         return live_in(self.current)
 
     def without(self, env: Env, body: Sequence[t.Stmt]) -> Env:
-        """Where control is behind statements that may or may not be done: what they may have stored of what a step says
-        about itself is not known there."""
+        """Return the environment after statements that may not run: the annotations they may store are unknown."""
         return env.forgetting(self.said_by(body))
 
     def value_text(self, name: str, env: Env) -> str:
-        """What a local name is, as text."""
+        """Return the value of a local name as text."""
         value = env.names[name]
         if isinstance(value, bool):
             return "TRUE" if value else "FALSE"
@@ -105,12 +103,12 @@ class Control(Statements):
 
     @staticmethod
     def labels(states: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-        """By local name what its part of a record of states and names is called."""
+        """Return by local name the label of its part in a record of states and names."""
         fresh = Fresh({f"state{k or ''}" for k in range(len(states))})
         return {name: fresh.name(name) for name in names}
 
     def together(self, env: Env, states: Sequence[str], names: Sequence[str]) -> Node:
-        """What a side leaves, as one value."""
+        """Return what a branch leaves, as one value."""
         parts = [(f"state{k or ''}", env.now(state)) for k, state in enumerate(states)]
         parts += [(label, self.value_text(name, env)) for name, label in self.labels(states, names).items()]
         if len(parts) == 1:
@@ -118,7 +116,7 @@ class Control(Statements):
         return Text("[" + ", ".join(f"{name} |-> {value}" for name, value in parts) + "]")
 
     def parted(self, whole_: Node, states: Sequence[str], names: Sequence[str], env: Env, after: Next) -> Node:
-        """What comes after, with what a side left."""
+        """Return the continuation with the parts of what a branch left."""
         if len(states) + len(names) == 1:
             called = self.fresh.name("s" if states else names[0])
             on = env.at(states[0], called) if states else env.named(names[0], Text(called))
@@ -131,7 +129,7 @@ class Control(Statements):
         return let([(called, whole_)], after(env))
 
     def do_While(self, s: t.While, env: Env, after: Next, ways: Ways) -> Node:
-        """One operator that calls itself while the test holds."""
+        """Translate a loop to an operator that calls itself while the test holds."""
         states, names = self.changed_states(s.body), self.live.carried(s)
         env = self.without(env, s.body)
         called = self.fresh.name("loop")
@@ -150,7 +148,7 @@ class Control(Statements):
         return self.made(states, env, begun)
 
     def within(self, env: Env, states: Sequence[str], names: Sequence[str]) -> tuple[Env, list[str]]:
-        """Where the body of an operator begins that takes states and names; and what it calls them."""
+        """Return the environment in an operator's body that takes states and names, and their parameters."""
         params: list[str] = []
         for state in states:
             params.append(self.fresh.name("s"))
@@ -161,18 +159,18 @@ class Control(Statements):
         return env, params
 
     def called_with(self, called: str, env: Env, states: Sequence[str], names: Sequence[str]) -> Node:
-        """A call of an operator of this one with what it goes on from."""
+        """Return a call of an operator with the states and names that it continues from."""
         args = self.given_on(env, states, names)
         return Text(f"{called}({', '.join(args)})" if args else called)
 
     def given_on(self, env: Env, states: Sequence[str], names: Sequence[str]) -> list[str]:
-        """What an operator that takes states and names is given."""
+        """Return the arguments of an operator that takes states and names."""
         return [env.now(state) for state in states] + [self.value_text(name, env) for name in names]
 
     # --- loops --------------------------------------------------------------------------------------
 
     def over(self, s: t.For, env: Env) -> str | None:
-        """The set that a loop goes through; none: it is empty."""
+        """Return the set that a loop iterates over, or None if it is empty."""
         start, stop = self.static(s.start, env), self.static(s.stop, env)
         if start is not None and stop is not None and start >= stop:
             return None
@@ -206,7 +204,7 @@ class Control(Statements):
         return self.made(states, env, lambda at: self.folded(s, over, states, names, at, after))
 
     def quantified(self, s: t.For, over: str, value: bool, env: Env, after: Next, ways: Ways) -> Node:
-        """A loop that only looks for something: some round gives the value back, or none does."""
+        """Translate a loop that only searches: some round returns the value, or none does."""
         name = self.fresh.name(s.name)
         found, missed = (TRUE, FALSE) if value else (FALSE, TRUE)
         body = self.block(
@@ -219,7 +217,7 @@ class Control(Statements):
         return either(asked, after(env), ways.back(env, answer))
 
     def folded(self, s: t.For, over: str, states: list[str], names: list[str], env: Env, after: Next) -> Node:
-        """A loop whose every round goes on from what the one before left."""
+        """Translate a loop whose every round continues from what the previous one left."""
         called, item = self.fresh.name("s" if states and not names else "acc"), self.fresh.name(s.name)
         inner, single = env, len(states) + len(names) == 1
         for k, state in enumerate(states):
@@ -247,7 +245,7 @@ class Control(Statements):
     def recursive(
         self, s: t.For, over: str, states: list[str], names: list[str], env: Env, after: Next, ways: Ways
     ) -> Node:
-        """A loop that may be left: one operator that calls itself."""
+        """Translate a loop that may be left early to an operator that calls itself."""
         called, left = self.fresh.name("loop"), self.fresh.name("left")
         item = self.fresh.name(s.name)
         inner, own = self.within(env, states, names)
@@ -266,7 +264,7 @@ class Control(Statements):
 
 
 def gathered(body: Node, called: str, item: str, over: str, begin: str) -> Node | None:
-    """A loop whose rounds only say whether some or all of them have something, or count or collect those that do."""
+    """Translate a loop that only tests some or all rounds, or counts or collects; None if it is no such loop."""
     collected = f"{called} \\union {{{item}}}"
     match body:
         case If(test=rest, then=Text(text=then), other=Text(text=other)) if (then, other) == (collected, called):
@@ -293,8 +291,11 @@ def gathered(body: Node, called: str, item: str, over: str, begin: str) -> Node 
 
 
 def without_idle_rounds(body: Node, called: str, item: str, over: str, begin: str) -> str | None:
-    """The numbers of a loop from the last place of a sequence, of as many as it could have, to its first, without those
-    rounds that do nothing because it is not as long: they come first, so it is then as it was before the loop."""
+    """Return the range of a loop from the last position of a sequence down to its first, without idle rounds.
+
+    The loop covers the maximum length of the sequence; rounds beyond its actual length do nothing, and come first. So
+    the sequence has its initial length in them. Return None for any other loop.
+    """
     match body:
         case If(test=Many(op="/\\", parts=(Text(text=guard), *_)) | Text(text=guard), other=Text(text=other)):
             pass
@@ -308,7 +309,7 @@ def without_idle_rounds(body: Node, called: str, item: str, over: str, begin: st
 
 
 def folding(each: str, begin: str, over: str) -> str:
-    """What a loop leaves."""
+    """Return the fold of a loop."""
     if over == "Node":
         return f"OverNodes({each}, {begin})"
     low, _, high = over.partition("..")
@@ -316,7 +317,7 @@ def folding(each: str, begin: str, over: str) -> str:
 
 
 def falls_through(body: Sequence[t.Stmt]) -> bool:
-    """Whether control may go on behind statements."""
+    """Return whether control may continue after statements."""
     for s in body:
         if isinstance(s, (t.Return, t.Break, t.Continue)):
             return False

@@ -1,4 +1,4 @@
-"""Where a translation stands: what names are, what the state is called, where control goes."""
+"""The environment of a translation: the meaning of names, the current name of each state, and the continuations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = "state"  # the variable of a module: a record of all fields
 
 
 class Untranslatable(Exception):
-    """A text does what a module does not say: one sentence."""
+    """A protocol does something that a module cannot express; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ Value = Node | Word | int | bool | None  # of a name: an expression, or what is 
 
 @dataclass(frozen=True)
 class Env:
-    """Where a translation stands.
+    """The environment at a point of the translation.
 
     Attributes:
-        names: what each local name is.
-        states: by the name of a parameter that is a state, what the state is called now; `ROOT`: the variable.
-        aside: scalars of what a step says about itself that no operator reads: kept here.
-        pending: by the same name the changes that are still to be made to it: field, and how an EXCEPT says it.
+        names: the value of each local name.
+        states: by the name of a parameter that is a state, its current name; `ROOT`: the variable.
+        aside: scalar step annotations that no operator reads: kept here.
+        pending: by the same name the changes that are still to be made to it: field, and its form in an EXCEPT.
     """
 
     names: Mapping[str, Value]
@@ -59,13 +59,13 @@ class Env:
         return replace(self, pending={**self.pending, state: (*self.pending.get(state, ()), (name, change))})
 
     def forgetting(self, names: Collection[str]) -> Env:
-        """Where nothing is known of some of what a step says about itself."""
+        """Return an environment in which some step annotations are unknown."""
         if not names or not any(name in self.aside for name in names):
             return self
         return replace(self, aside={name: value for name, value in self.aside.items() if name not in names})
 
     def now(self, state: str) -> str:
-        """The state as it is now, its pending changes made."""
+        """Return the current state, with its pending changes."""
         base = self.states[state]
         changes = self.pending.get(state, ())
         return f"[{base} EXCEPT {', '.join(c for _, c in changes)}]" if changes else base
@@ -76,7 +76,7 @@ Next = Callable[[Env], Node]  # what comes after
 
 @dataclass(frozen=True)
 class Ways:
-    """Where control goes: back to the caller with a value, out of the loop, to its next round."""
+    """The continuations: return to the caller with a value, leave the loop, begin its next round."""
 
     back: Callable[[Env, Node | None], Node]
     out: Next | None = None
@@ -85,7 +85,7 @@ class Ways:
 
 @dataclass
 class Operator:
-    """A function, translated."""
+    """A translated function."""
 
     name: str
     params: list[str]
@@ -96,7 +96,7 @@ class Operator:
 
 @dataclass
 class Fresh:
-    """Names that one operator has used."""
+    """The names that one operator has used."""
 
     used: set[str]
 
@@ -111,7 +111,7 @@ class Fresh:
 
 
 def walk(e: Any) -> Iterator[Any]:
-    """Every expression and statement in one, itself first."""
+    """Yield every expression and statement in one, itself first."""
     if isinstance(e, (t.Expr, t.Stmt)):
         yield e
         for value in vars(e).values():
@@ -124,5 +124,5 @@ def walk(e: Any) -> Iterator[Any]:
 
 
 def fixed(f: Field) -> bool:
-    """Whether a field can hold one value only: it is no variable then."""
+    """Return whether a field can hold one value only: it is not a variable then."""
     return isinstance(f.kind, Int) and not isinstance(f.kind, Bool) and f.kind.lo == f.kind.hi

@@ -1,8 +1,8 @@
-"""From the typed tree to operators of TLA+.
+"""Translate typed expressions to operators of TLA+.
 
-What a text does one statement after the other is a chain of states here: a function that changes the state becomes an
-operator from a state, which is a record of all fields, to the one after it; what it also gives back is a part of its
-result. Loops over processes go through the set of them.
+Consecutive statements become a chain of states: a function that changes the state becomes an operator from a state,
+which is a record of all fields, to the one after it; its return value is a part of its result. Loops over processes
+iterate over the set of them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ COMPARE = {"==": "=", "!=": "#", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
 class Expressions(Facts):
-    """Translates expressions, and functions that are nothing but one."""
+    """Translates expressions, and functions that consist of one."""
 
     # --- operators ------------------------------------------------------------------------------
 
     def operator(self, name: str) -> Operator:
-        """A function as an operator; made when it is first asked for."""
+        """Return a function as an operator; it is translated on first use."""
         if name not in self.operators:
             f = self.program.functions[name]
             outer = getattr(self, "current", None), getattr(self, "fresh", None), self.written, self.acting
@@ -69,13 +69,13 @@ class Expressions(Facts):
     # --- expressions ----------------------------------------------------------------------------
 
     def process(self, e: t.Expr, env: Env) -> Node:
-        """An expression that stands where a process does."""
+        """Return an expression in the place of a process."""
         if isinstance(e, t.Const) and e.value == -1:
             return Text("NOBODY")
         return self.expr(e, env, True)
 
     def kept_as(self, kind: Kind, e: t.Expr, env: Env) -> Node:
-        """A value as a place of a kind keeps it."""
+        """Return a value in the form in which a location of a kind stores it."""
         if isinstance(kind, NodeId):
             return self.process(e, env)
         if isinstance(kind, Int) and kind.names and isinstance(e, t.Const):
@@ -94,7 +94,7 @@ class Expressions(Facts):
         return number(value)
 
     def expr(self, e: t.Expr, env: Env, process: bool = False) -> Node:
-        """An expression that changes nothing."""
+        """Return an expression that changes nothing."""
         known = self.static(e, env)
         if known is not None and not isinstance(e.type, t.NameType):
             if isinstance(known, bool):
@@ -119,13 +119,13 @@ class Expressions(Facts):
 
     def on_Const(self, e: t.Const, env: Env) -> Node:
         if isinstance(e.type, t.NameType):
-            raise Untranslatable(f"{self.where(e)}: a message's name is no value")
+            raise Untranslatable(f"{self.where(e)}: a message's name is not a value")
         if isinstance(e.type, t.SetType):
             return Text("{}")
         return number(e.value)
 
     def index(self, part: Part, env: Env) -> str:
-        """`[i]` or `.name`, as one goes into a value."""
+        """Return the accesses to a part of a value: `[i]` or `.name`."""
         if part.how == "part":
             return f".{named(part.name)}"
         assert part.index is not None
@@ -135,7 +135,7 @@ class Expressions(Facts):
         return f"[{self.place_in(part.index, env)}]"
 
     def place_in(self, index: t.Expr, env: Env) -> str:
-        """A place of a sequence, which begins with 1 here."""
+        """Return an index of a sequence, which begins with 1 in TLA+."""
         known = self.static(index, env)
         if known is not None:
             return str(known + 1)
@@ -209,7 +209,7 @@ class Expressions(Facts):
         return Text(f"{left.tight} {COMPARE[e.op]} {right.tight}", True)
 
     def enumeration(self, e: t.Expr) -> Int | None:
-        """The enumeration that a value is of, if it is read from a field of one."""
+        """Return the enumeration that a value belongs to, if it is read from a field of one."""
         if isinstance(e, t.Var):
             given = [s.value for s in walk(self.current.body) if isinstance(s, t.Assign) and s.name == e.name]
             kinds = {self.enumeration(v) for v in given if isinstance(v, t.Load)}
@@ -218,7 +218,7 @@ class Expressions(Facts):
         return kind if isinstance(kind, Int) and kind.names else None
 
     def ordered(self, record: Record, op: str, left: Text, right: Text) -> Node:
-        """Two records compared by their first field, then by the next."""
+        """Return the comparison of two records by their first field, then by the next."""
         if truths := [n for n, k in record.fields.items() if isinstance(k, Bool)]:
             said = f"{record.name} is compared by its order, and {truths[0]} is a truth value, which has none in TLA+"
             raise Untranslatable(f"{self.where(record)}: {said}")
@@ -287,7 +287,7 @@ class Expressions(Facts):
         return f"{operator.name}({', '.join(args)})" if args else operator.name
 
     def inlined(self, f: t.Function, e: t.Call, env: Env) -> Node:
-        """A function that changes nothing, in its place."""
+        """Return the body of a function that changes nothing, in place of its call."""
         inner, caller = self.entered(f, e, env), self.current
         self.current = f
         out = self.block(f.body, inner, lambda _: TRUE, Ways(lambda _, value: value if value is not None else TRUE))
@@ -295,12 +295,12 @@ class Expressions(Facts):
         return out
 
     def of_variables(self, e: t.Call, env: Env) -> bool:
-        """Whether a call asks of the variable itself: what says when a step is possible stands in its place."""
+        """Return whether a call reads the variable itself: it is inlined where a step's condition is written."""
         states = [a.name for a in e.args if isinstance(a, t.Var) and a.type == t.STATE]
         return bool(states) and all(env.states[s] == ROOT and not env.pending.get(s) for s in states)
 
     def entered(self, f: t.Function, e: t.Call, env: Env) -> Env:
-        """Where the translation of a call's function begins, in its caller."""
+        """Return the environment at the start of a called function."""
         names: dict[str, Value] = {}
         states: dict[str, str] = {}
         for (name, kind), a in zip(f.params, e.args, strict=True):

@@ -1,4 +1,4 @@
-"""What is known of a program before it is translated, and of a value while it is."""
+"""Facts about a program before it is translated, and about values during the translation."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from zabspec.language.schema import Field, Layout, Role
 
 __all__ = ["CHOICES", "Facts"]
 
-CHOICES = "choices"  # in how many ways a step may be taken: in one, until it chooses
+CHOICES = "choices"  # the number of alternatives of a step: one, until it chooses
 
 
 class Facts:
-    """What is known of a typed program.
+    """Facts about a typed program.
 
     Args:
         program: typed.
         layout: of its states.
-        nodes: how many processes there are.
-        carried: the fields of what a step says about itself that a state carries from one operator to the next.
+        nodes: the number of processes.
+        carried: the step annotations that a state carries from one operator to the next.
     """
 
     def __init__(self, program: t.TypedProgram, layout: Layout, nodes: int, carried: frozenset[str]) -> None:
@@ -36,7 +36,7 @@ class Facts:
         self.enumerated: dict[str, int] = {}
         fields = {f.name for f in layout.schema.fields}
         processes = {node(p).text for p in range(nodes)}
-        self.taken = set(WORDS_OF_TLA | processes | fields)  # what no operator and no local name may be called
+        self.taken = set(WORDS_OF_TLA | processes | fields)  # names that no operator and no local name may have
         self.names: dict[str, str] = {}
         everywhere = Fresh(set(self.taken | BOUND))
         for name in program.functions:
@@ -53,13 +53,13 @@ class Facts:
         self.current: t.Function
         self.fresh: Fresh
         self.written: set[str] = set()
-        self.chooses = False  # it may be taken in several ways
-        self.acting = False  # a step is translated whose kind is known
+        self.chooses = False  # the step may have several alternatives
+        self.acting = False  # the kind of the translated step is known
 
     # --- what is known of the program -----------------------------------------------------------
 
     def enumerations(self) -> dict[tuple[str, int], str]:
-        """What a value of an enumeration is called: two that share a name and not its value have none."""
+        """Return the names of enumeration values; a name with two different values is left out."""
         found: dict[str, set[int]] = {}
         for f in self.layout.schema.fields:
             if isinstance(f.kind, Int):
@@ -69,7 +69,7 @@ class Facts:
         return {(name, next(iter(values))): name for name, values in found.items() if len(values) == 1}
 
     def writes_itself(self, f: t.Function) -> bool:
-        """Whether a function's own statements change the state."""
+        """Return whether a function's own statements change the state."""
         for s in walk(f.body):
             if isinstance(s, (t.Store, t.Copy, t.SetChange, t.Clear, t.Append, t.Remove)):
                 place = place_of(s.place, self.layout)
@@ -80,7 +80,7 @@ class Facts:
         return False
 
     def said(self) -> dict[str, set[str]]:
-        """By function what it, or one that it calls, may store of what a step says about itself and no state has."""
+        """Return by function the step annotations that it, or one that it calls, may store."""
         functions = self.program.functions
         found = {name: self.said_itself(f.body) for name, f in functions.items()}
         calls = {name: {e.function for e in walk(f.body) if isinstance(e, t.Call)} for name, f in functions.items()}
@@ -91,7 +91,7 @@ class Facts:
             found = more
 
     def said_itself(self, body: Any) -> set[str]:
-        """The same of statements, but not of the functions that they call."""
+        """Return the step annotations that statements may store, without the functions that they call."""
         places = (
             place_of(s.place, self.layout).field
             for s in walk(body)
@@ -100,12 +100,12 @@ class Facts:
         return {f.name for f in places if f is not None and f.role is Role.SCRATCH and not self.kept(f.name)}
 
     def said_by(self, body: Any) -> set[str]:
-        """The same of statements or expressions, with the functions that they call."""
+        """Return the step annotations that statements or expressions may store, with the functions that they call."""
         called = (self.says[e.function] for e in walk(body) if isinstance(e, t.Call))
         return self.said_itself(body).union(*called)
 
     def fixpoint(self, asked: Callable[[t.Function], bool]) -> set[str]:
-        """The functions of which something is true, or of one that they call."""
+        """Return the functions for which a condition is true, or for one that they call."""
         functions = self.program.functions
         found = {name for name, f in functions.items() if asked(f)}
         calls = {name: {e.function for e in walk(f.body) if isinstance(e, t.Call)} for name, f in functions.items()}
@@ -116,17 +116,17 @@ class Facts:
             found |= more
 
     def kept(self, name: str) -> bool:
-        """Whether a field is part of what a state carries."""
+        """Return whether a field is part of what a state carries."""
         f = self.layout.fields[name]
         return name in self.carried if f.role is Role.SCRATCH else not fixed(f)
 
     @staticmethod
     def unsaid(f: Field) -> int:
-        """What the variable has of a carried field of what a step says about itself: as it is before a step."""
+        """Return the value of a carried step annotation in the variable: that before a step."""
         return 1 if f.name == CHOICES else 0
 
     def is_process(self, e: t.Expr, env: Env) -> bool:
-        """Whether a value is a process."""
+        """Return whether a value is a process."""
         match e:
             case t.Load():
                 return isinstance(e.place.kind, NodeId)
@@ -153,7 +153,7 @@ class Facts:
     # --- what is known while translating --------------------------------------------------------
 
     def static(self, e: t.Expr, env: Env) -> int | bool | None:
-        """The value of an expression where it is known here."""
+        """Return the value of an expression if it is known during the translation."""
         match e:
             case t.Const(type=t.SetType()):
                 return None  # the empty set, which is no number
@@ -194,7 +194,7 @@ class Facts:
         return None if None in values else not ends
 
     def static_call(self, e: t.Call) -> int | bool | None:
-        """A function that gives back a constant, whatever it is asked."""
+        """Return the constant that a function returns whatever its arguments, or None."""
         body = self.program.functions[e.function].body
         if len(body) == 1 and isinstance(body[0], t.Return) and isinstance(body[0].value, t.Const):
             value = body[0].value
@@ -206,7 +206,7 @@ class Facts:
         return value if isinstance(value, Word) else None
 
     def operand(self, e: t.Binary, env: Env) -> Value:
-        """An operand, or the kind, of a step word that is known."""
+        """Return an operand, or the kind, of a step word that is known."""
         if e.op != "&" or not isinstance(e.right, t.Const) or e.right.value != 255:
             return None
         shift, inner = 0, e.left
@@ -230,12 +230,12 @@ class Facts:
         return None if a is None or b is None else arithmetic(e.op, int(a), int(b))
 
     def part_of_record(self, e: t.RecordField) -> str:
-        """The name of the field that is taken out of a record."""
+        """Return the name of the field that is read from a record."""
         assert isinstance(e.value.type, t.RecordType)
         return e.value.type.record.part(e.shift, e.bits)
 
     def where(self, _: Any) -> str:
-        """The function that is translated, for a sentence."""
+        """Return the current function and its location, for a message."""
         return f"{self.current.name} ({self.current.file}:{self.current.line})"
 
 

@@ -1,4 +1,4 @@
-"""A model as a TLA+ module and its configuration."""
+"""Translate a model to a TLA+ module and its configuration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from zabspec.model import Configuration, Model
 
 __all__ = ["Module", "Untranslatable", "module_of"]
 
-# What the operators below are made of; each is written where one asks for it.
+# Definitions that the operators below use; each is written if one uses it.
 PRELUDE = (
     ("NoMessage", 'NoMessage == [kind |-> "NONE"]'),
     ("Max", "Max(a, b) == IF a < b THEN b ELSE a"),
@@ -58,13 +58,16 @@ BitOr(a, b) == IF a = 0 THEN b ELSE IF b = 0 THEN a ELSE 2 * BitOr(a \\div 2, b 
 
 @dataclass(frozen=True)
 class Module:
-    """Attributes:
-    name: of the module.
-    text: what its file holds.
-    configuration: what the .cfg file holds.
-    left_out: properties that it does not state, each with the reason.
-    symmetric: processes may be renamed, and TLC may take states for one that differ in that alone. Not where it has
-        a view: it finds the least renaming of a state before it asks for the view, and would count orbits apart.
+    """A TLA+ module.
+
+    Attributes:
+        name: of the module.
+        text: the content of its file.
+        configuration: the content of the .cfg file.
+        left_out: properties that it does not state, each with the reason.
+        symmetric: whether processes may be renamed, so that TLC may identify states that differ only in that. Not if
+            the module has a view: TLC finds the least renaming of a state before it evaluates the view, and would count
+            orbits separately.
     """
 
     name: str
@@ -74,36 +77,36 @@ class Module:
     symmetric: bool
 
     def configured(self, symmetry: bool) -> str:
-        """The configuration, with the symmetry of processes if it is asked for and there."""
+        """Return the configuration, with the symmetry of processes if it is requested and available."""
         return self.configuration + ("SYMMETRY Symmetry\n" if symmetry and self.symmetric else "")
 
 
-# modules that TLC has: one of ours under such a name would be read in its place
+# modules of TLC: a module of the same name would be read instead
 STANDARD = frozenset(
     re.findall(
         r"\w+", "Bags FiniteSets Integers Json Naturals Randomization RealTime Reals Sequences TLC TLCExt Toolbox"
     )
 )
-# what an invariant of a module cannot say
+# what an invariant of a module cannot express
 NOT_OF_STATES = {
-    STEP: "it is of steps, not of states",
-    TERMINAL: "it is asked where no step is possible, an invariant in every state",
+    STEP: "it is a property of steps, not of states",
+    TERMINAL: "it is about terminal states, an invariant is checked in every state",
 }
 
 
 def module_of(model: Model, properties: Sequence[Property], name: str) -> Module:
-    """A model as a module.
+    """Translate a model to a module.
 
     Args:
         model: what is translated.
         properties: become invariants, those of states and of histories.
-        name: what the module is called.
+        name: of the module.
 
     Raises:
-        Untranslatable: the text does what a module does not say.
+        Untranslatable: the protocol does something that a module cannot express.
     """
     if model.fails:
-        raise Untranslatable("disks are not exported: what is written and not forced has no text in TLA+")
+        raise Untranslatable("disks are not exported: unforced writes cannot be expressed in TLA+")
     if name in STANDARD or name != named(name):
         raise Untranslatable(f"a module may not be called {name}: TLA+ has that name")
     check_names(model.program.layout)
@@ -111,7 +114,7 @@ def module_of(model: Model, properties: Sequence[Property], name: str) -> Module
     left_out = tuple((p.name, NOT_OF_STATES[p.of]) for p in properties if p.of in NOT_OF_STATES)
     carried: frozenset[str] = frozenset()
     # a cut of the network is a number whose bits are processes
-    # of one process too: its text may calculate with it, which no model value of TLC can be part of
+    # even with one process: its source may calculate with it, which is impossible with a model value of TLC
     # of a role a process is by its number, so that with roles they are numbers
     symmetric = not (found_in(model, kept) or model.configuration.partitions or model.configuration.roles)
     while True:
@@ -127,19 +130,19 @@ def module_of(model: Model, properties: Sequence[Property], name: str) -> Module
 
 
 def chooses_process(program: t.TypedProgram) -> bool:
-    """Whether a function chooses a process: it is found by its number, which no model value of TLC is."""
+    """Return whether a function chooses a process by its number, which a model value of TLC does not have."""
     return any(isinstance(e, t.OneOfRole | t.OneOfSet) for f in program.functions.values() for e in walk(f.body))
 
 
 def check_names(layout: Layout) -> None:
-    """Check that TLA+ has the names of the fields, and that of a message no two parts have one.
+    """Check that the names of fields are valid in TLA+, and distinct there within each message.
 
     Raises:
-        Untranslatable: it has not.
+        Untranslatable: they are not.
     """
     for f in layout.schema.fields:
         if f.name != named(f.name):
-            raise Untranslatable(f"the field {f.name} has a name that TLA+ has for something else")
+            raise Untranslatable(f"the name of field {f.name} has another meaning in TLA+")
         kind = f.kind.element if isinstance(f.kind, Seq) else f.kind
         if isinstance(kind, Record):
             once([*kind.fields], kind.name)
@@ -159,11 +162,13 @@ def once(parts: Sequence[str], of: str) -> None:
 
 
 class Translated(Actions):
-    """Attributes:
-    next_state: the next-state relation.
-    invariants: by property the operator that states it.
-    stated: by property what the invariant is called.
-    docs: by function what its text says of it.
+    """The translation of a model.
+
+    Attributes:
+        next_state: the next-state relation.
+        invariants: by property the operator that states it.
+        stated: by property the name of the invariant.
+        docs: the docstring of each function.
     """
 
     next_state: Node
@@ -196,7 +201,7 @@ def text_of(
     left_out: Sequence[tuple[str, str]],
     symmetric: bool,
 ) -> str:
-    """The module's file."""
+    """Return the content of the module's file."""
     c = model.configuration
     state = [f for f in made.layout.schema.fields if f.role is not Role.SCRATCH and not fixed(f)]
     said = [f"{k} = {v}" for k, v in c.as_dict().items() if v not in ("", 0, False)]
@@ -206,12 +211,12 @@ def text_of(
     out += [f"\\* {line}" for line in textwrap.wrap("Written by zabcheck of " + ", ".join(said) + ".", 110)]
     out += [f"\\* Not stated here: {p}: {why}." for p, why in left_out]
     out += ["EXTENDS Integers, Sequences, FiniteSets, TLC", ""]
-    # where the text tells processes apart they are numbers, and it may calculate with them: nobody is one as well
+    # if the source distinguishes processes they are numbers, and it may calculate with them: NOBODY is one too
     out += [f"CONSTANTS {', '.join([*nodes, *(['NOBODY'] if symmetric else [])])}"]
     out += [f"Node == {{{', '.join(nodes)}}}", *([] if symmetric else ["NOBODY == -1"]), ""]
     out += quorums_of(c)
     out += [f"{word} == {value}" for word, value in sorted(made.enumerated.items(), key=lambda x: (x[1], x[0]))]
-    out += ["", "\\* A record of all there is: an operator below takes it, and gives back the one after what it does."]
+    out += ["", "\\* A record of all there is: an operator below takes it, and returns the one after its effect."]
     out += [f"VARIABLE {ROOT}"]
     carried = [made.layout.fields[name] for name in sorted(made.carried)]
     out += [f"\\*   {f.name}: {f.doc}" for f in (*state, *carried)]
@@ -242,8 +247,10 @@ def text_of(
 
 
 def quorums_of(c: Configuration) -> list[str]:
-    """The quorum system as a definition; nothing where majorities are counted. If every set that contains a quorum is
-    one, the smallest are enough."""
+    """Return the quorum system as a definition; empty if quorums are majorities.
+
+    If every set that contains a quorum is one, only the smallest are listed.
+    """
     system = c.system
     if system is None:
         return []
@@ -257,22 +264,22 @@ def quorums_of(c: Configuration) -> list[str]:
 
 
 def symmetry_of(c: Configuration) -> list[str]:
-    """The renamings of processes under which states count once."""
+    """Return the definition of the renamings of processes under which states count once."""
     if not c.quorums:
-        return ["\\* the text treats all processes alike", "Symmetry == Permutations(Node)"]
+        return ["\\* the protocol treats all processes alike", "Symmetry == Permutations(Node)"]
     return [
-        "\\* the text treats all processes alike, but for the quorums that they are in",
+        "\\* the protocol treats all processes alike, except for their quorums",
         "Symmetry == {f \\in Permutations(Node) :",
         "  \\A S \\in SUBSET Node : IsQuorum({f[p] : p \\in S}) = IsQuorum(S)}",
     ]
 
 
 def prelude(symmetric: bool, nodes: Sequence[str], below: str) -> Iterator[str]:
-    """The definitions that the operators below ask for, and those that these do."""
+    """Yield the definitions that the operators below use, and those that these use."""
     rounds = "left"
     for p in nodes:
         rounds = f"Round({rounds}, {p})"
-    which, pick = ("any, the text comes to the same", "TRUE") if symmetric else ("the first", "\\A y \\in S : x <= y")
+    which, pick = ("any, with the same result", "TRUE") if symmetric else ("the first", "\\A y \\in S : x <= y")
     asked = set(re.findall(r"\w+(?=\()|\bNoMessage\b", below))
     for name, text in PRELUDE:
         if name in asked or (name in ("Max", "Min") and asked & {"BitAnd", "BitOr"}):
@@ -284,7 +291,7 @@ def head_of(operator: Operator) -> str:
 
 
 def said_of(operator: Operator, docs: Mapping[str, str]) -> list[str]:
-    """What the text says of a function, as a comment."""
+    """Return the docstring of a function, as a comment."""
     f = operator.function
     if f is None:
         return []
@@ -299,7 +306,7 @@ def invariant_name(name: str) -> str:
 
 
 def initial(model: Model, made: Translated, f: Field) -> str:
-    """The value of a field in the initial state."""
+    """Return the value of a field in the initial state."""
 
     def said(kind: Kind, value: Any) -> str:
         if isinstance(kind, Int) and kind.names:
@@ -310,11 +317,11 @@ def initial(model: Model, made: Translated, f: Field) -> str:
 
 
 def held(layout: Layout, data: bytes, f: Field, said: Callable[[Kind, Any], str]) -> str:
-    """What a field holds in a state, as an expression.
+    """Return the content of a field in a state, as an expression.
 
     Args:
         data: the state.
-        said: one value of a kind, as an expression.
+        said: converts one value of a kind to an expression.
     """
     buffer = bytearray(data + bytes(layout.total))
     values = {index: said(f.kind, reference.read(buffer, at, f.kind, f.name)) for index, at in layout.elements(f.name)}
@@ -334,8 +341,10 @@ def held(layout: Layout, data: bytes, f: Field, said: Callable[[Kind, Any], str]
 
 
 def view(state: Sequence[Field]) -> list[str]:
-    """States that differ in the order of a bag alone are one. TLC asks for the view of every state that it makes: what
-    is there once, which is mostly all, is not counted."""
+    """Return the view under which states that differ only in the order of a bag are one.
+
+    TLC evaluates the view of every state that it makes: a message that is there once, as most are, is not counted.
+    """
     seen = []
     for f in state:
         if isinstance(f.kind, Seq) and f.kind.bag:
@@ -351,7 +360,7 @@ def view(state: Sequence[Field]) -> list[str]:
 
 
 def configuration_of(model: Model, stated: Iterable[str], has_view: bool, symmetric: bool) -> str:
-    """The .cfg file."""
+    """Return the content of the .cfg file."""
     out = ["INIT Init", "NEXT Next", "CHECK_DEADLOCK FALSE", "INVARIANT TypeOK"]
     out += [f"INVARIANT {name}" for name in stated]
     out += ["CONSTANT NOBODY = NOBODY"] if symmetric else []

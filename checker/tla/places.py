@@ -1,4 +1,4 @@
-"""A place in memory as TLA+ names it: a field, its indices, and what is inside."""
+"""Locations in memory as TLA+ names them: a field, its indices, and parts inside its value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Part", "Place", "place_of"]
 
 @dataclass(frozen=True)
 class Part:
-    """One step into a value: an index of an axis, a place of a sequence, or a named part of a message."""
+    """One access into a value: an index of an axis, a position in a sequence, or a named part of a message."""
 
     how: str  # axis, place, part
     index: t.Expr | None = None
@@ -24,10 +24,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Place:
-    """Attributes:
-    field: of the state; none where the place is inside a value.
-    base: that value.
-    parts: the way from there.
+    """A location in a state or in a value.
+
+    Attributes:
+        field: of the state; None if the location is inside a value.
+        base: that value.
+        parts: the accesses from there.
     """
 
     field: Field | None
@@ -36,12 +38,12 @@ class Place:
 
     @property
     def field_name(self) -> str:
-        """The field's name; empty: it is inside a value."""
+        """The field's name; empty if it is inside a value."""
         return self.field.name if self.field is not None else ""
 
 
 def field_at(layout: Layout, offset: int) -> tuple[Field, int]:
-    """The field that a byte of the first entry of every axis is of, and how far inside."""
+    """Return the field at an offset among the first entries of all axes, and the offset inside it."""
     for f in layout.schema.fields:
         at = layout.strides(f)[0]
         if at <= offset < at + f.kind.size:
@@ -50,7 +52,7 @@ def field_at(layout: Layout, offset: int) -> tuple[Field, int]:
 
 
 def place_of(place: t.Memory, layout: Layout) -> Place:
-    """The place that an offset and its terms are."""
+    """Return the location that an offset and its terms describe."""
     terms = list(place.terms)
     parts: list[Part] = []
     if place.base.type == t.STATE:

@@ -1,4 +1,4 @@
-"""Statements of the language as chains of states in TLA+."""
+"""Translate statements of the language to chains of states in TLA+."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zabspec.language.schema import Role
 
 __all__ = ["Statements"]
 
-SHORT = 24  # characters of a value that is written again rather than named
+SHORT = 24  # characters of a value that is repeated rather than named
 
 
 class Known(t.Expr):
@@ -39,7 +39,7 @@ class Statements(Expressions):
     # --- the order of things ----------------------------------------------------------------------
 
     def ready(self, asked: Sequence[Any], env: Env, then: Next) -> Node:
-        """What comes then, with those changes made that what is asked reads."""
+        """Return the continuation after those pending changes are made that some expressions read."""
         changed = {s: {name for name, _ in changes} for s, changes in env.pending.items() if changes}
         if not changed:
             return then(env)
@@ -55,7 +55,7 @@ class Statements(Expressions):
         return self.made(sorted(stale), env, then)
 
     def made(self, states: Sequence[str], env: Env, then: Next) -> Node:
-        """What comes then, with the pending changes of some states made."""
+        """Return the continuation with the pending changes of some states made."""
         names = []
         for state in states:
             if env.pending.get(state):
@@ -65,7 +65,7 @@ class Statements(Expressions):
         return let(names, then(env))
 
     def hoisted(self, e: t.Expr, env: Env, then: Any) -> Node:
-        """What comes then with an expression, in which no call changes the state: these came before."""
+        """Return the continuation with an expression without calls that change the state: these are moved before it."""
         call = self.first_change(e)
         if call is None:
             return self.ready([e], env, lambda at: then(at, e))
@@ -87,7 +87,7 @@ class Statements(Expressions):
         return self.ready([call], env, called)
 
     def read_before(self, e: Any, call: t.Call) -> list[t.Expr]:
-        """What is evaluated before a call that changes the state, and reads the state."""
+        """Return the parts of an expression that read the state and are evaluated before a call that changes it."""
         return [x for x in evaluated_before(e, call) or () if any(map(self.reads_state, walk(x)))]
 
     @staticmethod
@@ -95,7 +95,7 @@ class Statements(Expressions):
         return isinstance(e, t.Call) or (isinstance(e, t.Memory) and e.base.type == t.STATE)
 
     def as_it_was(self, e: Any, parts: Sequence[t.Expr], env: Env, then: Any) -> Node:
-        """What comes then with an expression, parts of which are evaluated here: what follows changes the state."""
+        """Return the continuation with an expression, parts of which are evaluated now, before the state changes."""
 
         def named_(at: Env) -> Node:
             names, now = [], e
@@ -111,7 +111,7 @@ class Statements(Expressions):
         return self.ready(parts, env, named_)
 
     def first_change(self, e: Any, sure: bool = True) -> t.Call | None:
-        """The first call in an expression that changes the state, as it is evaluated."""
+        """Return the first call in an expression that changes the state, in the order of evaluation."""
         if isinstance(e, (list, tuple)):
             return next((c for c in (self.first_change(x, sure) for x in e) if c is not None), None)
         if isinstance(e, t.Term):
@@ -128,7 +128,7 @@ class Statements(Expressions):
         if isinstance(e, t.Call) and e.function in self.writers:
             if not sure:
                 called = self.program.functions[e.function].called
-                raise Untranslatable(f"{self.where(e)}: {called} changes the state where it may not be asked")
+                raise Untranslatable(f"{self.where(e)}: {called} changes the state in a condition")
             return e
         return None
 
@@ -164,7 +164,7 @@ class Statements(Expressions):
         return self.hoisted(s.value, env, assigned)
 
     def change(self, place: t.Memory, how: str, asked: Sequence[Any], env: Env, after: Next, value: Any) -> Node:
-        """A change of a place; `value` is asked for how an EXCEPT says it."""
+        """Return the continuation after a change of a location; `value` returns its form in an EXCEPT."""
         found = place_of(place, self.layout)
         if found.field is None:
             raise Untranslatable(f"{self.where(place)}: a message is changed outside the state")
@@ -207,7 +207,7 @@ class Statements(Expressions):
         return self.hoisted(s.value, env, stored)
 
     def untouched(self, s: t.Store, env: Env) -> bool:
-        """Whether a field is stored into that is still as it is in the variable."""
+        """Return whether a field that is stored into still has its value in the variable."""
         found = place_of(s.place, self.layout)
         assert isinstance(found.base, t.Var)
         changed = {name for name, _ in env.pending.get(found.base.name, ())}
@@ -270,7 +270,7 @@ class Statements(Expressions):
         return self.ready([e], env, lambda at: self.after_call(state, self.called(f, e, at), at, after, f))
 
     def forgotten(self, e: t.Builtin, env: Env, after: Next) -> Node:
-        """A process forgets what is volatile."""
+        """Return the continuation after a process loses what is volatile."""
         state = e.args[0]
         assert isinstance(state, t.Var)
         self.forget()
@@ -279,11 +279,11 @@ class Statements(Expressions):
 
     @staticmethod
     def is_known(e: t.Expr, env: Env) -> bool:
-        """Whether an argument is a name for a step word, or for a number that follows from one."""
+        """Return whether an argument is a step word, or a number that follows from one."""
         return isinstance(e, t.Var) and isinstance(env.names.get(e.name), (Word, int))
 
     def argued(self, e: t.Call, env: Env, after: Next, ways: Ways) -> Node:
-        """A call, some argument of which changes the state: the arguments come first."""
+        """Translate a call, some argument of which changes the state: the arguments come first."""
         call = self.first_change(list(e.args))
         assert call is not None
         earlier = self.read_before(e.args, call)
@@ -303,21 +303,21 @@ class Statements(Expressions):
         return self.ready([call], env, called)
 
     def given(self, f: t.Function, e: t.Call) -> str:
-        """What a call's state is called where it is made."""
+        """Return the name of a call's state in the caller."""
         state = self.state_of(f)
         given = next(a for (name, _), a in zip(f.params, e.args, strict=True) if name == state)
         assert isinstance(given, t.Var)
         return given.name
 
     def after_call(self, state: str, call: str, env: Env, after: Next, f: t.Function | None = None) -> Node:
-        """What comes after a call that makes another state; a value that nobody asked for is dropped."""
+        """Return the continuation after a call that returns another state; its unused value is dropped."""
         if f is not None and f.returns != t.VOID:
             call = f"{call}.state"
         called = self.fresh.name("s")
         return let([(called, Text(call))], after(env.at(state, called)))
 
     def forget(self) -> None:
-        """The operator that sets what is volatile of a process to the least of its range."""
+        """Add the operator that sets what is volatile of a process to the least of its range."""
         changes = []
         for f in self.layout.schema.fields:
             if f.role is Role.VOLATILE and self.kept(f.name):
@@ -328,11 +328,11 @@ class Statements(Expressions):
         self.operators.setdefault("Forget", Operator("Forget", ["s", "p"], Text(body)))
 
     def least_of(self, kind: Kind) -> Text:
-        """The value that all zero bytes are, by its name if it has one."""
+        """Return the value whose bytes are all zero, by its name if it has one."""
         return self.enumerated_value(kind, kind.lo) if isinstance(kind, Int) and kind.names else zero(kind)
 
     def inline(self, f: t.Function, e: t.Call, env: Env, after: Next) -> Node:
-        """A call, done in its place: a part of its arguments is known."""
+        """Translate a call in place, as a part of its arguments is known."""
         caller, inner, state = self.current, self.entered(f, e, env), self.given(f, e)
         own = self.state_of(f)
 
@@ -370,7 +370,7 @@ UNION, MINUS = "\\union", "\\"
 
 
 def evaluated_before(e: Any, call: t.Call) -> list[t.Expr] | None:
-    """What is evaluated of an expression before a call within it, in order; none: the call is not in it."""
+    """Return what is evaluated of an expression before a call within it, in order; None if the call is not in it."""
     if e is call:
         return []
     if isinstance(e, t.SetHas):  # Python evaluates what is looked for before the set
@@ -397,7 +397,7 @@ def evaluated_before(e: Any, call: t.Call) -> list[t.Expr] | None:
 
 
 def substituted(e: Any, old: Any, new: Any) -> Any:
-    """An expression with a part of it replaced."""
+    """Return an expression with a part of it replaced."""
     if e is old:
         return new
     if isinstance(e, (t.Expr, t.Term)):

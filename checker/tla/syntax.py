@@ -1,4 +1,4 @@
-"""Expressions of TLA+, and how they are laid out in lines."""
+"""Expressions of TLA+, and their layout in lines."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ WIDTH = 110
 
 @dataclass_transform(frozen_default=True)
 class Part:
-    """What expressions are made of; each of its subclasses is a dataclass."""
+    """Base of the parts of expressions; each of its subclasses is a dataclass."""
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True)(cls)
 
 
 class Text(Part):
-    """What fits a line. `loose`: it wants parentheses where an operator is beside it."""
+    """An expression that fits on a line. `loose`: it needs parentheses next to an operator."""
 
     text: str
     loose: bool = False
@@ -48,25 +48,29 @@ class Text(Part):
 
 
 class Let(Part):
+    """LET names IN body."""
+
     names: tuple[tuple[str, Node], ...]
     body: Node
 
 
 class If(Part):
+    """IF test THEN then ELSE other."""
+
     test: Node
     then: Node
     other: Node
 
 
 class Many(Part):
-    """A conjunction or disjunction, `op` being /\\ or \\/."""
+    """A conjunction or disjunction; `op` is the operator."""
 
     op: str
     parts: tuple[Node, ...]
 
 
 class Quantified(Part):
-    """`quantifier` is \\A or \\E."""
+    """A quantification over a set; `quantifier` is the operator."""
 
     quantifier: str
     name: str
@@ -80,8 +84,7 @@ TRUE, FALSE = Text("TRUE"), Text("FALSE")
 
 
 def let(names: Sequence[tuple[str, Node]], body: Node) -> Node:
-    """A LET, one with that of its body if that is one too; a name that says only what follows is left out, and one that
-    nothing asks for."""
+    """Return a LET, merged with that of its body, without unused names and names that are only the body."""
     names = asked_for(names, body)
     if not names:
         return body
@@ -93,7 +96,7 @@ def let(names: Sequence[tuple[str, Node]], body: Node) -> Node:
 
 
 def asked_for(names: Sequence[tuple[str, Node]], body: Node) -> Sequence[tuple[str, Node]]:
-    """The definitions that a body asks for, or one of those behind them that it asks for."""
+    """Return the definitions that a body uses, directly or through later ones."""
     if body in (TRUE, FALSE):
         return ()
     said, kept = words(body), []
@@ -106,7 +109,7 @@ def asked_for(names: Sequence[tuple[str, Node]], body: Node) -> Sequence[tuple[s
 
 
 def words(e: Node) -> set[str]:
-    """Every name in an expression."""
+    """Return every name in an expression."""
     return set(re.findall(r"\w+", flat(e).text))
 
 
@@ -124,14 +127,17 @@ def many(op: str, parts: Iterable[Node], unit: Node, zero: Node) -> Node:
 
 
 def conj(*parts: Node) -> Node:
+    """Return the conjunction of expressions, simplified."""
     return many("/\\", parts, TRUE, FALSE)
 
 
 def disj(*parts: Node) -> Node:
+    """Return the disjunction of expressions, simplified."""
     return many("\\/", parts, FALSE, TRUE)
 
 
 def neg(e: Node) -> Node:
+    """Return the negation of an expression, simplified."""
     if e in (TRUE, FALSE):
         return FALSE if e == TRUE else TRUE
     text = flat(e)
@@ -145,7 +151,7 @@ def neg(e: Node) -> Node:
 
 
 def plain(text: str) -> bool:
-    """Whether a side of a comparison has no operator of its own that binds less."""
+    """Return whether a side of a comparison has no operator of its own that binds less."""
     depth = 0
     for c in text:
         depth += (c in "([{") - (c in ")]}")
@@ -157,7 +163,7 @@ def plain(text: str) -> bool:
 
 
 def either(test: Node, then: Node, other: Node) -> Node:
-    """IF test THEN then ELSE other, in the form that says it most plainly."""
+    """Return IF test THEN then ELSE other, in its simplest form."""
     if test == TRUE:
         return then
     if test == FALSE:
@@ -180,7 +186,7 @@ def either(test: Node, then: Node, other: Node) -> Node:
 
 
 def flat(e: Node) -> Text:
-    """An expression in one line."""
+    """Return an expression in one line."""
     match e:
         case Text():
             return e
@@ -196,7 +202,7 @@ def flat(e: Node) -> Text:
 
 
 def laid_out(e: Node, column: int = 0) -> list[str]:
-    """The lines of an expression that begins at a column; the first without its indentation."""
+    """Return the lines of an expression that begins at a column; the first without its indentation."""
     one = flat(e).text
     if len(one) + column <= WIDTH and "LET" not in one and one.count("IF ") < 2:
         return [one]
@@ -230,7 +236,7 @@ def laid_out(e: Node, column: int = 0) -> list[str]:
 
 
 def headed(head: str, value: Node, column: int) -> list[str]:
-    """The lines of `name == value`; the value below the name where it is long."""
+    """Return the lines of `name == value`, with a long value below the name."""
     lines = laid_out(value, column + len(head))
     if len(lines) == 1 or len(head) <= 8:
         return [head + lines[0], *lines[1:]]
@@ -239,7 +245,7 @@ def headed(head: str, value: Node, column: int) -> list[str]:
 
 
 def definition(head: str, body: Node) -> str:
-    """`head == body` in lines."""
+    """Return the lines of `head == body`."""
     one = flat(body).text
     if len(head) + len(one) + 4 <= WIDTH and "LET" not in one:
         return f"{head} == {one}"

@@ -1,4 +1,4 @@
-"""TLC on an exported module: run to its end, and what it printed."""
+"""Run TLC on an exported module, and parse its output."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ STEP = re.compile(r"^State (\d+): ", re.MULTILINE)
 
 
 class TlcFailed(Exception):
-    """TLC did not come to an end with counts: what it said, in a line."""
+    """TLC did not end with counts; the message is what it printed, in a line."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What TLC found.
+    """The result of TLC.
 
     Attributes:
         distinct: states.
         generated: states, the initial one among them.
-        levels: of the graph, the initial state's among them; 0: the search did not go to its end.
-        violated: the invariant that broke; empty: none did.
-        depth: steps to the state that breaks it; 0: none does.
+        levels: of the graph, the initial state's among them; 0 if the search was not complete.
+        violated: the violated invariant; empty if none is.
+        depth: steps to the state that violates it; 0 if none does.
         seconds: of CPU, Java's own start included.
-        ended: whether it went to the end of the search or to a violation.
+        ended: whether the search ended by itself or at a violation.
         wall: seconds that passed.
     """
 
@@ -50,10 +50,10 @@ class Counts:
 
 
 def parsed(output: str, seconds: float = 0.0, wall: float = 0.0) -> Counts:
-    """What TLC's output says, and how long it took.
+    """Parse TLC's output.
 
     Raises:
-        TlcFailed: it has no counts, or TLC met an error that is no violation.
+        TlcFailed: it has no counts, or TLC met an error that is not a violation.
     """
     found = COUNTS.findall(output)
     if not found:
@@ -63,8 +63,8 @@ def parsed(output: str, seconds: float = 0.0, wall: float = 0.0) -> Counts:
     generated, distinct = (int(x.replace(",", "")) for x in found[-1])
     levels, broken = DEPTH.search(output), BROKEN.search(output)
     errors = re.findall(r"^Error: .*(?:\n\".*)?", output, re.MULTILINE)
-    if errors and not broken:  # it counts what it saw before, and says how deep, as if that were all
-        raise TlcFailed(f"TLC could not go on: {' '.join(errors[0].split())}")
+    if errors and not broken:  # it prints the counts and the depth up to then, as if that were all
+        raise TlcFailed(f"TLC failed: {' '.join(errors[0].split())}")
     steps = [int(n) for n in STEP.findall(output)]
     return Counts(
         distinct, generated, int(levels[1]) if levels else 0, broken[1] if broken else "",
@@ -77,9 +77,9 @@ def run_tlc(jar: Path, module: Module, symmetry: bool = False, workers: int = 1,
 
     Args:
         jar: tla2tools.jar.
-        symmetry: states that are renamings of each other count once.
+        symmetry: whether states that are renamings of each other count once.
         workers: threads.
-        limit: seconds of wall time; what it had counted by then is given back, not as ended.
+        limit: seconds of wall time; the counts up to then are returned, marked as not ended.
 
     Raises:
         TlcFailed: it printed no counts, or there is no Java.

@@ -1,4 +1,4 @@
-"""Kinds of value in TLA+: the set of those that are in range, the least of them, and how one is written."""
+"""Kinds of values in TLA+: the set of those in range, the least of them, and the notation of a value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zabspec.language.schema import NODE, Field
 
 __all__ = ["BOUND", "WORDS_OF_TLA", "domain", "message_type", "named", "set_of", "type_of", "zero"]
 
-# What is no name in TLA+.
+# What is not a name in TLA+.
 KEYWORDS = frozenset(
     re.findall(
         r"\w+",
@@ -24,7 +24,7 @@ KEYWORDS = frozenset(
         """,
     )
 )
-# What a module may not call anything of its own: keywords, what the modules that it extends define, and our own names.
+# Names that a module may not define: keywords, what the modules that it extends define, and those of the export.
 WORDS_OF_TLA = KEYWORDS | frozenset(
     re.findall(
         r"\w+",
@@ -37,12 +37,12 @@ WORDS_OF_TLA = KEYWORDS | frozenset(
         """,
     )
 )
-# What the texts of ours bind within themselves: an operator that is called so would be defined twice there.
+# Names bound inside exported definitions: an operator of such a name would be defined twice there.
 BOUND = frozenset([*"abkmpqstxyS", "from", "left", "to", "Round", *(f"{n}{k}" for n in "ik" for k in range(10))])
 
 
 def named(name: str) -> str:
-    """A name as TLA+ takes it: of ASCII letters, digits and underscores, a letter among them, and no keyword."""
+    """Return a name that TLA+ accepts: ASCII letters, digits and underscores, at least one letter, no keyword."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c == "_") else other(c) for c in name)
     if plain in KEYWORDS or plain.startswith(("WF_", "SF_")):
         return f"x_{plain}"
@@ -50,16 +50,17 @@ def named(name: str) -> str:
 
 
 def other(c: str) -> str:
-    """A character that no name has."""
+    """Return a replacement for a character that names cannot have."""
     return "_" if c.isascii() else f"u{ord(c):04x}"
 
 
 def domain(axis: str | int) -> str:
+    """Return the set of the indices of an axis."""
     return "Node" if axis == NODE else f"0..{int(axis) - 1}"
 
 
 def whole(axes: Iterable[str | int], inner: str, arrow: str) -> str:
-    """What every entry of some axes has: `inner`; as a set of functions (`->`), or as one function (`|->`)."""
+    """Return a function with `inner` at every entry of some axes, or, with arrow `->`, the set of such functions."""
     for k, axis in reversed(list(enumerate(axes))):
         bound = f"i{k} \\in " if arrow == "|->" else ""
         inner = f"[{bound}{domain(axis)} {arrow} {inner}]"
@@ -67,7 +68,7 @@ def whole(axes: Iterable[str | int], inner: str, arrow: str) -> str:
 
 
 def set_of(kind: Kind) -> str:
-    """The values in range."""
+    """Return the set of a kind's values."""
     match kind:
         case Bool():
             return "BOOLEAN"
@@ -80,11 +81,11 @@ def set_of(kind: Kind) -> str:
         case Record():
             return "[" + ", ".join(f"{named(n)}: {set_of(k)}" for n, k in kind.fields.items()) + "]"
         case _:
-            raise AssertionError(f"{type(kind).__name__} is asked about element by element")
+            raise AssertionError(f"{type(kind).__name__} is tested element by element")
 
 
 def in_range(kind: Kind, value: str, depth: int = 0) -> str:
-    """That a value is one of a kind."""
+    """Return the condition that a value belongs to a kind."""
     match kind:
         case Seq():
             k = f"k{depth}"
@@ -97,7 +98,7 @@ def in_range(kind: Kind, value: str, depth: int = 0) -> str:
 
 
 def message_type(union: MessageUnion) -> list[str]:
-    """What TypeOK says of a message."""
+    """Return the definition of the type of messages for TypeOK."""
     out = ["IsMessage(m) =="]
     for m in union.messages:
         parts = [f'm.kind = "{m.name}"']
@@ -109,7 +110,7 @@ def message_type(union: MessageUnion) -> list[str]:
 
 
 def type_of(f: Field, of: str) -> str:
-    """What TypeOK says of a field of `of`."""
+    """Return the condition of TypeOK on a field of `of`."""
     if not isinstance(f.kind, (Seq, MessageUnion)):
         inner = set_of(f.kind)
         axes = whole(f.axes, inner, "->") if f.axes else inner
@@ -122,7 +123,7 @@ def type_of(f: Field, of: str) -> str:
 
 
 def zero(kind: Kind) -> Text:
-    """The value that all zero bytes are."""
+    """Return the value whose bytes are all zero."""
     match kind:
         case Bool():
             return Text("FALSE")
@@ -145,7 +146,7 @@ def number(value: int) -> Text:
 
 
 def value_of(kind: Kind, value: Any, count: int) -> Text:
-    """A value that a state holds, as the CPython world reads it."""
+    """Return a value in a state, given as the CPython world reads it."""
     match kind:
         case Bool():
             return Text("TRUE" if value else "FALSE")
@@ -175,5 +176,5 @@ def value_of(kind: Kind, value: Any, count: int) -> Text:
 
 
 def node(p: int) -> Text:
-    """A process."""
+    """Return a process."""
     return Text("NOBODY") if p < 0 else Text(f"p{p}")

@@ -1,7 +1,7 @@
-"""Names for what lies in the state: a sequence or a message with a local name is a view, in which later changes show.
+"""Check local names for parts of the state: a sequence or a message with a local name is a view of the state.
 
-A module has values and no views, so a name that is read after what it shows was changed has no text there: such a
-program is refused, with the name and the line.
+Later changes show in a view, and a module has only values. So a name that is read after its view was changed cannot be
+translated: such a program is refused, with the name and the line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHANGES = (t.Store, t.Copy, t.SetChange, t.Clear, t.Append, t.Remove)
 
 
 def refuse_stale_views(program: t.TypedProgram, layout: Layout) -> None:
-    """Check that no name is read for what it showed before a change.
+    """Check that no name is read for its value before a change.
 
     Raises:
         Untranslatable: one may be.
@@ -44,17 +44,17 @@ def refuse_stale_views(program: t.TypedProgram, layout: Layout) -> None:
 
 
 def statements(body: Sequence[t.Stmt]) -> Iterator[t.Stmt]:
-    """Every statement, those within others too."""
+    """Yield every statement, nested ones included."""
     return (s for s in walk(list(body)) if isinstance(s, t.Stmt))
 
 
 def own_parts(s: t.Stmt) -> list[Any]:
-    """What a statement evaluates itself: not the statements within it."""
+    """Return the expressions that a statement evaluates itself, without nested statements."""
     return [part for part in vars(s).values() if not (isinstance(part, list) and part and isinstance(part[0], t.Stmt))]
 
 
 def written_by(s: t.Stmt, changed: dict[str, set[str]], layout: Layout) -> set[str]:
-    """The fields that a statement changes itself, or by a call."""
+    """Return the fields that a statement changes itself, or by a call."""
     found = set()
     if isinstance(s, CHANGES):
         field = place_of(s.place, layout).field
@@ -68,7 +68,7 @@ def written_by(s: t.Stmt, changed: dict[str, set[str]], layout: Layout) -> set[s
 
 
 def read_meanwhile(s: t.Stmt, changed: dict[str, set[str]]) -> frozenset[str]:
-    """The names that a statement may still read behind a call of its own that changes the state."""
+    """Return the names that a statement may still read after a call in it that changes the state."""
     calls = [e for e in walk(own_parts(s)) if isinstance(e, t.Call) and changed[e.function]]
     if isinstance(s, (t.If, t.While)) and calls:
         return reads(list(vars(s).values())).union(*(reads(list(vars(x).values())) for x in statements([s])))
@@ -79,7 +79,7 @@ def read_meanwhile(s: t.Stmt, changed: dict[str, set[str]]) -> frozenset[str]:
 
 
 def fields_changed(program: t.TypedProgram, layout: Layout) -> dict[str, set[str]]:
-    """By function the fields that it, or one that it calls, may change."""
+    """Return by function the fields that it, or one that it calls, may change."""
     found: dict[str, set[str]] = {name: set() for name in program.functions}
     while True:
         more = {
@@ -92,7 +92,7 @@ def fields_changed(program: t.TypedProgram, layout: Layout) -> dict[str, set[str
 
 
 def fields_shown(program: t.TypedProgram, layout: Layout) -> dict[tuple[str, str], set[str]]:
-    """By function and local name the fields that the name may be a view of."""
+    """Return by function and local name the fields that the name may be a view of."""
     found: dict[tuple[str, str], set[str]] = {}
 
     def of(function: str, e: t.Expr) -> set[str]:

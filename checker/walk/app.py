@@ -1,8 +1,8 @@
-"""The door in front of what the server does: who may ask, how much, and in which words it is refused.
+"""Check requests before the service answers them: who may send them, how large they are, and how they are refused.
 
 Every page on this machine, and every page of the network that a browser has open, can send requests to 127.0.0.1. So a
-request is answered only if its Host is this server, its Origin, if it has one, is this server, and, of everything but
-the page itself, its header has the token that was in the fragment of the opened address. Nobody else knows that.
+request is answered only if its Host is this server, its Origin, if it has one, is this server, and, for everything but
+the page itself, its header has the token that was in the fragment of the opened address. Nothing else knows the token.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ Send = Callable[[Any], Awaitable[None]]
 
 
 class Guard:
-    """Refuses who may not ask, before anything is read.
+    """Refuses unauthorised requests before anything is read.
 
     Args:
-        app: what answers the others.
+        app: answers the others.
         host: of this server, with its port.
-        token: what each request but those for the page has to have.
+        token: required in each request except those for the page.
     """
 
     def __init__(self, app: Starlette, host: str, token: str) -> None:
@@ -75,7 +75,7 @@ class Guard:
         await self.app(scope, receive, send)
 
     def refusal(self, scope: Scope) -> str:
-        """Why a request is refused; empty: it is not."""
+        """Return why a request is refused; empty if it is not."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         hosts = [value for name, value in headers if name.lower() == b"host"]
         if hosts != [self.host]:
@@ -86,18 +86,18 @@ class Guard:
         if scope["method"] in ("GET", "HEAD") and not str(scope["path"]).startswith("/api/"):
             return ""
         if len(origins) != 1:
-            return "this request says no Origin"
+            return "this request has no Origin"
         tokens = [value for name, value in headers if name.lower() == TOKEN.encode()]
         if len(tokens) != 1 or not hmac.compare_digest(tokens[0], self.token):
-            return "this request has not the token of this server: open the address that `zabcheck walk` has printed"
+            return "this request does not have the token of this server: open the address that `zabcheck walk` printed"
         return ""
 
 
 def application(service: Service, host: str, token: str) -> Guard:
-    """The server as an ASGI application.
+    """Return the server as an ASGI application.
 
     Args:
-        service: what it does.
+        service: answers the requests.
         host: its address, with its port.
         token: 128 bits, in hexadecimal.
     """
@@ -121,7 +121,7 @@ def application(service: Service, host: str, token: str) -> Guard:
         return Response(index(), 200, HEADERS, "text/html; charset=utf-8")
 
     async def no_such(request: Request, problem: Exception) -> Response:
-        return refused("there is nothing of that name here, or not in this way")
+        return refused("there is nothing of that name here, or not with this method")
 
     routes = [
         Route("/", page),
@@ -135,15 +135,15 @@ def application(service: Service, host: str, token: str) -> Guard:
 
 
 def refused(why: str) -> Response:
-    """What is answered to a request that is wrong."""
+    """Return the answer to a wrong request."""
     return JSONResponse({"error": why}, 400, HEADERS)
 
 
 async def body_of(request: Request) -> bytes:
-    """The body of a request.
+    """Return the body of a request.
 
     Raises:
-        BadRequest: it is too large, or is not said to be JSON.
+        BadRequest: it is too large, or not declared as JSON.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise BadRequest("the body of a request is application/json")
@@ -156,10 +156,10 @@ async def body_of(request: Request) -> bytes:
 
 
 def parsed(data: bytes) -> object:
-    """The JSON of a body.
+    """Parse the JSON of a body.
 
     Raises:
-        BadRequest: it is none.
+        BadRequest: it is not JSON.
     """
     if data.count(b"{") + data.count(b"[") > DEEPEST:
         raise BadRequest("the body of a request is a flat JSON object")

@@ -1,4 +1,4 @@
-"""The shortest way on from a place, found by the compiled explorer begun there."""
+"""Find the shortest continuation from a place, with the compiled explorer started there."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = ["Bounds", "ContinuedModel", "continued"]
 
 @dataclass(frozen=True)
 class Bounds:
-    """Where searches give up: as `zabcheck` takes it.
+    """The limits of searches, as `zabcheck` takes them.
 
     Attributes:
-        threads: None: all cores.
-        max_states, time_limit (seconds), memory_limit (bytes): None: no limit.
+        threads: None for all cores.
+        max_states, time_limit (seconds), memory_limit (bytes): None for no limit.
     """
 
     threads: int | None = None
@@ -60,7 +60,7 @@ class ContinuedModel(Model):
     Args:
         configuration: of the model.
         start: the bytes of that state.
-        functions: what the program has besides: a property that no module has.
+        functions: further functions of the program, for a property that no module has.
     """
 
     def __init__(
@@ -84,12 +84,14 @@ class ContinuedModel(Model):
 def continued(
     model: ContinuedModel, p: Property, premise: bool, bounds: Bounds, watch: Watch
 ) -> tuple[tuple[int, ...] | None, str]:
-    """The shortest way on from a state to one that violates a property, or meets its premise; else why there is none.
+    """Return the shortest continuation to a state that violates a property, or meets its premise.
+
+    Else why there is none.
 
     Args:
-        model: begins in that state.
-        premise: it is to meet the premise.
-        bounds: where to give up.
+        model: begins in the state to continue from.
+        premise: whether to meet the premise.
+        bounds: limits of the search.
 
     Raises:
         NoVerdict: states that were merged are not renamings of each other.
@@ -103,11 +105,11 @@ def continued(
         raise NoVerdict(str(problem)) from None
     if p.name in r.violations:
         return tuple(r.violations[p.name].schedule), ""
-    what = f"meets the premise of {p.name}" if premise else f"violates {p.name}"
+    what = f"reaches the premise of {p.name}" if premise else f"violates {p.name}"
     if model.functions:
-        what = f"comes to a state with {p.name}"
+        what = f"reaches a state with {p.name}"
     states = counted(r.distinct, "orbit" if code.symmetry else "state")
     if r.complete and not r.error:
-        return None, f"no way on {what}: all {states} that follow were looked at"
+        return None, f"no continuation {what}: all {states} that follow were explored"
     seen = f"{states}, to depth {r.expanded_levels}"
-    return None, f"no way was seen that {what}, and not all was looked at ({r.error or r.stopped}): {seen}"
+    return None, f"no run was found that {what}, but not everything was explored ({r.error or r.stopped}): {seen}"

@@ -1,5 +1,8 @@
-"""What takes longer than a click: looking for a way in the compiled explorer, and for lines that never run in the
-interpreted world. A way that is found is walked along in the interpreted world before anything is said of it."""
+"""Run jobs that take longer than a click: searches with the compiled explorer, and for lines that never run.
+
+The latter run in the interpreted world. A run that a search finds is walked in the interpreted world before it is
+reported.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,8 @@ VIOLATION, WITNESS = "violation", "witness"
 GOALS = (VIOLATION, WITNESS)
 MOST_KEPT = 64
 MOST_RUNNING = 2
-MOST_LOOKED_AT = 20_000  # states that are looked at for lines that never run, without --max-states: half a minute
-PATIENCE = 5.0  # seconds that the end waits for a job to notice
+MOST_LOOKED_AT = 20_000  # states explored for lines that never run, without --max-states: half a minute
+PATIENCE = 5.0  # seconds to wait at the end for a job to notice
 RUNNING, FOUND, NONE, CANCELLED, FAILED = "running", "found", "none", "cancelled", "failed"
 GENERATED = re.compile(r"^<search [^>]*>:\d+: ")  # where an error is in a search expression: it has one line
 WRONG = (RequestError, NoVerdict, ConfigError, LanguageError, WalkError)
@@ -53,13 +56,13 @@ class Cancelled(Exception):
 
 @dataclass
 class Job:
-    """Looking for a way, or for lines that never run.
+    """A search for a run, or for lines that never run.
 
     Attributes:
-        state: `running`, `found`, `none` (there is no such way, or none was seen), `cancelled` or `failed`.
-        said: what there is to say of it, in a sentence.
-        address: of the end of the way that was found.
-        looked: what ran in all that was looked at.
+        state: `running`, `found`, `none` (there is no such run, or none was found), `cancelled` or `failed`.
+        said: its message, in a sentence.
+        address: of the end of the run that was found.
+        looked: the lines that ran in what was explored.
     """
 
     state: str = RUNNING
@@ -71,7 +74,7 @@ class Job:
 
 
 class Following(Watch):
-    """Notes how far a job is, and ends it if it is cancelled."""
+    """Records the progress of a job, and ends it if it is cancelled."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -100,12 +103,12 @@ class Jobs:
         self.numbers = itertools.count(1)
 
     def begin(self, address: Address, goal: str, name: str, here: bool) -> int:
-        """Begin a job; its number.
+        """Begin a job; return its number.
 
         Args:
-            goal: what is looked for: where a property is violated, or where its premise is first met.
-            name: the property; empty: any, of a violation from the initial state.
-            here: the way goes on from the address; else it is from the initial state.
+            goal: what to find: a violation of a property, or the first place that meets its premise.
+            name: the property; empty for any, for a violation from the initial state.
+            here: whether the run continues from the address; else it begins in the initial state.
 
         Raises:
             WalkError: there is no such property, or too many jobs are running.
@@ -114,17 +117,17 @@ class Jobs:
             check_current(found.walker)
             names = {v.property.name for v in place.verdicts}
         if name not in names and (name or here or goal != VIOLATION):
-            raise WalkError(f"no property {name[:60]!r} is judged in this walk")
+            raise WalkError(f"no property {name[:60]!r} is checked in this walk")
         return self.launch(lambda job: self.looked(job, found, place, goal, name, here))
 
     def search(self, address: Address, expression: str, here: bool) -> int:
-        """Begin to look for a state of which an expression is true; the job's number.
+        """Begin a search for a state in which an expression is true; return the job's number.
 
         Args:
-            here: the way goes on from the address; else it is from the initial state.
+            here: whether the run continues from the address; else it begins in the initial state.
 
         Raises:
-            WalkError: it is no expression, or too many jobs are running.
+            WalkError: it is not an expression, or too many jobs are running.
         """
         with self.serving.at(address) as (found, place, _):
             check_current(found.walker)
@@ -134,11 +137,12 @@ class Jobs:
         return self.launch(lambda job: self.sought(job, found, begin, continued_model, p))
 
     def lines(self, address: Address) -> int:
-        """Begin to look for lines and steps that never run, in all that can be looked at from the initial state; the
-        job's number. Cancelled, it says what ran so far.
+        """Begin a search for lines and steps that never run, from the initial state; return the job's number.
+
+        If it is cancelled, it reports what ran so far.
 
         Raises:
-            WalkError: the source is another by now, or too many jobs are running.
+            WalkError: the source has changed, or too many jobs are running.
         """
         with self.serving.at(address) as (found, _, _):
             check_current(found.walker)
@@ -162,10 +166,10 @@ class Jobs:
         return number
 
     def told(self, number: int) -> dict[str, Any]:
-        """How far a job is.
+        """Return the progress of a job.
 
         Raises:
-            WalkError: there is none.
+            WalkError: there is no such job.
         """
         if number not in self.all:
             raise WalkError(f"there is no search {number}")
@@ -174,7 +178,7 @@ class Jobs:
         return told if job.looked is None else {**told, "looked": job.looked}
 
     def cancel(self, number: int) -> None:
-        """End a job. What has been found stays."""
+        """Cancel a job. What has been found stays."""
         self.told(number)
         self.all[number].stop.set()
 
@@ -196,14 +200,14 @@ class Jobs:
         except WRONG as problem:
             state, said, address = FAILED, GENERATED.sub("", str(problem)), ""
         except MemoryError:
-            state, said, address = FAILED, "the memory of this machine is used up", ""
-        except Exception as problem:  # an error of zabcheck: said, and not hidden in a thread
+            state, said, address = FAILED, "out of memory", ""
+        except Exception as problem:  # an error of zabcheck: reported, and not hidden in a thread
             state, said, address = FAILED, f"the search failed, a bug of zabcheck: {problem!r:.200}", ""
         job.said, job.address = said, address
         job.state = state
 
     def looked(self, job: Job, found: Served, place: Place, goal: str, name: str, here: bool) -> tuple[str, str, str]:
-        """Look for a way: how it ended, what there is to say, and the address."""
+        """Search for a run; return how it ended, the message, and the address."""
         watch = Following(job)
         if here:
             [p] = [v.property for v in place.verdicts if v.property.name == name]
@@ -219,32 +223,32 @@ class Jobs:
             end = found.walker.along((*(place.schedule if here else ()), *words))
             shown = [v for v in end.verdicts if shows(v, goal, len(end.path), here) and name in (v.property.name, "")]
             if not shown:
-                raise WalkError("the way that was found does not show there what was looked for: a bug of zabcheck")
+                raise WalkError("the run that was found does not end as searched for: a bug of zabcheck")
             address = found.address(end.path)
         from_here = " from there" if here else ""
         names = joined([v.property.name for v in shown])
-        what = f"violates {names}" if goal == VIOLATION else f"meets the premise of {names}"
-        how = f"a way, perhaps not the shortest ({nothing})," if nothing else "a shortest way"
+        what = f"violates {names}" if goal == VIOLATION else f"reaches the premise of {names}"
+        how = f"a run, perhaps not a shortest ({nothing})," if nothing else "a shortest run"
         return FOUND, f"{how}{from_here} that {what}: {counted(len(words), 'step')}", address.text
 
     def sought(self, job: Job, found: Served, begin: Place, model: ContinuedModel, p: Property) -> tuple[str, str, str]:
-        """Look for a state of which an expression is true: how it ended, what there is to say, and the address."""
+        """Search for a state in which an expression is true; return how it ended, the message, and the address."""
         words, nothing = continued(model, p, False, self.bounds, Following(job))
         if words is None:
             return NONE, nothing, ""
         with found.lock:
             end = found.walker.along((*begin.schedule, *words))
             if model.program.python[p.holds.__name__](end.state):
-                raise WalkError("the way that was found does not come to such a state: a bug of zabcheck")
+                raise WalkError("the run that was found does not reach such a state: a bug of zabcheck")
             address = found.address(end.path)
-        return FOUND, f"a shortest way to a state with {p.name}: {counted(len(words), 'step')}", address.text
+        return FOUND, f"a shortest run to a state with {p.name}: {counted(len(words), 'step')}", address.text
 
     def run_through(self, job: Job, found: Served) -> tuple[str, str, str]:
-        """Run a model, and note which lines run: how it ended, and what there is to say."""
+        """Run a model, and record which lines run; return how it ended, and the message."""
         begun = time.monotonic()
 
         def so_far(states: int, left: int) -> bool:
-            job.said = f"{counted(states, 'state')}, {counted(left, 'line')} not seen to run"
+            job.said = f"{counted(states, 'state')}, {counted(left, 'line')} not run"
             limit = self.bounds.time_limit
             return not job.stop.is_set() and (limit is None or time.monotonic() - begun < limit)
 
@@ -252,8 +256,10 @@ class Jobs:
         return FOUND, said_of(job.looked) + promise_text(found.request.configuration()), ""
 
     def to_violation(self, found: Served, name: str, watch: Watch) -> tuple[tuple[int, ...] | None, str]:
-        """The shortest run that violates a property, or any; else why there is none. Beside a run: why a shorter one is
-        not excluded."""
+        """Return the shortest run that violates a property, or any; else why there is none.
+
+        With a run, the text says why a shorter one is not excluded.
+        """
         request = ExploreRequest(
             found.request.model,
             properties=(name,) if name else found.request.properties,
@@ -267,12 +273,12 @@ class Jobs:
         )
         for run in (report.counterexamples[n] for n in wanted if n in report.counterexamples):
             if run.trace is not None and not run.trouble:
-                return run.trace.schedule, "not all states were looked at" if report.exploration.narrowed else ""
+                return run.trace.schedule, "not all states were explored" if report.exploration.narrowed else ""
             raise NoVerdict(run.trouble)
         return None, report.sentence
 
     def to_premise(self, found: Served, name: str, watch: Watch) -> tuple[tuple[int, ...] | None, str]:
-        """The shortest run that meets the premise of a property; else why there is none."""
+        """Return the shortest run that meets the premise of a property; else why there is none."""
         report = witnessed(WitnessRequest(found.request.model, properties=(name,), **asdict(self.bounds)), watch)
         run = report.runs.get(name)
         if run is not None and run.trace is not None:
@@ -283,28 +289,28 @@ class Jobs:
 
 
 def said_of(looked: Looked) -> str:
-    """What came of looking for lines that never run."""
+    """Return the message on a search for lines that never run."""
     never = sum(f.count(NEVER) for f in looked.functions)
     walks = counted(looked.walks, "random walk")
     if not never and not looked.never:
         return f"every line and every step ran, within {walks} and {counted(looked.states, 'state')}"
     what = counted(never, "line") + (f" and {counted(len(looked.never), 'step')}" if looked.never else "")
     if looked.complete:
-        all_of_them = f"all {counted(looked.states, 'state')} that there are within the budgets"
-        return f"{what} never ran: {all_of_them} were looked at, each with every step"
+        all_of_them = f"all {counted(looked.states, 'state')} within the budgets"
+        return f"{what} never ran: {all_of_them} were explored, each with every step"
     return (
-        f"{what} did not run in {walks} and {counted(looked.states, 'state')}: these are not all that there are, and "
-        "what did not run in them may run elsewhere"
+        f"{what} did not run in {walks} and {counted(looked.states, 'state')}: not all states were explored, and "
+        f"these lines and steps may run in others"
     )
 
 
 def shows(v: Verdict, goal: str, here: int, on: bool) -> bool:
-    """Whether a place shows what a job looked for.
+    """Return whether a place shows what a job searched for.
 
     Args:
-        v: what a property says there.
-        here: after how many steps it is.
-        on: the way to it goes on from another place, at which the premise may have been met.
+        v: the property's verdict there.
+        here: the number of steps to it.
+        on: whether the run continues from another place, at which the premise may have been met.
     """
     if goal == VIOLATION:
         return v.verdict == VIOLATED

@@ -1,4 +1,4 @@
-"""The page: its files as they are served, and a copy of it in one file with the places around a walk."""
+"""The page: its files as they are served, and a single-file copy with the places around a walk."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Asset:
 
     Attributes:
         name: its name.
-        media_type: what it is.
+        media_type: its media type.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Asset:
 
 
 def read(name: str) -> str:
-    """A file of the package."""
+    """Return the content of a file of the package."""
     return files(__package__).joinpath("assets", name).read_text("utf-8")
 
 
@@ -72,20 +72,20 @@ ASSETS: Mapping[str, Asset] = {
 
 
 def index() -> str:
-    """The page that a server has."""
+    """Return the page as a server sends it."""
     links = '<link rel="icon" href="/assets/icon.svg">\n'
     links += "".join(f'<link rel="stylesheet" href="/assets/{name}">\n' for name in STYLES)
     return whole(links, '<script type="module" src="/assets/app.js"></script>')
 
 
 def whole(head: str, end: str) -> str:
-    """The page around its styles and modules."""
+    """Return the page with its styles and modules."""
     return read("index.html").replace("<!-- head -->\n", head).replace("<!-- end -->", end)
 
 
 @cache
 def joined() -> str:
-    """The modules as one: what each exports is a name that the later ones see."""
+    """Return the modules as one: what each exports is a name that the later ones see."""
     text = "\n".join(EXPORT.sub("", IMPORT.sub("", read(name))) for name in MODULES)
     return text.replace("</script", "<\\/script")
 
@@ -98,8 +98,8 @@ class SavedPage:
     """A page without a server.
 
     Attributes:
-        text: it.
-        said: what is in it, in a sentence.
+        text: the page.
+        said: a sentence on its content.
     """
 
     text: str
@@ -109,14 +109,14 @@ class SavedPage:
 def saved_page(
     found: Served, address: Address, whole_way: Place, levels: int, told: Mapping[str, Any] | None = None
 ) -> SavedPage:
-    """A walk, and the places around each of its own, as one file.
+    """Return a walk, and the places around each of its own, as one file.
 
     Args:
         found: the model.
-        address: where one stands on the walk.
+        address: the current place on the walk.
         whole_way: the place at its end.
-        levels: how many steps away from the walk the places are that are in the file.
-        told: what is said of the model at every place; None: as `about` says.
+        levels: the distance from the walk, in steps, up to which places are in the file.
+        told: the facts about the model at every place; None for those of `about`.
 
     Raises:
         WalkError: it would be too large.
@@ -147,11 +147,11 @@ def saved_page(
     if len(text) > LARGEST:
         raise WalkError(f"the page would have {len(text) >> 20} MB, and may have {LARGEST >> 20}: save fewer levels")
     steps = len(whole_way.path)
-    return SavedPage(text, f"{steps} steps with {len(places) - steps - 1} places around them, {len(text) / 1e6:.1f} MB")
+    return SavedPage(text, f"{steps} steps with {len(places) - steps - 1} states around them, {len(text) / 1e6:.1f} MB")
 
 
 def around(end: Place, levels: int) -> dict[tuple[int, ...], Place]:
-    """The places of a walk and those up to some levels away from it.
+    """Return the places of a walk and those up to some levels away from it.
 
     Raises:
         WalkError: these are too many.
@@ -168,17 +168,17 @@ def around(end: Place, levels: int) -> dict[tuple[int, ...], Place]:
         edge = [p for p in edge if p.path not in out]
         out |= {p.path: p for p in edge}
         if len(out) > MOST:
-            raise WalkError(f"there are more than {MOST} places around this walk: save fewer levels, or a shorter walk")
+            raise WalkError(f"there are more than {MOST} states around this walk: save fewer levels, or a shorter walk")
     return out
 
 
 def pieces(drawing: str, parts: dict[str, int]) -> list[int]:
-    """A drawing by the numbers of its elements: those of one place are nearly all those of the place before it."""
+    """Return a drawing as the numbers of its elements: consecutive places share nearly all of them."""
     return [parts.setdefault(piece, len(parts)) for piece in re.split(r"(?<=>)(?=<)", drawing)]
 
 
 def opened(text: str) -> dict[str, Any]:
-    """The data of a saved page."""
+    """Return the data of a saved page."""
     packed = text.split('id="saved">', 1)[1].split("</script>", 1)[0]
     data: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed)))
     return data

@@ -1,4 +1,4 @@
-"""A search expression: what is to be true of a state, over the fields that the model declares.
+"""A search expression: a condition on a state, over the fields that the model declares.
 
     two p: p.role == LEADING
     some p: len(p.history) > 1 and p.current_epoch < 2
@@ -6,9 +6,10 @@
     timeouts_left == 0
     all p: p.asks and client1.mode == WAITING
 
-A field of a role is of its processes alone: where the expression looks at one, it goes through these.
+A field of a role belongs only to its processes: an expression that reads one ranges over these.
 
-It is read by its syntax and made a property of the language, which the front end types; no Python of it is evaluated.
+The expression is parsed and made a property of the language, which the front end types; it is never evaluated as
+Python.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from zabspec.model import Model
 
 __all__ = ["QUANTIFIERS", "searched", "words_of_search"]
 
-# How many processes it is to be true of, by the word that says so.
+# For how many processes it must be true, by quantifier.
 QUANTIFIERS = {
     "some": "count > 0", "no": "count == 0", "all": "count == of", "one": "count == 1", "two": "count >= 2",
     "three": "count >= 3",
@@ -48,15 +49,17 @@ OPERATORS = (
 
 
 def words_of_search(model: Model) -> list[str]:
-    """The fields, constants and processes of roles that an expression may name, for completion."""
+    """Return the fields, constants and processes of roles that an expression may name, for completion."""
     roles = model.program.schema.roles
     names = roles.names if roles is not None else ()
     return [*fields_of(model), *sorted(constants_of(model)), *names]
 
 
 def constants_of(model: Model) -> Mapping[str, str]:
-    """The numbers that the protocol names, each with its key in the program: of the world's own names some mean other
-    numbers than the protocol's."""
+    """Return the numbers that the protocol names, each with its key in the program.
+
+    Some of the world's own names stand for other numbers than the protocol's.
+    """
     program = model.program
     found = {name: name for name in program.schema.constants if name in ("NODES", "TXNS", "EPOCHS")}
     for module in program.protocol:
@@ -67,10 +70,10 @@ def constants_of(model: Model) -> Mapping[str, str]:
 
 
 def searched(expression: str, model: Model) -> tuple[Property, Mapping[str, FunctionType]]:
-    """The property that an expression is false, and its functions by name.
+    """Return the property that an expression is false, and its functions by name.
 
     Raises:
-        WalkError: it is no expression; the sentence says where.
+        WalkError: it is not an expression; the sentence says where.
     """
     if len(expression) > LONGEST:
         raise WalkError(f"an expression has at most {LONGEST} characters")
@@ -81,7 +84,7 @@ def searched(expression: str, model: Model) -> tuple[Property, Mapping[str, Func
     try:
         tree = ast.parse(inner.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise WalkError(f"this is no expression: {inner.strip()[:80]}") from None
+        raise WalkError(f"this is not an expression: {inner.strip()[:80]}") from None
     if sum(1 for _ in ast.walk(tree)) > DEEPEST:
         raise WalkError("this expression is too long")
     reader = Reader(model, name)
@@ -123,32 +126,32 @@ def fields_of(model: Model) -> dict[str, Any]:
 
 
 def processes_of(model: Model) -> dict[str, int]:
-    """The processes by the names that an expression may have for them: `p0`, and `client1` of a role."""
+    """Return the processes by the names that an expression may use for them: `p0`, and `client1` of a role."""
     schema = model.program.schema
     named = {} if schema.roles is None else {name: p for p, name in enumerate(schema.roles.names)}
     return {f"p{p}": p for p in range(schema.nodes)} | named
 
 
 class Reader(ast.NodeTransformer):
-    """Makes an expression of the language of what was written, and refuses all else.
+    """Converts a parsed expression to one of the language, and refuses all else.
 
     Args:
-        model: whose fields it names.
-        process: what it calls the process that it is of; empty: it is of none.
+        model: the one whose fields it names.
+        process: its variable for a process; empty if it has none.
     """
 
     def __init__(self, model: Model, process: str) -> None:
         self.model, self.process = model, process
         self.fields, self.constants, self.processes = fields_of(model), constants_of(model), processes_of(model)
         self.roles = model.program.schema.roles
-        self.of: dict[str, str] = {}  # the fields of a role that are asked of the process that it goes through
+        self.of: dict[str, str] = {}  # the fields of a role that are read of the variable's process
 
     @property
     def members(self) -> range:
-        """The processes that the expression is of.
+        """Return the processes that the expression ranges over.
 
         Raises:
-            WalkError: no process has all the fields that it asks for.
+            WalkError: no process has all the fields that it reads.
         """
         if self.roles is None or not self.of:
             return range(self.model.configuration.nodes)
@@ -159,7 +162,7 @@ class Reader(ast.NodeTransformer):
         return next(r.members for r in self.roles if r.name == role)
 
     def check_of(self, name: str, process: ast.expr) -> None:
-        """A field is one of the process that it is asked of.
+        """Check that a process has the field that is read of it.
 
         Raises:
             WalkError: it is a field of another role.
@@ -176,7 +179,7 @@ class Reader(ast.NodeTransformer):
         allowed = (ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.Subscript, ast.Load, *OPERATORS)
         if not isinstance(node, allowed):
             said = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
-            raise WalkError(f"an expression may not have {said[:60]}")
+            raise WalkError(f"an expression cannot have {said[:60]}")
         return super().generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:

@@ -1,4 +1,4 @@
-"""The models that a server knows: those of its command line, and ours by their options."""
+"""The models that a server knows: those of its command line, and the project's by their options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 8  # models that are kept beside those of the command line
 
 
 def address_of(request: WalkRequest) -> Address:
-    """The address of the beginning of a walk, without a digest."""
+    """Return the address of the beginning of a walk, without a digest."""
     return Address(request.model.protocol, request.options)
 
 
@@ -28,9 +28,9 @@ class Served:
     """A model that is walked through.
 
     Attributes:
-        request: what it is.
+        request: describes it.
         walker: its interpreted world; used under `lock`.
-        made: the digest of what it is made of.
+        made: the digest of its sources.
     """
 
     request: WalkRequest
@@ -39,12 +39,12 @@ class Served:
     lock: threading.Lock
 
     def address(self, way: tuple[int, ...] = (), at: int | None = None) -> Address:
-        """The address of a place."""
+        """Return the address of a place."""
         first = address_of(self.request)
         return replace(first, way=way, at=len(way) if at is None else at, made=self.made, tool=self.walker.tool)
 
 
-Standing = tuple[Served, Place, Place]  # a model, where one stands, and the end of the way
+Standing = tuple[Served, Place, Place]  # a model, the current place, and the end of the path
 
 
 class Serving:
@@ -60,10 +60,10 @@ class Serving:
         self.lock = threading.Lock()
 
     def model(self, address: Address) -> Served:
-        """The model of an address.
+        """Return the model of an address.
 
         Raises:
-            WalkError: it is not served here, or is made of other texts.
+            WalkError: it is not served here, or has other sources.
             RequestError: there is no such model.
             ConfigError, LanguageError, NoVerdict: its source is wrong.
         """
@@ -80,7 +80,7 @@ class Serving:
         return found
 
     def made(self, key: str, address: Address) -> Served:
-        """Make a model ready."""
+        """Build a model."""
         request = self.own.get(key)
         if request is None:
             from zabspec.protocols.registry import NAMES
@@ -96,10 +96,10 @@ class Serving:
 
     @contextmanager
     def at(self, address: Address) -> Iterator[tuple[Served, Place, Place]]:
-        """A model with the place of an address, and the place at the end of its way; nobody else uses it meanwhile.
+        """Yield a model with the place of an address, and the place at the end of its path, for exclusive use.
 
         Raises:
-            WalkError, RequestError, ConfigError, LanguageError, NoVerdict: as `model`; there is no such place.
+            WalkError, RequestError, ConfigError, LanguageError, NoVerdict: as for `model`; or there is no such place.
         """
         found = self.model(address)
         with found.lock:
@@ -109,11 +109,12 @@ class Serving:
 
     @contextmanager
     def both(self, left: Address, right: Address) -> Iterator[tuple[Standing, Standing]]:
-        """Two models, each with the place of its address and the place at the end of its way; nobody else uses them
-        meanwhile. Two requests for the same two, one the other way round, do not wait for each other for ever.
+        """Yield two models, each with the place of its address and the place at the end of its path, for exclusive use.
+
+        Two requests for the same two models in opposite order do not deadlock.
 
         Raises:
-            WalkError, RequestError, ConfigError, LanguageError, NoVerdict: as `at`.
+            WalkError, RequestError, ConfigError, LanguageError, NoVerdict: as for `at`.
         """
         models = [self.model(address) for address in (left, right)]
         with ExitStack() as held:
@@ -132,7 +133,7 @@ class Serving:
         """
         key = address_of(request).text
         if key not in self.own:
-            raise RequestError("only a model of the command line is read again")
+            raise RequestError("only a model of the command line can be reloaded")
         walker = answer(request)
         with self.lock:
             self.known[key] = Served(request, walker, made_of(walker), threading.Lock())

@@ -1,4 +1,4 @@
-"""What each request gets: plain JSON in, plain JSON out, without HTTP."""
+"""Answer each request: plain JSON in, plain JSON out, without HTTP."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["BadRequest", "Card", "Service"]
 
 
 class BadRequest(Exception):
-    """A request is not one that there is: one sentence says why."""
+    """A request is not valid; the message says why, in one sentence."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Card:
     """A model to begin with, for a command line that names none.
 
     Attributes:
-        title: what it is.
-        summary: why one would walk there.
+        title: of the card.
+        summary: a reason to walk there.
         request: the model.
     """
 
@@ -49,11 +49,11 @@ class Card:
 
 
 class Service:
-    """What a server does.
+    """The service behind the page.
 
     Args:
         serving: the models.
-        first: the address that is opened first; empty: cards.
+        first: the address that is opened first; empty for the cards.
         cards: models to begin with.
         bounds: of every job.
     """
@@ -81,18 +81,18 @@ class Service:
         }
 
     def start(self, given: Fields) -> dict[str, Any]:
-        """Where a walk begins."""
+        """Return where a walk begins."""
         cards = [{"title": c.title, "summary": c.summary, "address": address_of(c.request).text} for c in self.cards]
         return {"address": self.first, "cards": cards}
 
     def view(self, given: Fields) -> dict[str, Any]:
-        """All that is shown of a place."""
+        """Return all that is shown of a place."""
         address = Address.read(given.text("address"))
         with self.serving.at(address) as (found, here, whole):
             return {**self.places(found, here, whole), "picture": drawn(whole, address.at)}
 
     def places(self, found: Served, here: Place, whole: Place) -> dict[str, Any]:
-        """A place and its address."""
+        """Return a place and its address."""
         address = found.address(whole.path, len(here.path))
         return {
             "address": address.text,
@@ -104,7 +104,7 @@ class Service:
         }
 
     def trace(self, given: Fields) -> dict[str, Any]:
-        """The way to a place as a trace file."""
+        """Return the path to a place as a trace file."""
         address = Address.read(given.text("address"))
         with self.serving.at(address) as (_, here, _):
             trace = trace_of(here)
@@ -116,7 +116,7 @@ class Service:
         }
 
     def page(self, given: Fields) -> dict[str, Any]:
-        """A walk as one file."""
+        """Return a walk as one file."""
         address = Address.read(given.text("address"))
         levels = given.number("levels", 1, 2)
         with self.serving.at(address) as (found, _, whole):
@@ -126,17 +126,17 @@ class Service:
         return {"name": "zabcheck-walk.html", "text": made.text, "sentence": made.said}
 
     def cover(self, given: Fields) -> dict[str, Any]:
-        """Which lines of the protocol ran on the way to a place."""
+        """Return which lines of the protocol ran on the path to a place."""
         with self.serving.at(Address.read(given.text("address"))) as (found, here, _):
             check_current(found.walker)
             return {"functions": functions_told(covered(here))}
 
     def lines(self, given: Fields) -> dict[str, Any]:
-        """Begin to look for lines and steps that never run."""
+        """Begin a search for lines and steps that never run."""
         return {"job": self.jobs.lines(Address.read(given.text("address")))}
 
     def watch(self, given: Fields) -> dict[str, Any]:
-        """Whether the source of a model is another by now."""
+        """Return whether the source of a model has changed."""
         found = self.serving.model(Address.read(given.text("address")))
         return {"changed": text_of(found.request.model.protocol) != found.walker.model.protocol.text.digest}
 
@@ -148,22 +148,22 @@ class Service:
             with fresh.lock:
                 result = compared(whole, fresh.walker)
             taken, steps = len(result.end.path), len(whole.path)
-        said = f"read again: all {steps} steps are possible as before"
+        said = f"reloaded: all {steps} steps are possible as before"
         if result.refused:
-            said = f"read again: step {taken + 1} is no longer possible ({result.refused}); this is the place before it"
+            said = f"reloaded: step {taken + 1} is no longer possible ({result.refused}); this is the state before it"
         elif result.first is not None:
-            said = f"read again: all {steps} steps are possible; what differs begins after {result.first.at} steps"
+            said = f"reloaded: all {steps} steps are possible; the first difference is after {result.first.at} steps"
         at = taken if result.refused else min(address.at, taken)
         return {"address": fresh.address(result.end.path, at).text, "sentence": said}
 
     def others(self, given: Fields) -> dict[str, Any]:
-        """Models that the one of an address may be compared with."""
+        """Return models that the one of an address may be compared with."""
         address = Address.read(given.text("address"))
         with self.serving.at(address) as (found, _, _):
             return {"others": [[name, other.text] for name, other in others_of(found.request)]}
 
     def compare(self, given: Fields) -> dict[str, Any]:
-        """The way of an address in another model: how far, and where both first differ."""
+        """Return the path of an address in another model: its end there, and where both first differ."""
         address, other = Address.read(given.text("address")), Address.read(given.text("other"))
         with self.serving.both(address, replace(other, way=(), at=0)) as ((found, _, whole), (theirs, _, _)):
             if theirs is found:
@@ -188,7 +188,7 @@ class Service:
         }
 
     def pair(self, given: Fields) -> dict[str, Any]:
-        """Two models side by side: what differs where both stand, and where one follows the other to."""
+        """Return two models side by side: what differs at their places, and where one goes to follow the other."""
         left, right = Address.read(given.text("left")), Address.read(given.text("right"))
         leads = given.text("leads")
         if leads not in ("", "left", "right"):
@@ -217,7 +217,7 @@ class Service:
             }
 
     def job(self, given: Fields) -> dict[str, Any]:
-        """Begin to look for a way."""
+        """Begin a search for a run."""
         address = Address.read(given.text("address"))
         goal = given.text("goal")
         if goal not in GOALS:
@@ -225,17 +225,17 @@ class Service:
         return {"job": self.jobs.begin(address, goal, given.text("property"), given.flag("here"))}
 
     def search(self, given: Fields) -> dict[str, Any]:
-        """Begin to look for a state of which an expression is true."""
+        """Begin a search for a state in which an expression is true."""
         address = Address.read(given.text("address"))
         return {"job": self.jobs.search(address, given.text("expression"), given.flag("here"))}
 
     def names(self, given: Fields) -> dict[str, Any]:
-        """What an expression may name."""
+        """Return the names that an expression may use."""
         with self.serving.at(Address.read(given.text("address"))) as (found, _, _):
             return {"names": words_of_search(found.walker.model), "quantifiers": list(QUANTIFIERS)}
 
     def progress(self, given: Fields) -> dict[str, Any]:
-        """How far a job is."""
+        """Return the progress of a job."""
         told = self.jobs.told(given.number("job", 1, 1 << 30))
         looked = told.pop("looked", None)
         if looked is None:
@@ -244,7 +244,7 @@ class Service:
         return told | shown | {"complete": looked.complete}
 
     def cancel(self, given: Fields) -> dict[str, Any]:
-        """End a job."""
+        """Cancel a job."""
         self.jobs.cancel(given.number("job", 1, 1 << 30))
         return {}
 
@@ -254,19 +254,21 @@ class Service:
 
 
 def about_of(found: Served) -> dict[str, Any]:
-    """What is so of a model at every place; of the release of a known bug what happens there too."""
+    """Return the facts about a model at every place; for the release of a known bug also what happens there."""
     told, row = about(found.walker), row_of(found.walker.model.configuration)
     return told if row is None else {**told, "changed": [f"ZK-{row.issue}: {row.says.rstrip('.')}", *told["changed"]]}
 
 
 def fix_said(protocol: Protocol, name: str) -> str:
-    """A fix, and what it does."""
+    """Return a fix, and what it does."""
     return f"the fix {name}: {' '.join(protocol.variants[name].summary.split())}"
 
 
 def others_of(request: WalkRequest) -> Iterator[tuple[str, Address]]:
-    """Models to compare one with, each with its name: without what is changed in it, with one more fix, other releases.
-    What merges steps stays: the steps of the others are then alike."""
+    """Yield models to compare one with, each with its name: the unchanged one, one more fix, other releases.
+
+    What merges steps stays, so that the steps of the others are comparable.
+    """
     from traces.explain.text import parted
     from zabspec.protocols.registry import PROTOCOLS
 
@@ -297,47 +299,53 @@ def others_of(request: WalkRequest) -> Iterator[tuple[str, Address]]:
 
 
 def sentence_of(c: Comparison, steps: int) -> str:
-    """What a comparison comes to."""
+    """Return the result of a comparison in a sentence."""
     if c.first is None:
         return f"Both take all {steps} steps, with the same states and the same possible steps."
     what = " and ".join(
         ["the possible steps differ"] * bool(c.first.left or c.first.right)
         + ["the states differ"] * bool(c.first.fields)
     )
-    where = f"After {c.first.at} steps {what}" if c.first.at else f"At the beginning {what}"
+    where = f"After {c.first.at} steps {what}" if c.first.at else f"In the initial state {what}"
     if c.refused:
         return f"{where}; the other model does not take step {len(c.end.path) + 1} ({c.refused})."
     return f"{where}; both take all {steps} steps."
 
 
 def sentence_of_pair(c: Comparison, at: int, together: bool, leads: str) -> str:
-    """What there is to say of two models side by side.
+    """Return a sentence on two models side by side.
 
     Args:
-        c: the steps of the one that leads, taken in the other.
-        at: after how many of them it stands.
-        together: the other stands after the same steps.
+        c: the steps of the leading one, taken in the other.
+        at: the number of steps at which it stands.
+        together: whether the other stands after the same steps.
         leads: which of them leads.
     """
     if c.first is None:
         count = len(c.end.path)
         if not together:
-            return f"Each goes on alone. Along the steps of the {leads} both are alike."
-        return f"Both are alike along the way of {counted(count, 'step')}." if count else "Both begin alike."
+            return f"Each continues separately. Along the steps of the {leads} both are equal."
+        return (
+            f"Both are equal along the run of {counted(count, 'step')}."
+            if count
+            else ("Both have equal initial states.")
+        )
     what = " and ".join(["possible steps"] * bool(c.first.left or c.first.right) + ["states"] * bool(c.first.fields))
     where = f"Both first differ after {counted(c.first.at, 'step')}, in their {what}"
     if c.refused and at > len(c.end.path):
         other = "left" if leads == "right" else "right"
-        return f"{where}. The {other} does not take step {len(c.end.path) + 1} ({c.refused}): each goes on alone."
+        return (
+            f"{where}. The {other} does not take step {len(c.end.path) + 1} ({c.refused}): each continues separately."
+        )
     return (
         f"{where}."
         if together
-        else f"Each goes on alone. Along the steps of the {leads}: {where[0].lower()}{where[1:]}."
+        else f"Each continues separately. Along the steps of the {leads}: {where[0].lower()}{where[1:]}."
     )
 
 
 def marks_of(here: Place, there: Place) -> dict[str, Any]:
-    """What is marked at a place beside another: steps that the other does not have, and fields that differ."""
+    """Return what is marked at a place beside another: steps that the other does not have, and fields that differ."""
     return {
         "depth": len(here.path),
         "steps": [p.index for p in only_here(here, there)],
@@ -346,12 +354,12 @@ def marks_of(here: Place, there: Place) -> dict[str, Any]:
 
 
 def functions_told(functions: Iterable[CoveredFunction]) -> list[dict[str, Any]]:
-    """Functions with their lines marked, as the page has them."""
+    """Return functions with their lines marked, in the page's form."""
     return [{"name": f.name, "file": f.file, "lines": [list(line) for line in f.lines], **counts(f)} for f in functions]
 
 
 def counts(f: CoveredFunction) -> dict[str, int]:
-    """How many lines of a function ran, might have, and never did."""
+    """Return how many lines of a function ran, could have run, and never did."""
     return {mark: f.count(mark) for mark in (RAN, POSSIBLE, NEVER)}
 
 
@@ -362,7 +370,7 @@ class Fields:
         given: the JSON of its body.
 
     Raises:
-        BadRequest: it is no object.
+        BadRequest: it is not an object.
     """
 
     def __init__(self, given: object) -> None:
@@ -371,19 +379,21 @@ class Fields:
         self.given = given
 
     def text(self, name: str) -> str:
-        """
+        """Return a field that is a text.
+
         Raises:
-            BadRequest: it is no text.
+            BadRequest: it is not a text.
         """
         value = self.given.get(name)
         if not isinstance(value, str) or any("\ud800" <= c <= "\udfff" for c in value):
-            raise BadRequest(f"{name} must be a text")
+            raise BadRequest(f"{name} must be a string")
         return value
 
     def number(self, name: str, low: int, high: int) -> int:
-        """
+        """Return a field that is a whole number in a range.
+
         Raises:
-            BadRequest: it is no whole number in this range.
+            BadRequest: it is not.
         """
         value = self.given.get(name)
         if type(value) is not int or not low <= value <= high:
@@ -391,7 +401,8 @@ class Fields:
         return value
 
     def flag(self, name: str) -> bool:
-        """
+        """Return a field that is a boolean; False if it is missing.
+
         Raises:
             BadRequest: it is neither true nor false.
         """

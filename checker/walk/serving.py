@@ -1,4 +1,4 @@
-"""The life of the server: a free port of 127.0.0.1, until it is interrupted."""
+"""The lifetime of the server: on a free port of 127.0.0.1, until it is interrupted."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ PATIENCE = 5.0  # seconds that the end waits for the server
 
 
 def check_installed() -> None:
-    """
+    """Check that the packages of the server are installed.
+
     Raises:
-        RequestError: what serves is not installed.
+        RequestError: they are not.
     """
     missing = [name for name in NEEDS if find_spec(name) is None]
     if missing:
@@ -29,24 +30,26 @@ def check_installed() -> None:
 
 
 def keep_what_is_loaded() -> None:
-    """Keep what is loaded by now out of every later search for garbage: it stays until the end, and looking through it
-    takes as long as several clicks."""
+    """Exempt what is loaded by now from garbage collection.
+
+    It stays until the end, and traversing it takes as long as several clicks.
+    """
     gc.collect()
     gc.freeze()
 
 
 class WalkServer:
-    """A server at work.
+    """A running server.
 
     Args:
-        service: what it does.
+        service: answers the requests.
 
     Attributes:
         port: where it listens.
-        url: what a browser opens, with the token in its fragment, which no browser sends to a server.
+        url: for the browser, with the token in its fragment, which no browser sends to a server.
 
     Raises:
-        RequestError: what serves is not installed.
+        RequestError: the packages of the server are not installed.
         NoVerdict: no port is free.
     """
 
@@ -60,7 +63,7 @@ class WalkServer:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             self.socket.bind((HOST, 0))
-            self.socket.listen()  # whoever opens the address at once waits, and is not refused
+            self.socket.listen()  # a client that opens the address at once waits, and is not refused
         except OSError as problem:
             raise NoVerdict(f"no port of {HOST} is free: {problem.strerror or problem}") from None
         self.port: int = self.socket.getsockname()[1]
@@ -74,11 +77,11 @@ class WalkServer:
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],), name="walk-server", daemon=True)
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Begin to answer requests."""
         self.thread.start()
 
     def wait(self) -> None:
-        """Wait until the server ends, which it does not by itself.
+        """Wait until the server is interrupted; it does not end by itself.
 
         Raises:
             KeyboardInterrupt: it was interrupted.

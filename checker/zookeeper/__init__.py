@@ -1,7 +1,7 @@
-"""Find known bugs of ZooKeeper again in the model of each release: the track record.
+"""Reproduce known bugs of ZooKeeper in the model of each release: the track record.
 
 `docs/explanation/zookeeper-bugs.md` is the user's page.
 
 Start with `rows.py`, a row for each bug, then `record.py`, which checks a row. `matrix.py` checks every row against
-every release, `residue.py` what is left with all known repairs.
+every release, `residue.py` what remains with all known repairs.
 """

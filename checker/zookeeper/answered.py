@@ -1,4 +1,4 @@
-"""What rows of the track record come to: a table, and the story of each that was named."""
+"""Report rows of the track record: a table, and the story of each row that was named."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def story_parts(one: RowOutcome) -> list[Part]:
 def rows_result(
     request: Mapping[str, Any], asked: Sequence[RowOutcome], split: bool = False, stories: Sequence[Part] = ()
 ) -> StatedResult:
-    """Return what rows come to. 0: each as recorded; 1: one has changed; 3: one has no verdict.
+    """Return the result of rows: exit code 0 if each is as recorded, 1 if one has changed, 3 if one has no verdict.
 
     Args:
-        request: of which it is the answer, as JSON.
-        split: each step was taken by itself.
-        stories: what stands before the table.
+        request: the one that it answers, as JSON.
+        split: whether each step was explored separately.
+        stories: the parts before the table.
     """
     undecided = [one for one in asked if one.undecided]
     changed = [one for one in asked if not one.as_recorded and not one.undecided]
     found = sum(one.found for one in asked)
-    more = f"; {len(undecided)} came to no verdict" if undecided else ""
-    sentence = f"{found} of {len(asked)} rows are found; {len(changed) or 'none'} changed{more}"
-    merged = "" if split else f"\n{merged_by_promise()}; --split has each step by itself"
+    more = f"; {len(undecided)} have no verdict" if undecided else ""
+    sentence = f"{found} of {len(asked)} rows are reproduced; {len(changed) or 'none'} changed{more}"
+    merged = "" if split else f"\n{merged_by_promise()}; --split does not merge steps"
     head = (
         "bug",
         "release",
@@ -71,14 +71,14 @@ def rows_result(
 
 
 def verdict(one: RowOutcome) -> Verdict:
-    """Return what is said of a row, with the run that breaks its release."""
+    """Return the verdict on a row, with the run that violates a property of its release."""
     said = "no verdict" if one.undecided else "found" if one.found else "not found"
     why = "" if one.as_recorded or one.undecided else "this has changed"
     return Verdict(f"ZK-{one.row.issue}", said, one.without.depth or None, why, one.without.trace)
 
 
 def row_object(one: RowOutcome) -> dict[str, Any]:
-    """Return a row for machines."""
+    """Return a row as JSON values."""
     row, a, b = one.row, one.without, one.repaired
     return {
         "row": f"ZK-{row.issue}", "release": row.number or row.release, "settings": settings(row),
@@ -89,16 +89,16 @@ def row_object(one: RowOutcome) -> dict[str, Any]:
 
 
 def merged_by_promise() -> str:
-    """What every answer about merged steps rests on."""
+    """Return the sentence on the assumption of every answer about merged steps."""
     return f"holds: with steps merged by promise of variant {MERGED} ({PAGE})"
 
 
 def told(one: RowOutcome) -> tuple[str, ...]:
-    """A row of the table."""
+    """Return a row of the table."""
     row, a, b = one.row, one.without, one.repaired
     verdict = f"breaks at {b.depth}" if b.depth else b.trouble or "holds"
     state = ("found" if one.found else "not found") + ("" if one.as_recorded else ", CHANGED")
-    state += "" if one.recorded else ", not on record"
+    state += "" if one.recorded else ", not recorded"
     state = "no verdict" if one.undecided else state
     return (
         f"ZK-{row.issue}", asked(row), row.breaks, str(a.depth) if a.depth else a.trouble or "holds", f"{a.states:,}",

@@ -1,4 +1,4 @@
-"""Which functions of the text of ZooKeeper rest on which methods of ZooKeeper: what their docstrings cite."""
+"""Find which functions of the ZooKeeper model cite which Java methods in their docstrings."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ ELECTION = "election"  # a step of the world
 
 @dataclass(frozen=True)
 class CitingFunction:
-    """A function of the text.
+    """A function of the model.
 
     Attributes:
-        name: it.
-        file: of the text.
+        name: of the function.
+        file: of the model.
         line: where it begins.
         cites: the Java methods that its docstring, or the heading above it, names, as `Class.method`.
         names: the functions that it may call, by their names there.
-        step: the step that it is: an action, or the message that it receives, or a hook of the world; empty: none.
+        step: the step that it is: an action, or the message that it receives, or a hook of the world; empty if none.
     """
 
     name: str
@@ -44,13 +44,13 @@ class CitingFunction:
 
 @dataclass(frozen=True)
 class ReleaseRules:
-    """The functions that a release consists of.
+    """The functions of a release.
 
     Attributes:
         release: its number.
         steps: by function that a step of the release runs, the steps.
         others: by function that runs in none, the variants that it belongs to.
-        stand_in: by the name of a function of the newest release, what stands in for it.
+        stand_in: by the name of a function of the newest release, the one that replaces it.
     """
 
     release: str
@@ -60,14 +60,14 @@ class ReleaseRules:
 
 
 def releases() -> dict[str, str]:
-    """Return the variant of each release that the text knows, by its number."""
+    """Return the variant of each known release, by its number."""
     declared = PROTOCOLS[PROTOCOL].declared.releases
     return {number: variant for variant, numbers in declared.items() for number in numbers}
 
 
 @cache
 def functions() -> dict[str, CitingFunction]:
-    """Return the functions of the text by their names."""
+    """Return the functions of the model by their names."""
     out: dict[str, CitingFunction] = {}
     for module in PROTOCOLS[PROTOCOL].modules:
         path = Path(str(module.__file__))
@@ -82,7 +82,7 @@ def functions() -> dict[str, CitingFunction]:
 
 
 def election(line: str, number: int, file: str) -> CitingFunction | None:
-    """Return the step of the world that the declaration of the text says a method for: whom an election elects."""
+    """Return the step of the world for which the model's declaration names a method: who wins an election."""
     weighed = PROTOCOLS[PROTOCOL].declared.leaders_weigh
     if not weighed or f'leaders_weigh="{weighed}"' not in line:
         return None
@@ -90,10 +90,10 @@ def election(line: str, number: int, file: str) -> CitingFunction | None:
 
 
 def read(node: ast.FunctionDef, file: str, section: str) -> CitingFunction:
-    """Return what is to be known of a function.
+    """Return the description of a function.
 
     Args:
-        section: the heading above it in its file: what it cites, all functions below it cite.
+        section: the heading above it in its file: all functions below it cite what it cites.
     """
     doc = " ".join(f"{ast.get_docstring(node) or ''} {section}".split())
     cites = tuple(dict.fromkeys(".".join(found) for found in CITATION.findall(doc)))
@@ -102,7 +102,7 @@ def read(node: ast.FunctionDef, file: str, section: str) -> CitingFunction:
 
 
 def step_of(node: ast.FunctionDef) -> str:
-    """Return the name of the step that a function is; empty: it is none."""
+    """Return the name of the step that a function is; empty if it is none."""
     for given in node.decorator_list:
         if isinstance(given, ast.Name) and given.id == RECEIVES:
             return str(ast.unparse(node.args.args[-1].annotation)) if node.args.args[-1].annotation else node.name
@@ -114,7 +114,7 @@ def step_of(node: ast.FunctionDef) -> str:
 
 @cache
 def cited_methods() -> tuple[str, ...]:
-    """Return every method that the text cites, as `Class.method`."""
+    """Return every method that the model cites, as `Class.method`."""
     return tuple(sorted({method for f in functions().values() for method in f.cites}))
 
 
@@ -146,7 +146,7 @@ def reached(first: Iterable[str], stand_in: Mapping[str, str]) -> Iterator[str]:
     """Yield the functions that these may call, and they themselves, each once.
 
     Args:
-        stand_in: by the name of a function what stands in for it.
+        stand_in: by the name of a function the one that replaces it.
     """
     known, seen, left = functions(), set(), [stand_in.get(name, name) for name in first]
     while left:
@@ -158,5 +158,5 @@ def reached(first: Iterable[str], stand_in: Mapping[str, str]) -> Iterator[str]:
 
 
 def named(name: str) -> str:
-    """Return the name that a function has in its file: the text's own may be kept apart from those of its world."""
+    """Return the name that a function has in its file, which may differ from its name in the program."""
     return name.removesuffix("__own")

@@ -1,4 +1,4 @@
-"""What a change of ZooKeeper's sources touches in the text: cited methods against recorded digests."""
+"""Compare cited methods with recorded digests, to find what a change of ZooKeeper's sources affects in the model."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ __all__ = [
 UNCHANGED, CHANGED, NEW, UNKNOWN, ABSENT = "unchanged", "changed", "new", "unknown", "absent"
 DATA = "digests.json"
 COMMAND = "python benchmarks/zookeeper_drift.py record REPOSITORY"
-NO_CLAIM = {"state.py", "observed.py", "established.py"}  # encodings and ghosts: nothing of ZooKeeper's code
+NO_CLAIM = {"state.py", "observed.py", "established.py"}  # encodings and ghosts: not from ZooKeeper's code
 MOST_PLACES = 3  # classes that are named where a method is missing
 LONGEST_CHAIN = 20  # of superclasses
 
-# Of a method: the class that declares it, and by the types of its parameters the digest. None: it is not there.
+# Of a method: the class that declares it, and by the types of its parameters the digest; or None.
 Digests = Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
 class MethodDrift:
-    """A cited method against what is recorded of it.
+    """The comparison of a cited method with what is recorded of it.
 
     Attributes:
         method: `Class.method`.
         state: unchanged, changed, new (not there in the recorded release), absent (in both) or unknown.
         why: what is different, or why it is not known.
-        place: its file and line in the tree; empty: it is not there.
-        functions: those of the release's text that cite it.
-        steps: those that these functions run in.
-        variants: the other variants of the text whose functions cite it.
+        place: its file and line in the tree; empty if it is not there.
+        functions: those of the release's model that cite it.
+        steps: those that run these functions.
+        variants: the other variants whose functions cite it.
     """
 
     method: str
@@ -66,12 +66,12 @@ class MethodDrift:
 
 @dataclass(frozen=True)
 class Uncovered:
-    """A function of the release's text that no drift can name.
+    """A function of the release's model that no drift can name.
 
     Attributes:
-        function: it.
-        through: the methods that functions which call it cite: a drift of these names its steps; empty: nothing does.
-        why: what it cites instead of a method that is there.
+        function: the function.
+        through: the methods that its callers cite: a drift of these names its steps; empty if none.
+        why: what it cites instead of an existing method.
     """
 
     function: CitingFunction
@@ -81,13 +81,13 @@ class Uncovered:
 
 @dataclass(frozen=True)
 class Drift:
-    """What became of every cited method.
+    """The comparison of every cited method.
 
     Attributes:
-        release: whose text it is.
+        release: the one whose model it is.
         against: what the tree was compared with, in words.
         methods: each cited method, in the order of names.
-        uncovered: the functions of the release's text that cite none.
+        uncovered: the functions of the release's model that cite none.
     """
 
     release: str
@@ -104,19 +104,22 @@ class Drift:
 
 @cache
 def data() -> Mapping[str, Any]:
-    """
+    """Return the recorded digests.
+
     Raises:
-        NoVerdict: the file that comes with the package does not fit it.
+        NoVerdict: they are of another normal form.
     """
     given: dict[str, Any] = json.loads(files("checker.zookeeper").joinpath(DATA).read_text())
     if given["normaliser"] != NORMALISER:
-        raise NoVerdict(f"the recorded digests are of another normal form; `{COMMAND}` records them again")
+        raise NoVerdict(f"the recorded digests use another normal form; `{COMMAND}` records them again")
     return given
 
 
 def recorded(release: str) -> dict[str, Digests]:
-    """Return what is recorded of a release: by cited method its digests. A method that is missing in it was not cited
-    when the digests were recorded."""
+    """Return the recorded digests of a release by cited method.
+
+    A missing method was not cited when the digests were recorded.
+    """
     out: dict[str, Digests] = {}
     for method, sets in data()["methods"].items():
         for one in sets:
@@ -126,10 +129,10 @@ def recorded(release: str) -> dict[str, Digests]:
 
 
 def record_all(trees: Mapping[str, SourceTree]) -> dict[str, Any]:
-    """Return what `digests.json` holds: of every cited method the digests in each release.
+    """Return the content of `digests.json`: for every cited method the digests in each release.
 
     Args:
-        trees: by release its sources, the newest first: it says in which files nested classes are.
+        trees: by release its sources, the newest first, which determines the files of nested classes.
 
     Raises:
         NoVerdict: a file of a release could not be read.
@@ -154,7 +157,7 @@ def record_all(trees: Mapping[str, SourceTree]) -> dict[str, Any]:
 
 
 def nesting(tree: SourceTree, name: str) -> dict[str, str]:
-    """Return in which file a nested class is declared, by its simple name."""
+    """Return the file that declares a nested class, by its simple name."""
     declares = re.compile(rf"\b(class|interface|enum)\s+{re.escape(name)}\b".encode())
     for stem, paths in tree.paths.items():
         if any(declares.search(tree.read(path)) for path in paths):
@@ -170,7 +173,7 @@ MISSING = "there is no "
 def look_up(tree: SourceTree, cited: str, hint: str = "") -> tuple[Digests, str, str]:
     """Return the digests of a method in a tree, why there are none, and its place.
 
-    A class that does not declare it has it of the nearest class above that does.
+    A class that does not declare it inherits it from the nearest superclass that does.
     """
     name, _, method = cited.partition(".")
     at = name
@@ -195,7 +198,7 @@ def look_up(tree: SourceTree, cited: str, hint: str = "") -> tuple[Digests, str,
 
 
 def digests_of(owner: str, found: Iterable[Method]) -> dict[str, Any]:
-    """Return what is recorded of the methods of a name: the digests of their cases only where there are any."""
+    """Return the record of the methods of a name: with the digests of their cases if there are any."""
     methods = list(found)
     cases = {m.parameters: m.cases for m in methods if len(m.cases) > 1}
     out = {"class": owner, "overloads": {m.parameters: m.digest for m in methods}}
@@ -207,8 +210,8 @@ def compare(tree: SourceTree, release: str, base: SourceTree | None = None) -> D
 
     Args:
         tree: the sources.
-        release: whose text is touched.
-        base: the sources before the change; None: what is recorded of the release.
+        release: the one whose model is affected.
+        base: the sources before the change; None for the recorded digests of the release.
     """
     rules, known = rules_of(release), recorded(release)
     nested = data()["nested"]
@@ -234,7 +237,7 @@ def compare(tree: SourceTree, release: str, base: SourceTree | None = None) -> D
 
 
 def judged(tree: SourceTree, method: str, before: Digests, now: Digests, why: str) -> tuple[str, str]:
-    """Return what became of a method, and in what it differs."""
+    """Return the state of a method, and how it differs."""
     if now is None:
         if not why.startswith(MISSING):
             return UNKNOWN, why
@@ -244,7 +247,7 @@ def judged(tree: SourceTree, method: str, before: Digests, now: Digests, why: st
         where = f"; one of that name is in {', '.join(places)}" if places else "; no class has one of that name"
         return UNKNOWN, why + where
     if before is None:
-        return NEW, f"it is declared in {now['class']}; it was not there"
+        return NEW, f"it is declared in {now['class']}; it was not before"
     if before["class"] != now["class"]:
         return CHANGED, f"it is declared in {now['class']}, and was in {before['class']}"
     old, new = before["overloads"], now["overloads"]
@@ -261,8 +264,10 @@ def judged(tree: SourceTree, method: str, before: Digests, now: Digests, why: st
 
 
 def in_cases(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Return in which cases of a packet's type a method differs, in words; empty: it has none, or only their order is
-    different."""
+    """Return in which cases of a packet's type a method differs, in words.
+
+    The result is empty if it has no cases, or only their order is different.
+    """
     names = [case for case in dict.fromkeys((*before, *now)) if before.get(case) != now.get(case)]
     if not names or len(before) + len(now) == 0:
         return ""
@@ -283,17 +288,17 @@ def touched(rules: ReleaseRules, method: str, state: str, why: str, place: str) 
 
 
 def uncovered(rules: ReleaseRules, there: set[str]) -> Iterable[Uncovered]:
-    """Yield the functions of a release that cite no method that is there."""
+    """Yield the functions of a release that cite no existing method."""
     callers = callers_of(rules)
     for f in rules.steps:
         if f.file not in NO_CLAIM and not there & set(f.cites):
             through = sorted({m for c in above(f, callers, there) for m in c.cites if m in there})
-            why = f"cites {', '.join(f.cites)}, which the release has not" if f.cites else ""
+            why = f"cites {', '.join(f.cites)}, which the release does not have" if f.cites else ""
             yield Uncovered(f, tuple(through), why)
 
 
 def callers_of(rules: ReleaseRules) -> dict[str, list[CitingFunction]]:
-    """Return by the name of a function those that call it; what stands in for another is called by that name."""
+    """Return by the name of a function those that call it; a replacement is called by the name of the replaced one."""
     stand_in = rules.stand_in
     out: dict[str, list[CitingFunction]] = {}
     for f in rules.steps:
@@ -305,7 +310,7 @@ def callers_of(rules: ReleaseRules) -> dict[str, list[CitingFunction]]:
 
 
 def above(f: CitingFunction, callers: Mapping[str, list[CitingFunction]], there: set[str]) -> set[CitingFunction]:
-    """Return the nearest functions that call one, however far, and cite a method that is there."""
+    """Return the nearest direct or indirect callers of a function that cite an existing method."""
     seen, out, left = {f}, set(), [f]
     while left:
         for caller in callers.get(left.pop().name, ()):
@@ -322,11 +327,12 @@ def above(f: CitingFunction, callers: Mapping[str, list[CitingFunction]], there:
 
 
 def guessed(version: str) -> str:
-    """Return the recorded release that a version is nearest to: itself, or the last before it of its line, or, of a
-    line that has none, master; empty: none.
+    """Return the recorded release that a version is nearest to, or an empty string.
+
+    It is the version itself, or the last before it of its line, or, for a line that has none, master.
 
     Args:
-        version: as the tree's build file says, such as 3.9.6-SNAPSHOT.
+        version: that of the tree's build file, such as 3.9.6-SNAPSHOT.
     """
     known = releases()
     numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)

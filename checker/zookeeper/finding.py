@@ -1,4 +1,4 @@
-"""What ZooKeeper's committers need of a finding: a repair as a patch, a test, and what both did where they were run."""
+"""A finding for ZooKeeper's committers: a fix as a patch, a test, and the results of both where they were run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Finding:
         name: the row of the track record.
         repair: the patch against the tag.
         test: the source of the JUnit test.
-        test_name: the class of it.
+        test_name: its class.
         runs: what was printed where they were run (`benchmarks/zookeeper_findings.py` writes it).
     """
 
@@ -52,14 +52,14 @@ class Finding:
         return f"diff --git a/{self.test_path} b/{self.test_path}\nnew file mode 100644\n{lines}"
 
     def digests(self) -> dict[str, str]:
-        """Return the digests of what was run, by the names that `runs.json` has for them."""
+        """Return the digests of what was run, by their names in `runs.json`."""
         return {"repair": digest_of(self.repair), "test": digest_of(self.test)}
 
     def check(self) -> None:
-        """Check that what is here is what was run.
+        """Check that the patch and the test are those that were run.
 
         Raises:
-            RequestError: it is not.
+            RequestError: they are not.
         """
         if self.runs.get("sha256") != self.digests():
             raise RequestError(f"the patch or the test of ZK-{self.name} is not the one that was run")
@@ -70,7 +70,7 @@ def digest_of(text: str) -> str:
 
 
 def findings() -> list[str]:
-    """Return the rows that there is a patch and a test of."""
+    """Return the rows for which there is a patch and a test."""
     return sorted(one.name for one in files("checker.zookeeper").joinpath(FOLDER).iterdir() if one.is_dir())
 
 

@@ -2,9 +2,9 @@
 
 `CONTRIBUTING.md` ("When ZooKeeper changes") describes `--drift`, which compares them.
 
-What is left out is what cannot change what a method does to ZAB. Where that is not plain, nothing is left out: a call
-in the argument of a logger stays unless it is a plain accessor. So a digest may change for a change without meaning,
-and does not stay for one with meaning inside the method.
+What is left out cannot change what a method does to ZAB. Where that is uncertain, nothing is left out: a call in the
+argument of a logger stays unless it is a plain accessor. So a digest may change for a change without meaning, but
+changes for every one with meaning inside the method.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NORMALISER", "JavaClass", "JavaFile", "Method", "MissingParser", "Unparsed", "read_java"]
 
-NORMALISER = 1  # changes with what a digest is of; recorded digests of another one are refused
+NORMALISER = 1  # changes with the normal form; recorded digests of another one are refused
 DIGEST = 16  # hexadecimal digits
-DEEPEST = 20  # levels of statements in which only logging is looked for
+DEEPEST = 20  # levels of nested statements that are searched for logging
 TYPES = ("class_declaration", "interface_declaration", "enum_declaration", "record_declaration")
 BODIES = {"consequence", "alternative", "body"}  # fields whose statement may have braces or not
 WITH_BODY = {"if_statement", "for_statement", "enhanced_for_statement", "while_statement", "do_statement"}
@@ -44,19 +44,19 @@ HELPER = re.compile(r"(to|zxid|format|value|current)\w*|nanoTime|join")  # of a 
 
 
 class MissingParser(RuntimeError):
-    """The parser of Java is not installed: one sentence says how to install it."""
+    """The parser of Java is not installed; the message says how to install it."""
 
 
 class Unparsed(ValueError):
-    """A file is not Java that the parser knows: a phrase says where it stops."""
+    """A file is not Java that the parser knows; the message says where it stops."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method as it stands.
+    """A parsed method.
 
     Attributes:
-        name: it.
+        name: of the method.
         parameters: the types of its parameters, between commas.
         line: where it begins.
         digest: of its syntax.
@@ -76,7 +76,7 @@ class JavaClass:
 
     Attributes:
         name: its simple name.
-        above: the simple name of the class that it extends; empty: none is named.
+        above: the simple name of its superclass; empty if none is named.
         body: its body in the tree.
     """
 
@@ -110,7 +110,8 @@ class JavaFile:
 
 @cache
 def parser() -> Parser:
-    """
+    """Return the parser of Java.
+
     Raises:
         MissingParser: it is not installed.
     """
@@ -196,14 +197,16 @@ def digest_of(words: Iterable[str]) -> str:
 
 
 def tokens(top: Node) -> Iterator[str]:
-    """Yield the words and signs of what is under a node, as a digest has them."""
+    """Yield the tokens under a node that a digest covers."""
     return (word for _, word in cased_tokens(top))
 
 
 def cased_tokens(top: Node) -> Iterator[tuple[str, str]]:
-    """Yield the words and signs of what is under a node, without what a digest leaves out, each with the innermost case
-    that it is in: of a packet's type (`case Leader.COMMIT:`, `if (qp.getType() == Leader.DIFF)`), or none, "". A body
-    of one statement has braces, whether it is written with them or not."""
+    """Yield the tokens under a node that a digest covers, each with the innermost case that contains it.
+
+    A case is one of a packet's type (`case Leader.COMMIT:`, `if (qp.getType() == Leader.DIFF)`), or "" for none. A body
+    of one statement has braces, whether or not it is written with them.
+    """
     left: list[tuple[str, Node | str]] = [("", top)]
     while left:
         case, node = left.pop()
@@ -222,7 +225,7 @@ def cased_tokens(top: Node) -> Iterator[tuple[str, str]]:
 
 
 def case_of(node: Node) -> tuple[str, Node | None]:
-    """Return the case that a node begins, and the one of its parts that is in it; None: all are."""
+    """Return the case that a node begins, and the part of the node that is in it, or None for all of it."""
     if node.type == "switch_block_statement_group":
         labels = " ".join(text_of(n) for group in run_of(node) for n in group.children if n.type == "switch_label")
         return "/".join(dict.fromkeys(CASE.findall(labels))), None
@@ -233,21 +236,23 @@ def case_of(node: Node) -> tuple[str, Node | None]:
 
 
 def is_only_one(declarator: Node) -> bool:
-    """Return whether a declaration has one variable, so that `byte a[]` is `byte[] a`; `byte a[], b` is another."""
+    """Return whether a declaration has one variable, so that `byte a[]` is `byte[] a`; `byte a[], b` has two."""
     above = declarator.parent
     return above is not None and sum(n.type == DECLARED for n in above.children) == 1
 
 
 def is_created(arguments: Node) -> bool:
-    """Return whether type arguments are those of `new`, which may be left to the compiler."""
+    """Return whether type arguments are those of `new`, which the compiler can infer."""
     generic = arguments.parent
     new = generic.parent if generic is not None else None
     return new is not None and new.type == "object_creation_expression" and new.child_by_field_name("type") == generic
 
 
 def run_of(group: Node) -> list[Node]:
-    """Return the labels that share a group's statements: those before it that have none, and, if it has none, those
-    after it up to the first that has."""
+    """Return the labels that share a group's statements.
+
+    They are those before it that have no statements, and, if it has none, those after it up to the first that has.
+    """
     out = [group]
     while (before := out[0].prev_named_sibling) is not None and falls_through(before):
         out.insert(0, before)
@@ -264,7 +269,7 @@ def falls_through(group: Node) -> bool:
 
 
 def parts(node: Node) -> list[Node | str]:
-    """Return what a node consists of, in order."""
+    """Return the parts of a node, in order."""
     if node.type == DECLARED and is_only_one(node):
         return [n for n in node.children if n.type != "dimensions"]
     if node.type == "type_arguments" and is_created(node):
@@ -288,8 +293,10 @@ def parts(node: Node) -> list[Node | str]:
 
 
 def is_silent(node: Node, depth: int = 0) -> bool:
-    """Return whether a statement only logs or measures, so that leaving it out changes nothing else. A block in which
-    nothing else is, is one."""
+    """Return whether a statement only logs or measures, so that leaving it out changes nothing else.
+
+    A block of such statements is one, too.
+    """
     if depth > DEEPEST:
         return False
     if node.type == "expression_statement":
@@ -325,7 +332,7 @@ def only_logs(node: Node) -> bool:
 
 
 def is_loud(top: Node) -> bool:
-    """Return whether evaluating an expression may do more than read: it assigns, or calls what is no plain accessor."""
+    """Return whether evaluating an expression may do more than read: assign, or call anything but a plain accessor."""
     left = [top]
     while left:
         node = left.pop()

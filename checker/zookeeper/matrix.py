@@ -1,8 +1,9 @@
-"""Which release has which bug: every row of the track record asked of every release, a cell at a time.
+"""Determine which release has which bug: every row of the track record on every release, a cell at a time.
 
-A cell is the release with every known fix that neither is the row's own, nor contains it, nor is contained in it, asked
-for the row's property within the row's budgets, with merged steps. It is written to a file as soon as it is known, so
-that a run that was stopped goes on where it was. Cells whose texts are the same function by function are asked once."""
+A cell is the release with every known fix that neither is the row's own, nor contains it, nor is contained in it,
+explored for the row's property within the row's budgets, with merged steps. It is written to a file as soon as it is
+known, so that a stopped run can continue. Cells whose models are equal function by function are explored once.
+"""
 
 from __future__ import annotations
 
@@ -13,36 +14,44 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import FunctionType
 
+from checker.zookeeper.mechanisms import RULES
 from checker.zookeeper.record import NEWEST, PROTOCOL, configuration, explored
 from checker.zookeeper.releases import settled, variant_of
 from checker.zookeeper.rows import ROWS, USUAL, Row
+from invariants import properties_of
+from invariants.binding import bound
+from invariants.registry import keeps
+from traces import Trace
 from traces.record.lines import NotRead, read_lines
+from zabspec.language.reference import StateView
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
 
 __all__ = ["BUGS", "RELEASES", "Cell", "of_release", "read", "run", "same_text", "told"]
 
 SOURCES = ("zabspec", "invariants", "checker/explore", "checker/zookeeper")
-FURTHER = ("4394", "4882", "1291", "1282", "1413", "107")  # known fixes that rows name only where they have to
+FURTHER = ("4394", "4882", "1291", "1282", "1413", "107")  # known fixes that rows name only if needed
 RELEASES = tuple(v or NEWEST for v in PROTOCOLS[PROTOCOL].declared.releases)  # the newest first
 BUGS = tuple(r for r in ROWS if not r.issue.endswith("-here"))  # not those of another repair of a bug
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What is known of a bug and a release.
+    """The result for a bug and a release.
 
     Attributes:
-        depth: after how many steps the property breaks; 0: it does not within the budgets.
-        trouble: why nothing is known; empty: it is.
-        text: which text was asked.
-        seconds: of this machine's cores, for this cell; 0: another had asked the same text.
-        sources: a digest of everything that the answer follows from.
+        depth: the number of steps after which the property is violated; 0 if it is not within the budgets.
+        trouble: why nothing is known; empty if it is.
+        text: a name of the model that was explored.
+        seconds: of this machine's cores, for this cell; 0 if another had explored the same model.
+        sources: a digest of everything that determines the answer.
     """
 
     issue: str
     release: str
+    occurs: int
     depth: int
+    by_it: bool
     states: int
     seconds: float
     trouble: str
@@ -51,13 +60,22 @@ class Cell:
 
     @property
     def says(self) -> str:
-        return self.trouble or (str(self.depth) if self.depth else "holds")
+        if self.trouble:
+            return self.trouble
+        if not self.occurs:
+            return f"absent; breaks by another bug after {self.depth}" if self.depth else "absent"
+        if not self.depth:
+            return f"occurs after {self.occurs}, no harm"
+        return f"harm after {self.depth}" if self.by_it else f"occurs after {self.occurs}; breaks by another bug"
 
 
 def repairs_of(row: Row) -> tuple[str, ...]:
-    """Every known fix beside a row's own: none that contains it, or is contained in it."""
+    """Return every known fix beside a row's own: none that contains it, or is contained in it.
+
+    1413 is none where a leader's log is read for a learner: it brought that reading (3.5.0).
+    """
     variants = PROTOCOLS[PROTOCOL].variants
-    out = dict.fromkeys((*row.others, *FURTHER))
+    out = dict.fromkeys((*row.others, *(name for name in FURTHER if name != "1413" or "walk" not in row.settings)))
     for fix in row.fix:
         near = {name for name in out if fix in variants[name].over or name in variants[fix].over or name == fix}
         out = {name: None for name in out if name not in near}
@@ -65,7 +83,7 @@ def repairs_of(row: Row) -> tuple[str, ...]:
 
 
 def of_release(row: Row, number: str) -> Row:
-    """Return a row of another release, with every known fix that goes with its own, or the row itself if it is of this.
+    """Return a row for another release, with every known fix that goes with its own; unchanged for its own release.
 
     Raises:
         ConfigError: there is no such release.
@@ -78,8 +96,10 @@ def of_release(row: Row, number: str) -> Row:
 
 
 def same_text(release: str, repairs: tuple[str, ...], settings: str = "") -> str:
-    """A name for what a release with repairs does: its functions that differ from the newest release's, by what they
-    do."""
+    """Return a name for what a release with repairs does.
+
+    It is made of the functions that differ from the newest release's, by their code.
+    """
     protocol = PROTOCOLS[PROTOCOL]
     variant = protocol.combined(settled("" if release == NEWEST else release, release, settings), ",".join(repairs))
     plain = {name: value for module in protocol.modules for name, value in vars(module).items()}
@@ -91,52 +111,68 @@ def same_text(release: str, repairs: tuple[str, ...], settings: str = "") -> str
 
 
 def does(function: FunctionType) -> tuple[object, ...]:
-    """What a function does, whatever it is called and says of itself."""
+    """Return the code of a function, without its name and docstring."""
     code = function.__code__
     said = code.co_consts[:1] in ((function.__doc__,), (None,))
     return code.co_code, code.co_names, code.co_varnames, code.co_consts[said:]
 
 
 def read(file: Path) -> dict[tuple[str, str], Cell]:
-    """The cells that a file has.
+    """Return the cells that a file has.
 
     Raises:
-        NotRead: it is none of these, or has answers of other texts.
+        NotRead: it is not such a file, or has answers of other sources.
     """
     cells = {}
     for number, cell in enumerate(read_lines(Cell, file, "cell of the matrix"), 1):
         if cell.sources != sources_digest(*SOURCES):
-            raise NotRead(f"{file}:{number} was asked of another version of the text; begin a new file")
+            raise NotRead(f"{file}:{number} is of another version of the model; start a new file")
         cells[cell.issue, cell.release] = cell
     return cells
 
 
 def ask(row: Row, release: str, seconds: float | None) -> Cell:
-    """A cell."""
+    """Explore a cell."""
     started = time.process_time()
     c = configuration(release, repairs_of(row), USUAL | row.budget, False, row.start, row.settings)
-    found = explored(c, row.breaks, seconds)
+    mechanism, harm = explored(c, RULES[row.issue], seconds), explored(c, row.breaks, seconds)
     spent = round(time.process_time() - started, 1)
     return Cell(
         row.issue,
         release,
-        found.depth,
-        found.states,
+        mechanism.depth,
+        harm.depth,
+        harm.trace is not None and is_broken_in(harm.trace, RULES[row.issue]),
+        max(mechanism.states, harm.states),
         spent,
-        found.trouble,
+        mechanism.trouble or harm.trouble,
         same_text(release, repairs_of(row), row.settings),
         sources_digest(*SOURCES),
     )
 
 
+def is_broken_in(trace: Trace, name: str) -> bool:
+    """Whether a step of a run breaks a rule over steps."""
+    (rule,) = (p for p in properties_of(PROTOCOL) if p.name == name)
+    model = trace.model
+    names, layout = bound(model), model.program.layout
+    state = model.program.initial()
+    for word in trace.schedule:
+        before = StateView(layout, state.key())
+        names["apply"](state, word)
+        if not keeps(rule, names, state, before):
+            return True
+    return False
+
+
 def run(
     file: Path, seconds: float | None, limit: float | None, now: Callable[[], float] = time.monotonic
 ) -> Iterator[Cell]:
-    """Every cell that the file has not, each written to it.
+    """Yield every cell that the file does not have, each written to it.
 
     Args:
-        seconds: how long each may take.
-        limit: after how many seconds no more is begun.
+        seconds: the time limit of each.
+        limit: the seconds after which no more is begun.
     """
     cells, end = read(file), None if limit is None else now() + limit
     known = {(c.issue, c.text): c for c in cells.values() if not c.trouble}
@@ -160,7 +196,7 @@ def run(
 
 
 def told(cells: dict[tuple[str, str], Cell]) -> list[tuple[str, ...]]:
-    """The matrix as rows of words, the head first. What was not asked says so."""
+    """Return the matrix as rows of words, the head first, with a note in cells that were not run."""
     head = ("bug", "breaks", *RELEASES)
     return [
         head,

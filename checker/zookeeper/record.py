@@ -1,4 +1,7 @@
-"""A row of the track record asked: the release with every other known fix breaks it, and with its own it holds."""
+"""Check a row of the track record: without its own fix a release violates the row's property, and with it not.
+
+The release has every other known fix.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,15 @@ PROTOCOL, START, NEWEST, MERGED = "zookeeper", "established", "3.9.4", "coarse"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an exploration came to.
+    """The outcome of an exploration.
 
     Attributes:
-        depth: after how many steps the property breaks; 0: it does not.
-        states: how many were looked at, renamings counted once.
-        seconds: exploring; making the model ready is not in it.
-        complete: every state within the budgets was looked at.
-        trouble: why there is no verdict; empty: there is one.
-        trace: the shortest run that breaks it, which the simulator has replayed.
+        depth: the number of steps after which the property is violated; 0 if it is not.
+        states: the number of explored states, renamings counted once.
+        seconds: of exploring, without compiling the model.
+        complete: whether every state within the budgets was explored.
+        trouble: why there is no verdict; empty if there is one.
+        trace: the shortest violating run, which the simulator has replayed.
     """
 
     depth: int
@@ -48,11 +51,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class RowOutcome:
-    """A row, and what the release comes to without its fix, and with it.
+    """A row, and the outcomes of the release without its fix, and with it.
 
     Attributes:
-        split: in the text that has each step by itself.
-        recorded: the release is the row's own, whose outcome is on record; else there is nothing to differ from.
+        split: whether each step was explored separately.
+        recorded: whether the release is the row's own, whose outcome is recorded; else nothing is expected.
     """
 
     row: Row
@@ -67,7 +70,7 @@ class RowOutcome:
 
     @property
     def undecided(self) -> bool:
-        """Whether one of the two came to no verdict, so that nothing is said of the row."""
+        """Whether one of the two has no verdict, so that the row has none."""
         return bool(self.without.trouble or self.repaired.trouble)
 
     @property
@@ -87,13 +90,13 @@ def configuration(
     settings: str = "",
     number: str = "",
 ) -> Configuration:
-    """A release with repairs.
+    """Return the configuration of a release with repairs.
 
     Args:
-        split: each step is one by itself; else some are put together.
-        start: where runs begin; empty: where nothing has happened.
+        split: whether each step is separate; else some are merged.
+        start: where runs begin; empty for the initial state.
         settings: variants of settings, as servers have them in production.
-        number: the release by which these are chosen; empty: the same.
+        number: the release for which these are chosen; empty for the same.
     """
     of_release = settled("" if release == NEWEST else release, number or release, settings)
     variants = [*([of_release] if of_release else []), *([] if split else [MERGED])]
@@ -105,7 +108,7 @@ def configuration(
 
 
 def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
-    """One property of a configuration, to its shortest violation or to the end.
+    """Explore one property of a configuration, to its shortest violation or to the end.
 
     Raises:
         KeyboardInterrupt: it was interrupted.
@@ -120,18 +123,19 @@ def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
     if trace is not None:
         replay(trace)
     if found is None and not r.complete:
-        trouble = str(r.error or r.stopped or "it was not explored to its end")
+        trouble = str(r.error or r.stopped or "it was not explored to exhaustion")
     if found is None and name not in r.witnessed:
         trouble = "the premise is not reached"
     return Outcome(found.depth if found else 0, r.distinct, r.seconds, r.complete, trouble, trace)
 
 
 def ask(row: Row, seconds: float | None, split: bool = False, recorded: bool = True) -> RowOutcome:
-    """
+    """Explore the release of a row without its fix, and with it.
+
     Args:
-        recorded: as of the outcome.
-        seconds: how long each of the two explorations may take.
-        split: of the text that has each step by itself, which has several times as many states.
+        recorded: as for the outcome.
+        seconds: the time limit of each of the two explorations.
+        split: whether to explore each step separately, which has several times as many states.
     """
     budget = USUAL | row.budget
     broken = configuration(row.release, row.others, budget, split, row.start, row.settings, row.number)

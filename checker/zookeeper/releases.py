@@ -1,4 +1,4 @@
-"""Releases of ZooKeeper by their numbers: which variant of the text each is."""
+"""Map release numbers of ZooKeeper to variants of the model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SETTINGS = ("walk", "walk-large", "hole", "full-disk", "power")
 
 
 def variant_of(protocol: str, release: str) -> str:
-    """The variant that a release is.
+    """Return the variant that models a release.
 
     Raises:
         ConfigError: the protocol has no releases, or not this one.
@@ -23,17 +23,17 @@ def variant_of(protocol: str, release: str) -> str:
         if release in numbers:
             return variant
     known = ", ".join(n for numbers in releases.values() for n in numbers)
-    raise ConfigError(f"there is no release {release!r} in this text; there are {known}")
+    raise ConfigError(f"there is no release {release!r} in this model; there are {known}")
 
 
 def release_of(protocol: str, variant: str) -> str:
-    """The release that a variant is of, whatever is repaired in it besides; of one that is of none, the newest."""
+    """Return the release of a variant, whatever else is repaired in it; the newest if it has none."""
     first, releases = variant.split(",")[0], PROTOCOLS[protocol].declared.releases
     return first if first in releases and first else releases[""][1]
 
 
 def settled(variant: str, release: str, asked: str) -> str:
-    """The variant that a release is with the settings of another one.
+    """Return the variant of a release with the settings of another one.
 
     Args:
         variant: that of the release.
@@ -46,11 +46,11 @@ def settled(variant: str, release: str, asked: str) -> str:
 
 
 def with_settings(protocol: Protocol, variant: str, release: str = "") -> str:
-    """Return a variant with what its release does otherwise with the settings that it names.
+    """Return a variant with what its release does differently with the settings that it names.
 
     Args:
         variant: as `--variant` takes it: names with `,` or `+`, that of a release perhaps among them.
-        release: by its number, where the variant does not name it.
+        release: its number, if the variant does not name it.
 
     Raises:
         ConfigError: the protocol has no releases, or not this one.
@@ -67,7 +67,7 @@ def names_of(variant: str) -> list[str]:
 
 
 def of_settings(release: str, asked: str) -> tuple[str, ...]:
-    """What a release does otherwise with settings that are asked for, as variants that are not asked for yet."""
+    """Return what a release does differently with the given settings, as variants that are not given yet."""
     names, more = names_of(asked), []
     if {"walk", "walk-large"} & {*names} and before(release, 3, 6):
         more.append("before-2418")
@@ -82,6 +82,6 @@ def of_settings(release: str, asked: str) -> tuple[str, ...]:
 
 
 def before(release: str, *number: int) -> bool:
-    """Whether a release comes before one; master comes after all."""
+    """Return whether a release comes before one; master comes after all."""
     parts = tuple(int(part) for part in release.split(".") if part.isdigit())
     return bool(parts) and parts < number

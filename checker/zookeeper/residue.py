@@ -1,7 +1,8 @@
 """Explore again what a release still violates with repairs: each line of benchmarks/results/zookeeper-residue.md.
 
-With every known fix all releases are one text (`matrix.same_text`; a test holds it), so what is recorded is the same
-for each."""
+With every known fix all releases are the same model (`matrix.same_text`; a test checks it), so what is recorded is the
+same for each.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +27,16 @@ KNOWN = ("4882", "4837-here", "1558", "trunc", "cut", "5094", "2354", "snap-tail
 
 @dataclass(frozen=True)
 class Line:
-    """A question, and what is recorded of it.
+    """An exploration, and its recorded result.
 
     Attributes:
-        words: which repairs, in words.
+        words: the repairs, in words.
         budget: elections, proposals, crashes, lost connections.
-        breaks: the property that breaks first; empty: none.
-        depth: after how many merged steps; where none breaks, of the whole exploration.
-        states: how many were looked at, renamings counted once.
-        unreached: how many premises are not reached.
-        instead: of the repairs, which another stands in for; for an empty name none does.
+        breaks: the property that is violated first; empty if none is.
+        depth: the number of merged steps to it; without a violation, the depth of the whole exploration.
+        states: the number of explored states, renamings counted once.
+        unreached: the number of premises that are not reached.
+        instead: repairs that others replace, with their replacement; an empty name for none.
     """
 
     words: str
@@ -47,7 +48,7 @@ class Line:
     instead: dict[str, str] = field(default_factory=dict)
 
 
-PULL = {"4837-here": "4837"}  # the pull request, in the place of the repair proposed here
+PULL = {"4837-here": "4837"}  # the pull request, instead of the repair proposed here
 LINES = (
     Line("all", (2, 1, 2, 2), "", 81, 3_215_005, 1),
     Line("all", (2, 2, 0, 2), "", 69, 1_518_197, 1),
@@ -61,12 +62,12 @@ LINES = (
 
 @dataclass(frozen=True)
 class Left:
-    """What an exploration of a line came to; fields as there.
+    """The outcome of exploring a line; fields as there.
 
     Attributes:
         seconds: of this machine's cores.
-        trouble: why there is no verdict; empty: there is one.
-        trace: the shortest run that breaks it, which the simulator has replayed.
+        trouble: why there is no verdict; empty if there is one.
+        trace: the shortest violating run, which the simulator has replayed.
     """
 
     line: Line
@@ -88,29 +89,29 @@ class Left:
         if self.trouble:
             return self.trouble
         if self.breaks:
-            return f"{self.breaks} breaks after {self.depth} steps"
-        return f"explored to the end, depth {self.depth}: no violation within this budget"
+            return f"{self.breaks} is violated after {self.depth} steps"
+        return f"explored to exhaustion, depth {self.depth}: no violation within this budget"
 
 
 def repairs_of(line: Line, release: str) -> tuple[str, ...]:
-    """All known repairs that a release takes, and those proposed here, as a line has them."""
+    """Return all known repairs that a release takes, and those proposed here, as a line has them."""
     fixes = [name for name, v in PROTOCOLS[PROTOCOL].variants.items() if v.repairs and name not in PULL.values()]
     plain = KNOWN if release == NEWEST else tuple(fixes)
     return tuple(name for name in (line.instead.get(name, name) for name in plain) if name)
 
 
 def ask(line: Line, release: str, seconds: float | None, progress: Progress | None = None) -> Left:
-    """Every property, to the first that breaks or to the end.
+    """Explore every property, to the first violation or to the end.
 
     Args:
-        release: a variant of the text.
-        seconds: how long it may take.
+        release: a variant of the model.
+        seconds: the time limit.
         progress: called now and then.
 
     Raises:
         KeyboardInterrupt: it was interrupted.
     """
-    started, judged = time.process_time(), properties_of(PROTOCOL)
+    started, judged = time.process_time(), [p for p in properties_of(PROTOCOL) if p.default]
     names = ("elections", "proposals", "crashes", "losses")
     budget = dict(zip(names, line.budget, strict=True))
     code, _ = Compiled.of(Model(configuration(release, repairs_of(line, release), budget, False, "")), judged, True)
@@ -118,7 +119,9 @@ def ask(line: Line, release: str, seconds: float | None, progress: Progress | No
     if r.stopped == "interrupted":
         raise KeyboardInterrupt  # no line after it is begun
     first = min(r.violations.values(), key=lambda v: v.depth, default=None)
-    trouble = "" if first is not None or r.complete else str(r.error or r.stopped or "it was not explored to its end")
+    trouble = (
+        "" if first is not None or r.complete else str(r.error or r.stopped or "it was not explored to exhaustion")
+    )
     trace = None if first is None else build_trace(code.model, first.property, first.schedule)
     if trace is not None:
         replay(trace)

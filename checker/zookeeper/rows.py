@@ -11,11 +11,11 @@ __all__ = ["NOT_FOUND", "ROWS", "USUAL", "Row"]
 OTHERS = (
     "4643", "4925", "4712", "3642", "2355", "4837", "1558", "trunc", "cut", "5094", "2354", "snap-tail", "trunc-snap",
 )  # fmt: skip
-# The pull request of 4837 breaks more by itself where there is a third election; so 4837-here stands in for it there.
+# The pull request of 4837 breaks more by itself with a third election; there 4837-here replaces it.
 BEYOND = ("4837-here", "4882", "4394")
 USUAL = {"crashes": 2, "losses": 1, "timeouts": 0, "elections": 2, "proposals": 0}
 CUT = {"losses": 0, "partitions": 1, "crashes": 1, "elections": 1, "proposals": 1}
-WALKED = {"crashes": 0, "losses": 1, "elections": 3, "proposals": 1}  # of these elections two have been
+WALKED = {"crashes": 0, "losses": 1, "elections": 3, "proposals": 1}  # two of these elections are over
 
 
 @dataclass(frozen=True)
@@ -23,22 +23,22 @@ class Row:
     """A bug.
 
     Attributes:
-        issue: its number in ZooKeeper's tracker; a name: it is in none, and found here.
+        issue: its number in ZooKeeper's tracker; a name if it is in none, and was found here.
         release: one that has it.
         others: the known fixes of other bugs, none of which contains its own.
         fix: its own.
         breaks: the property.
         says: what happens, in a sentence.
         split: the paper's step that the code splits.
-        budget: how much there is of what may go wrong, where it is not the usual.
-        depth: after how many steps it breaks, as recorded, each taken by itself.
-        merged: after how many, where steps are put together (`zabspec/protocols/zookeeper/coarse.py`).
+        budget: the amounts of faults and actions that differ from the usual.
+        depth: the number of steps to the violation, as recorded, each taken separately.
+        merged: the number with merged steps (`zabspec/protocols/zookeeper/coarse.py`).
         held: whether with its fix it holds within the same budget, as recorded.
         published: what others have published of it: seconds, depth, states.
-        start: where its runs begin; empty: where nothing has happened.
-        settings: variants of settings that it needs, and that the text has where it is asked.
-        number: the release that is asked, where it does otherwise with these than the one whose text it has; empty: it
-            does not.
+        start: where its runs begin; empty for the initial state.
+        settings: variants of settings that it needs, and with which it is explored.
+        number: the release to explore, if it behaves differently with these than the one whose model it has; empty if
+            it does not.
     """
 
     issue: str
@@ -113,6 +113,14 @@ ROWS = (
         {"losses": 0, "elections": 1, "proposals": 1}, 40, 34, True, "11 s, 13, 73,293 (Remix)",
     ),
     Row(
+        "late-drain", "3.6.0", others("4712", also=("4394",)), ("4712",), "trees-agree",
+        "When a follower's term ends, its tree is brought up to its log first, and what waits for the log is appended "
+        "behind that; the tree is kept, the server votes and joins with less than its log has, is not truncated, and "
+        "serves after a restart what nobody else has.",
+        "recovery: the history that a process votes with is the one on its disk",
+        {"losses": 0, "elections": 1, "proposals": 1}, 40, 33, True, "",
+    ),
+    Row(
         "4541", "3.9.2", others(), ("4394",), "acknowledged-survives",
         "A connection breaks between NEWLEADER and UPTODATE: what was logged is not brought into the tree, "
         "and the server, elected by its epoch, leads without it.",
@@ -128,15 +136,15 @@ ROWS = (
     ),
     Row(
         "2355", "3.5.3", others("2355", also=("4394", "2845")), ("2355",), "trees-agree",
-        "At DIFF lastProcessedZxid moves to the end of what is to come; the connection breaks, and the server"
-        " says that it is in sync.",
+        "At DIFF lastProcessedZxid moves to the end of what is to come; the connection breaks, and the server "
+        "reports that it is in sync.",
         "f.2.1: the history is taken as a whole",
         {"crashes": 0, "losses": 2, "proposals": 1}, 34, 33, True, "",
     ),
     Row(
         "2845", "3.5.3", others("4712", also=("4394",)), ("2845","4712",), "trees-agree",
-        "A former leader keeps its tree without what its log has; it joins with the smaller zxid, is not "
-        "truncated, and after a restart serves what nobody else has.",
+        "A former leader keeps its tree without what its log has; it joins with the smaller zxid, is not truncated, "
+        "and after a restart serves what no other server has.",
         "recovery: the history that a process votes with is the one on its disk",
         CUT | {"losses": 1, "partitions": 0}, 28, 24, True, "12 s, 10, 6,347 (zookeeper-tla-spec, 3.4.10)",
     ),
@@ -166,6 +174,13 @@ ROWS = (
         "QuorumPeer.loadDataBase refuses it ever after.",
         "f.2.1: a follower accepts NEWLEADER with its history, sets its epoch and acknowledges, in one step",
         CUT | {"partitions": 0, "proposals": 0}, 21, 16, True, "", "",
+    ),
+    Row(
+        "log-epoch", "3.9.4", others("2354"), ("2354",), "starts-again",
+        "A server logs the transactions of a DIFF whose epoch is later than its currentEpoch, and crashes before that "
+        "is written: QuorumPeer.loadDataBase refuses it ever after.",
+        "f.2.1: a follower accepts NEWLEADER with its history, sets its epoch and acknowledges, in one step",
+        {"losses": 0, "elections": 1, "proposals": 1}, 33, 28, True, "",
     ),
     Row(
         "4882", "3.9.4", others(), ("4882",), "trees-agree",
@@ -204,8 +219,8 @@ ROWS = (
     ),
     Row(
         "trunc", "3.9.4", others("trunc"), ("trunc",), "acknowledged-survives",
-        "A follower has logged and acknowledged a proposal of the running epoch, reconnects, and is told to "
-        "TRUNC it since the leader has committed it and not yet applied it; the leader, and with it the only "
+        "A follower has logged and acknowledged a proposal of the running epoch, reconnects, and receives a TRUNC "
+        "for it since the leader has committed it and not yet applied it; the leader, and with it the only "
         "copy, is lost.",
         "f.2.3: what a follower has accepted in an epoch it keeps in that epoch",
         {"losses": 0}, 28, 25, True, "",
@@ -219,16 +234,17 @@ ROWS = (
     ),
     Row(
         "forward", "3.4.14", others(also=("4394", "107")), ("forward",), "trees-agree",
-        "Behind a SNAP that ends before what the follower said, LearnerHandler.run forwards only what comes after "
-        "that; the follower never applies what lies between, and goes on with what comes next.",
+        "After a SNAP that ends before the zxid that the follower reported, LearnerHandler.run forwards only what "
+        "comes after that zxid; the follower never applies the transactions in between, and continues with the next "
+        "ones.",
         "l.2.1: a leader sends its whole history",
         {"crashes": 1, "losses": 0, "elections": 1, "proposals": 2}, 43, 37, True, "", "",
     ),
     Row(
         "cut", "3.9.4", others("cut"), ("cut",), "acknowledged-survives",
-        "FileTxnLog.truncate cuts behind the first record that is not earlier than what TRUNC says; where the log "
-        "does not hold that itself (<e,0>, or what came by SNAP), the first record behind the cut stays, is read "
-        "back into the tree, and a follower serves what nobody has committed, and the next leader has not.",
+        "FileTxnLog.truncate cuts after the first record that is not earlier than the zxid of TRUNC. If the log does "
+        "not have that zxid (<e,0>, or one received by SNAP), the first record to cut stays and is read back into "
+        "the tree. A follower then serves what no leader has committed, and the next leader does not have.",
         "f.2.1: the history is replaced as a whole",
         {"crashes": 1, "proposals": 1}, 48, 38, True, "", "",
     ),
@@ -243,8 +259,9 @@ ROWS = (
     ),
     Row(
         "trunc-snap", "3.9.4", others("trunc-snap", "4837", "4712", also=BEYOND), ("trunc-snap",), "no-stop",
-        "A server has what no leader was established with from a SNAP alone, is told to TRUNC it by a leader without "
-        "a committedLog, has no log to cut, and exits; of two servers left, no leader is established any more.",
+        "A server has, only from a SNAP, what no leader was established with; receives a TRUNC for it from a leader "
+        "without "
+        "a committedLog, it has no log to truncate, and exits; the two servers left establish no leader.",
         "f.2.1: the history is replaced as a whole",
         {"crashes": 2, "losses": 1, "elections": 4, "proposals": 1}, 38, 31, True, "", "",
     ),
@@ -264,8 +281,9 @@ ROWS = (
     ),
     Row(
         "2307", "3.6.0", others("4837", "4712", also=BEYOND), ("2307",), "starts-again",
-        "QuorumPeer.setAcceptedEpoch sets the epoch in memory, and writing the file fails; asked for the same epoch "
-        "again the server acknowledges it, writes currentEpoch, and does not start any more, since that is later "
+        "QuorumPeer.setAcceptedEpoch sets the epoch in memory, and writing the file fails; when the same epoch is "
+        "proposed again the server acknowledges it, writes currentEpoch, and does not start any more, since that is "
+        "later "
         "than acceptedEpoch.",
         "f.1.1: a follower accepts an epoch, on the disk, before it acknowledges it",
         {"losses": 0, "crashes": 1, "elections": 1, "proposals": 0, "write_errors": 1}, 19, 18, True, "", "",
@@ -311,17 +329,17 @@ ROWS = (
     ),
 )  # fmt: skip
 
-# Rows of BUGS.tsv that there is none for, with why.
+# Rows of BUGS.tsv without a row here, with the reason.
 NOT_FOUND = {
-    "2678": "it is what makes others possible, and no bug by itself",
-    "3642": "at the two proposals that it needs, a minute was not enough",
-    "3104": "a SNAP is one step here, not streamed while commits go on",
+    "2678": "it makes other bugs possible, but is not a bug by itself",
+    "3642": "with the two proposals that it needs, a minute was not enough",
+    "3104": "a SNAP is one step in this model, not streamed during commits",
     "1549": "it is 1558 and 4837",
-    "1653": "it is 2354 on 3.4, mended in 3.4.6",
+    "1653": "it is 2354 on 3.4, fixed in 3.4.6",
     "4352": "its mechanism is unknown",
-    "1154": "it is of releases before 3.4.10",
-    "1156": "it is of releases before 3.4.10",
-    "962": "it is of releases before 3.4.10",
-    "335": "it is of releases before 3.4.10",
-    "1081": "it is of releases before 3.4.10",
+    "1154": "it affects only releases before 3.4.10",
+    "1156": "it affects only releases before 3.4.10",
+    "962": "it affects only releases before 3.4.10",
+    "335": "it affects only releases before 3.4.10",
+    "1081": "it affects only releases before 3.4.10",
 }

@@ -1,5 +1,7 @@
-"""Runs of the track record as they are played on real servers (docs/how-to/reenact.md): the schedule of each in the
-text of a release without any repair, with what a server does by itself where it does it.
+"""Runs of the track record that are played on real servers (docs/how-to/reenact.md).
+
+Each is a schedule in the model of a release without any repair, with the steps that a server takes by itself where it
+takes them.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ class Recorded:
     """A run.
 
     Attributes:
-        release: whose text has it, and whose servers showed it.
-        crashes, losses, partitions, elections, proposals, write_errors: how much it needs of each.
+        release: the one whose model has it, and whose servers showed it.
+        crashes, losses, partitions, elections, proposals, write_errors: the amounts that it needs.
         words: its steps.
-        settings: variants of settings that it has besides.
+        settings: further variants of settings.
     """
 
     release: str
@@ -35,7 +37,7 @@ class Recorded:
     settings: str = ""
 
 
-# The actions as the words number them: which number one has may change with the text.
+# The actions as numbered in the words: an action's number may change with the model.
 ACTIONS = (
     "propose", "sync thread", "log write fails", "sync thread of an earlier term", "commit thread",
     "write own currentEpoch", "startZkServer", "snapshot at NEWLEADER", "persist at NEWLEADER", "write currentEpoch",
@@ -185,10 +187,10 @@ RUNS = {
 
 
 def trace_of_row(issue: str) -> Trace:
-    """The run of a row, as a trace.
+    """Return the run of a row, as a trace.
 
     Raises:
-        TraceError: the text has it no more.
+        TraceError: the model no longer has it.
     """
     from checker.zookeeper.releases import settled, variant_of
 
@@ -208,7 +210,7 @@ def trace_of_row(issue: str) -> Trace:
 
 
 def renumbered(word: int, model: Model) -> int:
-    """A step word with the number that its action has in a model."""
+    """Return a step word with the number that its action has in a model."""
     parts = StepWord.of(word)
     if parts.kind != "action":
         return word

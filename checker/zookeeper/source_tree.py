@@ -1,6 +1,6 @@
 """The Java sources of ZooKeeper's server, in a folder or in a commit of a git repository.
 
-Nothing is run, symbolic links are not followed, and no file above a size is read: a tree may be anybody's.
+The tree is not trusted: nothing is run, symbolic links are not followed, and no file above a size is read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["CommitTree", "FolderTree", "SourceTree", "commit_of", "git", "is_bar
 
 ROOTS = ("zookeeper-server/src/main/java", "src/java/main")  # from 3.5.5 and 3.4.14 on, and before
 BUILD_FILES = ("pom.xml", "build.xml")
-SERVER = "org/apache/zookeeper/server/quorum"  # what no other project has
+SERVER = "org/apache/zookeeper/server/quorum"  # a file that no other project has
 LARGEST = 1 << 20  # bytes of a file; ZooKeeper's largest is 150 KB
 MOST_FILES = 20_000  # ZooKeeper has about 1,000
 VERSION = re.compile(r"<artifactId>parent</artifactId>.*?<version>\s*([\w.\-]+)\s*</version>", re.DOTALL)
@@ -31,11 +31,11 @@ NAME_CALL = r"\b%s\s*\("
 
 
 class SourceTree(ABC):
-    """Where sources are read from.
+    """A tree of sources.
 
     Attributes:
-        words: what it is, as messages name it.
-        paths: of the Java files of the server, by the names that they have without `.java`.
+        words: its description in messages.
+        paths: of the Java files of the server, by their names without `.java`.
     """
 
     words: str
@@ -51,12 +51,13 @@ class SourceTree(ABC):
         """Return the paths of the Java files of the server.
 
         Raises:
-            RequestError: this is no tree of ZooKeeper.
+            RequestError: this is not a tree of ZooKeeper.
         """
 
     @abstractmethod
     def read(self, path: str) -> bytes:
-        """
+        """Return the content of a file.
+
         Raises:
             Unreadable: the file is not there, too large, or not a regular one.
         """
@@ -73,7 +74,7 @@ class SourceTree(ABC):
         return self.parsed[path]
 
     def files_of(self, name: str, hint: str = "") -> list[str]:
-        """Return the paths of the files that may declare a class: that of its name, or else where it was nested.
+        """Return the paths of the files that may declare a class: that of its name, or else the file it was nested in.
 
         Args:
             name: the simple name of the class.
@@ -82,7 +83,7 @@ class SourceTree(ABC):
         return self.paths.get(name) or self.paths.get(hint, [])
 
     def declaring(self, method: str) -> Iterator[str]:
-        """Yield the classes that declare a method of a name, with their files: where it may have gone."""
+        """Yield the classes that declare a method of a name, with their files, to suggest where it was moved."""
         call = re.compile((NAME_CALL % re.escape(method)).encode())
         for paths in self.paths.values():
             for path in paths:
@@ -96,7 +97,7 @@ class SourceTree(ABC):
                     yield from (f"{c.name} ({path})" for c in found.values() if method in c.names())
 
     def version(self) -> str:
-        """Return the version that the tree's build file says; empty: none."""
+        """Return the version in the tree's build file; empty if there is none."""
         for name, pattern in zip(BUILD_FILES, (VERSION, ANT), strict=True):
             try:
                 text = self.read(name).decode(errors="replace")
@@ -110,11 +111,11 @@ class SourceTree(ABC):
         return ""
 
     def not_one(self) -> RequestError:
-        return RequestError(f"{self.words} is no source tree of ZooKeeper: it has no {ROOTS[0]}/{SERVER}")
+        return RequestError(f"{self.words} is not a source tree of ZooKeeper: it has no {ROOTS[0]}/{SERVER}")
 
 
 class FolderTree(SourceTree):
-    """A folder, as it is now."""
+    """A folder in its current state."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.words = folder, str(folder)
@@ -122,7 +123,7 @@ class FolderTree(SourceTree):
 
     def listed(self) -> list[str]:
         if not self.folder.is_dir():
-            raise RequestError(f"{self.words} is no folder")
+            raise RequestError(f"{self.words} is not a folder")
         root = next((r for r in ROOTS if (self.folder / r / SERVER).is_dir()), None)
         if root is None:
             raise self.not_one()
@@ -131,7 +132,9 @@ class FolderTree(SourceTree):
             folders.sort()
             out += (Path(folder, n).relative_to(self.folder).as_posix() for n in sorted(files) if n.endswith(".java"))
             if len(out) > MOST_FILES:
-                raise RequestError(f"{self.words} has more than {MOST_FILES:,} Java files: it is no tree of ZooKeeper")
+                raise RequestError(
+                    f"{self.words} has more than {MOST_FILES:,} Java files: it is not a tree of ZooKeeper"
+                )
         return out
 
     def read(self, path: str) -> bytes:
@@ -151,7 +154,7 @@ class FolderTree(SourceTree):
 
 
 class CommitTree(SourceTree):
-    """A commit of a git repository, whose work tree is not looked at.
+    """A commit of a git repository, whose work tree is ignored.
 
     Args:
         known: files that were parsed already, by their blobs, of other commits, too.
@@ -216,10 +219,10 @@ def commit_of(repository: Path, revision: str) -> str:
 
 
 def git(repository: Path, *words: str) -> bytes:
-    """Return what git prints; its configuration may come with the repository, so nothing of it is run.
+    """Return what git prints. The repository's own configuration may be hostile, so nothing of it is run.
 
     Raises:
-        RequestError: git is not there, or refuses.
+        RequestError: git is not installed, or refuses.
     """
     safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never"]
     try:

@@ -1,4 +1,4 @@
-"""A row of the track record as a story: what happens, to whom, in which releases, and what mends it."""
+"""Tell a row of the track record as a story: what happens, to whom, in which releases, and its fix."""
 
 from __future__ import annotations
 
@@ -23,24 +23,28 @@ TRACKER = "https://issues.apache.org/jira/browse/ZOOKEEPER-"
 CLIENTS = {
     "acknowledged-survives": "a write that a serving server had applied, and that a client may have read, is not in "
     "the tree of a later leader: it is lost",
-    "trees-agree": "two servers that serve have different trees: what a client reads depends on where it reads",
-    "initial-history": "a server serves before its leader is established, or without what that leader began with: "
+    "trees-agree": "two servers that serve have different trees: what a client reads depends on the server",
+    "initial-history": "a server serves before its leader is established, or without the initial history of that "
+    "leader: "
     "a client may read an older tree",
     "served-is-on-a-quorum": "what a client may have read is not on the disks of a quorum: more crashes can lose it",
-    "memory-is-the-disk": "a server holds in memory what its disk has not: a crash takes away what a client may "
-    "have read",
+    "memory-is-the-disk": "a server has in memory what its disk does not have: a crash loses what a client may have "
+    "read",
     "one-leader-an-epoch": "two leaders are established in one epoch: different transactions may get one zxid",
-    "epoch-is-on-a-quorum": "a leader is established in an epoch that no quorum has on its disks: it may begin again",
+    "epoch-is-on-a-quorum": "a leader is established in an epoch that no quorum has on its disks: it may begin the "
+    "same epoch twice",
     "starts-again": "nothing at once: a server that has crashed cannot start, so the ensemble has one server less",
-    "epoch-has-its-history": "nothing at once: a server is in the newest epoch without what its leader began with; it "
+    "epoch-has-its-history": "nothing at once: a server is in the newest epoch without the initial history of its "
+    "leader; it "
     "may be elected by that epoch, and what a client has read is lost",
-    "no-stop": "nothing is lost: a server stops for a packet that its peer may send: the ensemble has one server less",
+    "no-stop": "nothing is lost: a server stops because of a packet that its peer may send: the ensemble has one "
+    "server less",
     "answers-count": "nothing is lost: a leader takes another packet for the answer to NEWLEADER, and may wait for it",
 }
 
 
 def story(one: RowOutcome) -> list[tuple[str, str]]:
-    """What is to be said of a row before its run, each with what it is called."""
+    """Return the facts about a row that precede its run, each with its name."""
     row, protocol = one.row, PROTOCOLS[PROTOCOL]
     prop = property_named(row.breaks, properties_of(PROTOCOL))
     numbers = protocol.declared.releases.get(row.release) or next(
@@ -49,13 +53,18 @@ def story(one: RowOutcome) -> list[tuple[str, str]]:
     alike = settled("", row.number or row.release, row.settings)
     numbers = tuple(n for n in numbers if settled("", n, row.settings) == alike)
     known = protocol.variants
-    out = [("bug", f"ZOOKEEPER-{row.issue}" if row.issue.isdigit() else f"{row.issue}, found here, and in no tracker")]
+    out = [
+        (
+            "bug",
+            f"ZOOKEEPER-{row.issue}" if row.issue.isdigit() else f"{row.issue}, found by zabcheck, in no issue tracker",
+        )
+    ]
     if row.issue.isdigit():
         out.append(("ticket", TRACKER + row.issue))
     out = [("what a client loses", CLIENTS.get(row.breaks, prop.statement)), ("what happens", row.says), *out]
     out += [
-        ("property that breaks", f"{row.breaks}: {' '.join(prop.statement.split())}"),
-        ("rule that is broken", row.split),
+        ("violated property", f"{row.breaks}: {' '.join(prop.statement.split())}"),
+        ("violated rule", row.split),
         ("release asked", asked(row) + (f" (as {', '.join(numbers)})" if len(numbers) > 1 else "")),
         ("other fixes in it", ", ".join(row.others)),
         ("its fix", "; ".join(f"{name}: {known[name].summary}" for name in row.fix)),
@@ -74,36 +83,42 @@ def headline(one: RowOutcome) -> str:
     if one.without.trouble:
         return f"{start}: no verdict: {one.without.trouble}"
     if not one.without.depth:
-        return f"{start}: not there: {row.breaks} {said(one, False)}"
+        return f"{start}: not applicable: {row.breaks} {said(one, False)}"
     fix = "; ".join(f"{name}: {known[name].summary}" for name in row.fix)
     return f"{start}: {row.breaks} {said(one, False)}; with its own fix ({fix}) it {said(one, True)}"
 
 
 def settings(row: Row) -> list[str]:
-    """Return the settings of a row that the release asked has."""
+    """Return the settings of a row that the explored release has."""
     has = settled("", row.number or row.release, row.settings).split(",")
     return [name for name in row.settings.split(",") if name and name in has]
 
 
 def asked(row: Row) -> str:
-    """Return the release that is asked, with its settings: a row is of no server without them."""
+    """Return the explored release, with its settings, without which the row does not exist."""
     return (row.number or row.release) + (f" with {', '.join(settings(row))}" if settings(row) else "")
 
 
 def said(one: RowOutcome, fixed: bool) -> str:
-    """What an exploration of a row came to."""
+    """Return the result of an exploration of a row."""
     o = one.repaired if fixed else one.without
     if o.trouble:
         return f"no verdict: {o.trouble}"
     states = plural(o.states, "state").replace(str(o.states), f"{o.states:,}", 1)
     merged = "" if one.split else " (with steps merged by promise)"
-    found = f"breaks after {plural(o.depth, 'step')}, {states}" if o.depth else f"holds in all {states} of its budget"
+    found = (
+        f"is violated after {plural(o.depth, 'step')}, {states}"
+        if o.depth
+        else (f"holds in all {states} of its budget")
+    )
     return found + merged
 
 
 def methods(trace: Trace) -> list[tuple[str, str, str]]:
-    """For each step of a run its number, who took it, and what the protocol's text says of it, the Java method first
-    where it names one."""
+    """Return for each step of a run its number, its process, and the description in the protocol's source.
+
+    The description begins with the Java method if it names one.
+    """
     from traces.explain.names import headline
 
     rows = []

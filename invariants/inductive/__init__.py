@@ -1,4 +1,4 @@
-"""Clauses that together are inductive for `zab`: true initially, and kept by every step from states that satisfy all.
+"""State clauses that together are inductive for `zab`: true initially, and kept by every step if all hold.
 
 Start with `argument.py`, what an induction is made of, for user protocols too; then `promises.py` and `histories.py`.
 The clauses are the argument of DSN'11 (VI), and what it does not say of connections and messages in flight. They do not
@@ -59,5 +59,5 @@ CLAUSES: tuple[Property, ...] = (
     *capacity.CLAUSES,
 )
 
-# The receipts that are asked about for each value of some fields of the leader that receives.
+# The receipts that are checked once for each value of some fields of the leader that receives.
 CASES: Mapping[str, tuple[str, ...]] = {"ACK_E": ("stage", "Q", "acked")}

@@ -1,4 +1,4 @@
-"""What an induction about a protocol is made of: its clauses, and what is known of them."""
+"""Define what an induction about a protocol consists of: its clauses, and what is known of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Argument", "argument_of", "is_whole"]
 
 @dataclass(frozen=True)
 class Argument:
-    """What an induction about a protocol is made of.
+    """An induction about a protocol: its clauses, its targets, and the cases into which it is split.
 
     Attributes:
         clauses: what is asked of every step, and assumed before it.
@@ -24,8 +24,9 @@ class Argument:
         shapes: the clauses that are enough to show what a step leaves as it was.
         cases: for a message or a kind of step, the fields of the process that acts whose values are asked about one
             by one.
-        impossible: for moves and steps of the paper that are known never to be possible the clauses that forbid them;
-            None: nobody has listed them, and one that is never possible is told, with the clauses that forbid it.
+        impossible: for moves and steps of the paper that are known never to be possible the clauses that forbid them.
+            None if nobody has listed them: then one that is never possible is reported, with the clauses that forbid
+            it.
     """
 
     clauses: Sequence[Property]
@@ -36,12 +37,12 @@ class Argument:
 
     @property
     def every(self) -> tuple[Property, ...]:
-        """All that can be asked of a step."""
+        """Return all that can be checked of a step."""
         return (*self.clauses, *self.targets)
 
 
 def of_zab() -> Argument:
-    """The induction of the proof (docs/how-to/prove-a-protocol.md)."""
+    """Return the induction of the proof (docs/how-to/prove-a-protocol.md)."""
     judged = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
     return Argument(CLAUSES, judged, shapes=SHAPES, cases=CASES, impossible=impossible())
 
@@ -50,12 +51,12 @@ WRITTEN: Mapping[str, Callable[[], Argument]] = {"zab": of_zab}  # by protocol: 
 
 
 def is_whole(protocol: str) -> bool:
-    """Whether the clauses of an induction are about the paper's network too: no others are asked with them."""
+    """Return whether an induction's clauses also cover the paper's network, so that no others are needed."""
     return protocol in WRITTEN
 
 
 def argument_of(protocol: str) -> Argument | None:
-    """Return what an induction about a protocol is made of; None: nobody has written one.
+    """Return the induction about a protocol, or None if none has been written.
 
     Of a protocol that states its properties itself these are clauses beside those that it marks as such: what must
     hold may help to show that it does.

@@ -1,4 +1,4 @@
-"""How much there can be: counters and channels that never leave the ranges of their fields."""
+"""State the bounds on counters and channels: they never leave the ranges of their fields."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def counters(s: State) -> bool:
 
 
 def acks_behind(s: State, f: Node, l: Node, k: int) -> int:
-    """How many acknowledgements of proposals are in flight from f to l from place k on."""
+    """Return how many acknowledgements of proposals are in flight from f to l from place k on."""
     count = 0
     for j in range(s.UP):
         if j >= k and j < len(s.to_leader[f][l]) and s.to_leader[f][l][j].kind == ACK:
@@ -51,7 +51,7 @@ def acks_in_flight(s: State) -> bool:
 
 
 def commits_behind(s: State, f: Node, k: int) -> int:
-    """How many COMMITs are in flight to f from place k on."""
+    """Return how many COMMITs are in flight to f from place k on."""
     count = 0
     for j in range(s.DOWN):
         if j >= k and j < len(s.to_follower[f]) and s.to_follower[f][j].kind == COMMIT:

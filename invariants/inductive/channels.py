@@ -1,4 +1,4 @@
-"""What is in flight, and until its CEPOCH is taken where a follower is."""
+"""State what is in flight, and where a follower is until its CEPOCH is taken."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from zabspec.zab import ACK_LD, CEPOCH, DISCOVERY, NEWLEADER, PROPOSE
 
 
 def first_down(s: State, f: Node) -> int:
-    """The epoch of what is in flight to f; 0 for nothing."""
+    """Return the epoch of what is in flight to f; 0 if nothing is."""
     return epoch_down(s.to_follower[f][0]) if len(s.to_follower[f]) > 0 else 0
 
 
 def newleader_at(s: State, f: Node) -> int:
-    """Where NEWLEADER is in flight to f, 0 or 1; -1: it is not."""
+    """Return the place of NEWLEADER in flight to f, 0 or 1; -1 if it is not in flight."""
     if len(s.to_follower[f]) > 0 and s.to_follower[f][0].kind == NEWLEADER:
         return 0
     if len(s.to_follower[f]) > 1 and s.to_follower[f][1].kind == NEWLEADER:

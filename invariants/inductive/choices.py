@@ -1,4 +1,4 @@
-"""What is chosen, what still may be, and who has it."""
+"""State what is chosen, what still may be, and who has it."""
 
 from __future__ import annotations
 

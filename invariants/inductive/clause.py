@@ -1,4 +1,4 @@
-"""What a clause of the inductive invariant is: a property of states, judged only when it is asked for."""
+"""Define a clause of the inductive invariant: a property of states that is checked only by request."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ __all__ = ["clause"]
 
 
 def clause(holds: Callable[..., Any], source: str) -> Property:
-    """A clause, named after the function that says it; its witness is that something is delivered."""
+    """Return a clause named after its function; its witness is that something is delivered."""
     name = holds.__name__.replace("_", "-")
     return Property(name, STATE, source, "", holds, some_delivery, default=False, protocols=("zab",))

@@ -1,4 +1,4 @@
-"""Acknowledgements, commits and deliveries: only what is chosen is delivered."""
+"""State facts about acknowledgements, commits and deliveries: only what is chosen is delivered."""
 
 from __future__ import annotations
 

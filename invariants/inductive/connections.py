@@ -1,4 +1,4 @@
-"""Which ends of connections are open, and what a process keeps where it stands."""
+"""State which ends of connections are open, and what a process keeps accordingly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true of messages in flight whatever protocol they are of: clauses that the author of one need not write."""
+"""State facts about messages in flight of any protocol, as clauses that its author need not write."""
 
 from __future__ import annotations
 
@@ -74,5 +74,5 @@ CLAUSES = tuple(c for several in FIELDS.values() for c in several)
 
 
 def beside(fields: Collection[str]) -> tuple[Property, ...]:
-    """The clauses about a network that has these fields."""
+    """Return the clauses about a network with these fields."""
     return tuple(c for name, several in FIELDS.items() if name in fields for c in several)

@@ -1,4 +1,4 @@
-"""What is in flight to a follower, and in which order."""
+"""State what is in flight to a follower, and in which order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a follower is whose leader has taken its CEPOCH, as long as neither knows that their connection is lost."""
+"""State how far a follower is while neither it nor its leader, having taken its CEPOCH, knows of a lost connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How histories relate: the same transactions stand in the same places behind the same ones."""
+"""State how histories relate: the same transactions are at the same places, after the same ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no step of `zab` is: moves, and steps of the paper, that no state allows in which the clauses hold."""
+"""List the steps of `zab`, and the paper's steps, that no state allows in which the clauses hold."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ HEAD = """\
 
 @cache
 def impossible() -> Mapping[str, tuple[str, ...]]:
-    """For each move (its processes numbered as they come) and each step of the paper that is impossible the clauses
-    that forbid it; none: no state allows it. A step of the paper is named with the number of processes."""
+    """Return the clauses that forbid each impossible move and step of the paper; empty if no state at all allows it.
+
+    A move is named with its processes numbered as they come, a step of the paper with the number of processes.
+    """
     found: dict[str, tuple[str, ...]] = {}
     for line in files(__package__).joinpath(FILE).read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -30,5 +32,5 @@ def impossible() -> Mapping[str, tuple[str, ...]]:
 
 
 def lines(found: Mapping[str, tuple[str, ...]]) -> str:
-    """The file that says so."""
+    """Return the content of the file that lists them."""
     return HEAD + "".join(f"{what}: {', '.join(clauses) or NO_STATE}\n" for what, clauses in found.items())

@@ -1,4 +1,4 @@
-"""Who joins an established leader, from when it is sent NEWLEADER until its acknowledgement has been received."""
+"""State facts about followers that join an established leader, until their acknowledgement of NEWLEADER is received."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Primaries: one instance an epoch, in what order its transactions stand, and what it has delivered
-before it abcasts."""
+"""State facts about primaries: one instance an epoch, the order of its transactions, and its earlier deliveries.
+
+What it has delivered before it abcasts matters.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promises: no epoch has two leaders."""
+"""State facts about promises: no epoch has two leaders."""
 
 from __future__ import annotations
 

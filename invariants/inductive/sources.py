@@ -1,9 +1,8 @@
-"""Sources: wherever a history lies that belongs to an epoch.
+"""Define sources: the places of a history that belongs to an epoch.
 
-A source is a follower's history under f.a, a leader's log, what a channel will make of a follower's
-history, or the history an ACK-E in flight carries. Most of the argument is about sources, and does
-not care where they lie. A source is named by its kind w and two processes: an ACK-E by its follower p
-and leader q, any other by its process, twice.
+A source is a follower's history under f.a, a leader's log, what a channel will make of a follower's history, or the
+history an ACK-E in flight carries. Most of the argument is about sources, independent of where they lie. A source is
+named by its kind w and two processes: an ACK-E by its follower p and leader q, any other by its process, twice.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ SOURCES = 4
 
 
 def has_channel_history(s: State, f: Node) -> bool:
-    """What is in flight to f will make, or goes on from, a history of one epoch."""
+    """Return whether what is in flight to f will make, or continues, a history of one epoch."""
     if s.role[f] != FOLLOWING and s.role[f] != LEADING:
         return False
     if newleader_at(s, f) >= 0:
@@ -36,12 +35,12 @@ def has_channel_history(s: State, f: Node) -> bool:
 
 
 def is_source(w: int, p: Node, q: Node) -> bool:
-    """Whether w, p, q name a source."""
+    """Return whether w, p, q name a source."""
     return w == ACK_E_OF or p == q
 
 
 def tag(s: State, w: int, p: Node, q: Node) -> int:
-    """The epoch that a source belongs to."""
+    """Return the epoch that a source belongs to."""
     if w == HISTORY_OF:
         return s.current_epoch[p]
     if w == LOG_OF:
@@ -56,7 +55,7 @@ def tag(s: State, w: int, p: Node, q: Node) -> int:
 
 
 def length(s: State, w: int, p: Node, q: Node) -> int:
-    """How many transactions a source has."""
+    """Return how many transactions a source has."""
     if w == HISTORY_OF:
         return len(s.history[p])
     if w == LOG_OF:
@@ -69,7 +68,7 @@ def length(s: State, w: int, p: Node, q: Node) -> int:
 
 
 def source_entry(s: State, w: int, p: Node, q: Node, i: int) -> Txn:
-    """The transaction at place i of a source; all zero beyond its end."""
+    """Return the transaction at place i of a source; all zero beyond its end."""
     if w == HISTORY_OF:
         return s.history[p][i]
     if w == LOG_OF:
@@ -82,7 +81,7 @@ def source_entry(s: State, w: int, p: Node, q: Node, i: int) -> Txn:
 
 
 def channel_base(s: State, f: Node) -> int:
-    """The length of the history that the proposals in flight to f go on from."""
+    """Return the length of the history that the proposals in flight to f continue."""
     at = newleader_at(s, f)
     if at == 0:
         return length_newleader(s.to_follower[f][0])
@@ -92,7 +91,7 @@ def channel_base(s: State, f: Node) -> int:
 
 
 def channel_length(s: State, f: Node) -> int:
-    """The length of what the channel to f will make of its history."""
+    """Return the length of what the channel to f will make of its history."""
     if not has_channel_history(s, f):
         return 0
     total = channel_base(s, f)
@@ -103,7 +102,7 @@ def channel_length(s: State, f: Node) -> int:
 
 
 def channel_entry(s: State, f: Node, i: int) -> Txn:
-    """The transaction at place i of what the channel to f will make of its history."""
+    """Return the transaction at place i of what the channel to f will make of its history."""
     if not has_channel_history(s, f):
         return no_txn()
     at = channel_base(s, f)
@@ -122,7 +121,7 @@ def channel_entry(s: State, f: Node, i: int) -> Txn:
 
 
 def holds_txn(s: State, w: int, p: Node, q: Node, v: int) -> bool:
-    """Whether a source has the transaction with identity v."""
+    """Return whether a source has the transaction with identity v."""
     for i in range(s.TXNS):
         if source_entry(s, w, p, q, i).value == v:
             return True

@@ -1,4 +1,4 @@
-"""What a leader keeps in each stage."""
+"""State what a leader keeps in each stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in flight to a leader that has taken its follower's CEPOCH, and in which order."""
+"""State what is in flight to a leader that has taken its follower's CEPOCH, and in which order."""
 
 from __future__ import annotations
 

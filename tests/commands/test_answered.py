@@ -99,7 +99,7 @@ def test_an_old_name_is_told_with_the_answer(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(common, "complain", lambda text: order.append(f"before: {text}"))
     result = run("induct", "--list", "--json", "--seconds", "9")
     assert (result.exit_code, type(json.loads(result.stdout))) == (0, list)
-    assert order == ["stdout", "zabcheck: --seconds is now --query-limit; the old name goes in 0.3\n"]
+    assert order == ["stdout", "zabcheck: --seconds is now --query-limit; the old name will be removed in 0.3\n"]
 
 
 def test_a_signal_before_an_answer_leaves_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

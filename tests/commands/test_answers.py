@@ -137,7 +137,7 @@ def test_the_track_record_is_a_function(monkeypatch: pytest.MonkeyPatch, broken:
     found = zabcheck.zookeeper("ZK-4643")
     assert [row.row.issue for row in found.rows] == ["4643"]
     assert found["ZK-4643"].verdict == "found"
-    assert found.sentence.startswith("1 of 1 rows are found")
+    assert found.sentence.startswith("1 of 1 rows are reproduced")
     assert found.as_json()["rows"][0]["depth"] == 11
     assert found.runs == {"ZK-4643": broken}
     assert found.picture().startswith("<svg")

@@ -78,10 +78,10 @@ WRONG = [
     ("--protocol zookeeper --repair 9999", "`zabcheck variants --protocol zookeeper` lists them"),
     ("--network udp", "there is no network 'udp'"),
     ("--network datagrams", "there is no network 'datagrams'; there are fifo, lossy, unordered, duplicating"),
-    ("--heartbeats 1", "--heartbeats is not for zab, which speaks over connections"),
+    ("--heartbeats 1", "--heartbeats is not for zab, which uses connections"),
     ("--property delivered-stands", "delivered-stands is about the state of db19, not of zab"),
     ("--protocol db19 --network lossy", "there is no network 'lossy' for db19; there are datagrams, ordered, fifo"),
-    ("--protocol db19 --losses 1", "--losses is not for db19, which speaks over datagrams"),
+    ("--protocol db19 --losses 1", "--losses is not for db19, which uses datagrams"),
     ("--protocol db19 --property invariant-1", "invariant-1 is about the state of zab, not of db19"),
     ("--protocol db19 --variant no-promise", "there is no variant 'no-promise' of db19"),
     ("--network fifo --drops 1", "--drops needs --network lossy"),
@@ -445,6 +445,7 @@ def test_ctrl_c_ends_soon_with_what_was_covered(engine: str) -> None:
     assert report["states"]["distinct"] > 10
 
 
+@pytest.mark.slow(seconds=1)
 def test_ctrl_c_before_the_exploration_is_exit_3_without_a_traceback(tmp_path: Path) -> None:
     fresh = os.environ | {"ZABCHECK_CACHE": str(tmp_path / "cache")}
     code, out, err, _ = interrupted("--txns", "3", after=0.6, environment=fresh)

@@ -184,7 +184,7 @@ def test_a_protocol_without_what_a_table_needs_is_refused_one(folder: Path, monk
     for words in (simulated, ("export", "t.json", "--to", "parquet", "--output", "out")):
         result = run(*words)
         assert (result.exit_code, result.stdout) == (2, ""), words
-        assert "an event table needs a field ready or synced of every process, which zab has not" in result.stderr
+        assert "an event table needs a field ready or synced of every process, which zab does not have" in result.stderr
         assert not Path("out").exists()
 
 

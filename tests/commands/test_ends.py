@@ -52,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_command_ends_as_it_should_however_it_is_cut_short() -> None:
     """In a process of its own, which has no threads when it forks. All of them with ZABCHECK_EVERY."""
     words = ["--commands", "0", "--files", "0", "--ends", "99", "--seed", "3", "--most"]
-    words += [str(much(10_000, 25)), "--limit", str(HANG)]
+    words += [str(much(10_000, 15)), "--limit", str(HANG)]
     done = subprocess.run(
         [sys.executable, "-m", "tests.fuzz", *words], cwd=TOP, capture_output=True, text=True, check=False
     )

@@ -52,6 +52,7 @@ class Text(HTMLParser):
         return " ".join(" ".join(self.parts).split())
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_page_says_what_the_report_says(broken: dict[str, Any], folder: Path) -> None:
     Path("run.json").write_text(json.dumps(broken))
     result = run("report", "run.json", "--html", "run.html")
@@ -187,7 +188,7 @@ EXTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "exhaustion in its coverage": (lambda r: r["coverage"].update(exhausted=True), "explored to exhaustion, but"),
     "a greater depth asked for": (lambda r: r["limits"].update(depth=13), "its"),
     "no depth asked for": (lambda r: r["limits"].update(depth=None), "its"),
-    "a level more": (deeper, "no more than depth 12 was asked for"),
+    "a level more": (deeper, "no more than depth 12 was requested"),
     "a level that sums up to others": (lambda r: r["states"]["levels"].__setitem__(3, 99), "and levels of"),
     "an empty level": (
         lambda r: r["states"]["levels"].__setitem__(slice(2, 4), [0, sum(r["states"]["levels"][2:4])]), "is empty",
@@ -202,7 +203,7 @@ EXTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "a step of another": (lambda r: r["steps"].update({"x.1": 0}), "its steps are not those"),
     "a step too often": (lambda r: r["steps"].update({"f.1.1": 10**6}), "more often than"),
     "more than a step never taken": (lambda r: r["never_taken"].append("f.1.1"), "its never_taken"),
-    "more orbits than renamings": (lambda r: r["states"].update(raw=10**6), "cannot stand for"),
+    "more orbits than renamings": (lambda r: r["states"].update(raw=10**6), "cannot represent"),
     "no collision": (lambda r: r["states"].update(collision_probability=0.0), "its states/collision_probability"),
     "a huge count": (lambda r: r["states"].update(generated=10**400), "a count is larger"),
     "a fraction of a state": (lambda r: r["states"].update(terminal=7.0), "is not a report"),

@@ -48,9 +48,13 @@ CLUSTER = "spark://127.0.0.1:7077"
 @pytest.mark.parametrize(
     ("cores", "states", "why"),
     [
-        (4, None, "the cluster has 4 cores, and below 5 cores this machine, which has 2, is faster alone"),
+        (4, None, "the cluster has 4 cores, and below 5 cores this machine, which has 2, is faster"),
         (5, None, ""),
-        (8, 39_999_999, "at most 39,999,999 states, and 8 cores of a cluster are worth their start from 40,000,000 on"),
+        (
+            8,
+            39_999_999,
+            "at most 39,999,999 states, and 8 cores of a cluster are only worth starting from 40,000,000 on",
+        ),
         (8, 40_000_000, ""),
     ],
 )
@@ -111,7 +115,7 @@ def test_a_forecast_is_said_once_of_a_long_exploration() -> None:
         assert [each.states for each in forecasting.said] == numbers
     assert len(said) == 2
     assert all("measured on zab" in sentence and "other models cost" in sentence for sentence in said)
-    assert ["not known" in sentence for sentence in said] == [True, False]
+    assert ["the total is unknown" in sentence for sentence in said] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -137,8 +141,8 @@ def test_too_short_fingerprints_are_said_once() -> None:
     for states in (190_000_000, 193_000_000, 200_000_000):
         forecasting(result(states), 0, 1)
     assert [note for note in notes if "missed" in note] == [
-        "the probability that a state was missed is 1.0e-03 by now, at most; with --fingerprint 128, from the "
-        "beginning in another folder, it is 5.5e-23"
+        "the probability that a state was missed is at most 1.0e-03 so far; with --fingerprint 128, restarted in "
+        "another folder, it is 5.5e-23"
     ]
 
 

@@ -155,7 +155,7 @@ def test_a_check_without_crashes_says_nothing_of_what_a_crash_does(kept: Kept) -
     here = found(variant="clear-then-history", evidence="all")
     assert REFINEMENT not in kept.computed
     assert here.head == ("at n = 3",)
-    assert any("without crashes, and clear-then-history changes what a crash does" in line for line in here.legend())
+    assert any("without crashes, but clear-then-history changes what a crash does" in line for line in here.legend())
 
 
 OTHER: tuple[dict[str, Any], ...] = (
@@ -380,7 +380,7 @@ def test_what_is_undecided_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path
         {"unasked": 1}, {"premises": SimpleNamespace(trouble="no time")}, {"taken": [SimpleNamespace(undecided="it")]},
     ):  # fmt: skip
         assert not claimed(monkeypatch, outcome(**changes)).final, changes
-    assert claimed(monkeypatch, outcome(obstacles=["a step can meet an error"])).final
+    assert claimed(monkeypatch, outcome(obstacles=["a step can have a run-time error"])).final
     store.keep(INDUCTIVE, entry, "")
     assert store.kept(INDUCTIVE, entry.digest, entry.request, "") is None
     good = claimed(monkeypatch, outcome())

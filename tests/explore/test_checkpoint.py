@@ -55,6 +55,7 @@ def whole() -> tuple[Any, ...]:
     return figures(explored(None))
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("depth", [0, 7, 30])
 def test_what_goes_on_from_a_checkpoint_counts_what_one_run_does(tmp_path: Path, depth: int) -> None:
     folder = tmp_path / "kept"
@@ -115,18 +116,19 @@ def test_a_violation_found_before_is_told_when_it_goes_on(tmp_path: Path) -> Non
         assert found == {n: f.schedule for n, f in Explorer(broken, 1).run(Limits()).violations.items()} != {}
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_a_checkpoint_is_not_of_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "kept"
-    with pytest.raises(Refused, match="holds no checkpoint"):
+    with pytest.raises(Refused, match="has no checkpoint"):
         explored(folder, resume=True)
     explored(folder, depth=9)
-    with pytest.raises(Refused, match="--resume goes on from it"):
+    with pytest.raises(Refused, match="--resume continues from it"):
         explored(folder)
-    with pytest.raises(Refused, match="is at depth 9 already"):
+    with pytest.raises(Refused, match="is already at depth 9"):
         explored(folder, resume=True, depth=8)
-    with pytest.raises(Refused, match="another question: variant"):
+    with pytest.raises(Refused, match="another request: variant"):
         Kept(folder, code("commit-on-propose"), Limits(), True)
-    with Kept(folder, code(), Limits(), True), pytest.raises(Refused, match="another run is at work"):
+    with Kept(folder, code(), Limits(), True), pytest.raises(Refused, match="another run is using"):
         Kept(folder, code(), Limits(), True)
     monkeypatch.setattr(code(), "identity", "another text")
     with pytest.raises(Refused, match="another version"):
@@ -184,11 +186,12 @@ def asked(*words: str) -> Result:
     return CliRunner().invoke(main, [*WORDS, *words], prog_name="zabcheck")
 
 
+@pytest.mark.slow(seconds=2)
 def test_the_command_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     folder = str(tmp_path / "kept")
     first = asked("--checkpoint", folder, "--max-states", "500")
     assert first.exit_code == 3
-    assert "--resume goes on from it" in first.stderr
+    assert "--resume continues from it" in first.stderr
     second, plain = (json.loads(asked(*words, "--json").stdout) for words in (["--checkpoint", folder, "--resume"], []))
     for report in (second, plain):
         del report["cost"], report["request"], report["engine"]["reduction_off"]
@@ -214,7 +217,7 @@ def test_an_outlook_is_given_only_where_levels_shrink() -> None:
     assert outlook([1, 10, 100, 1000], 500, 10) == ""
     assert outlook([1, 1000, 500], 250, 10) == ""
     assert outlook([1, 1000, 500, 600, 200], 90, 10) == ""
-    assert outlook([8000, 4000, 2000, 1000], 1000, 100) == "; if levels go on shrinking, at most about 1,000 more, 10 s"
+    assert outlook([8000, 4000, 2000, 1000], 1000, 100) == "; if levels keep shrinking, at most about 1,000 more, 10 s"
 
 
 def test_a_line_now_and_then_where_there_is_no_terminal(

@@ -68,6 +68,7 @@ def narrowed(configuration: Configuration, judging: tuple[Property, ...]) -> tup
     return at, AmpleExplorer(code, 1).run(Limits())
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_violation_is_found_where_it_is_delivered() -> None:
     at, r = narrowed(replace(TWO, variant="commit-on-propose"), REPLACED)
     assert not at.believed(r)
@@ -193,6 +194,7 @@ class Looking(DeliveryModel):
         return (*super().observing, looking_at_deliveries)
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_a_step_says_may_decide_nothing() -> None:
     code = Narrowing(Looking(TWO), judged("zab"), False, ())
     assert "delivered_now" in code.classes.why_not

@@ -272,7 +272,7 @@ def test_a_property_that_is_named_as_a_function_of_the_kernel_is_refused(monkeyp
         return s.steps >= 0
 
     monkeypatch.setattr(compiled, "full_namespace", lambda model: full_namespace(model) | {"expand": expand})
-    with pytest.raises(ValueError, match=r"test_explore.py:\d+: expand is a word of the explorer's"):
+    with pytest.raises(ValueError, match=r"test_explore.py:\d+: expand is a name of the explorer"):
         Compiled(Model(SMALL), DEFAULT, False).typed_namespace()
 
 

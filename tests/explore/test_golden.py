@@ -57,6 +57,10 @@ EXPLORED: dict[str, tuple[Configuration, bool, int | None]] = {
 THOROUGH = ("three", "ordered")
 
 
+LARGEST = ("three", "acks-ignored", "ordered")
+LARGE = pytest.mark.slow(seconds=2)
+
+
 @cache
 def found(name: str, most: int | None = None) -> dict[str, Any]:
     """What an exploration finds, as it is written down; with `most` states it is cut short."""
@@ -82,7 +86,7 @@ def found(name: str, most: int | None = None) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(params=EXPLORED)
+@pytest.fixture(params=[pytest.param(name, marks=LARGE if name in LARGEST else ()) for name in EXPLORED])
 def both(request: pytest.FixtureRequest) -> tuple[dict[str, Any], dict[str, Any]]:
     """What an exploration finds, and what it has always found."""
     name = request.param

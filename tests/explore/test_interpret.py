@@ -101,6 +101,7 @@ def test_both_engines_find_runs_that_break_the_property(name: str) -> None:
             assert breaks(model, found.property, found.schedule), found.property.name
 
 
+@pytest.mark.slow(seconds=1)
 def test_without_keep_going_both_stop_after_the_violating_level() -> None:
     compiled, interpreted = both("small quorum", keep_going=False)
     assert compiled.levels == interpreted.levels

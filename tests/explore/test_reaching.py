@@ -114,6 +114,7 @@ def test_the_command_of_a_report_reaches_what_was_not_reached() -> None:
     assert json.loads(again.stdout)["to_reach"] == []
 
 
+@pytest.mark.slow(seconds=1)
 def test_it_goes_no_deeper_than_that_takes() -> None:
     words = command_in(run("--protocol", "db19", "--nodes", "2", "--depth", "4", "--property", "integrity").stdout)
     assert words[-3:] == ["--depth", "10", "--keep-going"]
@@ -178,6 +179,7 @@ def test_the_recorded_expectations_say_what_asks_completely(tmp_path: Path, monk
     assert run(*command.split()[1:]).stdout.startswith("holds: 21 properties, each put to the test; ")
 
 
+@pytest.mark.slow(seconds=1)
 def test_steps_are_too_few_only_where_more_would_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one transaction no number of steps shows two of one epoch: the bounds are too small, and not the depth."""
     monkeypatch.chdir(tmp_path)
@@ -205,7 +207,7 @@ def test_the_nearest_rule_is_of_what_is_recorded(tmp_path: Path, monkeypatch: py
     ).stdout
     near = " ".join(text.replace("\\\n", " ").partition("one rule away: ")[2].partition("\n\n")[0].split())
     said, _, command = near.partition(": ")
-    assert said == f"join-commit-all breaks {next(iter(s.breaks))} in {s.depth} steps"
+    assert said == f"join-commit-all violates {next(iter(s.breaks))} in {s.depth} steps"
     done = run(*command.split()[1:], "--no-trace")
     assert f"VIOLATED: {next(iter(s.breaks))} at depth {s.depth}" in " ".join(done.stdout.split())
     assert "one rule away" not in done.stdout

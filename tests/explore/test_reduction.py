@@ -93,6 +93,7 @@ def test_a_packed_state_has_room_for_the_longest_sleep_set() -> None:
     assert code["MARGIN"] >= plain["MARGIN"] + longest * Model(SMALL).most_steps
 
 
+@pytest.mark.slow(seconds=1)
 def test_any_number_of_threads_gives_the_same_tree() -> None:
     one, two = (ReducedExplorer(reducing(SMALL, True), n) for n in (1, 2))
     a, b = one.run(Limits()), two.run(Limits())
@@ -327,7 +328,7 @@ def test_where_nothing_is_said_of_the_world_nothing_is_reduced() -> None:
     assert not why_not_reduced(Model(SMALL))
     own = Path(__file__).parents[1] / "own" / "texts" / "one_value.py"
     assert why_not_reduced(Model(Configuration(str(own)))) == "an election is a step (elects)"
-    assert "says of no two steps" in why_not_reduced(Model(Configuration(protocol="db19")))
+    assert "declares no two steps" in why_not_reduced(Model(Configuration(protocol="db19")))
     for network in ("unordered", "lossy", "duplicating"):
         assert why_not_reduced(Model(replace(SMALL, network=network)))
     assert why_not_reduced(Model(replace(SMALL, partitions=1)))

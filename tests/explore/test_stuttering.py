@@ -359,6 +359,7 @@ class Recorder:
         }
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("network", ["ordered", "datagrams"])
 @pytest.mark.parametrize("variant", ["", "equal", "itself", "again", "ghost", "disk", "chooses", "back"])
 def test_a_receipt_stutters_if_it_did_nothing(variant: str, network: str) -> None:
@@ -502,6 +503,7 @@ def engine_of(*words: str) -> tuple[int, int, bool, str | None]:
 CALM = ("--variant", "passes", "--property", "nobody-is-answered")
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_command_leaves_them_out_unless_it_is_told_not_to() -> None:
     """And each answer is its own, whichever was compiled before."""
     for _ in range(2):
@@ -566,7 +568,7 @@ def test_a_checkpoint_is_of_one_way(tmp_path: Path, every_step: bool) -> None:
 
     run(every_step, False)
     was = "taken" if every_step else "left out"
-    with pytest.raises(Refused, match=f"is of another question: stuttering receipts are {was}"):
+    with pytest.raises(Refused, match=f"is of another request: stuttering receipts are {was}"):
         run(not every_step, True)
     assert run(every_step, True) == (7 if every_step else 5)
 
@@ -582,7 +584,7 @@ def test_an_old_checkpoint_is_refused(tmp_path: Path) -> None:
         manifest.write_text(json.dumps(document))
     ran = asked(*CALM, "--checkpoint", str(folder), "--resume")
     assert ran.exit_code == 2
-    assert "does not say whether stuttering receipts are among its steps" in ran.stderr
+    assert "does not record whether its steps include stuttering receipts" in ran.stderr
     assert "Traceback" not in ran.output
 
 

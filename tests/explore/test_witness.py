@@ -54,7 +54,7 @@ def verdicts_link_to_their_runs(wanted: dict[str, int]) -> None:
     runs = Path("runs.html").read_text(encoding="utf-8")
     for name, at in wanted.items():
         assert f'href="#{name}-run">after {at} steps</a>' in runs
-        assert f"{name} is first put to the test after {at} steps" in runs.partition(f'id="{name}-run"')[2]
+        assert f"the premise of {name} is first reached after {at} steps" in runs.partition(f'id="{name}-run"')[2]
     assert runs.count('<section class="run"') == len(wanted)
 
 
@@ -66,8 +66,8 @@ def test_the_report_names_the_command_that_shows_the_run(folder: Path) -> None:
     assert words[0] == "zabcheck"
     shown = run(*words[1:], "--html", "run.html", "--trace", "run.trace.json")
     assert shown.exit_code == 0
-    assert shown.stdout.startswith("integrity is first put to the test after 20 steps; ")
-    assert "integrity is first put to the test after 20 steps" in Path("run.html").read_text(encoding="utf-8")
+    assert shown.stdout.startswith("the premise of integrity is first reached after 20 steps; ")
+    assert "the premise of integrity is first reached after 20 steps" in Path("run.html").read_text(encoding="utf-8")
     assert run("replay", "run.trace.json").exit_code == 0
 
 
@@ -77,8 +77,8 @@ def test_a_run_that_meets_no_premise_is_refused(folder: Path) -> None:
     trace = read_trace(Path("run.trace.json"))
     of = {"statement": "", "source": ""}
     for wrong, words in (
-        (replace(trace, steps=trace.steps[:-1]), "the last step does not meet the premise of integrity"),
-        (other(trace, "invariant-1"), "a step before the last one meets the premise of invariant-1"),
+        (replace(trace, steps=trace.steps[:-1]), "the last step does not reach the premise of integrity"),
+        (other(trace, "invariant-1"), "a step before the last one reaches the premise of invariant-1"),
         (replace(trace, statement="another"), "header, statement"),
         (replace(trace, premise_of="none"), "no property 'none'"),
         (replace(trace, premise_of="", **of, property_name=""), ""),

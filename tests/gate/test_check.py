@@ -468,7 +468,7 @@ def test_goals_are_held_against_what_they_are_to_come_to(gate: Gate, tmp_path: P
         (one(f'verdict = "holds", raw = 5, {SOURCE}', *LIVE), "there is no raw to expect"),
         (one(HOLDS, *LIVE, "keep_going = true"), "--keep-going does not go with --live"),
         (one(HOLDS, 'progress_properties = ["served"]'), 'progress_properties are for engine = "live"'),
-        (one(HOLDS, 'engine = "live"'), "mark a function of its text with @progress"),
+        (one(HOLDS, 'engine = "live"'), "mark a function of its source with @progress"),
     ],
 )  # fmt: skip
 def test_a_wrong_question_about_goals_is_refused(text: str, said: str, gate: Gate, tmp_path: Path) -> None:

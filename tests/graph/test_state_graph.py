@@ -51,6 +51,7 @@ def in_python(configuration: Configuration, depth: int | None) -> nx.DiGraph[int
     return graph
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("configuration", "depth"),
     [
@@ -78,6 +79,7 @@ def test_the_graph_is_that_of_the_interpreted_world(configuration: Configuration
     ]
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_graph_has_the_states_and_violations_of_the_exploration() -> None:
     for symmetry in (True, False):
         found = zabcheck.explore(**QUORUM, keep_going=True, symmetry=symmetry)

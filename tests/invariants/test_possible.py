@@ -100,7 +100,7 @@ def test_one_process_never_joins_its_own_epoch_late():
     entered = frozenset().union(*(t.entered for t in outcome.taken))
     assert set(Model(ONE).program.steps) - entered == {"l.3.3", "l.3.4"}
     assert outcome.obstacles == []
-    assert "epochs up to 2: a step that would begin a later one is not taken (--max-epoch): new_epoch would" in (
+    assert "epochs up to 2: a step that would begin a later epoch is not taken (--max-epoch): new_epoch would" in (
         "; ".join(outcome.granted)
     )
 
@@ -187,14 +187,18 @@ def test_an_abcast_that_always_overflows_is_no_proof(edited: Callable[..., Confi
     """It broke nothing, since it was never taken: 61 of 61 proved."""
     counter, overflow = possible_of(edited(next_counter=always_three)), "abcast(process=0)"
     said = obstacles(counter, overflow)
-    assert said[0].startswith("a step can meet an error, and is not taken: Txn.counter would leave its range 0..2")
+    assert said[0].startswith(
+        "a step can have a run-time error, and is then not taken: Txn.counter would leave its range 0..2"
+    )
     assert said[1].startswith("the move abcast(process=0) can never be taken in any state")
     assert len(said) == 2
 
 
 def test_an_abcast_that_overflows_in_one_epoch_is_no_proof(edited: Callable[..., Configuration]):
     (said,) = obstacles(possible_of(edited(next_counter=three_in_the_last_epoch)), "abcast(process=0)")
-    assert said.startswith("a step can meet an error, and is not taken: Txn.counter would leave its range 0..2")
+    assert said.startswith(
+        "a step can have a run-time error, and is then not taken: Txn.counter would leave its range 0..2"
+    )
 
 
 @pytest.mark.parametrize("epoch", [beyond_the_last_epoch, two_epochs_on])
@@ -202,15 +206,15 @@ def test_a_step_that_exceeds_the_epochs_too_early_is_no_proof(
     edited: Callable[..., Configuration], epoch: Callable[..., Any]
 ):
     said = obstacles(possible_of(edited(epoch_to_propose=epoch)), "to_leader(leader=0, follower=0) CEPOCH")
-    assert said[0].startswith("a step can meet an error, and is not taken: new_epoch would leave its range 0..2")
+    assert said[0].startswith(
+        "a step can have a run-time error, and is then not taken: new_epoch would leave its range 0..2"
+    )
 
 
 def test_a_step_of_the_paper_that_nobody_takes_is_no_proof(edited: Callable[..., Configuration]):
     outcome = everything(possible_of(edited(may_abcast=never)))
     assert "abcast(process=0)" not in {t.move for t in outcome.taken}
-    assert outcome.obstacles == [
-        "step l.3.1 can never be taken under the clauses, so what is proved says nothing of it"
-    ]
+    assert outcome.obstacles == ["step l.3.1 can never be taken under the clauses, so the proof does not cover it"]
 
 
 def test_what_is_not_listed_is_no_proof_and_the_clause_is_named(monkeypatch: pytest.MonkeyPatch):
@@ -218,7 +222,7 @@ def test_what_is_not_listed_is_no_proof_and_the_clause_is_named(monkeypatch: pyt
     small = usual(ONE)
     monkeypatch.setattr(small, "known", {})
     said = obstacles(small, label)
-    assert said == [f"the move {label} can never be taken under to-leaders, so what is proved says nothing of it"]
+    assert said == [f"the move {label} can never be taken under to-leaders, so the proof does not cover it"]
     monkeypatch.setattr(small, "known", {label: ("links",)})  # listed with a clause that does not forbid it
     assert obstacles(small, label) == said
 
@@ -238,7 +242,7 @@ def test_what_stands_in_the_way_ends_with_3():
     code, text = outcome_told(errors=("x would leave its range",))
     assert code == 3
     said = " ".join(text.split())  # whose lines were folded
-    assert "nothing is proved: a step can meet an error, and is not taken: x would leave its range" in said
+    assert "nothing is proved: a step can have a run-time error, and is then not taken: x would leave its range" in said
     assert "0 of 1 proved" in text
     assert text.splitlines()[1].split()[:3] == ["links", "no", "verdict"]
     content = json.loads(outcome_told(as_json=True, errors=("x would leave its range",))[1])
@@ -250,6 +254,6 @@ def test_what_stands_in_the_way_ends_with_3():
 def test_what_some_clauses_do_not_exclude_is_an_assumption():
     code, text = outcome_told(alone=True, errors=("x would leave its range",))
     assert code == 0
-    assert "a step that meets an error is not taken: x would leave its range" in " ".join(text.split())
+    assert "a step with a run-time error is not taken: x would leave its range" in " ".join(text.split())
     content = json.loads(outcome_told(alone=True, as_json=True, errors=("x would leave its range",))[1])
     assert content["at_every_depth"] == []

@@ -38,6 +38,7 @@ from tests.histories import (
     one_sequence,
     passes_agree,
 )
+from tests.models import much
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import ABCAST, ORACLE, TO_FOLLOWER, TO_LEADER
 
@@ -133,10 +134,10 @@ def test_a_property_lost_is_not_regained(name: str) -> None:
 
 @cache
 def made_up() -> list[tuple[History, dict[str, bool]]]:
-    """Twenty thousand random histories, with the verdicts that the table asks for."""
+    """Thousands of random histories, with the verdicts that the table asks for."""
     names = {n for left, right in IMPLICATIONS for n in (*left, right)}
     out = []
-    for seed in range(20_000):
+    for seed in range(much(20_000, 8000)):
         source = random.Random(seed)
         h = MadeUp(source, txns=source.randint(2, 4)).history(source.randint(3, 16))
         out.append((h, {name: always(name, h) for name in names}))
@@ -156,8 +157,8 @@ def test_implications_hold_over_random_histories() -> None:
     # the table was put to the test: premises true of histories with deliveries, conclusions
     # false of others
     for left, right in IMPLICATIONS:
-        assert met[left, right] > 1000, (left, right)
-        assert broken[right] > 100, right
+        assert met[left, right] > much(1000, 400), (left, right)
+        assert broken[right] > much(100, 40), right
 
 
 @pytest.mark.slow

@@ -118,7 +118,7 @@ def test_rows_without_a_run_are_told() -> None:
     found = judged(Judge(), pa.concat_tables([nameless, table, nameless], promote_options="permissive"))
     assert [s.run for s in found] == [1, None]
     assert set(words_of(found[1]).values()) == {MALFORMED}
-    assert found[1].said[0][0] == "2 rows do not say of which run they are"
+    assert found[1].said[0][0] == "2 rows have no run number"
 
 
 def test_order_by_time_says_nothing_that_rows_in_order_do_not() -> None:
@@ -166,7 +166,7 @@ def test_rows_whose_order_nothing_says_are_open(lacks: str) -> None:
             rows.columns[lacks][k] = None
     (said,) = judged(Judge((), OBSERVED, BY_TIME), numbered(rows))
     assert set(words_of(said).values()) == {"open"}
-    assert said.said[0][0].endswith(f"in which order its rows of time {4 if lacks == 'position' else 3} came")
+    assert said.said[0][0].endswith(f"gives the order of its rows of time {4 if lacks == 'position' else 3}")
 
 
 def test_a_long_run_is_judged_by_blocks_from_a_file() -> None:

@@ -88,7 +88,7 @@ def compare(table: Verdicts, memory: Verdicts, about: object) -> None:
 
 
 @pytest.mark.slow(seconds=2)
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=much(150, 60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False), st.integers(1, 16))
 def test_any_history_is_judged_as_in_memory(tmp_path: Path, source: random.Random, length: int) -> None:
     h = made_up(source, length)
@@ -130,7 +130,7 @@ def test_a_violation_is_told_with_the_moment_in_which_it_was_first() -> None:
     """Where integrity is broken as well, what was delivered too early makes the order of events
     ambiguous, and the moment told may be a later or an earlier one."""
     seen: Counter[str] = Counter()
-    for seed in range(much(1500, 600)):
+    for seed in range(much(1500, 400)):
         source = random.Random(seed)
         h = made_up(source, source.randint(1, 30), source.choice((2, 3, 4)), txns=6)
         moments = [now for now in some_moments(source, h) if now is not None]
@@ -142,7 +142,7 @@ def test_a_violation_is_told_with_the_moment_in_which_it_was_first() -> None:
             assert found == wanted, (seed, h.events, moments)
             seen.update(wanted.keys())
     assert set(seen) == {*KERNEL, "dsn-causal-order"} - {"integrity", "delivered-stands"}
-    assert min(seen.values()) >= much(10, 2), seen
+    assert min(seen.values()) >= much(10, 1), seen
 
 
 T1, T2, LATER = Txn(1, 1, 1), Txn(1, 2, 2), Txn(2, 1, 3)
@@ -488,5 +488,5 @@ def test_a_run_whose_rows_lie_apart_in_one_row_group_is_refused(tmp_path: Path) 
     one = History(1, (Deliver(0, 0, Txn(1, 1, 1)),))
     path = written(tmp_path / "t.parquet", [rows_of(one, run) for run in (1, 2, 1)])
     (unit,) = read_units(path)
-    with pytest.raises(TableError, match="the rows of run 1 do not lie together"):
+    with pytest.raises(TableError, match="the rows of run 1 are not contiguous"):
         judge_unit(unit, ALL)

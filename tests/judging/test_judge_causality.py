@@ -49,7 +49,7 @@ def test_thousands_of_small_tables_are_judged_as_naively() -> None:
 def test_orderly_tables_are_judged_as_naively() -> None:
     """With accepted proposals, established leaders, passes and crashes, as the judge of tables is tried elsewhere."""
     seen: Counter[str] = Counter()
-    for seed in range(much(3000, 500)):
+    for seed in range(much(3000, 300)):
         made = Made(seed).made()
         sent = [tuple(Made.txn(r).values()) for r in made if r["kind"] == "abcast"]
         if unknowns(made) or len(set(sent)) < len(sent):
@@ -67,7 +67,7 @@ def test_orderly_tables_are_judged_as_naively() -> None:
 @pytest.mark.slow(seconds=2)
 def test_what_a_row_leaves_unknown_is_never_held_or_violated() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(much(1000, 250)):
+    for seed in range(much(1000, 150)):
         made = Made(seed).made()
         words = judged_by_definition(made, by=BY)
         if words is None or not unknowns(made):

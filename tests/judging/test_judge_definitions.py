@@ -330,7 +330,7 @@ def test_properties_without_a_kernel_are_judged_except_in_large_runs(
     large = judge_rows(rows_of(made), OBSERVED)
     assert verdicts_of(large)["total-order"] == "not judged"
     assert large.notes == [
-        "the run: total-order is judged by its definition, of runs of at most 1 rows: 1 are larger, and not judged"
+        "the run: total-order is checked by its definition, in runs of at most 1 rows: 1 are larger, and not checked"
     ]
 
 

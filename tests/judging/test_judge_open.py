@@ -373,7 +373,7 @@ def test_what_is_open_is_told_and_is_no_verdict(tmp_path: Path) -> None:
     result = zabcheck("judge", path)
     assert result.exit_code == 3, result.output
     assert (
-        "one-primary-an-epoch is open: run 0, row 2, column 'attempt': the instance of the primary is not said."
+        "one-primary-an-epoch is open: run 0, row 2, column 'attempt': the instance of the primary is unknown."
         in " ".join(result.stdout.split())
     )
     assert zabcheck("judge", path, "--allow-open").exit_code == 0
@@ -382,7 +382,7 @@ def test_what_is_open_is_told_and_is_no_verdict(tmp_path: Path) -> None:
     (told,) = (o for o in answer["open"] if o["property"] == "one-primary-an-epoch")
     assert told == {
         "property": "one-primary-an-epoch", "column": "attempt", "run": 0, "row": 2, "runs": 1,
-        "why": "the instance of the primary is not said",
+        "why": "the instance of the primary is unknown",
     }  # fmt: skip
     assert zabcheck("judge", path, "--property", "unique-zxid").exit_code == 0, "of that nothing is open"
 
@@ -404,7 +404,7 @@ def test_a_property_that_no_table_is_judged_by_is_not_judged(tmp_path: Path) -> 
 def test_what_is_said_of_rows_is_said_in_the_answer(tmp_path: Path) -> None:
     made = rows(Abcast(FIRST, A), Deliver(7, 0, A))
     result = zabcheck("judge", written(tmp_path / "t.parquet", [made]))
-    assert "run 0, row 2, column 'process': this is none of the processes that the run has" in result.stdout
+    assert "run 0, row 2, column 'process': this is not a process of the run" in result.stdout
 
 
 # --- what is no table ----------------------------------------------------------------------------
@@ -442,7 +442,7 @@ def test_a_run_begins_before_anything_happens_in_it(tmp_path: Path) -> None:
     for column in made.columns.values():
         column.append(column.pop(0))
     made.columns["time"][-1] = 9
-    assert "a run begins with the row that says so" in refused(written(tmp_path / "t.parquet", [made]))
+    assert "a run begins with its row of kind run" in refused(written(tmp_path / "t.parquet", [made]))
 
 
 @pytest.mark.parametrize("what", ["no kind", "a kind that is no text"])
@@ -459,7 +459,7 @@ def test_a_row_says_in_text_what_happened(tmp_path: Path, what: str) -> None:
     columns = [words if k == at else table.column(k) for k in range(table.num_columns)]
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table(columns, schema=pa.schema(fields)), path)
-    assert ("does not say what happened" if what == "no kind" else "is no text") in refused(path)
+    assert ("a row has no kind" if what == "no kind" else "is not text") in refused(path)
 
 
 def test_what_a_table_says_in_text_is_shown_and_not_obeyed(tmp_path: Path) -> None:

@@ -119,12 +119,12 @@ def test_what_is_no_table_is_a_sentence(folder: Path, tmp_path: Path) -> None:
             judged(write(tmp_path / "t.parquet", rows, schema, 3))
         return str(problem.value)
 
-    assert "the rows of run 8 do not lie together" in refused([*one, *other, *one[1:]])
-    assert "run 8 begins again" in refused([*one, *one])
-    assert "a row says no run" in refused([*one, {**one[-1], "run": None}])
+    assert "the rows of run 8 are not contiguous" in refused([*one, *other, *one[1:]])
+    assert "run 8 begins twice" in refused([*one, *one])
+    assert "a row has no run number" in refused([*one, {**one[-1], "run": None}])
     nodes = {**schema.metadata, b"zabcheck.own": schema.metadata[b"zabcheck.own"].replace(b'"nodes": 3', b'"nodes": 4')}
     write(tmp_path / "u.parquet", other, schema.with_metadata(nodes))
-    with pytest.raises(TableError, match="not of the same protocol, text and size"):
+    with pytest.raises(TableError, match="not of the same protocol, source and size"):
         judged(tmp_path)
     (tmp_path / "u.parquet").unlink()
 
@@ -135,9 +135,9 @@ def test_a_footer_that_lies_is_found_out(folder: Path, tmp_path: Path) -> None:
     (unit,) = units_of(write(tmp_path / "t.parquet", made[0], schema, 100))
     (part,) = unit.parts
     for least, most in ((9, 9), (0, 7)):
-        with pytest.raises(TableError, match="footer says that no row is of run 8"):
+        with pytest.raises(TableError, match="footer excludes run 8"):
             replace(unit, parts=(replace(part, least=least, most=most),)).judge(())
-    with pytest.raises(TableError, match="its text is another by now"):
+    with pytest.raises(TableError, match="its source has changed"):
         replace(unit, source=replace(unit.source, text="other")).judge(())
 
 
@@ -244,7 +244,7 @@ def test_a_run_from_elsewhere_is_no_table(tmp_path: Path, monkeypatch: pytest.Mo
     for command in ([*asked, "--table", "t.parquet"], ["export", "t.json", "--to", "parquet", "--output", "t.parquet"]):
         refused = CliRunner().invoke(main, command)
         assert refused.exit_code == 2
-        assert "a table begins in the first state, and this run begins in 'before' (starts)" in refused.output
+        assert "a table begins in the initial state, but this run begins in 'before' (starts)" in refused.output
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_a_truth_value_is_0_or_1(wide: int, taken: bool, tmp_path: Path, monkeyp
     if taken:
         assert judged(path).count("once", "held" if wide else "premise not reached") == 1
         return
-    with pytest.raises(TableError, match=f"run 7, row 0: wide is {wide}, which is no bool"):
+    with pytest.raises(TableError, match=f"run 7, row 0: wide is {wide}, which is not a bool"):
         judged(path)
 
 

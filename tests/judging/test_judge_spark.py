@@ -107,7 +107,7 @@ def test_a_run_in_two_places_is_a_wrong_question(tmp_path: Path) -> None:
     )
     result = CliRunner().invoke(main, ["judge", str(torn), "--engine", "spark", "--master", "local[1]"])
     assert result.exit_code == 2
-    assert "do not lie together" in result.stderr
+    assert "are not contiguous" in result.stderr
 
 
 def test_ctrl_c_ends_it_within_a_moment(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_table_of_ones_own_protocol_comes_to_the_same_on_spark(tmp_path: Path)
     done = CliRunner().invoke(main, ["judge", str(path), "--master", "local[2]", "--json"], prog_name="zabcheck")
     assert (done.exit_code, json.loads(done.stdout)["runs"]) == (1, 6), done.output
     write(path, [*made[0], *made[1], {**made[1][-1], "kind": "nonsense"}], schema, 5)
-    with pytest.raises(TableError, match="nonsense is no observation of the protocol"):
+    with pytest.raises(TableError, match="nonsense is not an observation of the protocol"):
         judge_on_spark(observed_units(path, source), (), "local[2]")
 
 
@@ -339,7 +339,7 @@ def test_a_grid_that_is_none_is_a_sentence(local_spark: LocalSpark) -> None:
         ({}, "seeds is missing"),
         ({"seeds": "1:3", "node": 3}, "no option 'node'"),
         ({"seeds": "3:1"}, "START < STOP"),
-        ({"seeds": "1:3", "quorums": "weights 2,1,1"}, "judged with majorities"),
+        ({"seeds": "1:3", "quorums": "weights 2,1,1"}, "checked with majorities"),
     ):
         with pytest.raises(RequestError, match=why):
             sweep(spark, **grid)

@@ -164,10 +164,10 @@ def test_a_text_that_was_changed_after_it_was_loaded_is_refused(folder: Path, tm
     module = import_text(tmp_path, "outside", PROMISES.format(least=0, more=""))
     for changed in (PROMISES.format(least=0, more=" + 5"), "\n" + PROMISES.format(least=0, more=""), "not a text ("):
         (tmp_path / "outside.py").write_text(changed)
-        with pytest.raises(LanguageError, match="the text of promises was changed after it was loaded"):
+        with pytest.raises(LanguageError, match="the source of promises was changed after it was loaded"):
             levels_of(module)
     (tmp_path / "outside.py").unlink()
-    with pytest.raises(LanguageError, match="the text of promises cannot be read"):
+    with pytest.raises(LanguageError, match="the source of promises cannot be read"):
         levels_of(module)
     assert not list(folder.glob("*.o"))
 

@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,6 +160,7 @@ def blocks(depth: int, inside: bool) -> st.SearchStrategy[list[t.Stmt]]:
     return st.lists(st.one_of(kinds), max_size=3)
 
 
+@pytest.mark.slow(seconds=1)
 @settings(max_examples=300, deadline=None)
 @given(blocks(2, False))
 def test_what_is_live_is_what_some_path_reads(body: list[t.Stmt]) -> None:

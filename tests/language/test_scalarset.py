@@ -121,7 +121,7 @@ def test_db19_says_where_it_tells_processes_apart() -> None:
     claimed = {"events": {}, "engine": {"symmetry": True}}  # a report that used symmetry all the same
     refused = next(unlike(claimed, Model(Configuration(protocol="db19")), ()))
     assert refused == f"it used symmetry, but cannot have: the protocol distinguishes processes: {more}"
-    assert any("index of vote_view, where a number should be" in sentence for sentence in told)
+    assert any("index of vote_view, where a number is expected" in sentence for sentence in told)
 
 
 def test_the_list_of_what_is_trusted_is_this() -> None:
@@ -161,7 +161,7 @@ def test_nothing_is_trusted_by_its_name(tmp_path: Path) -> None:
     """A function called as one on the list, with a module that says it is the world's, is another function."""
     text = "def process_in(word: int) -> Node:\n    return word & 1  # HERE\n"
     told = found(import_text(tmp_path, "namesakes", HEAD + text))
-    assert [a.reason for a in told] == ["process_in gives back a number where a process should be"]
+    assert [a.reason for a in told] == ["process_in returns a number where a process is expected"]
 
 
 # --- the way it takes through a whole program ----------------------------------------------------
@@ -258,4 +258,4 @@ def test_the_world_is_not_the_world_by_its_name(tmp_path: Path) -> None:
     model = Model(Configuration())
     front = FrontEnd(model.program.layout, full_namespace(model) | {"f": module.f}, model.program.types, ())
     told = [a.reason for a in asymmetries(front, ["f"], Trusted(DECODERS, CALLERS))]
-    assert told == ["process_in reads processes as numbers, and is for the world alone"]
+    assert told == ["process_in reads processes as numbers, and is only for the world"]

@@ -186,7 +186,7 @@ def test_a_process_starts_in_one_way(tmp_path: Path) -> None:
         "def take(", "def on_start(s: State, p: Node) -> None:\n    s.got[p] = choose(s, 2)\n\n\ndef take("
     )
     text = text.replace("@action(when=not_yet)\ndef on_start", "def on_start")
-    with pytest.raises(ProtocolError, match="on_start, or a start, may not choose"):
+    with pytest.raises(ProtocolError, match="on_start, or a start, cannot choose"):
         explored(tmp_path, text)
 
 
@@ -283,5 +283,5 @@ def test_the_environment_may_place_and_elect(tmp_path: Path) -> None:
 
 
 def test_a_disk_is_written_by_its_process_alone(tmp_path: Path) -> None:
-    with pytest.raises(LanguageError, match="stamp is on a disk, which its process alone writes"):
+    with pytest.raises(LanguageError, match="stamp is on a disk, which only its process writes"):
         explored(tmp_path, ELECTED.replace('stored("stamp"', 'on_disk("stamp"'))

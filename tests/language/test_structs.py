@@ -106,7 +106,7 @@ def test_a_value_wider_than_its_element_is_an_error_and_not_stored() -> None:
 def test_what_is_given_is_not_written() -> None:
     g = made(2, 3)
     for name in ("rows", "counts", "given"):
-        with pytest.raises(AttributeError, match=f"{name} of Grid stays"):
+        with pytest.raises(AttributeError, match=f"{name} of Grid cannot change"):
             setattr(g, name, 1)
     with pytest.raises(TypeError):
         g.given[0] = 1  # type: ignore[index]
@@ -170,8 +170,8 @@ def compares(g: Grid) -> int:
         (unknown_member, "Grid has no nothing"),
         (too_few, "cell of Grid takes 2 indices, and 1 are given"),
         (too_many, "best of Grid takes 0 indices, and 1 are given"),
-        (writes_size, "rows may not be written"),
-        (writes_column, "given may not be written"),
+        (writes_size, "rows cannot be written"),
+        (writes_column, "given cannot be written"),
         (compares, "a struct cannot be compared"),
     ],
 )

@@ -125,7 +125,7 @@ PROTOCOLS: dict[str, tuple[dict[str, str], int, bool, bool]] = {
                       0, True, True),
     "renews-beside-itself": ({**FIRST, "begin": OWN, "a": "send(s, p, p, A())", "c": "send(s, p, p, C())"},
                              0, True, True),
-    # beside another, which brings B: it may only be overtaken for ever
+    # beside another, which brings B: it may only be overtaken forever
     "renews-past-an-answer": ({**FIRST, "begin": BOTH, "a": AGAIN, "c": "send(s, p, source, B())"}, 0, False, False),
     "renews-past-its-own": ({**FIRST, "begin": OWN, "a": "send(s, p, p, A())", "c": "send(s, p, p, B())"},
                             0, False, False),

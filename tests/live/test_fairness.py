@@ -236,9 +236,12 @@ def test_every_fairness_of_actions_is_the_second_semantics(tmp_path: Path, monke
     [
         ('fair="often"', 'fair is "weak", "strong" or False'),
         ('fair_to="everybody"', 'fair_to is "process"'),
-        ('fair="strong", budget="tries"', "what costs a budget never needs to be done: without tries it could be fair"),
-        ('fair_to="action", budget="tries"', "what costs a budget never needs to be done"),
-        ('fair=False, fair_to="action"', "fair=False says that it need not be done"),
+        (
+            'fair="strong", budget="tries"',
+            "a step that costs a budget need not be taken: without tries it could be fair",
+        ),
+        ('fair_to="action", budget="tries"', "a step that costs a budget need not be taken"),
+        ('fair=False, fair_to="action"', "fair=False contradicts"),
     ],
 )
 def test_a_fairness_that_cannot_be_is_refused_with_its_line(mark: str, said: str, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_lasso_is_saved_read_and_replayed(saved: Path) -> None:
     assert replay(there).lasso == lasso
     result = asked("replay", str(saved))
     assert result.exit_code == 0, result.output
-    said = f"the run is fair, and served is not reached: p1 waits for ever while steps {lasso.loop + 1} to {steps} are"
+    said = f"the run is fair, and served is not reached: p1 starves while steps {lasso.loop + 1} to {steps} are"
     assert said in unfolded(result)
     assert json.loads(asked("replay", "--json", str(saved)).output)["lasso"]["loop"] == lasso.loop
 
@@ -87,8 +87,8 @@ def test_a_lasso_is_saved_read_and_replayed(saved: Path) -> None:
     ("change", "said"),
     [
         (in_lasso(loop=2), "the last step of the loop does not lead back"),
-        (lambda c: c["lasso"].update(loop=c["lasso"]["loop"] + 1), "does not lead back to where it begins"),
-        (in_lasso(loop=None), "not fair: for ever possible and never done: p0 does goes-on"),
+        (lambda c: c["lasso"].update(loop=c["lasso"]["loop"] + 1), "does not lead back to its beginning"),
+        (in_lasso(loop=None), "not fair: for ever enabled and never taken: p0 does goes-on"),
         (in_lasso(process=0), "p0 does not wait"),
         (in_lasso(named=0), "in this protocol nobody is named"),
         (in_lasso(progress_property="serves"), "there is no progress property 'serves'; there are served"),
@@ -98,7 +98,7 @@ def test_a_lasso_is_saved_read_and_replayed(saved: Path) -> None:
         (in_lasso(stabilization_time=99), "stabilization_time must be a number"),
         (in_lasso(more=1), "lasso has an unknown 'more'"),
         (lambda c: c["lasso"].pop("named"), "lasso lacks 'named'"),
-        (lambda c: c.update(property="one-holder"), "stands beside a property"),
+        (lambda c: c.update(property="one-holder"), "is given besides a property"),
         (lambda c: c.update(version=1), "has an unknown 'lasso'"),
         (lambda c: c.pop("lasso"), "lacks 'lasso'"),
     ],
@@ -163,14 +163,14 @@ def test_pictures_and_other_formats_show_the_moment_and_the_loop(saved: Path) ->
     there = read_trace(saved)
     assert there.lasso is not None
     assert there.lasso.loop is not None
-    assert "served is not reached: p1 waits for ever while steps" in to_text(there)
+    assert "served is not reached: p1 starves while steps" in to_text(there)
     assert "-- stabilization time: from here on there is no fault" in to_text(there)
     assert json.loads(to_itf(there))["loop"] == there.lasso.loop
     mermaid = to_mermaid(there).splitlines()
-    assert mermaid.count("    loop for ever") == mermaid.count("    end") == 1
+    assert mermaid.count("    loop forever") == mermaid.count("    end") == 1
     picture = picture_of(there)
     assert picture.title.startswith("served is not reached after")
-    assert any("again and again" in event for row in picture.rows for event in row.events)
+    assert any("repeat forever" in event for row in picture.rows for event in row.events)
 
 
 def test_after_the_moment_there_is_no_fault(saved: Path, tmp_path: Path) -> None:

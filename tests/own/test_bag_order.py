@@ -100,35 +100,35 @@ REFUSED = {
         ],
         "what last holds depends on the order",
     ),
-    "zero": (["k = 0", "return len(s.in_flight) == 0 or not at(s, k)"], "k is no place in s.in_flight"),
-    "zero_here": (["k = 0", "return s.in_flight[k].kind != VOTE"], "k is no place in s.in_flight"),
-    "constant": (["return s.in_flight[0].kind != VOTE"], "the number 0 is no place"),
-    "constant_passed": (["return not at(s, 0)"], "the number 0 is no place"),
-    "newest": (["n = len(s.in_flight)", "return s.in_flight[n - 1].kind != VOTE"], "a number is no place"),
-    "newest_here": (["return s.in_flight[len(s.in_flight) - 1].kind != VOTE"], "a number is no place"),
+    "zero": (["k = 0", "return len(s.in_flight) == 0 or not at(s, k)"], "k is not a place in s.in_flight"),
+    "zero_here": (["k = 0", "return s.in_flight[k].kind != VOTE"], "k is not a place in s.in_flight"),
+    "constant": (["return s.in_flight[0].kind != VOTE"], "the number 0 is not a place"),
+    "constant_passed": (["return not at(s, 0)"], "the number 0 is not a place"),
+    "newest": (["n = len(s.in_flight)", "return s.in_flight[n - 1].kind != VOTE"], "a number is not a place"),
+    "newest_here": (["return s.in_flight[len(s.in_flight) - 1].kind != VOTE"], "a number is not a place"),
     "while": (
         ["k = 0", "while k < len(s.in_flight):", f"{VOTES}:", "        return False", "    k += 1", "return True"],
-        "k is no place",
+        "k is not a place",
     ),
     "copied": ([EACH, "    j = k", "    if at(s, j):", "        return False", "return True"], "k is a place"),
     "swapped": (
         ["j = 0", EACH, "    if at(s, j):", "        return False", "    j = k", "return True"],
-        "is no place|is a place",
+        "is not a place|is a place",
     ),
     "half": (
         ["for k in range(len(s.in_flight) - 1):", f"{VOTES}:", "        return False", "return True"],
-        "k is no place",
+        "k is not a place",
     ),
     "from_one": (
         ["for k in range(1, len(s.in_flight)):", f"{VOTES}:", "        return False", "return True"],
-        "k is no place",
+        "k is not a place",
     ),
-    "few": (["for k in range(2):", f"{VOTES}:", "        return False", "return True"], "k is no place"),
+    "few": (["for k in range(2):", f"{VOTES}:", "        return False", "return True"], "k is not a place"),
     "processes": (
         ["for p in range(s.NODES):", "    if at(s, p):", "        return False", "return True"],
-        "p is no place",
+        "p is not a place",
     ),
-    "next_one": ([EACH, "    if beyond(s, k):", "        return False", "return True"], "a number is no place"),
+    "next_one": ([EACH, "    if beyond(s, k):", "        return False", "return True"], "a number is not a place"),
     "compared": ([EACH, "    if at_or_later(s, k):", "        return False", "return True"], "k is a place"),
     "stored": (
         ["found = 0", EACH, "    found = max(found, k)", "return found < 3"],
@@ -138,11 +138,11 @@ REFUSED = {
     "a_number": ([EACH, "    if k == 0 and at(s, k):", "        return False", "return True"], "k is a place"),
     "chosen": (
         [EACH, "    if at(s, k if k != 1 else 0):", "        return False", "return True"],
-        "is a place|no place",
+        "is a place|not a place",
     ),
     "left_behind": (
         ["k = 0", EACH, "    if at(s, k):", "        break", "return k == 0"],
-        "k is a place in s.in_flight, and has another value",
+        "k is a place in s.in_flight, but has another value",
     ),
     "first_kept": (
         [
@@ -238,7 +238,7 @@ def same_place(before: State, event: State, after: State) -> bool:
 
 '''
     path.write_text(text.replace(MARK, more + MARK))
-    with pytest.raises(LanguageError, match=r"a place in before\.in_flight is used to look into after\.in_flight"):
+    with pytest.raises(LanguageError, match=r"a place in before\.in_flight is used as an index of after\.in_flight"):
         typed(path)
 
 
@@ -317,8 +317,8 @@ def anything(s: State) -> bool:
 )
 MINE = "for k in range(len(s.pool[p])):"
 HANDLERS = {
-    "first": (["s.seen[p] = s.pool[p][0]"], "the number 0 is no place"),
-    "newest": (["s.seen[p] = s.pool[p][len(s.pool[p]) - 1]"], "a number is no place"),
+    "first": (["s.seen[p] = s.pool[p][0]"], "the number 0 is not a place"),
+    "newest": (["s.seen[p] = s.pool[p][len(s.pool[p]) - 1]"], "a number is not a place"),
     "last": ([MINE, "    s.seen[p] = s.pool[p][k]"], "what seen holds depends on the order"),
     "members": (["for x in s.pool[p]:", "    s.seen[p] = x"], "what seen holds depends on the order"),
     "sent": ([MINE, "    s.seen[p] = k"], "k is a place in s.pool"),
@@ -329,16 +329,16 @@ HANDLERS = {
     ),
     "another": (
         [MINE, "    if s.spare[p][k] == s.pool[p][k]:", "        s.seen[p] = 1"],
-        r"a place in s\.pool\[p\] is used to look into s\.spare\[p\]",
+        r"a place in s\.pool\[p\] is used as an index of s\.spare\[p\]",
     ),
     "compared": (["if s.pool[p] == s.spare[p]:", "    s.seen[p] = 1"], "a bag has no order"),
-    "passed": (["if holds(s.pool[p], 0):", "    s.seen[p] = 1"], "the number 0 is no place"),
-    "passed_on": ([MINE, "    if is_at(s, p, k + 1):", "        s.seen[p] = 1"], "a number is no place"),
+    "passed": (["if holds(s.pool[p], 0):", "    s.seen[p] = 1"], "the number 0 is not a place"),
+    "passed_on": ([MINE, "    if is_at(s, p, k + 1):", "        s.seen[p] = 1"], "a number is not a place"),
     "of_another": (
         [MINE, "    if holds(s.spare[p], k):", "        s.seen[p] = 1"],
-        r"a place in s\.pool\[p\] is used to look into s\.spare\[p\]",
+        r"a place in s\.pool\[p\] is used as an index of s\.spare\[p\]",
     ),
-    "picked": (["s.seen[p] = s.pool[p][s.seen[p]]"], "a number is no place"),
+    "picked": (["s.seen[p] = s.pool[p][s.seen[p]]"], "a number is not a place"),
 }
 ALLOWED = {
     "member": ["if 2 in s.pool[p]:", "    s.seen[p] = 1"],
@@ -391,5 +391,5 @@ def test_both_engines_see_the_same_of_a_bag(tmp_path: Path) -> None:
 def test_a_bag_is_a_field_of_its_own(tmp_path: Path) -> None:
     path = pool(tmp_path, ["pass"])
     path.write_text(path.read_text().replace('{"x": Int(0, 3)}', '{"x": Seq(Int(0, 3), 2, bag=True)}'))
-    with pytest.raises(ConfigError, match=r"GO\.x is a bag, which a field of the state alone can be"):
+    with pytest.raises(ConfigError, match=r"GO\.x is a bag, which only a field of the state can be"):
         typed(path)

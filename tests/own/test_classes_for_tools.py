@@ -34,12 +34,17 @@ REFUSED = [
         REGISTER,
         "    value: int\n\n\nclass GOSSIP",
         "\n\nclass GOSSIP",
-        "class Write has the fields clock, and the record",
+        "class Write has the fields clock, but the record",
     ),
-    (REGISTER, "class GOSSIP", "class Other(RecordType): ...\n\n\nclass GOSSIP", "Other is no record of types(size)"),
+    (
+        REGISTER,
+        "class GOSSIP",
+        "class Other(RecordType): ...\n\n\nclass GOSSIP",
+        "Other is not a record of types(size)",
+    ),
     (RAFT, "led: Each[int, set[Node]]", "led: set[Node]", "led is a field of each number: Each[int, ...]"),
     (RAFT, "acks: Each[Node, Each[int, set[Node]]]", "acks: Each[Node, set[Node]]", "Each[Node, Each[int, ...]]"),
-    (RAFT, "    TXNS: int\n", "    TXNS: int\n    election_left: int\n", "class State says election_left"),
+    (RAFT, "    TXNS: int\n", "    TXNS: int\n    election_left: int\n", "class State has election_left"),
 ]
 
 

@@ -170,7 +170,7 @@ def test_a_command_without_budgets_refuses_the_flag_that_was_given(tmp_path: Pat
 
 HOLDER, HOLDS = 'lease("holder", NodeId.of(size.nodes, "client"), PROMISE', 'lease("holds", Bool(), LENGTH'
 REFUSED = {  # what is replaced, by what, the line that is named, the reason
-    "nothing of drift": ('    drift="drift",\n', "", HOLDER, r"declare\(..., drift=0\) says by how many ticks"),
+    "nothing of drift": ('    drift="drift",\n', "", HOLDER, r"declare\(..., drift=0\) sets by how many ticks"),
     "no budget of drift": ('drift="drift"', 'drift="skew"', 'drift="skew"', "names no budget"),
     "a drift below none": ('drift="drift"', "drift=-1", "drift=-1", "drift is 0 to 15"),
     "a drift that is spent": ("@action(when=may_ask)", '@action(when=may_ask, budget="drift")', 'drift="drift"',
@@ -182,7 +182,7 @@ REFUSED = {  # what is replaced, by what, the line that is named, the reason
     "a clock for nothing": (
         HOLDS, f'clock("idle", 2, "of none"),\n        {HOLDS}', 'clock("idle"', "clock idle never"
     ),
-    "it fires": ("@action(when=may_ask)", '@fires("holds_left", when=may_ask)', "def ask", "holds_left is no timer"),
+    "it fires": ("@action(when=may_ask)", '@fires("holds_left", when=may_ask)', "def ask", "holds_left is not a timer"),
     "another step of its name": ("@action(when=may_ask)", '@action(when=may_ask, name="clock-ticks")', "def ask",
                                  "two steps are called clock-ticks"),
     "how far it is ahead": ("    s.waits[p] = True\n", "    s.waits[p] = s.clock_ahead[p] > 0\n", "clock_ahead",
@@ -218,5 +218,5 @@ def test_drift_without_a_clock_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "none.py"
     ring = (EXAMPLES / "token_ring.py").read_text(encoding="utf-8")
     path.write_text(ring.replace("    __name__,\n", "    __name__,\n    drift=1,\n"), encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"none.py:\d+: drift=1, and there is no clock"):
+    with pytest.raises(ConfigError, match=r"none.py:\d+: drift=1, but there is no clock"):
         _ = Model(Configuration(str(path))).parts

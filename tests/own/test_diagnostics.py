@@ -80,7 +80,7 @@ CASES = {
         VARIANT,
         "def other(s: State, p: Node) -> None:\n    s.level[p] = 0\n",
         "def other(s: State, p: Node) -> None:",
-        "other is (State, Node) -> None, and raised, for which it stands in, is (State, Node, int) -> None",
+        "other is (State, Node) -> None, but raised, which it replaces, is (State, Node, int) -> None",
     ),
     "variant of another type": (
         VARIANT,
@@ -110,14 +110,14 @@ CASES = {
         '{"by"',
         '{"kind"',
         '"kind"',
-        "field of UP kind: every message has one: call it something else",
+        "field of UP kind: every message has one: rename it",
     ),
     "budget": ('{"ups"', '{"nodes"', '"nodes"', "s.NODES is a constant already: call budget nodes something else"),
     "property of the explorer": (
         "def low(",
         "def judge(",
         "@safety(witness=somebody_up)",
-        "judge is a word of the expl",
+        "judge is a name of the expl",
     ),
     "property of the world": (
         "def low(",
@@ -129,7 +129,7 @@ CASES = {
         "def low(",
         "def no_runtime_error(",
         "@safety(witness=somebody_up)",
-        "no-runtime-error is built in, and always checked: call yours something else",
+        "no-runtime-error is built in, and always checked: rename yours",
     ),
     "function of the language": (
         "def raised(",
@@ -160,7 +160,7 @@ CASES = {
         "there is no flag --upps that could widen the range of level",
     ),
     "flag of a message": ("Int(0, 3)})]", 'Int(0, 3, "ups")})]', '"by"', "there is no flag ups that could widen"),
-    "no kind": (LEVEL, LEVEL.replace("Int(0, 3)", "7"), None, "field level is of 7, which is no kind"),
+    "no kind": (LEVEL, LEVEL.replace("Int(0, 3)", "7"), None, "field level is of 7, which is not a kind"),
     "too much room": (
         "Int(0, 9), 3)",
         "Int(0, 9), 300)",
@@ -193,7 +193,7 @@ CASES = {
         "def raised(s: State",
         "import zabcheck.language as z\n\n\ndef raised(s: z.State",
         "z.State",
-        "z.State is no word of the language: import it by its name, as `from zabcheck.language import State`",
+        "z.State is not a word of the language: import it by its name, as `from zabcheck.language import State`",
     ),
     "call through the module": (
         "    send(s",
@@ -209,7 +209,7 @@ CASES = {
     ),
     # the language
     "no such field": ("s.level[p] > 0", "s.levle[p] > 0", "s.levle[p]", "the state has no field levle"),
-    "no Python": ("    return False\n", "    retrun False\n", None, "this is no Python"),
+    "no Python": ("    return False\n", "    retrun False\n", None, "this is not Python"),
 }
 
 

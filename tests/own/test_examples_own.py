@@ -53,6 +53,7 @@ BREAKS = {
 LARGE = {("leader_lease", "late"), ("views", "by-the-new"), ("raft_election", "forgetful")}
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", HOLDS)
 def test_an_example_holds_and_both_engines_count_the_same(name: str) -> None:
     options, states, told = HOLDS[name]

@@ -18,21 +18,21 @@ HEAD = "from __future__ import annotations\n"
 # what stands in the file that `init` writes, what instead, and what is said of it
 MISTAKES = [
     ("    s.phase[p] = PREPARED\n    send", "    s.phas[p] = PREPARED\n    send", "the state has no field phas"),
-    ("    s.coordinates[p] = True\n", "    s.coordinates[p] = 1\n", "a int stands where a bool is wanted"),
+    ("    s.coordinates[p] = True\n", "    s.coordinates[p] = 1\n", "a int is used where a bool is expected"),
     ("    s.coordinates[p] = False\n", "    x = [1, 2]\n    s.coordinates[p] = False\n    while True:\n        pass\n",
      "List is not in the language: [1, 2]"),
-    ('budget="refusals")', 'budget="refuse")', "refuse spends 'refuse', which is no budget"),
+    ('budget="refusals")', 'budget="refuse")', "refuse spends 'refuse', which is not a budget"),
     ('"begins": 1,', '"begins": 999,', "budget begins must be 0 to 255, not 999"),
-    ("== s.NODES\n", "+ s.NODES\n", "a int stands where a bool is wanted"),
+    ("== s.NODES\n", "+ s.NODES\n", "a int is used where a bool is expected"),
     ("VOTE(yes=", "VOTE(yess=", "VOTE takes exactly the fields yes, by name"),
 ]  # fmt: skip
-# the same of the example of docs/language.md, of processes where those of another role are wanted
+# the same of the example of docs/reference/protocol-language.md, of processes where those of another role are wanted
 ROLES = [
     ("any_of(s, Server), ASK", "any_of(s, Client), ASK", "ASK, which on_ask receives, takes a process of role server"),
     ("s.owner[p] = m.who", "s.owner[p] = p", "takes a process of role client, and p is of role server"),
     ("serve(s, p, source)", "serve(s, p, p)", "serve(c) takes a process of role client"),
     ("served_by[p].add(source)", "served_by[p].add(p)", "served_by[p] takes a process of role server"),
-    ("q in s.served_by[c] and", "q in s.served_by[c] and q == c and", "they are never the same"),
+    ("q in s.served_by[c] and", "q in s.served_by[c] and q == c and", "they are never equal"),
 ]
 
 
@@ -84,7 +84,7 @@ def test_what_stands_beside_a_mistake_in_its_line_is_none(tmp_path: Path) -> Non
     path.write_text(text.replace(old, "    k = 1; s.coordinates[p] = k; s.phase[p] = WORKING\n", 1))
     code, out, _ = linted(str(path), "--json")
     assert code == 1
-    assert [m["reason"] for m in json.loads(out)["mistakes"]] == ["a int stands where a bool is wanted"]
+    assert [m["reason"] for m in json.loads(out)["mistakes"]] == ["a int is used where a bool is expected"]
     assert json.loads(out)["complete"]
 
 
@@ -110,7 +110,7 @@ def test_a_mistake_that_is_mended_in_a_copy_leaves_others_right(tmp_path: Path) 
 
 
 def test_what_runs_at_the_beginning_is_linted_and_refused(tmp_path: Path) -> None:
-    """It runs in CPython alone, which takes what is no word of the language."""
+    """It runs in CPython alone, which takes what is not a word of the language."""
     path = tmp_path / "begins.py"
     text = START.read_text(encoding="utf-8")
     begin = "def on_start(s: State, p: Node) -> None:\n    s.phase[p] = len(str(WORKING)) - 1\n\n\n"
@@ -146,7 +146,7 @@ def test_what_is_wrong_because_of_another_mistake_is_not_said(folder: Path) -> N
     code, out, _ = linted("one.py")
     assert code == 1
     assert out.startswith("one.py: 1 mistake\n")
-    assert "agreed is a set that nothing can be in" in out
+    assert "agreed is a set that can have no members" in out
     assert "There may be more" in out
 
 
@@ -162,7 +162,7 @@ def test_a_file_without_mistakes_has_notes_at_most(folder: Path) -> None:
 
 WRONG = [
     ("", "declares no protocol"),
-    ("x = (\n", "tpc.py:1 this is no Python"),
+    ("x = (\n", "tpc.py:1 this is not Python"),
     (f"{HEAD}import nowhere_at_all\n", "tpc.py:2 ModuleNotFoundError: No module named 'nowhere_at_all'"),
     ("raise SystemExit(0)\n", "tpc.py:1 SystemExit"),
 ]

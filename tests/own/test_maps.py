@@ -21,7 +21,7 @@ from zabspec.authoring.declaration import ConfigError, ProtocolError
 from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
 
-PAGE = Path(__file__).parents[2] / "docs" / "language.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/protocol-language.md"
 TEXT = PAGE.read_text(encoding="utf-8").split("## Maps and optional values")[1].split("```python\n")[1].split("```")[0]
 
 
@@ -57,7 +57,7 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
         "        s.sent[p] += 1",
         "        v = s.sent[p]\n        s.sent[p] = NOTHING\n        s.sent[p] = max(v, s.sent[p])",
         "max(v, s.sent[p])",
-        "sent may be NOTHING where it is calculated with",
+        "sent may be NOTHING in arithmetic or an order comparison",
     ),
     "a sum that is kept": ("    elif s.sent[p] < 1:", "    if s.sent[p] != 1:", "s.sent[p] += 1", "sent may be"),
     "forgotten since": (
@@ -90,7 +90,7 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
         "    elif s.sent[p] < 1:\n        s.sent[p] += 1\n",
         "    v = 0\n    for _k in range(2):\n        s.sent[p] = v // 2\n        v = s.sent[p]\n",
         "v // 2",
-        "v may be NOTHING where it is calculated with",
+        "v may be NOTHING in arithmetic or an order comparison",
     ),
     "passed as a number": (
         "is_new(s, p, source, m.number):", "is_new(s, p, source, s.last[p].number):", "",
@@ -98,7 +98,7 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
     ),
     "NOTHING itself passed": (
         "is_new(s, p, source, m.number):", "is_new(s, p, source, NOTHING):", "",
-        "NOTHING is passed, and is_new calculates with its number",
+        "NOTHING is passed, but is_new calculates with its number",
     ),
     "passed on": (
         "    return s.served[p][c] == NOTHING or s.served[p][c] < number\n",
@@ -113,21 +113,21 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
         "    return s.served[p][c] == NOTHING or s.served[p][c] < number\n",
         "    return latest(s, p, c) < number\n\n\ndef latest(s: State, p: Server, c: Client) -> int:\n"
         "    return s.served[p][c]\n",
-        "latest(s, p, c) < number", "what latest gives back may be NOTHING where it is calculated with",
+        "latest(s, p, c) < number", "what latest returns may be NOTHING in arithmetic or an order comparison",
     ),
     "another test": ("s.served[p][c] != NOTHING and", "s.times[p][c] > 0 and", "", "served may be NOTHING"),
     "an optional truth value": ('Maybe(Int(0, 1)), "the number', 'Maybe(Bool()), "the number', "", "not Bool"),
-    "an optional process": ('Maybe(Int(0, 1)), "the', 'Maybe(NodeId.of(3)), "the', "", "optional as it is, by NOBODY"),
+    "an optional process": ('Maybe(Int(0, 1)), "the', 'Maybe(NodeId.of(3)), "the', "", "already optional, by NOBODY"),
     "no keys": (KEYS, "Multiset(0, 4)", "", "the keys of a map are"),
     "no role": (KEYS, 'Multiset("clint", 4)', "", "times is of role 'clint'"),
     "a map of maps of processes": (
-        KEYS, 'Map("client", Map("server", Bool()))', "", "times has 3 axes of processes, one behind the other"
+        KEYS, 'Map("client", Map("server", Bool()))', "", "times has 3 axes of processes in a row"
     ),
     "a ghost of pairs of processes": (
         '        stored("last"',
         '        ghost("pairs", Map("server", Map("client", Bool())), "pairs"),\n        stored("last"',
         'ghost("pairs"',
-        "pairs has 2 axes of processes, one behind the other, and there may be 1, as it is a ghost",
+        "pairs has 2 axes of processes in a row, and there may be 1, as it is a ghost",
     ),
     "a bag on a disk": (
         'stored("last", last(size)', 'on_disk("last", Seq(last(size), 2, bag=True)', "", "last is a bag on a disk"
@@ -136,7 +136,7 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
     "a key of another role": ("s.times[p][source] += 1", "s.times[p][p] += 1", "", "whose keys are of role client"),
     "a part of another role": ("Last(who=source", "Last(who=p", "", "Last.who takes a process of role client"),
     "a set of numbers in it": (
-        'Processes(size.nodes, "client")', "SetOf(3)", 'stored("last"', "Last.known is no part of a record"
+        'Processes(size.nodes, "client")', "SetOf(3)", 'stored("last"', "Last.known is not allowed in a record"
     ),
 }  # fmt: skip
 
@@ -196,7 +196,7 @@ def test_engines_say_what_the_second_semantics_says(tmp_path: Path) -> None:
 SERVED = "if s.served[p][c] != NOTHING and"
 ORDERS = {  # what asks for an order, in the place of a test of the property, and what is said of it
     "keys in order": (SERVED.replace("if ", "if c > 0 and "), "a number stands for a process, as an index of served"),
-    "records in order": (SERVED.replace("if ", "if s.pair[p] < s.pair[c] and "), "records that hold processes are"),
+    "records in order": (SERVED.replace("if ", "if s.pair[p] < s.pair[c] and "), "records with processes are"),
 }
 
 
@@ -216,7 +216,7 @@ def test_a_set_in_a_record_is_counted_as_any_other(tmp_path: Path) -> None:
     """Under a quorum system a text that asks how large it is may count majorities by hand."""
     path = tmp_path / "counts.py"
     path.write_text(COUNTS)
-    with pytest.raises(ProtocolError, match=r"counts.py:\d+: enough asks how large a set of processes is"):
+    with pytest.raises(ProtocolError, match=r"counts.py:\d+: enough uses the size of a set of processes"):
         Model(Configuration(str(path), nodes=3, quorums="weights 1,1,1"))
 
 
@@ -237,12 +237,12 @@ PROTOCOL = declare(__name__, state=state, types=lambda size: {"Votes": votes(siz
 FENCED = (Path(__file__).parents[2] / "examples" / "fenced_lock.py").read_text(encoding="utf-8")
 EXPIRE = '@fires("lease", budget="expiries")'
 REFUSED_TIMERS = {  # what is replaced, by what, the line that is named, the reason
-    "no timer": (EXPIRE, '@fires("leese", budget="expiries")', "@fires", "leese is no timer; there are lease"),
-    "a field": (EXPIRE, '@fires("holder", budget="expiries")', "@fires", "holder is no timer; there are lease"),
+    "no timer": (EXPIRE, '@fires("leese", budget="expiries")', "@fires", "leese is not a timer; there are lease"),
+    "a field": (EXPIRE, '@fires("holder", budget="expiries")', "@fires", "holder is not a timer; there are lease"),
     "nothing fires": (EXPIRE, '@action(budget="expiries")', 'timer("lease"', "nothing is marked @fires..lease"),
     "another role": ("def expire(s: State, p: Server)", "def expire(s: State, p: Store)", "@fires", "of role server"),
     "no name": (EXPIRE, "@fires\n", "@fires", "write @fires.*, with the name of a timer"),
-    "fair at a price": (EXPIRE, EXPIRE[:-1] + ', fair="strong")', "@fires", "what costs a budget never needs"),
+    "fair at a price": (EXPIRE, EXPIRE[:-1] + ', fair="strong")', "@fires", "a step that costs a budget need not"),
 }
 
 

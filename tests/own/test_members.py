@@ -249,10 +249,10 @@ MARK = "    __name__,\n"
 SENDS = "        s.view[p] = s.members\n    send(s, p, p, JOIN())\n"
 DOWN = "def is_down(s: State, p: Node) -> bool:\n    return False\n\n\n"
 REFUSED = {  # what is replaced, by what, the line that is named, the reason
-    "nothing of members": ("    members=2,\n", "", "def join", r"declare\(..., members=2\) says how many"),
+    "nothing of members": ("    members=2,\n", "", "def join", r"declare\(..., members=2\) sets how many"),
     "nobody moves": ("@joins()", "@action(budget='views')", "members=2", "nothing is marked @joins or @leaves"),
-    "more than there are": ("members=2", "members=4", "members=4", "members are 4 at the beginning, and there are 3"),
-    "no number": ("members=2", "members=True", "members=True", "how many processes are members"),
+    "more than there are": ("members=2", "members=4", "members=4", "4 initial members, but there are 3"),
+    "no number": ("members=2", "members=True", "members=True", "the number of initial members"),
     "of a role": ("members=2", 'members={"server": 2}', "members={", "members=2, as there are no roles"),
     "over connections": (MARK, f'{MARK}    world="connections",\n', "", "connections"),
     "with transactions": (
@@ -269,7 +269,7 @@ REFUSED = {  # what is replaced, by what, the line that is named, the reason
         '"departed"',
         "the world has one",
     ),
-    "who sends as it starts": ("        s.view[p] = s.members\n", SENDS, "def on_start", "may not send"),
+    "who sends as it starts": ("        s.view[p] = s.members\n", SENDS, "def on_start", "cannot send"),
     "a member by itself": ("    s.proposed[p].clear()\n", "    s.members.add(p)\n", "s.members.add", "environment"),
     "marked twice": (
         "@joins()",

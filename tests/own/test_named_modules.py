@@ -146,12 +146,12 @@ def test_an_oracle_is_read_with_the_text_that_names_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["cuts", "lose", "may_time_out", "crash"])
 def test_an_oracle_takes_the_place_of_nothing_else_of_the_world(name: str, tmp_path: Path) -> None:
     path = written(tmp_path, 'oracle="asked"', asked=(NAMES + ASKED).replace("may_so", name))
-    assert f"oracle: asked has a {name}, and so has the world: call it something else" in refused(path)
+    assert f"oracle: asked has a {name}, and so has the world: rename it" in refused(path)
 
 
 def test_an_oracle_has_no_name_that_a_property_has(tmp_path: Path) -> None:
     path = written(tmp_path, 'oracle="asked"', asked=(NAMES + ASKED).replace("may_so", "one_leads"))
-    assert "the world has a one_leads of its own: call yours something else" in refused(path)
+    assert "the world has a one_leads of its own: rename yours" in refused(path)
 
 
 def test_what_a_function_from_beside_calls_is_imported_too(tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_a_function_may_be_imported_by_another_name(variant: str, code: int, eng
 def test_a_renamed_property_is_refused_with_the_reason(tmp_path: Path) -> None:
     """What marks a function knows it by the name that it was defined with."""
     found = written(tmp_path, "", "one_leader_here = one_leader\ndel one_leader\n")
-    assert "one_leader is another function where the text ends: defined again, wrapped, or renamed" in refused(found)
+    assert "one_leader is another function at the end of the file: redefined, wrapped, or renamed" in refused(found)
 
 
 def test_two_modules_may_rename_one_function_alike(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def by_others(s: State) -> bool:
 
 PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"calls": 3})
 '''
-ONCE = "is read once for each process, and choose writes: give what choose returns a name, in a statement before"
+ONCE = "is evaluated once for each process, but choose writes: give the result of choose a name, in a statement before"
 SET = "any_of(s, s.uncalled[p])"
 
 
@@ -128,7 +128,7 @@ def test_nobody_can_be_chosen_of_an_empty_set(engine: str, tmp_path: Path) -> No
     path = written(tmp_path, ("when=may_call, ", ""))
     found = CliRunner().invoke(main, ["--protocol", path, "--nodes", "1", "--engine", engine, "--no-trace"])
     assert found.exit_code == 1
-    assert "after 1 step: any_of is of a set with nobody in it" in " ".join(found.stdout.split())
+    assert "after 1 step: any_of is of an empty set" in " ".join(found.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_nobody_can_be_chosen_of_an_empty_set(engine: str, tmp_path: Path) -> No
         (
             "def call(s: State, p: Node)",
             "def call(s: State, p: Node, q: Node)",
-            "another process it chooses, q = any_of",
+            "to choose another process, use q = any_of",
         ),
         (SET, "any_of(s, len(s.uncalled[p]))", "takes a role or a set of processes, and len(s.uncalled[p]) is neither"),
         (f"    q = {SET}\n", f"    q = p\n    send(s, p, {SET}, CALL())\n", f"give it a name first, q = {SET}"),

@@ -24,7 +24,7 @@ ALIKE = {
     "chain_with_master": (2, {"removals": 1}),
     "primary_backup": (2, {"removals": 1}),
 }
-# by example and variant: processes, budgets, the property that breaks, and after how many steps
+# by example and variant: processes, budgets, the violated property, and after how many steps
 BREAKS = {
     ("viewstamped", "amnesia"): (3, {"suspicions": 0, "crashes": 1}, "total-order", 8),
     ("chain_with_master", "eager"): (3, {"removals": 1}, "agreement", 4),

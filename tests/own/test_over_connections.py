@@ -133,12 +133,12 @@ def test_a_simulated_run_elects_and_begins_where_it_is_told(engine: str) -> None
     ("old", "new", "said"),
     [
         ('world="connections"', 'world="carrier pigeons"', "there is no world 'carrier pigeons'"),
-        ('    elects=("term",),\n', "", "says what it elects by"),
-        ('elects=("term",)', 'elects=("leader",)', "which is no number of each process"),
-        ("def on_elected(", "def on_chosen(", "it elects, and has no on_elected"),
+        ('    elects=("term",),\n', "", "declares how it elects"),
+        ('elects=("term",)', 'elects=("leader",)', "which is not a number of each process"),
+        ("def on_elected(", "def on_chosen(", "it elects, but has no on_elected"),
         ('Start("established",', 'Start("",', "a start has a name of its own"),
         ('OneOf("LOOKING", "FOLLOWING", "LEADING")', 'OneOf("LOOKING", "FOLLOWING")', "role has no 2"),
-        ("    s.chosen = 1\n", "    s.chosen = 1 + choose(s, 2)\n", "a start, may not choose"),
+        ("    s.chosen = 1\n", "    s.chosen = 1 + choose(s, 2)\n", "a start, cannot choose"),
         ("@safety(witness=two_lead)\ndef one_leader_a_term(s: State)",
          "@safety(witness=two_lead)\ndef one_leader_a_term(s: State, m: WRITE)", "over datagrams, not connections"),
     ],
@@ -210,7 +210,7 @@ def test_one_that_its_world_bounds_may_leave_an_end_open(tmp_path: Path) -> None
     given = {"crashes": 1, "losses": 0, "timeouts": 0, "lapses": 1}
     second = explore({"protocol": path, "nodes": 2, "network": "fifo", "budgets": given, "properties": []})
     model = Model(Configuration(path, nodes=2, budgets="lapses=1", crashes=1, losses=0, timeouts=0))
-    assert "leader and role may be forgotten" in model.leaves_open
+    assert "leader and role may be reset" in model.leaves_open
     found = Interpreter(model, (), False, every_step=True).run(NO_LIMIT, False)
     assert found.distinct == len(second["states"])
     simulated_trace(Run(5, 2, 60, protocol=path, budgets="lapses=2"))
@@ -236,7 +236,7 @@ OPEN: dict[str, tuple[tuple[tuple[str, str], ...], str]] = {
     ),
     "in one branch alone": (
         (("    forget(s, p)\n", "    if s.told[p] == NOBODY:\n        disconnect(s, p)\n    forget(s, p)\n"),),
-        "may be forgotten with a connection open",
+        "may be reset with a connection open",
     ),
     "behind a round of a loop": (
         (("    forget(s, p)\n", "    for q in range(s.NODES):\n        if s.told[p] == q:\n            break\n"
@@ -248,20 +248,20 @@ OPEN: dict[str, tuple[tuple[tuple[str, str], ...], str]] = {
     ),
     "it connects before it says to whom": (
         (CLOSES, ("        s.leader[p] = l\n        connect(s, p, l)\n", "        connect(s, p, l)\n"
-                  "        s.leader[p] = l\n")), "it connects to one that it does not yet follow",
+                  "        s.leader[p] = l\n")), "it connects to a process that it does not yet follow",
     ),
     "while it still looks for a leader": (
-        (CLOSES, ("LEADING if l == p else FOLLOWING", "LEADING if l == p else ELECTION")), "it connects to one",
+        (CLOSES, ("LEADING if l == p else FOLLOWING", "LEADING if l == p else ELECTION")), "it connects to a process",
     ),
     "to another than it was named": (
         (CLOSES, ("        s.leader[p] = l\n", "        l2 = p\n        s.leader[p] = l2\n"),
-         ("connect(s, p, l)", "connect(s, p, l2)")), "it connects to one",
+         ("connect(s, p, l)", "connect(s, p, l2)")), "it connects to a process",
     ),
     "as it comes up again": (
         (CLOSES, ("def may_lapse", "def is_down(s: State, p: Node) -> bool:\n    return s.told[p] == p\n\n\n"
                   "def on_crash(s: State, p: Node) -> None:\n    s.told[p] = p\n\n\n"
                   "def on_recovery(s: State, p: Node) -> None:\n    forget(s, p)\n\n\ndef may_lapse")),
-        "may be forgotten with a connection open",
+        "may be reset with a connection open",
     ),
     "as it comes up again, down by its role or otherwise": (
         (("    forget(s, p)\n", "    s.told[p] = p\n"), ("range(3)", "range(3)\nDOWN = 3"),
@@ -269,7 +269,7 @@ OPEN: dict[str, tuple[tuple[tuple[str, str], ...], str]] = {
          ("def may_lapse", "def is_down(s: State, p: Node) -> bool:\n    if s.told[p] == p:\n        return True\n"
           "    return s.role[p] == DOWN\n\n\ndef on_crash(s: State, p: Node) -> None:\n    s.role[p] = DOWN\n\n\n"
           "def on_recovery(s: State, p: Node) -> None:\n    forget(s, p)\n\n\ndef may_lapse")),
-        "may be forgotten with a connection open",
+        "may be reset with a connection open",
     ),
 }  # fmt: skip
 

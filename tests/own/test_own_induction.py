@@ -62,8 +62,8 @@ def test_what_init_writes_is_proved(written) -> None:
     outcome = asked(written(), channel=3)
     assert answer_of(outcome) == ("proved", 0), as_text(outcome)
     assert {v.clause.name for v in outcome.verdicts} >= {"sent-by-someone", "one-decision", "agreement"}
-    assert "at most 1 begins: the text counts them" in outcome.granted
-    assert "any number of refusals and of crashes may be left: nothing in the text counts them" in outcome.granted
+    assert "at most 1 begins: the protocol counts them" in outcome.granted
+    assert "any number of refusals and of crashes may remain: the protocol does not count them" in outcome.granted
     assert any("need a larger --channel is not taken: in_flight would hold more than 3" in g for g in outcome.granted)
     assert "proved of runs in which no step needs a larger --channel;" in as_text(outcome)
 
@@ -121,8 +121,8 @@ def test_a_move_that_clauses_forbid_is_told_and_is_no_obstacle(written) -> None:
 
 def test_what_reads_how_much_is_left_is_not_said_of_any_number(written) -> None:
     outcome = asked(written("return s.begins_left == 0", "return s.begins_left < s.CRASHES"), "recover", channel=2)
-    assert "at most 1 begins; at most 1 crashes" in "; ".join(outcome.granted).replace(": the text counts them", "")
-    assert "any number of refusals may be left: nothing in the text counts them" in outcome.granted
+    assert "at most 1 begins; at most 1 crashes" in "; ".join(outcome.granted).replace(": the protocol counts them", "")
+    assert "any number of refusals may remain: the protocol does not count them" in outcome.granted
 
 
 CLOCK = """def may_tick(s: State) -> bool:
@@ -145,7 +145,7 @@ def test_a_clock_goes_on_within_its_range(written) -> None:
     outcome = asked(path, "tick", channel=2)
     assert answer_of(outcome) == ("proved", 0), as_text(outcome)
     assert [t.move for t in outcome.taken] == ["", "tick()"]
-    assert "any number of ticks and of refusals and of crashes may be left: nothing in the text counts them" in (
+    assert "any number of ticks and of refusals and of crashes may remain: the protocol does not count them" in (
         outcome.granted
     )
     wild = asked(written("    return s.now < 2", "    return s.now < 9", Path(path).read_text()), "tick", channel=2)

@@ -1,4 +1,4 @@
-"""A protocol of one's own, in one file (docs/your-own-protocol.md): read, checked, explored."""
+"""A user protocol, in one file (docs/reference/protocol-language.md): read, checked, explored."""
 
 from __future__ import annotations
 
@@ -130,19 +130,37 @@ WRONG = (
     ("s.coordinates[p] = False\n", "s.coordinates[0] = False\n", r":\d+: a handler touches its own process only"),
     (GHOST, GHOST.replace("phase[p] == WORKING", "outcome[p] == 0"), r":\d+: a handler may not read ghost"),
     ("WORKING, PREPARED,", "PREPARED, WORKING,", r": WORKING is 1 in the file, and number 0 of phase"),
-    ('budget="begins"', 'budget="starts"', r":\d+: begin spends 'starts', which is no budget"),
+    ('budget="begins"', 'budget="starts"', r":\d+: begin spends 'starts', which is not a budget"),
     ("PROTOCOL = declare(\n    __name__,", "PROTOCOL = dict(\n", "declares no protocol"),
-    ("enough(s: State, p: Node) -> bool:", "enough(s: State, p: Node) -> bool", r":\d+: this is no Python"),
+    ("enough(s: State, p: Node) -> bool:", "enough(s: State, p: Node) -> bool", r":\d+: this is not Python"),
     ("s.agreed[p].add(source)", "s.agreed[p].add(sauce)", r":\d+: sauce is neither"),
     ('"""No process commits and another aborts."""', "", r":\d+: agreement has no docstring"),
     ("def agreement(", "def send(", r":\d+: the world has a send of its own"),
     (BEFORE, f"def min(a: int, b: int) -> int:\n    return a\n\n\n{BEFORE}", r":\d+: min is a word of the language"),
     ("import (", "import (\n    nothing_of_the_kind,", r":\d+: ImportError"),
     # what happens where only looking is meant
-    (JUDGING, f"    forget(s, 0)\n{JUDGING}", r":\d+: agreement is no handler, or only looks: it may not call forget"),
-    (JUDGING, f"    choose(s, 2)\n{JUDGING}", r":\d+: agreement is no handler, or only looks: it may not call choose"),
-    (NO_LOOK, f"{NO_LOOK}    choose(s, 2)\n", r":\d+: may_begin is no handler, or only looks: it may not call choose"),
-    (SHOWING, f"    forget(s, p)\n{SHOWING}", r":\d+: decided is no handler, or only looks: it may not call forget"),
+    (
+        JUDGING,
+        f"    forget(s, 0)\n{JUDGING}",
+        r":\d+: agreement is not a handler, or is read-only: it may not call "
+        r"forget",
+    ),
+    (
+        JUDGING,
+        f"    choose(s, 2)\n{JUDGING}",
+        r":\d+: agreement is not a handler, or is read-only: it may not call choose",
+    ),
+    (
+        NO_LOOK,
+        f"{NO_LOOK}    choose(s, 2)\n",
+        r":\d+: may_begin is not a handler, or is read-only: it may not call choose",
+    ),
+    (
+        SHOWING,
+        f"    forget(s, p)\n{SHOWING}",
+        r":\d+: decided is not a handler, or is read-only: it may not call "
+        r"forget",
+    ),
     (
         'commit: bool) -> None:\n    "',
         'commit: bool) -> int:\n    return s.phase[0]\n    "',
@@ -160,10 +178,10 @@ WRONG = (
     (
         "enough(s, p):",
         "inner(s, p):",
-        r":\d+: inner reads names of a function around it, which the language has not: k",
+        r":\d+: inner reads names of an enclosing function, which the language does not support: k",
     ),
     ("@receives\ndef on_vote", "@receives\n@again\ndef on_vote", r":\d+: .*"),
-    ("m: VOTE)", "m: VOTES)", r":\d+: on_vote receives VOTES, which messages\(size\) has not"),
+    ("m: VOTE)", "m: VOTES)", r":\d+: on_vote receives VOTES, which messages\(size\) does not have"),
     (
         "def state(size):",
         "def state(size):\n    global WORKING\n    WORKING = 7",
@@ -181,11 +199,11 @@ WRONG = (
         r":\d+: sys.settrace cannot be called here: import settrace",
     ),
     ("variants=[", "flight=lambda size: 1 // 0,\n    variants=[", r": flight:\d+: ZeroDivisionError"),
-    ("variants=[", 'variants=["lazy", ', r": variants are Variant\(...\), and 'lazy' is none"),
+    ("variants=[", 'variants=["lazy", ', r": variants must be Variant\(...\), and 'lazy' is not"),
     (
         JUDGING,
         f"    if s.in_flight[0].kind == VOTE:\n        return True\n{JUDGING}",
-        r":\d+: the number 0 is no place in s.in_flight, which has no order",
+        r":\d+: the number 0 is not a place in s.in_flight, which has no order",
     ),
     # budgets, fields, messages and kinds that there cannot be
     ('"refusals": 1', '"nodes": 2, "refusals": 1', r": s\.NODES is a constant already"),
@@ -198,25 +216,29 @@ WRONG = (
     (FIELDS, f'{FIELDS} volatile("coordinates", Bool(), ""),', r": field coordinates: it is declared twice"),
     (FIELDS, f'{FIELDS} volatile("key", Bool(), ""),', r": field key: a state has one"),
     (FIELDS, f'{FIELDS} volatile("no", Int(0, -1), ""),', r": field no has no values: 0\.\.-1"),
-    (FIELDS, f'{FIELDS} volatile("big", Int(0, 2**70), ""),', r": field big takes 71 bits"),
-    (FIELDS, f'{FIELDS} volatile("what", int, ""),', r": field what is of .* which is no kind"),
+    (FIELDS, f'{FIELDS} volatile("big", Int(0, 2**70), ""),', r": field big needs 71 bits"),
+    (FIELDS, f'{FIELDS} volatile("what", int, ""),', r": field what is of .* which is not a kind"),
     ('"yes": Bool()', '"at": Bool()', r": field of VOTE at: every message has one"),
     ('Message("PREPARE", {})', 'Message("VOTE", {})', r": message VOTE: it is declared twice"),
     # slips of the pen
     (
         NO_LOOK,
         f"{NO_LOOK}    s.phase[p] == WORKING\n",
-        r":\d+: .*nothing takes s.phase\[p\] == WORKING \(is a `return`",
+        r":\d+: .*the value of s.phase\[p\] == WORKING is unused \(is a `return`",
     ),
     (
         'MessageName("PREPARE")',
         'MessageName("PREPAR")',
         r': PREPARE = MessageName\("PREPAR"\) names no message PREPARE',
     ),
-    ("source: Node, m: VOTE", "source: Node, m", r":\d+: the last parameter of what receives has no type"),
+    (
+        "source: Node, m: VOTE",
+        "source: Node, m",
+        r":\d+: the last parameter of a receiving function, the message, has no type",
+    ),
     ('@action(when=may_begin, budget="begins")', "@action", r":\d+: write @action\(...\), with its parentheses"),
     ('@safety(over="history", witness=two_decided)', "@safety", r":\d+: write @safety\(...\), with its"),
-    (", witness=two_decided)", ")", r":\d+: a property has a witness"),
+    (", witness=two_decided)", ")", r":\d+: a property needs a witness"),
     ("def state(size):", "def state():", r":\d+: state: TypeError: state\(\) takes 0"),
     (FIELDS, f'{FIELDS} volatile("odd", Odd(), ""),', r":\d+: NameError: name 'Odd'"),
     (FIELDS, f'{FIELDS} volatile("odd", Int(0, size.odds), ""),', r":\d+: AttributeError: there is no budget 'odds'"),
@@ -337,7 +359,7 @@ def test_from_init_to_a_shorter_counterexample(tmp_path: Path, monkeypatch: pyte
     text = Path("tpc.py").read_text(encoding="utf-8")
     Path("tpc.py").write_text(text + "\n# another text\n", encoding="utf-8")
     code, _, said = run("replay", "t.json")
-    assert (code, "another text" in said) == (2, True)
+    assert (code, "another version of the source" in said) == (2, True)
 
 
 def test_a_simulated_run_is_judged_told_as_a_trace_and_listened_to(written, tmp_path: Path) -> None:
@@ -463,13 +485,13 @@ def test_a_table_of_what_it_shows_is_judged_by_its_text(written, tmp_path: Path)
     code, said = judged([*rows[:-1], {**rows[-1], "field.commit": None}])
     assert (code, "is open from row" in said) == (3, True)
     code, said = judged([*rows, {**rows[-1], "kind": "delivered"}])
-    assert (code, "delivered is no observation" in said) == (2, True)
+    assert (code, "delivered is not an observation" in said) == (2, True)
     code, said = judged([*rows, {**rows[-1], "process": 3}])
-    assert (code, "which is no Node" in said) == (2, True)
+    assert (code, "which is not a Node" in said) == (2, True)
     code, said = judged(rows[:1])
     assert (code, re.search(r"agreement +0 +1 ", said) is not None) == (0, True)
     path.write_text(TEXT + "\n", encoding="utf-8")
-    assert "another text" in judged(rows)[1]
+    assert "another version of the source" in judged(rows)[1]
 
 
 def test_a_block_of_a_sweep_says_what_the_runs_come_to(written) -> None:
@@ -558,4 +580,4 @@ def test_what_is_said_of_states_reads_nothing_of_the_step_before(engine: str, tm
     path.write_text(LOCK.replace("    if s.NODES > 2 and", "    if s.event == 20 and"), encoding="utf-8")
     result = CliRunner().invoke(main, ["--protocol", str(path), "--engine", engine, "--no-trace"])
     assert result.exit_code == 2, result.output
-    assert "one-holder reads event, which is of a step: let it take (before, event, after)" in result.output
+    assert "one-holder reads event, a step annotation: let it take (before, event, after)" in result.output

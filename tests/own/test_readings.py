@@ -91,14 +91,14 @@ def test_a_set_has_a_name_for_each_of_its_bits(tmp_path: Path, members: str) -> 
     """A bit without one would be left out where a value is written as a set; two of one name would be one member."""
     wrong = TEXT.replace('Int(0, 3), "from_whom"', f'Int(0, 3, members={members}), "from_whom"')
     assert wrong != TEXT
-    with pytest.raises(ProtocolError, match="name each, by a name of its own"):
+    with pytest.raises(ProtocolError, match="give each a distinct name"):
         model_of(tmp_path / "says.py", wrong).program.initial()
 
 
 @pytest.mark.parametrize("reading", ["what was seen", "{} saw {}", "{who} saw", "{"])
 def test_words_for_an_entry_say_which(tmp_path: Path, reading: str) -> None:
     """They would end with a traceback where a run is told, or be the same for two entries."""
-    with pytest.raises(ProtocolError, match=r"has to have {} for each of its numbers, which are 1"):
+    with pytest.raises(ProtocolError, match=r"needs {} for each of its numbers, which are 1"):
         model_of(
             tmp_path / "says.py", TEXT.replace('"said", NODE', f'"said", NODE, reading="{reading}"')
         ).program.initial()
@@ -111,7 +111,7 @@ def test_words_for_an_entry_name_processes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"), [('then="mode"', "shows none so called"), ('now="moed"', "no field moed of numbers")]
+    ("wrong", "said"), [('then="mode"', "there is no number of that name"), ('now="moed"', "no field moed of numbers")]
 )
 def test_a_reading_of_what_there_is_not_is_refused(tmp_path: Path, wrong: str, said: str) -> None:
     with pytest.raises(ProtocolError, match=said):

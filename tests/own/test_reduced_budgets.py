@@ -497,9 +497,9 @@ def test_what_is_not_reduced_says_which_feature_it_has(tmp_path: Path, monkeypat
     bounded = "bounded_by_world=True, "
     assert why(declared=bounded) == "it has budgets of its own (budgets)"
     whole = whole.replace("'units': 1", "")
-    assert why(declared=bounded) == "processes act by themselves (@action)"
+    assert why(declared=bounded) == "processes take internal steps (@action)"
     whole = whole.replace("@action(when=may_leave)\n", "")
-    assert why(declared=bounded) == "a field of the world says who is down (no is_down)"
+    assert why(declared=bounded) == "a field of the world tracks which processes are down (no is_down)"
     assert why(declared=bounded, crashes=0) == "nothing is abcast (no transactions)"
     assert why(declared=f"{bounded}transactions=True, ", crashes=0) == ""
     changes = "@environment_step()\ndef passes(s: State) -> None:\n    s.season = 1\n\n\n"
@@ -521,7 +521,7 @@ def test_what_is_not_reduced_says_which_feature_it_has(tmp_path: Path, monkeypat
     assert why(crashes=0) == ""
     path.write_text(whole.replace("import (", "import (\n    on_disk,", 1))
     assert why_not_narrowed(Model(Configuration(str(path), crashes=0))) == "a process has something on a disk (on_disk)"
-    assert "says of no two steps that they commute" in why(network="lossy")
+    assert "declares no two steps to commute" in why(network="lossy")
 
 
 def test_a_function_called_as_a_label_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ from zabspec.roles import Roles
 from zabspec.simulator.run import Run, play
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-LANGUAGE = Path(__file__).parents[2] / "docs" / "language.md"
+LANGUAGE = Path(__file__).parents[2] / "docs/reference/protocol-language.md"
 
 # the example of the page
 TEXT = LANGUAGE.read_text(encoding="utf-8").split("## Roles")[1].split("```python\n")[1].split("```")[0]
@@ -89,7 +89,7 @@ APART = [
     (
         "q in s.served_by[c] and",
         "q == 2 and q in s.served_by[c] and",
-        "a number is taken for a member of a set of processes",
+        "a number is used as a member of a set of processes",
     ),
     ("for q in processes(s, Server)", "for q in range(2, 3)", "is not over range(s.NODES)"),
 ]
@@ -108,7 +108,7 @@ def test_what_tells_apart_is_named_as_the_author_does(tmp_path: Path) -> None:
     use = (seen, f"{seen}    s.seen[p] = turn(s, turn(s, 1)) == p\n")
     path = written(tmp_path, use, ("@receives\ndef on_tell", f"{turn}@receives\ndef on_tell"))
     reasons = {found.reason for found in found_in(Model(Configuration(path)), ())}
-    assert "turn gives back a number where a process should be" in reasons
+    assert "turn returns a number where a process is expected" in reasons
     assert "a process is passed to turn as the integer k" in reasons
 
 
@@ -141,16 +141,16 @@ REFUSED: list[tuple[str, str, str]] = [
         "    q = any_of(s, s.served_by[p])\n    send(s, p, q, ASK(who=q))\n",
         "ASK.who takes a process of role client, and q is of role server",
     ),
-    ("if s.owner[p] == NOBODY:", "if s.owner[p] == p:", "they are never the same"),
+    ("if s.owner[p] == NOBODY:", "if s.owner[p] == p:", "they are never equal"),
     ("is_quorum(s, s.served_by[c], Server)", "is_quorum(s, s.served_by[c], Client)", "takes processes of role client"),
-    ("is_quorum(s, s.served_by[c], Server)", "is_quorum(s, s.served_by[c])", "of which role"),
-    ("any_of(s, Server), ASK", "only(s, Server), ASK", "is of a role with one process, and --server is 2"),
-    ("processes(s, Server)", "processes(s, Serving)", "Serving is no role; there are Client, Server"),
-    ("q in s.served_by[c] and", "is_a(s, any_process(s), Client) and", "is_a asks of a process that has a name"),
+    ("is_quorum(s, s.served_by[c], Server)", "is_quorum(s, s.served_by[c])", "with roles give the role"),
+    ("any_of(s, Server), ASK", "only(s, Server), ASK", "needs a role with one process, and --server is 2"),
+    ("processes(s, Server)", "processes(s, Serving)", "Serving is not a role; there are Client, Server"),
+    ("q in s.served_by[c] and", "is_a(s, any_process(s), Client) and", "is_a takes a process that has a name"),
     ('NewType("Server", Node)', 'NewType("Serve", Node)', 'Server = NewType("Server", Node)'),
     ('NewType("Client", Node)', "1", "Client is the type of role client"),
     ('of="server"', 'of="store"', "owner is of role 'store'; there are client, server"),
-    ('of="server"', 'of="node"', "owner is of role 'node', which is an axis: a field of each process has it anyhow"),
+    ('of="server"', 'of="node"', "owner is of role 'node', which is an axis: a field of each process has it anyway"),
     ('"server": 2}', '"server": 9}', "role server has 1 to 7 processes, not 9"),
     ('"server": 2}', '"server": 6}', "8 processes: a model has at most 7"),
     ('"server": 2}', '"asked": 2}', "call role asked something else"),
@@ -180,7 +180,7 @@ CLASSES = [
     ("(MessageType):\n    yes: bool", "(MessageType):\n    no: bool", "class VOTE has the fields no"),
     (BEGUN, "", "class State has no begun"),
     (BEGUN, "    begun: bool\n", "begun is a field of each process: Each[Coordinator, ...]"),
-    (BEGUN, f"{BEGUN}    extra: int\n", "class State says extra, which state(size) has not"),
+    (BEGUN, f"{BEGUN}    extra: int\n", "class State has extra, which state(size) does not have"),
 ]
 
 
@@ -208,7 +208,7 @@ SIZES = [
     ({"budgets": "client=7"}, "--client 7 and --server 2 are 9 processes: a model has at most 7"),
     ({"budgets": "client=0"}, "--client must be 1 to 7, not 0"),
     ({"quorums": "weights 1,1,1,1"}, "--quorums is not for"),
-    ({"budgets": "client=3", "roles": "client=2,server=2"}, "the roles are client=3,server=2 by the budgets"),
+    ({"budgets": "client=3", "roles": "client=2,server=2"}, "by the budgets the roles are client=3,server=2"),
 ]
 
 
@@ -269,7 +269,7 @@ def test_sentences_of_other_verdicts_name_processes_by_roles(tmp_path: Path) -> 
     assert re.search(r"owned +violated at tick 0 +server1\.\n", told)
     waits = Lasso("comes", "Servers wait.", path, 2, None, 0, None)
     found = Starving(Configuration(path), (), waits, None)  # type: ignore[arg-type]
-    assert found.sentence.startswith("server1 waits for ever after 0 steps")
+    assert found.sentence.startswith("server1 starves after 0 steps")
 
 
 WAITS = """
@@ -283,9 +283,9 @@ def is_served(s: State, p: {kind}) -> bool:
 @pytest.mark.parametrize(
     ("kind", "waits", "second", "said"),
     [
-        ("Client", "not s.seen[p]", "violated", "VIOLATED: client1 waits for ever"),
-        ("Node", "is_a(s, p, Server)", "violated", "VIOLATED: server1 waits for ever"),
-        ("Client", "is_a(s, p, Server)", "held", "premise not reached: nobody ever waits"),
+        ("Client", "not s.seen[p]", "violated", "VIOLATED: client1 starves"),
+        ("Node", "is_a(s, p, Server)", "violated", "VIOLATED: server1 starves"),
+        ("Client", "is_a(s, p, Server)", "held", "premise not reached: no process ever waits"),
     ],
 )
 def test_a_progress_property_takes_a_role(kind: str, waits: str, second: str, said: str, tmp_path: Path) -> None:

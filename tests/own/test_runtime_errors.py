@@ -140,8 +140,8 @@ OF_AUTHOR = {
     "message": (WRONG, "    send(s, p, p, UP(by=by + 2))^\n", 3, "UP.by would be 4, declared 0..3"),
     "no such target": (WRONG, "    send(s, p, by + 3, UP(by=0))^\n", 3, "endpoint has no entry 5"),
     "nobody": (WRONG, "    send(s, p, NOBODY, UP(by=0))^\n", 3, "endpoint has no entry of NOBODY"),
-    "past the length": (WRONG, "    s.log[p][len(s.log[p])] = 1^\n", 3, "log[p0] has 0 entries, there is none at 0"),
-    "before the first": (WRONG, "    s.log[p][0 - by] = 1^\n", 3, "log[p0] has 0 entries, there is none at -2"),
+    "past the length": (WRONG, "    s.log[p][len(s.log[p])] = 1^\n", 3, "log[p0] has 0 entries, none at 0"),
+    "before the first": (WRONG, "    s.log[p][0 - by] = 1^\n", 3, "log[p0] has 0 entries, none at -2"),
     "shifted by too little": (WRONG, "    s.level[p] = 1 << (0 - by)^\n", 3, "would be 1 << -2: a shift takes 0..63"),
     "shifted right by too much": (WRONG, "    s.level[p] = by >> (62 + by)^\n", 3, "would be 2 >> 64: a shift"),
     "shifted out": (WRONG, "    s.level[p] = by << (61 + by)^\n", 3, "would leave 64 bits: it would be 2 << 63"),
@@ -197,6 +197,7 @@ def replayed(trace: Trace, folder: Path) -> Trace:
     return again
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("case", OF_AUTHOR)
 def test_an_error_of_the_author_is_a_violation_with_its_line_and_values(case: str, tmp_path: Path) -> None:
     old, new, depth, said = OF_AUTHOR[case]

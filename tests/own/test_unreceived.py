@@ -94,7 +94,7 @@ def test_what_is_declared_ignored_may_be_sent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ignored", "said"), [("VOTE", "VOTE is received here, and declared ignored"), ("VOTES", "has no such message")]
+    ("ignored", "said"), [("VOTE", "VOTE is received here, but declared ignored"), ("VOTES", "has no such message")]
 )
 def test_what_is_declared_ignored_is_sent_to_nobody(tmp_path: Path, ignored: str, said: str) -> None:
     path = tmp_path / "mine.py"

@@ -150,6 +150,7 @@ def test_beside_one_that_is_tested_it_is_counted(tmp_path: Path) -> None:
     assert "1 of 2 properties put to the test, 1 can never be False" in " ".join(ran.stdout.split())
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_run_in_which_no_premise_is_met_is_no_verdict(tmp_path: Path) -> None:
     words = ["--nodes", 2, "--depth", 1, "--engine", "interpret"]
     assert run("--protocol", written(tmp_path, "return True"), *words, "--property", "agreement").exit_code == 3

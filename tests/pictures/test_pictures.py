@@ -114,10 +114,10 @@ def test_a_run_for_ever_shows_its_loop() -> None:
     assert trace.lasso is not None
     picture = picture_of(replace(trace, lasso=replace(trace.lasso, loop=1, stabilization_time=0)))
     said = document(picture)
-    assert "steps 2 to 4 are taken again and again" in said
+    assert "steps 2 to 4 repeat forever" in said
     assert "for ever" in texts(said)
     assert "stabilization time: from here on there is no fault, and p1 is named" in texts(said)
-    assert "taken again and again" not in document(picture_of(trace))
+    assert "repeat forever" not in document(picture_of(trace))
 
 
 # --- documents -------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def test_a_run_that_is_too_large_is_drawn_in_part(tmp_path: Path, monkeypatch: p
     def told(most: int) -> None:
         def made(run: Run, of: Property | None = None, until: int | None = None) -> Trace:
             if (run.rounds if until is None else until) > most:
-                raise TooLarge("the run is larger than any configuration: it is")
+                raise TooLarge("the run is larger than every configuration: it is")
             return simulated_trace(run, of, until)
 
         monkeypatch.setattr("checker.report.simulated.simulated_trace", made)
@@ -300,7 +300,7 @@ def test_a_run_that_is_too_large_is_drawn_in_part(tmp_path: Path, monkeypatch: p
     told(260)
     assert run_command(*words).exit_code == 0
     said = page.read_text(encoding="utf-8")
-    assert "up to tick 250 of 400: the run is larger than any configuration: it is." in said
+    assert "up to tick 250 of 400: the run is larger than every configuration: it is." in said
     steps = len(simulated_trace(Run(1, rounds=400), None, 250).steps)
     assert f"A run of {steps} steps" in said
     page.unlink()
@@ -324,6 +324,8 @@ def test_a_trace_is_one_line_and_a_notebook_shows_its_picture() -> None:
     said = f"one-leader-an-epoch is violated after {count} steps; zab with equal-epoch, 3 processes"
     assert repr(trace) == f"<Trace: {said}>"
     plain = replace(trace, property_name="")
-    assert "x is first put to the test after 1 step; " in repr(replace(plain, premise_of="x", steps=trace.steps[:1]))
+    assert "the premise of x is first reached after 1 step; " in repr(
+        replace(plain, premise_of="x", steps=trace.steps[:1])
+    )
     assert "a run of 0 steps; " in repr(replace(plain, steps=()))
     assert trace._repr_html_() == to_svg(trace)

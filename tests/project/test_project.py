@@ -69,6 +69,23 @@ def test_the_index_has_every_page_once() -> None:
     assert {PurePosixPath(target).name for target in links(TOP / "docs/decisions/README.md")} == records
 
 
+def test_pages_that_sources_name_are_there() -> None:
+    folders = ("checker", "traces", "invariants", "zabspec", "zabcheck", "benchmarks", "examples")
+    paths = (
+        path for folder in folders for path in (TOP / folder).rglob("*") if path.suffix in (".py", ".toml", ".json")
+    )
+    named = {page for path in paths for page in re.findall(r"\bdocs/[\w/-]+\.(?:md|ipynb)", path.read_text())}
+    assert len(named) > 20
+    assert {page for page in named if not (TOP / page).exists()} == set()
+
+
+def test_no_message_shows_an_attribute_in_braces() -> None:
+    """Ruff (RUF027) finds a name in braces in a string that is no f-string, but no attribute."""
+    plain = re.compile(r'^\s*\(?"[^"\n]*\{[a-z_]+\.[a-z_.]+[^}"\n]*\}', re.MULTILINE)
+    files = [path for folder in ("checker", "traces", "invariants", "zabspec") for path in (TOP / folder).rglob("*.py")]
+    assert {path.name: found[0] for path in files if (found := plain.search(path.read_text()))} == {}
+
+
 def test_the_glossary_says_a_word_once_in_the_order_of_the_alphabet() -> None:
     page = (TOP / "docs/reference/properties-and-verdicts.md").read_text()
     rows = re.findall(r"^\| ([^|]+?) \|", page.partition("\n## Glossary\n")[2], flags=re.MULTILINE)[1:]
@@ -164,6 +181,7 @@ EXPLORES = (
 )
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_plain_exploration_imports_nothing_that_it_does_not_need() -> None:
     """It starts in a quarter of a second: `python -X importtime` says what takes how long."""
     program = EXPLORES + "print(*sys.modules, sep='\\n', file=sys.stderr)\n"
@@ -173,6 +191,7 @@ def test_a_plain_exploration_imports_nothing_that_it_does_not_need() -> None:
     assert not set(HEAVY) & set(there)
 
 
+@pytest.mark.slow(seconds=1)
 def test_z3_is_imported_only_when_it_is_asked() -> None:
     program = (
         f"{EXPLORES}"

@@ -56,6 +56,7 @@ def called(node: ast.Call) -> str:
     return f.id if isinstance(f, ast.Name) else ""
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", ROOMS)
 def test_what_has_a_room_is_called_there_alone(name: str) -> None:
     assert calls()[name] == ROOMS[name]

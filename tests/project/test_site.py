@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -95,6 +96,15 @@ def test_entries_of_the_quick_gallery_exist() -> None:
     assert len(quick) > 20
     assert set(quick) <= {check.name for check in gallery().matrix.checks}
     assert (site.entries("none"), site.entries("all"), site.entries("a,b")) == ([], [""], ["a", "b"])
+
+
+def test_records_come_after_pages_in_the_search_of_the_site() -> None:
+    """Its scorer lists how their names begin; no page of a reader's kind begins so, but for two."""
+    later = tuple(json.loads(re.findall(r"\[\".*?\"\]", site.scorer())[0]))
+    pages = {file.removesuffix(".md") for file in site.staged_files().values() if file.endswith(".md")}
+    first = {page for page in pages if not page.startswith(later)}
+    kinds = {"", "tutorials", "how-to", "reference", "explanation"}
+    assert first == {page for page in pages if posixpath.dirname(page) in kinds} - {"reference/gallery", "on-the-index"}
 
 
 @pytest.mark.parametrize(

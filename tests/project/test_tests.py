@@ -7,6 +7,8 @@ from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
+import pytest
+
 from zabspec import zab
 
 TESTS = Path(__file__).parents[1]
@@ -44,6 +46,7 @@ def test_every_folder_says_what_it_tests() -> None:
         assert ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))), init
 
 
+@pytest.mark.slow(seconds=1)
 def test_helpers_are_imported_by_their_full_names() -> None:
     """A bare name is found only where `sys.path` leads into a folder of the tests."""
     ours = {path.stem for path in FILES} | {path.parent.name for path in FILES if path.parent != TESTS}
@@ -57,6 +60,7 @@ def test_helpers_are_imported_by_their_full_names() -> None:
     assert not found
 
 
+@pytest.mark.slow(seconds=1)
 def test_no_test_module_imports_one_of_another_folder() -> None:
     """What several folders use is in a module that is no test."""
     found = [
@@ -69,6 +73,7 @@ def test_no_test_module_imports_one_of_another_folder() -> None:
     assert not found
 
 
+@pytest.mark.slow(seconds=1)
 def test_no_test_imports_a_private_module_of_pytest() -> None:
     assert not [place(path, line) for path in FILES for line, module in imports(path) if module.startswith("_pytest")]
 
@@ -79,6 +84,7 @@ def test_the_project_is_imported_as_it_is() -> None:
     assert type(__loader__) is not SourceFileLoader
 
 
+@pytest.mark.slow(seconds=1)
 def test_names_of_tests_are_short() -> None:
     """A name that fits a line of a report; a docstring may say more."""
     assert not [name for path in FILES for name in said_in(path)[1] if len(name) >= 70]

@@ -87,7 +87,9 @@ def test_the_table_of_needs_names_queries_and_hypotheses_that_exist(prover):
     assert needs.needs_text(needs.NEEDS) == needs.FILE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("text", "said"), [("    a name\n", "of no query"), ("a query\na query\n", "there twice")])
+@pytest.mark.parametrize(
+    ("text", "said"), [("    a name\n", "belongs to no query"), ("a query\na query\n", "listed twice")]
+)
 def test_a_table_of_needs_that_makes_no_sense_is_refused(text, said):
     with pytest.raises(ValueError, match=said):
         needs.needs_in(text)
@@ -376,7 +378,7 @@ def test_the_command_shows_a_mutant(monkeypatch):
     assert result.exit_code == 1
     output = " ".join(result.output.split())
     assert "l.1.2 breaks 'chosen in later histories'" in output
-    assert "need not be reachable" in output
+    assert "may be unreachable" in output
     assert "Violation of primary-integrity" in output
     assert "The sound protocol refuses it: step 26 (best)" in output
 

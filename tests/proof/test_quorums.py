@@ -87,7 +87,7 @@ def test_the_verdicts_are_those_of_trying_all_sets(sizes, weights):
     ("text", "sentence"),
     [
         ("tickTime=2000", "no server that votes"),
-        (servers(2, "weight.1=2"), "weights are of groups"),
+        (servers(2, "weight.1=2"), "weights need groups"),
         (servers(2, "group.1=1"), "server 2 is in no group"),
         (servers(2, "group.1=1:2:1"), "line 3: server 1 is in a group twice"),
         (servers(2, "group.1=1:2", "group.2=2"), "line 4: server 2 is in a group twice"),

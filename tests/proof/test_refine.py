@@ -323,7 +323,7 @@ def test_an_unsafe_variant_does_not_refine(name: str) -> None:
 
 @pytest.mark.slow
 def test_what_breaks_is_told() -> None:
-    """The step, its action, the guard and the clause, long before the property that breaks."""
+    """The step, its action, the guard and the clause, long before the violated property."""
     variant = shown("zab")["equal-epoch"]
     configuration = variant.configuration
     r = explored(configuration)

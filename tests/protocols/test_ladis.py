@@ -139,7 +139,7 @@ def test_rules_of_dsn_are_named_in_their_order() -> None:
 
 
 def never_terminal(s: State) -> bool:
-    """A property that breaks wherever it is asked."""
+    """A violated property wherever it is asked."""
     return broken("nothing more can happen")
 
 
@@ -195,5 +195,5 @@ def test_a_counterexample_in_a_terminal_state_is_shortened_and_stays_one() -> No
 
 
 def test_what_cannot_be_asked_is_refused() -> None:
-    with pytest.raises(ConfigError, match="ladis says itself whom its oracle may name"):
+    with pytest.raises(ConfigError, match="ladis restricts its oracle itself"):
         Run(seed=1, protocol="ladis", oracle="lab")

@@ -208,7 +208,7 @@ def test_two_variants_of_one_function_need_an_order(monkeypatch: pytest.MonkeyPa
     [
         (("--variant", "no-holes,no-holes"), "variant no-holes is named twice"),
         (("--variant", "no-holes,no-hole"), "there is no variant 'no-hole' of db19; did you mean no-holes"),
-        (("--repair", "repaired"), "repaired of db19 repairs no rule: it is a --variant"),
+        (("--repair", "repaired"), "repaired of db19 repairs no rule: use it as a --variant"),
     ],
 )
 def test_what_does_not_combine_is_refused(given: tuple[str, ...], problem: str) -> None:

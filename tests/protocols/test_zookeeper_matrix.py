@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,14 +13,19 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.zookeeper import matrix
 from checker.zookeeper.matrix import BUGS, RELEASES, SOURCES, Cell, read, repairs_of, same_text
+from checker.zookeeper.mechanisms import EXPLAINED, HAD, RULES
 from checker.zookeeper.record import Outcome
+from checker.zookeeper.rows import ROWS
+from invariants import properties_of
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
 
 CELLS = len(BUGS) * len(RELEASES)
+RECORDED = tomllib.loads((Path(__file__).parents[2] / "docs/explanation/zookeeper-releases.toml").read_text())
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[str] = []
 
@@ -37,7 +43,7 @@ def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tm
     assert len(cells) == CELLS
     assert all(cells[c.issue, c.release] == c for c in first)
     texts = {(r.issue, same_text(v, repairs_of(r), r.settings)) for r in BUGS for v in RELEASES}
-    assert before < len(asked) == len(texts) < CELLS  # each text is asked once
+    assert before < len(asked) == 2 * len(texts) < 2 * CELLS  # each text is asked once, of mechanism and property
     ended = CliRunner().invoke(main, ["zookeeper", "--matrix", str(file)])
     assert ended.exit_code == 0
     assert f"{CELLS} of {CELLS} cells are known" in ended.output
@@ -46,15 +52,15 @@ def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tm
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("sources", "0" * 64, "cells:1 was asked of another version of the text; begin a new file"),
-        ("depth", "7", "cells:1 is no cell of the matrix: its depth is '7'"),
-        ("depth", None, "cells:1 is no cell of the matrix: its depth is None"),
-        ("more", 1, "cells:1 is no cell of the matrix: it has other fields"),
+        ("sources", "0" * 64, "cells:1 is of another version of the model; start a new file"),
+        ("depth", "7", "cells:1 is not a valid cell of the matrix: its depth is '7'"),
+        ("depth", None, "cells:1 is not a valid cell of the matrix: its depth is None"),
+        ("more", 1, "cells:1 is not a valid cell of the matrix: it has other fields"),
     ],
 )
 def test_answers_of_another_text_are_not_gone_on_from(tmp_path: Path, name: str, value: object, said: str) -> None:
     file = tmp_path / "cells"
-    cell = Cell("4643", RELEASES[0], 0, 1, 0.0, "", "", sources_digest(*SOURCES))
+    cell = Cell("4643", RELEASES[0], 0, 0, False, 1, 0.0, "", "", sources_digest(*SOURCES))
     file.write_text(json.dumps(asdict(cell)) + "\n")
     assert list(read(file).values()) == [cell]
     file.write_text(json.dumps(asdict(cell) | {name: value}) + "\n")
@@ -90,3 +96,44 @@ def test_a_release_with_every_other_fix_keeps_the_bug_s_own_rule() -> None:
     assert "4394" in by_issue["trunc"]
     assert same_text("3.9.1", by_issue["trunc"]) == same_text("3.5.3", by_issue["trunc"])
     assert same_text("3.9.1", by_issue["4643"]) != same_text("3.9.2", by_issue["4643"])
+
+
+def test_each_row_has_a_rule_that_is_judged_only_where_it_is_named() -> None:
+    known = {p.name: p for p in properties_of("zookeeper")}
+    assert {*RULES} == {r.issue for r in ROWS}
+    assert all(known[name].of == "step" and not known[name].default for name in RULES.values())
+
+
+def test_the_recorded_matrix_differs_from_fix_versions_only_as_explained() -> None:
+    assert RECORDED["releases"] == [*RELEASES]
+    assert {*RECORDED["occurs"]} == {r.issue for r in BUGS}
+    assert all({*versions} <= {*RELEASES} for versions in HAD.values())
+    different = {
+        (issue, release)
+        for issue, versions in HAD.items()
+        for release, occurs in zip(RELEASES, RECORDED["occurs"][issue], strict=True)
+        if (occurs > 0) != (release in versions)
+    }
+    assert different == {*EXPLAINED}
+    assert all(len(why) > 20 for why in EXPLAINED.values())
+
+
+def test_where_it_is_by_it_the_mechanism_comes_before_the_harm() -> None:
+    for issue, by_it in RECORDED["by_it"].items():
+        for occurs, breaks, so in zip(RECORDED["occurs"][issue], RECORDED["breaks"][issue], by_it, strict=True):
+            assert not so or 0 < occurs <= breaks
+
+
+@pytest.mark.parametrize(
+    ("issue", "release", "said"),
+    [
+        ("4685", "3.9.1", "harm after 11"),
+        ("4685", "3.9.2", "absent"),
+        ("2418", "3.9.4", "absent"),
+        pytest.param("3911", "3.9.2", "absent; breaks by another bug after 25", marks=pytest.mark.slow(seconds=4)),
+    ],
+)
+def test_a_release_has_a_bug_where_its_mechanism_occurs(issue: str, release: str, said: str) -> None:
+    """3911 on 3.9.2: it has that fix, and `acknowledged-survives` breaks there by 4541."""
+    row = next(r for r in BUGS if r.issue == issue)
+    assert matrix.ask(row, release, None).says == said

@@ -68,7 +68,7 @@ def test_a_sweep_is_of_as_many_nodes_as_servers() -> None:
     grid = SweepRequest("folder", ("1:9",), quorums="weights 2,1,1,1,0").grid()
     assert grid is not None
     assert (grid.nodes, grid.run(0).nodes) == ((5,), 5)
-    with pytest.raises(ConfigError, match="--quorums is a system of 3 servers, and --nodes is 5"):
+    with pytest.raises(ConfigError, match="--quorums is a system of 3 servers, but --nodes is 5"):
         SweepRequest("folder", ("1:9",), nodes=(3, 5), quorums=WEIGHTS).grid()
     with pytest.raises(RequestError, match="--seeds is missing"):
         SweepRequest("folder", quorums=WEIGHTS)

@@ -171,7 +171,7 @@ EDITS: list[tuple[str, Any, str]] = [
     ("protocol", lambda c: c["configuration"].update(protocol="pbft"), "no protocol 'pbft'"),
     ("nodes", lambda c: c["configuration"].update(nodes="3"), "configuration, nodes must be a number"),
     ("budget", lambda c: c["configuration"].pop("crashes"), "configuration lacks 'crashes'"),
-    ("property", lambda c: c.update(property="liveliness"), "property that there is not: 'liveliness'"),
+    ("property", lambda c: c.update(property="liveliness"), "unknown property: 'liveliness'"),
     ("steps", lambda c: c.update(steps={}), "steps must be a list"),
     ("step", lambda c: c["steps"][3].pop("sent"), "step 4 lacks 'sent'"),
     ("word", lambda c: c["steps"][3]["word"].update(kind="jump"), "step 4, word must name a kind"),
@@ -253,7 +253,7 @@ def test_an_altered_step_is_refused(edit: Any, message: str) -> None:
 def test_a_property_that_does_not_break_is_refused() -> None:
     p = property_named("agreement", PROPERTIES)
     claimed = dataclasses.replace(plain(), property_name=p.name, statement=p.statement, source=p.source)
-    with pytest.raises(TraceError, match=r"property: the last step does not break agreement"):
+    with pytest.raises(TraceError, match=r"property: the last step does not violate agreement"):
         verify(claimed)
     with pytest.raises(TraceError, match="header, statement"):
         verify(dataclasses.replace(claimed, statement="anything"))
@@ -554,9 +554,9 @@ def test_every_property_says_a_sentence_beside_each_false() -> None:
 
 
 def test_a_property_that_holds_has_no_reason() -> None:
-    with pytest.raises(TraceError, match="nothing in the last state breaks"):
+    with pytest.raises(TraceError, match="nothing in the last state violates"):
         why(of_states(history()), "agreement")
-    with pytest.raises(TraceError, match="there is no step"):
+    with pytest.raises(TraceError, match="the run has no step"):
         why(of_states(history()), "invariant-1")
     assert why(plain()) == ""
 
@@ -631,7 +631,7 @@ VIOLATIONS: list[tuple[str, str, dict[str, int], str]] = [
         "p2 broadcast t1 <1,1>, and p2 broadcast t2 <1,1>: one zxid stands for two transactions. "
         "Step 8: p2 abcasts t1 <1,1>; step 11: p2 abcasts t2 <1,1>.",
     ),
-    ("db19", "delivered-stands", {}, ", which has delivered [t1 <1,1>], replaces its history by []."),
+    ("db19", "delivered-stands", {}, ", which has delivered [t1 <1,1>], replaces its history with []."),
     ("db19", "durability", {}, "so not of a quorum. Step "),
 ]
 

@@ -67,11 +67,11 @@ def unjudgeable(p: Property) -> bool:
         (lambda p: True, 2, 3, ""),
         (lambda p: False, 3, 3, ""),
         (lambda p: False, 0, 0, ""),
-        (lambda p: True, 3, 3, "^step 3, property: the last step does not break agreement$"),
-        (lambda p: True, 0, 0, "^step 0, property: the last step does not break agreement$"),
-        (lambda p: False, 2, 3, r"^step 2, property: agreement breaks here, before the last step \(3\)$"),
-        (lambda p: False, 0, 3, r"^step 0, property: agreement breaks here, before the last step \(3\)$"),
-        (unjudgeable, 2, 3, "^step 2: agreement cannot be judged, as history has no place 3"),
+        (lambda p: True, 3, 3, "^step 3, property: the last step does not violate agreement$"),
+        (lambda p: True, 0, 0, "^step 0, property: the last step does not violate agreement$"),
+        (lambda p: False, 2, 3, r"^step 2, property: agreement is violated here, before the last step \(3\)$"),
+        (lambda p: False, 0, 3, r"^step 0, property: agreement is violated here, before the last step \(3\)$"),
+        (unjudgeable, 2, 3, "^step 2: agreement cannot be checked, as history has no place 3"),
     ],
 )
 def test_a_property_must_break_at_the_last_step_and_not_before(
@@ -93,7 +93,7 @@ def test_a_trace_of_no_steps_breaks_nothing(hold: Callable[..., Any]) -> None:
     wrong = dataclasses.replace(
         empty, property_name=AGREEMENT.name, statement=AGREEMENT.statement, source=AGREEMENT.source
     )
-    with pytest.raises(TraceError, match=r"^step 0, property: the last step does not break agreement$"):
+    with pytest.raises(TraceError, match=r"^step 0, property: the last step does not violate agreement$"):
         hold(wrong)
     altered = dataclasses.replace(empty, initial={**empty.initial, "timeouts_left": 0})
     with pytest.raises(TraceError, match=r"^initial state, timeouts_left: the trace says 0, .* 1$"):
@@ -107,7 +107,7 @@ def test_a_trace_says_of_its_property_what_the_code_says() -> None:
     assert claimed(dataclasses.replace(trace, **said)) is AGREEMENT
     for change, sentence in (
         ({"property_name": "peace"}, "there is no property 'peace'"),
-        ({"property_name": "delivered-stands"}, "header, property: delivered-stands does not speak of zab"),
+        ({"property_name": "delivered-stands"}, "header, property: delivered-stands is not about zab"),
         ({"statement": "anything"}, "header, statement: the trace says 'anything'"),
         ({"source": "nowhere"}, "header, source: the trace says 'nowhere'"),
     ):
@@ -141,6 +141,6 @@ def test_a_property_broken_from_the_start_is_not_broken_by_the_last_step(
     odd = dataclasses.replace(AGREEMENT, name="odd", holds=AGREEMENT.witness)
     monkeypatch.setattr(verification, "properties_of", lambda protocol: (*PROPERTIES, odd))
     trace = build_trace(model(SMALL), odd, (ORACLE, CEPOCH))
-    with pytest.raises(TraceError, match=r"^step 0, property: odd breaks here, before the last step \(2\)$"):
+    with pytest.raises(TraceError, match=r"^step 0, property: odd is violated here, before the last step \(2\)$"):
         hold(trace)
     hold(build_trace(model(SMALL), odd, ()))

@@ -29,7 +29,7 @@ EVENTS = """\
     3.300 server 3: sync thread: append 100000003 and is held
     3.400 server 3: sync thread: force log.
     3.500 server 2: killed
-    4.000 run: over; everything is let go on
+    4.000 run: done; all threads continue
     4.100 quorum 1->3: came: ACK 0x100000009
 """
 

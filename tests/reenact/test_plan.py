@@ -75,7 +75,7 @@ def test_every_step_of_the_text_has_a_row_or_is_named() -> None:
     actions = trace.model.program.actions
     # Each transaction is a batch of its own here, in a release whose thread ends with it. The others are of variants
     # whose faults are not made here.
-    no_row = ["sync thread of an earlier term, in a batch", "disk is full", "written back"]
+    no_row = ["sync thread of an earlier term, in a batch", "disk is full", "written back", "send SNAP"]
     assert [name for name in actions if name not in MAPPING] == no_row
     odd = replace(trace.steps[0], word=replace(trace.steps[0].word, kind="timeout"), label="timeout")
     assert unforceable([odd]) == ["step 1, timeout: no way to force it is known"]
@@ -164,7 +164,7 @@ def test_a_folder_is_no_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         monkeypatch.setenv(name, str(tmp_path))
     for name in ("run-zookeeper", *(f"{jar}.jar" for jar in NEEDED)):
         (tmp_path / name).touch()
-    with pytest.raises(Cannot, match="is no file"):
+    with pytest.raises(Cannot, match="is not a file"):
         find_release("3.9.5", jar=str(tmp_path))
 
 

@@ -69,7 +69,7 @@ def test_a_witness_is_no_counterexample() -> None:
 def test_a_trace_that_breaks_nothing_is_refused() -> None:
     model = Model(Configuration(txns=1))
     trace = build_trace(model, property_named("agreement", PROPERTIES), [])
-    with pytest.raises(TraceError, match="does not break agreement"):
+    with pytest.raises(TraceError, match="does not violate agreement"):
         minimise(trace)
 
 

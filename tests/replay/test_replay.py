@@ -544,7 +544,7 @@ ALTERED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     ),
     "spent": (
         lambda c: c["steps"][2].update(word={"kind": "crash", "process": 0, "choice": 0}),
-        r"step 3, word: crash\(process=0\) is not taken by the simulator: the question has crashes 0",
+        r"step 3, word: crash\(process=0\) is not taken by the simulator: the configuration has crashes 0",
     ),
     "world": (
         lambda c: c["steps"][2].update(word={"kind": "receive", "process": 0, "source": 1, "place": 0, "choice": 0}),
@@ -556,7 +556,7 @@ ALTERED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     ),
     "side": (
         lambda c: c["steps"][0].update(word={"kind": "partition", "side": 1, "choice": 0}),
-        r"step 1, word: partition\(side=1\) is not taken by the simulator: the question has partitions 0",
+        r"step 1, word: partition\(side=1\) is not taken by the simulator: the configuration has partitions 0",
     ),
     "choice": (
         lambda c: c["steps"][1]["word"].update(choice=1),
@@ -570,7 +570,7 @@ ALTERED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "variant": (put("configuration", "variant", value=""), r"step \d+, \w+"),
     "property": (
         lambda c: c.update(property="agreement", **claims("agreement")),
-        r"step \d+, property: the last step does not break agreement",
+        r"step \d+, property: the last step does not violate agreement",
     ),
     "too long": (
         lambda c: c.update(property="one-leader-an-epoch", **claims("one-leader-an-epoch")),
@@ -636,7 +636,7 @@ def test_the_command_replays_a_file(tmp_path: Path) -> None:
     count = len(broken().steps)
     numbers = [int(found[1]) for line in lines if (found := re.match(r" *([0-9]+)  p[0-9]:", line))]
     assert numbers == list(range(1, count + 1))
-    assert f" {broken().property_name} breaks at step {count} and not before " in " ".join(done.stdout.split())
+    assert f" {broken().property_name} is violated at step {count} and not before " in " ".join(done.stdout.split())
     assert max(map(len, lines)) <= 80
     assert re.fullmatch("canonical dump at the end: sha256 +[0-9a-f]{64}", "".join(lines[-2:]))
     report = json.loads(command("replay", str(path), "--json").stdout)

@@ -206,7 +206,7 @@ def test_a_file_that_is_no_configuration_is_refused(tmp_path: Path) -> None:
 def test_a_sweep_that_is_none_is_refused(tmp_path: Path) -> None:
     new = str(tmp_path / "new")
     for given, sentence in (
-        (SweepRequest(new), "holds no sweep, and none was asked for"),
+        (SweepRequest(new), "has no sweep, and none was requested"),
         (SweepRequest(new, ("5:1",)), "--seeds must be START:STOP with START < STOP"),
         (SweepRequest(new, ("1:5",), protocol=("nope",)), "there is no protocol 'nope'"),
     ):
@@ -222,7 +222,7 @@ def test_rows_and_releases_that_there_are_not_are_refused(tmp_path: Path) -> Non
     with pytest.raises(RequestError, match=r"9\.9\.9"):
         residue.answer(residue.ResidueRequest("9.9.9"))
     (tmp_path / "m").write_text("{}\n")
-    with pytest.raises(RequestError, match=":1 is no cell of the matrix"):
+    with pytest.raises(RequestError, match=":1 is not a valid cell of the matrix"):
         list(matrix.answer(matrix.MatrixRequest(str(tmp_path / "m"))))
     with pytest.raises(RequestError, match=r"^there is no run of ZK-9999 to play"):
         reenact.answer(reenact.ReenactRequest(trace="ZK-9999"))

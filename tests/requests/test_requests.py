@@ -69,7 +69,7 @@ REQUESTS = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
 @given(REQUESTS)
 def test_a_request_is_read_again_as_it_was_written(request_: Any) -> None:
     assert from_json(json.loads(json.dumps(request_.as_json()))) == request_

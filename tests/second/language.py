@@ -259,7 +259,7 @@ def declare(module: str, **named: Any) -> Declaration:
 class Mark:
     """What a decorator says of a function."""
 
-    sort: str  # action, environment, receives, observation, safety, invariant, progress
+    sort: str  # action, environment, receives, observation, safety, named (`default=False`), invariant, progress
     name: str = ""
     when: Callable | None = None
     budget: str = ""
@@ -320,9 +320,16 @@ def observation(function: Callable | None = None, **_: str) -> Callable:
     return _marker(Mark("observation"))(function) if function else _marker(Mark("observation"))
 
 
-def safety(*, witness: Callable | None = None, over: str = "state", premise: str = "", name: str = "") -> Callable:
-    """Mark a property."""
-    return _marker(Mark("safety", name, over=over, witness=witness))
+def safety(
+    *,
+    witness: Callable | None = None,
+    over: str = "state",
+    premise: str = "",
+    name: str = "",
+    default: bool = True,
+) -> Callable:
+    """Mark a property, which is checked only when it is named unless it is a default."""
+    return _marker(Mark("safety" if default else "named", name, over=over, witness=witness))
 
 
 def invariant(function: Any = None, **named: Any) -> Callable:

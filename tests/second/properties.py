@@ -39,7 +39,7 @@ class Property:
 def declared(world: World, names: list[str]) -> list[Property]:
     """Return the properties with these names, or without names every `@safety`."""
     program, found = world.program, []
-    for name, mark, function in program.marked("safety", "invariant"):
+    for name, mark, function in program.marked("safety", "named", "invariant"):
         called = mark.name or function.__name__.replace("_", "-")
         if called in names or (not names and mark.sort == "safety"):
             witness = program.current(mark.witness) if mark.witness else None

@@ -23,6 +23,7 @@ from checker.explore.ample import Narrowing
 from checker.explore.memory import Budget
 from checker.explore.result import Exploration, Limits
 from invariants.registry import STEP
+from tests.models import much
 from tests.second.generator import Generated, protocol
 from tests.second.generator.coverage import CONSTRUCTS, CROSSED, constructs, table
 from tests.second.generator.favoured import drawn, need_of
@@ -45,7 +46,7 @@ from zabspec.model import Model
 from zabspec.quorums import system_of
 
 FAST = (17, 201, 204)
-MORE = tuple(range(200, 208 if os.environ.get("ZABCHECK_EVERY") else 206))
+MORE = tuple(range(200, 208)) if os.environ.get("ZABCHECK_EVERY") else (200, 203, 205)
 UNSEEN = 60237  # a search with ample sets visits less of its states
 
 
@@ -290,10 +291,15 @@ PROTOCOL = declare(__name__, state=state, messages=lambda size: [], nodes=1, wor
     budgets={"tries": 1, "crashes": 0, "power_losses": 0})
 """
 
+# each budget in one world, and each world with one budget; the other two with ZABCHECK_EVERY
+SPENT = [
+    ("crashes", "datagrams", "timer"), ("power_losses", "connections", "oracle"),
+    ("crashes", "connections", "oracle"), ("power_losses", "datagrams", "timer"),
+][: much(4, 2)]  # fmt: skip
+
 
 @pytest.mark.slow(seconds=6)
-@pytest.mark.parametrize(("world", "hook"), [("datagrams", "timer"), ("connections", "oracle")])
-@pytest.mark.parametrize("budget", ["crashes", "power_losses"])
+@pytest.mark.parametrize(("budget", "world", "hook"), SPENT)
 def test_a_step_that_spends_a_failure_itself_fails_inside_if_two_are_left(
     budget: str, world: str, hook: str, tmp_path: Path, reference: Reference
 ) -> None:
@@ -412,7 +418,7 @@ def test_symmetry_that_walks_switch_off_is_a_difference(
 def test_beside_a_property_of_messages_others_are_judged(tmp_path: Path) -> None:
     """Stuttering receipts are left out where those properties are judged that do not look at the mail."""
     path = tmp_path / "random.py"
-    for seed in range(300):
+    for seed in range(94, 300):  # of those below none is over ordered connections
         made = protocol(seed)
         if "def claim_of_round(" in made.text and made.request["network"] == "ordered":
             path.write_text(made.text)

@@ -103,6 +103,7 @@ def test_limits_are_kept() -> None:
     assert int(done.stdout) in range(10**6)
 
 
+@pytest.mark.slow(seconds=1)
 def test_no_worker_outlives_the_search() -> None:
     """Not even when the search is killed."""
     code = "from traces.shorten.realise import *; realise(Wanted('agreement', 'zab', '', 3, ''), 10**9, 36_000, 2)"
@@ -174,9 +175,9 @@ PROTOCOL ="""
     ("name", "said"),
     [("of-steps", "it is over steps, and not over states or histories"),
      ("of-mail", "it reads messages in flight"),
-     ("of-none", "it is an @invariant, which is checked only where it is named"),
+     ("of-none", "it is an @invariant, which is checked only if named"),
      ("durability", "does not declare replicas"),
-     ("no-runtime-error", "it is built in, or no property of this protocol"),
+     ("no-runtime-error", "it is built in, or not a property of this protocol"),
      ("agreement", "")],
 )  # fmt: skip
 def test_what_a_simulated_run_is_not_judged_by_says_what_it_needs(name: str, said: str, tmp_path: Path) -> None:

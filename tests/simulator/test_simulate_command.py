@@ -86,6 +86,7 @@ def test_show_writes_stretches() -> None:
     assert [row[-1] for row in rows[1:]] == [both, "zab-0..8 <1,1..9>", both]
 
 
+@pytest.mark.slow(seconds=1)
 def test_on_a_terminal_a_line_ends() -> None:
     first, second = pty.openpty()
     done = subprocess.run([*COMMAND, *SEVEN], stdout=second, check=False)
@@ -264,8 +265,8 @@ WRONG = [
     ("--rounds 99999999", "--rounds must be 0 to"),
     ("--proposals 1001", "--proposals must be 0 to 1000, not 1001"),
     ("--partition 0,1,2", "3 numbers are an odd count"),
-    ("--partition 0,x", "'x' is none"),
-    ("--partition ''", "'' is none"),
+    ("--partition 0,x", "'x' is not one"),
+    ("--partition ''", "'' is not one"),
     ("--protocol raft", "there is no protocol 'raft'"),
     ("--variant nope", "there is no variant 'nope' of db19"),
     ("--network lossy", "there is no network 'lossy' for db19; there are datagrams, ordered"),

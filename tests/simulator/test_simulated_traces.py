@@ -91,9 +91,9 @@ def test_budgets_are_counted_from_the_run() -> None:
 
 
 def test_a_run_that_is_too_large_is_refused() -> None:
-    with pytest.raises(TraceError, match=r"larger than any configuration: it abcasts more than 7 times"):
+    with pytest.raises(TraceError, match=r"larger than every configuration: it abcasts more than 7 times"):
         simulated_trace(Run(42, 3, 1000, 9))
-    with pytest.raises(TraceError, match=r"larger than any configuration: --heartbeats must be 0 to 15"):
+    with pytest.raises(TraceError, match=r"larger than every configuration: --heartbeats must be 0 to 15"):
         simulated_trace(Run(42, 3, 1500, 1))
 
 
@@ -136,7 +136,7 @@ def test_of_many_proposals_those_count_that_are_abcast_before_it_breaks() -> Non
 
 
 def test_a_run_that_breaks_nothing_is_no_counterexample() -> None:
-    with pytest.raises(TraceError, match=r"the run breaks agreement in none of its \d+ steps"):
+    with pytest.raises(TraceError, match=r"the run violates agreement in none of its \d+ steps"):
         simulated_trace(faulty(3, "zab"), property_named("agreement", PROPERTIES))
 
 

@@ -385,7 +385,10 @@ def test_what_is_not_kept_of_some_clauses_or_left_out_is_no_pass() -> None:
     assert "asked about links alone: 0 of 1 kept by every step" in text
     text, content, code = told(obstacle="x would leave its range")
     assert (code, content["answer"], content["clauses"][0]["verdict"]) == (3, "undecided", "no verdict")
-    assert "nothing is proved: a step can meet an error, and is not taken: x would leave its range" in joined(text)
+    assert (
+        "nothing is proved: a step can have a run-time error, and is then not taken: x would leave its range"
+        in joined(text)
+    )
     assert "asked about links alone: 0 of 1 kept by every step" in text
 
 
@@ -472,8 +475,8 @@ def test_what_bounded_checking_breaks_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(11, (p,), (), 12))
     other = clause_named("integrity")
     said = z3_answers(Configuration(), [p, other], 1.0, 1)
-    assert said["agreement"].text == "bounded to 11 steps, and broken beyond: `zabcheck bmc --depth 12` finds it"
-    assert said["integrity"].text == "bounded to 11 steps"
+    assert said["agreement"].text == "holds for 11 steps, violated beyond: `zabcheck bmc --depth 12` finds it"
+    assert said["integrity"].text == "holds for 11 steps"
     monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(60, left_range="x would leave its range"))
     assert z3_answers(Configuration(), [p], 1.0, 1)["agreement"].text == "undecided"
 

@@ -151,7 +151,7 @@ def test_a_query_that_cannot_be_written_is_one_sentence(folder: Path, monkeypatc
 
 def test_the_list_refuses_what_was_not_written_here(folder: Path) -> None:
     (folder / "other.smt2").write_text("(check-sat)\n")
-    with pytest.raises(NotWritten, match="is no query that was written here"):
+    with pytest.raises(NotWritten, match="is not a query that was written here"):
         index(folder, [])
 
 

@@ -49,14 +49,14 @@ def test_a_delta_table_whose_schema_grows(
             append_delta(first, lake)
     assert read_delta(spark, lake).count() == table.count() == events.count()
     monkeypatch.setattr("deltalake.DeltaTable.protocol", lambda table: SimpleNamespace(min_reader_version=3))
-    with pytest.raises(RequestError, match="its reader has to have features"):
+    with pytest.raises(RequestError, match="needs reader features"):
         read_delta(spark, lake)
 
 
 def test_a_folder_that_holds_something_else_is_refused(local_spark: LocalSpark, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     frame = local_spark.get().range(1)
-    with pytest.raises(RequestError, match="is no Delta table, and is not empty"):
+    with pytest.raises(RequestError, match="is not a Delta table, and is not empty"):
         append_delta(frame, tmp_path)
     with pytest.raises(RequestError):
         read_delta(local_spark.get(), tmp_path)

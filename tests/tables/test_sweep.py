@@ -108,7 +108,7 @@ def test_programs_that_go_together() -> None:
         ({"variant": ("no-such",)}, "there is no variant 'no-such' of db19"),
         (
             {"variant": ("no-promise",), "protocol": ("zab", "db19")},
-            "--protocol db19 goes with none of the other values",
+            "--protocol db19 is compatible with none of the other values",
         ),
         ({"network": ("lossy",)}, "there is no network 'lossy' for db19"),
         ({"protocol": ("paxos",)}, "there is no protocol 'paxos'"),
@@ -119,8 +119,11 @@ def test_programs_that_go_together() -> None:
         ({"schedule": ("lose 1:0@7",)}, "--lose is not for db19"),
         ({"faults": (17,)}, "--faults must be 0 to 16"),
         ({"fault_kinds": ("flood",)}, "there is no kind 'flood'"),
-        ({"faults": (1,), "fault_kinds": ("lose",)}, "none of these kinds befalls db19"),
-        ({"faults": (1,), "fault_kinds": ("cut",), "nodes": (3, 1)}, "none of these kinds befalls db19 with --nodes 1"),
+        ({"faults": (1,), "fault_kinds": ("lose",)}, "none of these kinds is possible for db19"),
+        (
+            {"faults": (1,), "fault_kinds": ("cut",), "nodes": (3, 1)},
+            "none of these kinds is possible for db19 with --nodes 1",
+        ),
     ],
 )
 def test_questions_that_are_wrong(changed: dict[str, Any], sentence: str) -> None:
@@ -310,17 +313,17 @@ def test_how_a_sweep_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda folder: (folder / "thesis.tex").write_text("x"), "holds something other than a sweep"),
+        (lambda folder: (folder / "thesis.tex").write_text("x"), "has something other than a sweep"),
         (lambda folder: (folder / "sweep.json").write_text("{}"), "not of a sweep of this version"),
         (lambda folder: (folder / "sweep.json").write_text("[]"), "not of a sweep of this version"),
-        (lambda folder: (folder / "sweep.json").write_text("\\0"), "does not say what was asked"),
+        (lambda folder: (folder / "sweep.json").write_text("\\0"), "has no valid request"),
         (lambda folder: (folder / "sweep.json").mkdir(), "Is a directory"),
         (
             lambda folder: opened(folder, replace(SMALL, nodes=(3, 5))),
-            "of another question: its --nodes is 3 5, not 3 2",
+            "of another request: its --nodes is 3 5, not 3 2",
         ),
         (lambda folder: altered(folder, "sources", "0"), "made by another version of zabcheck"),
-        (lambda folder: altered(folder, "question", {"seeds": []}), "does not say what was asked"),
+        (lambda folder: altered(folder, "question", {"seeds": []}), "has no valid request"),
     ],
 )
 def test_folders_that_hold_something_else(tmp_path: Path, make: Any, sentence: str) -> None:
@@ -342,7 +345,7 @@ def test_folders_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
         opened(tmp_path / "file" / "x")
     with pytest.raises(StoreError, match="cannot be written: "):
         opened(Path("/proc/sweep"))
-    with pytest.raises(StoreError, match="holds no sweep"):
+    with pytest.raises(StoreError, match="has no sweep"):
         open_store(tmp_path / "none", None, lambda _: 1)
 
 
@@ -560,9 +563,9 @@ def test_a_sweep_that_finds_nothing_has_a_report(tmp_path: Path) -> None:
     assert summary.every.broken == 0
     write_report(place, summary, findings(place, summary), run_again(place, place.check()))
     text = (tmp_path / "report.md").read_text()
-    assert "none breaks any of" in text
-    assert "this is no proof" in text
-    assert "Never put to the test: " in text
+    assert "none violates any of" in text
+    assert "this is not a proof" in text
+    assert "Never checked non-vacuously:  " in text
     assert list((tmp_path / "plots").iterdir()) == []
 
 
@@ -599,12 +602,12 @@ def test_wrong_questions_are_refused_before_anything_starts(tmp_path: Path, monk
     assert "--sample must be 1 or more" in refused(folder, "--seeds", "1:9", "--sample", "0")
     assert "--sample-seed needs --sample" in refused(folder, "--seeds", "1:9", "--sample-seed", "1")
     assert "--nodes is given twice" in refused(folder, "--nodes", "3", "--nodes", "5")
-    assert "holds no sweep" in refused(folder)
+    assert "has no sweep" in refused(folder)
     assert not (tmp_path / "x").exists()
     (tmp_path / "file").write_text("x")
     assert "Not a directory" in refused(str(tmp_path / "file"), "--seeds", "1:9")
     opened(tmp_path / "other")
-    assert "of another question: its --seeds is 1:41, not 1:9" in refused(str(tmp_path / "other"), "--seeds", "1:9")
+    assert "of another request: its --seeds is 1:41, not 1:9" in refused(str(tmp_path / "other"), "--seeds", "1:9")
     monkeypatch.setattr("traces.spark.session.find_spec", lambda name: None if name == "pyspark" else name)
     assert "pyspark is not installed; `pip install 'zabcheck[spark]'`" in refused(folder, "--seeds", "1:9")
     monkeypatch.undo()

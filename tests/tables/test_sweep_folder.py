@@ -124,7 +124,7 @@ def test_who_makes_up_the_whole_folder_is_met_by_running_some_again(place: Store
     place.write_manifest({})
     kept = place.check()
     assert sum(sealed.held for sealed in kept.values()) == FEW.count
-    with pytest.raises(NotRepeated, match=r"not to be trusted: run \d+ was run again, and its .* is violated"):
+    with pytest.raises(NotRepeated, match=r"not to be trusted: run \d+ was repeated, and its .* is violated"):
         run_again(place, kept)
 
 
@@ -148,13 +148,11 @@ def test_some_that_held_are_run_again_and_others_each_time(few: Store, monkeypat
 
 def test_what_running_some_again_can_miss_is_said() -> None:
     assert SpotCheck(300, 57_213).sentence == (
-        "300 of 57,213 runs that broke nothing were run again and did what their rows say; were more than 0.99 % of "
-        "those rows wrong, it would have shown with 95 %."
+        "300 of 57,213 runs without a violation were repeated and agree with their rows; if more than 0.99 % of "
+        "those rows were wrong, this would have shown it with probability 95 %."
     )
     assert pytest.approx(1 - (1 - SpotCheck(300, 57_213).share) ** 300) == 0.95
-    assert SpotCheck(7, 7).sentence.endswith(
-        "7 of 7 runs that broke nothing were run again and did what their rows say."
-    )
+    assert SpotCheck(7, 7).sentence.endswith("7 of 7 runs without a violation were repeated and agree with their rows.")
     assert SpotCheck(0, 0).sentence == ""
 
 
@@ -165,10 +163,10 @@ def test_a_folder_where_a_block_should_be_and_another_sweeps_manifest(place: Sto
         place.missing()
     place.part(1).rmdir()
     (place.folder / store.MANIFEST).write_text(json.dumps(place.manifest | {"block": 7, "digests": {}}))
-    with pytest.raises(StoreError, match="has become another sweep's"):
+    with pytest.raises(StoreError, match="now belongs to another sweep"):
         place.missing()
     (place.folder / store.MANIFEST).write_text(json.dumps(place.manifest | {"digests": {"x": ""}}))
-    with pytest.raises(StoreError, match="does not say what the digests of its blocks are"):
+    with pytest.raises(StoreError, match="has no digests of its blocks"):
         open_store(place.folder, FEW, lambda _: 15)
 
 

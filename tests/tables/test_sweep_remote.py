@@ -132,7 +132,7 @@ def test_an_interrupted_sweep_shows_no_half_table(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(Address, "system", system)
     assert interrupt_everywhere(Address(ADDRESS), tmp_path) >= POINTS
     (tmp_path / "store" / "lake" / "others").mkdir(parents=True)
-    with pytest.raises(RemoteError, match="s3://lake holds something other than a sweep"):
+    with pytest.raises(RemoteError, match="s3://lake has something other than a sweep"):
         attempt(Address("s3://KEYID:sec%2Fret@lake?scheme=http"), tmp_path / "others", 100, False)
 
 

@@ -203,12 +203,12 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     assert "No such file" in refused(path)
     path.write_bytes(b"not a table")
-    assert "not a Parquet file, or not all of it" in refused(path)
+    assert "not a Parquet file, or is truncated" in refused(path)
     path.write_bytes(b"")
     assert "not a Parquet file" in refused(path)
     whole = written(tmp_path / "w.parquet", [rows_of(SOME)]).read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    assert "not all of it" in refused(path)
+    assert "is truncated" in refused(path)
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "there is no Parquet file in this folder" in refused(empty)
@@ -271,8 +271,8 @@ def changed(path: Path, **columns: Any) -> Path:
 @pytest.mark.parametrize(
     ("columns", "what"),
     [
-        ({"run": {2: None}}, "does not say of which run it is"),
-        ({"process": {2: None}}, "row 2: it does not say whose event this is"),
+        ({"run": {2: None}}, "has no run number"),
+        ({"process": {2: None}}, "row 2: it does not name the process of this event"),
         ({"process": {2: 64}}, "row 2: processes are numbered 0 to 63"),
         ({"process": {2: -1}}, "row 2: processes are numbered 0 to 63"),
         ({"counter": {1: None}}, "row 1: a transaction has an epoch and a counter"),
@@ -290,8 +290,8 @@ def test_runs_that_do_not_lie_together(tmp_path: Path) -> None:
     """Within a row group, in two of them, and in two files."""
     path = tmp_path / "t.parquet"
     some = [rows_of(SOME, k) for k in (1, 2, 1)]
-    assert "the rows of run 1 do not lie together" in refused(written(path, some))
-    assert "the rows of run 1 do not lie together" in refused(written(path, some, group=4))
+    assert "the rows of run 1 are not contiguous" in refused(written(path, some))
+    assert "the rows of run 1 are not contiguous" in refused(written(path, some, group=4))
     unordered = [rows_of(SOME, k) for k in (9, 4, 7, 1, 2, 8, 3)]
     assert zabcheck("judge", written(path, unordered, group=12)).exit_code == 1  # which breaks nothing but a quorum
     assert "run 4" in refused(written(path, [*unordered, rows_of(SOME, 4), rows_of(SOME, 5)], group=12))
@@ -301,7 +301,7 @@ def test_runs_that_do_not_lie_together(tmp_path: Path) -> None:
     written(folder / "b.parquet", [rows_of(SOME, k) for k in (2, 4, 6)])
     assert zabcheck("judge", folder).exit_code == 1
     written(folder / "b.parquet", [rows_of(SOME, k) for k in (2, 3, 6)])
-    assert "the rows of run 3 do not lie together" in refused(folder)
+    assert "the rows of run 3 are not contiguous" in refused(folder)
 
 
 def test_row_groups_of_other_writers_that_split_a_run_are_read_together(tmp_path: Path) -> None:

@@ -278,7 +278,7 @@ def test_a_plan_says_what_bounds_it(words: str, bound: str) -> None:
 def test_a_plan_for_people_fits_a_terminal_and_prints_what_it_assumes() -> None:
     answer = planned("--outstanding", "20")
     assert answer.exit_code == 0
-    assert "Assumed" in answer.stdout
+    assert "Assumptions" in answer.stdout
     assert "survives 1 crash, as before" in " ".join(answer.stdout.split())
     assert max(len(line) for line in answer.stdout.splitlines()) <= 80
 
@@ -313,7 +313,7 @@ def test_a_plan_reads_a_configuration(tmp_path: Path) -> None:
     """Its servers that vote are counted, and what the model leaves out is said."""
     (tmp_path / "zoo.cfg").write_text(VOTERS)
     answer = planned(str(tmp_path / "zoo.cfg"), "--outstanding", "20")
-    assert "configuration: majorities of 5; 1 observer left out" in answer.output
+    assert "configuration: majorities of 5; 1 observer ignored" in answer.output
     assert "5 servers, one leads" in answer.output
     said = json.loads(planned(str(tmp_path / "zoo.cfg"), "--outstanding", "20", "--json").output)
     assert said["request"] == json.loads(planned("--servers", "5", "--outstanding", "20", "--json").output)["request"]

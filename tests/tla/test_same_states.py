@@ -62,6 +62,7 @@ def written(tmp_path: Path, *lines: str, old: str = "", new: str = "") -> Module
     return module_of(Model(Configuration(str(path))), properties_of(str(path)), "Shapes")
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_a_module_defines_it_defines_once(tmp_path: Path) -> None:
     """Names of users, of enumerations, of invariants, of TLA+ and of our own."""
     text = written(tmp_path).text

@@ -138,6 +138,7 @@ def test_tlc_counts_the_same_orbits() -> None:
     assert plain(values, symmetry=True).distinct == explored(values, symmetry=True).distinct
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_module_has_the_text_s_own_names_and_says_what_they_are() -> None:
     text = module(**TINY).text
     for line in (
@@ -159,10 +160,11 @@ def test_a_module_has_the_text_s_own_names_and_says_what_they_are() -> None:
     kept = re.findall(r"(\w+) == h\.abcast_txn", text)
     assert all(len(re.findall(rf"\b{name}\b", text)) > 1 for name in kept), "and nothing that is only said"
     assert module(**TINY).left_out == tuple(
-        (p.name, "it is of steps, not of states") for p in asked("zab") if p.of == STEP
+        (p.name, "it is a property of steps, not of states") for p in asked("zab") if p.of == STEP
     )
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_step_that_may_choose_is_done_once_where_it_does_not() -> None:
     """TLC would do it for every choice that there could be: `first` says whether there is one."""
     text = module(**{**TINY, "nodes": 3}).text
@@ -310,6 +312,7 @@ def begin(s: State, p: Node) -> None:
 )
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_single_process_that_is_calculated_with_is_a_number(tmp_path: Path) -> None:
     """One process has no renaming, and is no model value on that account: TLC adds nothing to those."""
     path = tmp_path / "circle.py"
@@ -384,7 +387,7 @@ def test_what_tlc_prints_is_read() -> None:
     assert parsed(progress) == Counts(37055, 1105207, 0, "", 0, 0.0, False), "stopped before its end"
     broken = f"Error: Invariant Durability is violated.\nState 1: <Initial>\nState 2: <Next line>\n{end}"
     assert (parsed(broken).violated, parsed(broken).depth, parsed(broken).ended) == ("Durability", 1, True)
-    with pytest.raises(TlcFailed, match="could not go on: Error: The first argument of Assert"):
+    with pytest.raises(TlcFailed, match="TLC failed: Error: The first argument of Assert"):
         parsed(f"Error: The first argument of Assert evaluated to FALSE\n{end}\n{deep}")
     with pytest.raises(TlcFailed, match="Could not"):
         parsed("TLC2\nError: Could not find the module\nFinished in 00s\n")

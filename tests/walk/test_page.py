@@ -260,10 +260,10 @@ def test_two_models_stand_side_by_side(walked: Walked) -> None:
             page.until(f"document.querySelector('iframe') && {pane(side, f'd.title.includes(`step {depth} `)')}")
         page.until(f"document.querySelector('#pair-said').textContent.includes({json.dumps(said)})")
 
-    stand(0, 0, "Both begin alike.")
+    stand(0, 0, "Both have equal initial states.")
     assert page.run("document.activeElement.dataset.side") == "left"
     page.key("1")
-    stand(1, 1, "Both are alike along the way of 1 step. Here their states are the same.")
+    stand(1, 1, "Both are equal along the run of 1 step. Here their states are the same.")
     page.key("1")
     stand(2, 2, "Both first differ after 2 steps")
     alone = "[...d.querySelectorAll('.choice.differs .head')].map(e => e.textContent)"
@@ -274,7 +274,7 @@ def test_two_models_stand_side_by_side(walked: Walked) -> None:
     assert page.run(pane("right", alone)) == []
     assert page.run(pane("right", marked)) == page.run(pane("left", marked)) == ["stage", "new_epoch", "to_follower"]
     page.key("1")
-    stand(3, 2, "The right does not take step 3 (p0: f.1.2 on NEWEPOCH from p0): each goes on alone.")
+    stand(3, 2, "The right does not take step 3 (p0: f.1.2 on NEWEPOCH from p0): each continues separately.")
     assert not page.run("document.querySelector('#linked').checked")
     assert [Address.read(each).at for each in walked.address.split(",,")] == [3, 2]
     for frame in ("", pane("left", "d.defaultView") + ".", pane("right", "d.defaultView") + "."):

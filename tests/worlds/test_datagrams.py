@@ -670,6 +670,7 @@ def test_threads_change_nothing() -> None:
     assert {n: v.schedule for n, v in one.violations.items()} == {n: v.schedule for n, v in two.violations.items()}
 
 
+@pytest.mark.slow(seconds=1)
 def test_processes_of_db19_are_told_apart() -> None:
     """Votes for the highest id: symmetry is left out, with a sentence."""
     code, reason = Compiled.of(model(lab(nodes=2, txns=1, timeouts=1)), JUDGED, True)

@@ -245,8 +245,12 @@ def usual_by_hand() -> list[int]:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('volatile("role"', 'on_disk("role"', "role is on a disk: where a process stands now is volatile, or stored"),
-        ("    s.role[l] = LEADING\n", "    s.role[l] = LEADING - choose(s, 1)\n", "on_elected: .*may not choose"),
+        (
+            'volatile("role"',
+            'on_disk("role"',
+            "role is on a disk: the current role of a process is volatile, or stored",
+        ),
+        ("    s.role[l] = LEADING\n", "    s.role[l] = LEADING - choose(s, 1)\n", "on_elected: .*cannot choose"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(old: str, new: str, said: str, tmp_path: Path) -> None:
@@ -259,7 +263,7 @@ def test_what_is_wrong_is_one_sentence(old: str, new: str, said: str, tmp_path: 
 
 
 def test_an_unordered_channel_has_as_many_places_as_a_word_can_say() -> None:
-    with pytest.raises(ConfigError, match="32 places in one: --channel 32, and not 33"):
+    with pytest.raises(ConfigError, match="32 places in a channel: --channel 32, and not 33"):
         Model(Configuration(str(TEXT), network="unordered", channel=33)).program  # noqa: B018
     assert Model(Configuration(str(TEXT), network="unordered", channel=33, power_losses=0)).program
     assert crash_within.PLACES == 32

@@ -56,7 +56,7 @@ def is_logged(node: str, server: Path) -> bool:
 
 
 def refuses_to_start(real: Real, n: int) -> bool:
-    """Whether a server that was killed ends by itself when it is started, and says that its epoch is behind."""
+    """Whether a server that was killed exits by itself when it is started, and says that its epoch is behind."""
     real.start(n)
     try:
         real.running[n].wait(60)

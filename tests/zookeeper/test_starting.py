@@ -167,7 +167,7 @@ def test_the_report_says_first_whether_data_is_in_danger_and_what_starts(tmp_pat
     first = " ".join(answer.output.partition("\n3 servers")[0].split())  # it is folded as a long line is
     assert first.startswith("VIOLATION: data")
     assert "Do not" in first
-    assert "its log says 'The current epoch, 2, is older than the last zxid, 12884901894'" in " ".join(
+    assert "its log has 'The current epoch, 2, is older than the last zxid, 12884901894'" in " ".join(
         answer.output.split()
     )
     assert "zxid 0x200000006, create /n2_6 with 6 bytes" in " ".join(answer.output.split())

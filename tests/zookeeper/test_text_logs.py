@@ -142,7 +142,7 @@ def test_what_a_real_ensembles_logs_tell_is_drawn(tmp_path: Path) -> None:
     assert code == 0
     said = " ".join(ElementTree.fromstring(svg).itertext())
     for text in (
-        "What the logs tell",
+        "What the logs show",
         "server 1",
         "server 3",
         "is the established leader of epoch",

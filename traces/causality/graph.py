@@ -25,16 +25,16 @@ PROCESS = "process"  # an edge from an event to the next of the same process
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened in a run.
+    """An event of a run, a node of the graph.
 
     Attributes:
-        node: what it is called in the graph.
-        process: whose event it is; None: it is of no process, or the source does not say of which.
-        kind: what happened.
-        text: a line about it.
-        time: the step, tick or row; None: the source has none.
-        txn: the transaction of an abcast or a delivery, equal where the transactions are.
-        assumed: the source does not say that it happened: it follows from what it says.
+        node: the name of the node.
+        process: the process of the event; None if it is of no process, or the source does not say of which.
+        kind: the kind of event.
+        text: one line about it.
+        time: the step, tick or row; None if the source has none.
+        txn: the transaction of an abcast or a delivery; two are equal where the transactions are.
+        assumed: whether the source does not record it, but it follows from what the source records.
     """
 
     node: int
@@ -52,10 +52,10 @@ class Events:
 
     Attributes:
         relation: one of `RELATIONS`.
-        source: what they are of, in a line.
-        events: them.
-        sent: which event sent what which event received, with the name of the message.
-        incomplete: what the source leaves out, a sentence each.
+        source: one line that names the run.
+        events: the events.
+        sent: for each message that arrived the event that sent it, the event that received it, and its name.
+        incomplete: what the source leaves out, one sentence each.
     """
 
     relation: str
@@ -127,10 +127,10 @@ def precedence(graph: nx.DiGraph[int]) -> set[tuple[Hashable, Hashable]]:
     """Return the pairs of transactions of which an abcast of the first happens before one of the second (III.1).
 
     Args:
-        graph: of the relation `broadcasts`.
+        graph: the graph of the relation `broadcasts`.
 
     Raises:
-        ValueError: it is of the other.
+        ValueError: it is the graph of the other relation.
     """
     import networkx as nx
 

@@ -27,6 +27,6 @@ def graphml_of(graph: nx.DiGraph[Any]) -> str:
 
 
 def cleaned(data: dict[str, Any]) -> dict[str, Any]:
-    """Attributes as GraphML has them: several values with semicolons between, and nothing that XML cannot hold."""
+    """Convert attributes for GraphML: join several values by semicolons, replace characters invalid in XML."""
     told = {k: "; ".join(map(str, v)) if isinstance(v, tuple) else v for k, v in data.items()}
     return {k: FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", v) if isinstance(v, str) else v for k, v in told.items()}

@@ -33,9 +33,9 @@ __all__ = ["MissingData", "events_of_logs", "events_of_run", "events_of_table", 
 TXN = ("epoch", "counter", "identity", "digest")
 COLUMNS = ("run", "process", "position", "kind", *TXN, "time")
 MOST = 200_000  # events of a run that a graph has: networkx takes about a kilobyte for each
-NO_MESSAGES = "it does not say which message a receipt is of"
+NO_MESSAGES = "it does not say which message each receipt is for"
 VERBS = {ABCAST: "abcasts", ABDELIVER: "delivers"}
-OF_TWO = {"send": "from", "deliver": "to"}  # the events of a simulated run that name two processes, and whose each is
+OF_TWO = {"send": "from", "deliver": "to"}  # the events of a simulated run with two processes, and which it is
 
 
 class MissingData(Exception):
@@ -74,7 +74,7 @@ def events_of_trace(trace: Trace, relation: str) -> Events:
 
 def begun_in(start: str) -> list[str]:
     """Return a sentence about what is missing of a run that does not begin in the first state."""
-    return [f"the run begins in the state {start!r}: what led there is not in it"] if start else []
+    return [f"the run begins in the state {start!r}: the steps before it are missing"] if start else []
 
 
 def require_transactions(protocol: str) -> None:
@@ -84,7 +84,7 @@ def require_transactions(protocol: str) -> None:
         MissingData: it abcasts nothing.
     """
     if not PROTOCOLS[protocol].transactions:
-        raise MissingData(f"{protocol} has no transactions, which are what is broadcast; its relation is {MESSAGES}")
+        raise MissingData(f"{protocol} has no transactions to broadcast; its relation is {MESSAGES}")
 
 
 def broadcasts_in(trace: Trace, out: Events) -> None:
@@ -200,11 +200,11 @@ def events_of_rows(columns: Mapping[str, Sequence[Any]], source: str, assumed: f
         out.events.append(event)
     if unknown:
         out.incomplete.append(
-            f"{counted(unknown, 'broadcast')} of a process that is not known: what it had delivered before is missing"
+            f"{counted(unknown, 'broadcast')} of an unknown process: its earlier deliveries are missing"
         )
     partly = [c for c in used if any(r[c] is None for r in told)]
     if partly:
-        out.incomplete.append(f"some rows do not say {' and '.join(partly)}: whose transaction is which is not known")
+        out.incomplete.append(f"some rows have no {' and '.join(partly)}: their transactions cannot be identified")
     return out
 
 
@@ -219,7 +219,7 @@ def events_of_table(path: Path, relation: str, number: int | None) -> Events:
     """Return the broadcasts and deliveries of a run in an event table.
 
     Args:
-        number: of the run; None: the table has one alone.
+        number: of the run; None if the table has only one.
 
     Raises:
         TableError: it is no event table, or has no such run.
@@ -227,10 +227,10 @@ def events_of_table(path: Path, relation: str, number: int | None) -> Events:
     """
     parts = parts_of(path)
     if relation == MESSAGES:
-        raise MissingData(f"{path} is an event table: {NO_MESSAGES}; the relation {BROADCASTS} is there")
+        raise MissingData(f"{path} is an event table: {NO_MESSAGES}; use the relation {BROADCASTS}")
     for kind in VERBS:
         if parts and not all(kind in p.observes for p in parts):
-            raise MissingData(f"{path} does not note which process {VERBS[kind]} what ({kind})")
+            raise MissingData(f"{path} does not record which process {VERBS[kind]} what ({kind})")
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     numbers: set[int] = set()
     for part in parts:
@@ -247,7 +247,7 @@ def events_of_table(path: Path, relation: str, number: int | None) -> Events:
             values = table.column(name).to_pylist()
             columns[name] += [printable(values[k]) if name == "kind" else values[k] for k in at]
     if number is None and len(numbers) > 1:
-        raise TableError(f"{path} has several runs: name one by its number")
+        raise TableError(f"{path} has several runs: give the number of one")
     if number is not None and number not in numbers:
         raise TableError(f"{path} has no run {number}")
     if not columns["run"]:
@@ -261,7 +261,7 @@ def events_of_logs(
     """Return the proposals and commits in text logs of servers.
 
     Args:
-        rows: of the history; None: the logs tell of none.
+        rows: the rows of the history; None if the logs have no proposal and no commit.
         names: of the servers, by their numbers.
         silent: the rows, by process and position, that no line says.
 
@@ -269,7 +269,7 @@ def events_of_logs(
         MissingData: messages are asked for, or there is no proposal or commit.
     """
     if relation == MESSAGES:
-        raise MissingData(f"text logs of servers tell of no message; the relation {BROADCASTS} is there")
+        raise MissingData(f"text logs of servers have no messages; use the relation {BROADCASTS}")
     if rows is None:
         raise MissingData(
             "these logs have no proposal and no commit: DEBUG of org.apache.zookeeper.server.quorum has them"
@@ -279,7 +279,7 @@ def events_of_logs(
     out = events_of_rows(columns, f"text logs of {counted(len(names), 'server')}: {servers}", silent)
     if silent:
         out.incomplete.append(
-            f"{counted(len(silent), 'event')} in no line (`assumed`): what a server has behind a synchronization, in "
-            "the order of zxids"
+            f"{counted(len(silent), 'event')} in no line (`assumed`): what a server has after a synchronization, in "
+            f"the order of zxids"
         )
     return out

@@ -26,19 +26,19 @@ ROOT = "/zabcheck"
 LIMITS = (200, 25, 10)  # tickTime in milliseconds, initLimit and syncLimit in ticks
 BEGINS, SETTLES = 60.0, 40.0  # seconds that an ensemble may take to serve
 FAULTS = ("kill", "stop", "cut", "delay", "tail", "behind", "stall")
-HEALS = 20.0  # seconds that servers may take, amid all that, until one leads or all serve
+HEALS = 20.0  # seconds that servers may take, under faults, until one leads or all serve
 
 
 @dataclass(frozen=True)
 class ChaosPlan:
-    """What is done.
+    """The workload and the faults of a recording under chaos.
 
     Attributes:
         seconds: how long clients write and faults happen.
-        seed: of the faults; what servers make of them is theirs.
-        clients: that write, one write at a time each.
-        writes: at most so many of all of them; they are spread over the time.
-        faults: kinds that happen.
+        seed: from which the faults are drawn; what servers make of them is not determined.
+        clients: the number of clients that write, one write at a time each.
+        writes: the most writes of all clients; they are spread over the time.
+        faults: the kinds of fault that happen.
     """
 
     seconds: float
@@ -58,7 +58,7 @@ class Served:
 
     Attributes:
         outcomes: by path: `acknowledged`, `refused`, or `unknown`.
-        paths: by server, the paths that it serves in the end, for servers that could be read.
+        paths: for each server that could be read the paths that it serves in the end.
     """
 
     outcomes: dict[str, str] = field(default_factory=dict)
@@ -66,7 +66,9 @@ class Served:
 
 
 class Chaos:
-    """An ensemble, its proxies and its clients. `run` does all of it; `end` ends everything, whatever has happened.
+    """An ensemble with its proxies and its clients, under faults.
+
+    `run` does everything; `end` stops everything, whatever has happened.
 
     Args:
         folder: a new one, for the record, the servers' logs and their data.
@@ -326,7 +328,7 @@ class Chaos:
         if kills:
             self.kill(n)
         self.servers[n].stall(False)
-        self.recorder.note("note", message=f"the disk of server {n} goes on")
+        self.recorder.note("note", message=f"the disk of server {n} continues")
         if kills:
             self.start(n)
 

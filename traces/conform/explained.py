@@ -11,7 +11,7 @@ from functools import lru_cache
 from invariants import properties_of
 from invariants.registry import STEP, keeps
 from traces.conform.record import Observation, Record
-from traces.conform.search import LAG, STALLED, SYNCHRONIZES, Asides, Failure, Search, TooMany, zxids_of
+from traces.conform.search import LAG, STALLED, UNSEEN, Asides, Failure, Search, TooMany, zxids_of
 from traces.conform.unbounded import Msg, Text, Unbounded
 from traces.conform.why import why_not
 from zabspec.limits import Deadline
@@ -22,24 +22,27 @@ __all__ = ["EXPLAINED", "NOT_EXPLAINED", "UNKNOWN", "Conformed", "conformed", "l
 
 EXPLAINED, NOT_EXPLAINED, UNKNOWN = "EXPLAINED", "NOT EXPLAINED", "UNKNOWN"
 MOST_EPOCHS, MOST_COUNTER = 200, 100_000
+FINE = "transfer"  # of variants, that in which a transfer is two steps
 MOMENTS = ("closed", "killed", "starts")  # behind which properties are asked of the explaining run
 
 
 @dataclass
 class Conformed:
-    """What became of a record.
+    """The result of checking a record against the model of a release.
 
     Attributes:
-        verdict: EXPLAINED only if the record is whole, and a run of the text that was replayed step by step sends each
+        verdict: EXPLAINED only if the record is whole, and a run of the model that was replayed step by step sends each
             of its packets.
-        explained: observations up to which a run explains it, of `total`.
-        at: the first that nothing explains. reasons: why not, nearest first. why: what is not known.
-        unjudged: packets to an end that was closed: the text does not send them.
-        slow_transfers: that the text takes in one step, and that went on for a while (`with_transfer_later`).
-        steps: of the explaining run; `states`: looked at; `widest`: most states that explain one prefix.
-        syncs: how learners were brought up to date, by kind. elections: in which a leader's epoch was seen.
-        broken: properties that the explaining run breaks, with the line by which it does.
-        lost: what clients were told and is not served in the end.
+        explained: the number of observations, of `total`, that a run explains.
+        at: the first observation that nothing explains. reasons: why not, nearest first. why: the reason for UNKNOWN.
+        unjudged: packets to an end that was closed, which the model does not send.
+        slow_transfers: transfers that are one step of the model, and that took a while here (`with_transfer_later`).
+        steps: the steps of the explaining run; `states`: the number of states visited; `widest`: the most states that
+            explain one prefix.
+        syncs: how learners were synchronized, by kind. elections: the number of elections in which a leader's epoch was
+            seen.
+        broken: the properties that the explaining run violates, each with the line that does it.
+        lost: writes that were acknowledged to clients and are not served in the end.
     """
 
     verdict: str = UNKNOWN
@@ -49,7 +52,6 @@ class Conformed:
     reasons: list[str] = field(default_factory=list)
     why: str = ""
     unjudged: int = 0
-    slow_transfers: int = 0
     steps: int = 0
     states: int = 0
     widest: int = 0
@@ -69,7 +71,7 @@ def conformed(
 
     Args:
         variant: the release, as the protocol calls it, and other variants with commas.
-        limit: seconds that it may take; 0: no limit.
+        limit: seconds that it may take; 0 for no limit.
     """
     began, end = time.process_time(), Deadline(limit) if limit else None
     out = Conformed(total=len(record.observations), lost=lost_writes(record))
@@ -82,16 +84,6 @@ def conformed(
         return out
     text, early = text_of(record, variant), unanswered_acks(record)
     search, failure = searched(record, text, out, end, say, early)
-    early |= early_commits(record)
-    while failure is not None and (later := with_transfer_later(record, failure.observation)) is not None:
-        again = Conformed(total=out.total)
-        found, other = searched(later, text, again, end, say, early)
-        out.states += again.states
-        if again.explained <= out.explained:
-            break
-        record, search, failure = later, found, other
-        out.explained, out.why, out.widest, out.unjudged = again.explained, again.why, again.widest, again.unjudged
-        out.slow_transfers += 1
     if failure is not None:
         out.verdict, out.at = NOT_EXPLAINED, failure.observation
         out.reasons = reasons(search, failure)
@@ -145,30 +137,6 @@ def one_search(
     return search, failure
 
 
-def with_transfer_later(record: Record, at: Observation) -> Record | None:
-    """Return the record with a leader's transfer to a learner moved right before NEWLEADER; None if nothing changes.
-
-    A leader adds a learner to those it forwards to, sends a SNAP, and only then queues NEWLEADER: what it commits
-    meanwhile precedes NEWLEADER. The protocol takes all of this in one step, which is then that of NEWLEADER. The order
-    on each connection stays, and the learner answers nothing before NEWLEADER.
-    """
-    if at.what != "packet" or at.up or at.kind not in ("PROPOSAL", "COMMIT"):
-        return None
-    seen = record.observations
-    own = [k for k, o in enumerate(seen) if o.fields.get("connection") == at.connection]
-    place = next(j for j, k in enumerate(own) if seen[k] is at)
-    began = next((j for j in range(place, -1, -1) if seen[own[j]].fields.get("kind") in SYNCHRONIZES), None)
-    ends = next((j for j in range(place, len(own)) if seen[own[j]].fields.get("kind") == "NEWLEADER"), None)
-    if began is None or ends is None:
-        return None
-    moved = own[began:ends]
-    if any(seen[k].what != "packet" or seen[k].up or seen[k].kind == "NEWLEADER" for k in moved):
-        return None
-    rest = [o for k, o in enumerate(seen[: own[ends]]) if k not in set(moved)]
-    order = (*rest, *(seen[k] for k in moved), *seen[own[ends] :])
-    return None if order == seen else replace(record, observations=order)
-
-
 def unanswered_acks(record: Record) -> dict[int, str]:
     """Return, by line, the ACKs of proposals behind UPTODATE that precede the ACK of UPTODATE itself.
 
@@ -187,33 +155,6 @@ def unanswered_acks(record: Record) -> dict[int, str]:
         elif o.connection in asides.awaited and o.kind == "ACK" and o.zxid in behind.get(o.connection, set()):
             out[o.number] = f"the ACK {asides.epochs[o.connection] << 32:#x} that answers UPTODATE comes before that"
         asides.passes(o)
-    return out
-
-
-def early_commits(record: Record) -> dict[int, str]:
-    """Return, by line, the COMMITs of a leader's own proposals that precede a quorum of ACKs.
-
-    An ACK is seen before the leader has it, and a COMMIT after it was sent; so no server sends one of these. The search
-    finds this by itself for a single packet, but not for a transfer that it handles when NEWLEADER is seen.
-    """
-    smallest = len(record.servers) // 2 + 1
-    led: dict[int, int] = {}
-    by: dict[tuple[int, int], set[int]] = {}
-    out = {}
-    for o in record.observations:
-        if o.what != "packet":
-            continue
-        if o.kind == "LEADERINFO":
-            led[o.connection] = o.zxid >> 32
-        elif o.kind == "ACK" and o.up:
-            by.setdefault((o.leader, o.zxid), set()).add(o.follower)
-        elif (
-            o.kind == "COMMIT"
-            and not o.up
-            and led.get(o.connection) == o.zxid >> 32
-            and len(by.get((o.leader, o.zxid), set())) + 1 < smallest  # and the leader, whose own nobody sees
-        ):
-            out[o.number] = f"{o.zxid:#x} was not acknowledged by a quorum before it was seen"
     return out
 
 
@@ -242,17 +183,17 @@ def told(search: Search, record: Record, text: Text, out: Conformed) -> None:
     out.steps = len(words)
     replay = Replay(record, text, search.unjudged)
     if (wrong := replay.run(node.run_by_observation(), out)) is not None:
-        out.why = f"the run that was found is none of the text: {wrong}"
+        out.why = f"the run that was found is not a run of the model: {wrong}"
     elif replay.ends_otherwise(node.state):
-        out.why = "the run that was found ends otherwise when it is taken again"
+        out.why = "the run that was found ends differently when it is rerun"
     elif not record.whole:
-        out.why = "the record lacks its end: all that there is of it is explained"
+        out.why = "the record has no end: all of the rest is explained"
     elif not {o.server for o in record.observations if o.what == "disk"} >= set(record.servers):
-        out.why = "the record does not say what is on every disk in the end"
+        out.why = "the record lacks the final contents of some disk"
     elif any(o.what == "answered" and o.outcome == "acknowledged" for o in record.observations) and not {
         o.server for o in record.observations if o.what == "served"
     } >= set(record.servers):
-        out.why = "the record does not say what every server serves in the end"
+        out.why = "the record lacks what some server finally serves"
     else:
         out.verdict = EXPLAINED
 
@@ -261,25 +202,26 @@ def no_room(record: Record) -> str | None:
     """Return why a record cannot be searched, or None."""
     zxids = [z for o in record.observations for z in zxids_of(o)]
     if not record.observations:
-        return "there is nothing in the record"
+        return "the record is empty"
     unread = next((o for o in record.observations if o.what == "unread"), None)
     if unread is not None:
         return f"line {unread.number}: connection {unread.connection} was not read: {unread.message}"
     if max((z >> 32 for z in zxids), default=0) > MOST_EPOCHS:
-        return f"it names epochs above {MOST_EPOCHS}"
+        return f"it has epochs above {MOST_EPOCHS}"
     if max((z & 0xFFFFFFFF for z in zxids), default=0) > MOST_COUNTER:
-        return f"it names more than {MOST_COUNTER:,} transactions of one epoch"
+        return f"it has more than {MOST_COUNTER:,} transactions of one epoch"
     if len(record.servers) > 5:
-        return f"there are {len(record.servers)} servers, and at most 5 are searched"
+        return f"there are {len(record.servers)} servers, but at most 5 are supported"
     return None
 
 
 def text_of(record: Record, variant: str) -> Text:
-    """Return the protocol of a release, with room for the epochs and transactions of a record."""
+    """Return the protocol of a release, with room for a record, and transfers in the two steps that servers take."""
     zxids = [z for o in record.observations for z in zxids_of(o)]
     epochs = max((z >> 32 for z in zxids), default=0) + 2
     width = max((z & 0xFFFFFFFF for z in zxids), default=0) + 4
-    return text_with(variant, len(record.servers), epochs, width)
+    names = [name for name in variant.split(",") if name]
+    return text_with(",".join([*names, *([] if FINE in names else [FINE])]), len(record.servers), epochs, width)
 
 
 @lru_cache(maxsize=4)
@@ -339,7 +281,7 @@ class Replay:
 
         def sends_up(s: Unbounded, f: int, m: Msg) -> None:
             l = s.leader[f]
-            if s.link[f][l] == OPEN:
+            if s.link[f][l] == OPEN and m.kind.name != UNSEEN:
                 self.of(s, f, l, m.kind.name == "FOLLOWERINFO")[0].append(m)
             send(s, f, m)
 

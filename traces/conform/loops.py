@@ -39,7 +39,7 @@ def names_in(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def stop_condition(loop: ast.For) -> tuple[int, ast.expr] | None:
-    """Return where in the body of a loop to stop, and unless what; None: the loop is not of these shapes.
+    """Return where in the body of a loop to stop, and unless what; None if the loop has neither shape below.
 
     Shapes, with V the variable of `for V in range(N)`:
 

@@ -77,7 +77,7 @@ class Observation:
         if self.what == "lost":
             return f"connection {f['connection']} of {f['follower']} to {f['leader']} was cut"
         if self.what == "disk":
-            return f"the disk of server {f['server']} in the end"
+            return f"the disk of server {f['server']} at the end"
         return f"server {f['server']} {self.what}" if "server" in f else self.what
 
 
@@ -142,15 +142,15 @@ def read_record(path: Path) -> Record:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as problem:
-        raise BadRecord(f"{path} cannot be read: {getattr(problem, 'strerror', None) or 'it is no text'}") from None
+        raise BadRecord(f"{path} cannot be read: {getattr(problem, 'strerror', None) or 'it is not text'}") from None
     first = parsed(lines[0], path, 1)
     if not isinstance(first, dict) or first.get("format") != FORMAT:
-        raise BadRecord(f"{path} is no record of `zabcheck chaos`: its first line does not say so")
+        raise BadRecord(f"{path} is not a record of `zabcheck chaos`: its first line is not that of a record")
     if first.get("version") != VERSION:
         raise BadRecord(f"{path} is a record of version {first.get('version')!r:.20}, and this reads {VERSION}")
     servers = first.get("servers")
     if not isinstance(servers, list) or not servers or not all(type(n) is int for n in servers):
-        raise BadRecord(f"{path}: its first line does not say which servers there were")
+        raise BadRecord(f"{path}: its first line does not list the servers")
     if len(set(servers)) != len(servers):
         raise BadRecord(f"{path}: its first line names a server twice")
     out: list[Observation] = []
@@ -159,7 +159,7 @@ def read_record(path: Path) -> Record:
         if not text:
             continue
         if ended is not None:
-            raise BadRecord(f"{path}, line {number}: something stands behind its end")
+            raise BadRecord(f"{path}, line {number}: there is more after its end")
         try:
             made = parsed(text, path, number)
         except BadRecord:
@@ -200,9 +200,9 @@ def checked(what: object, made: Any, servers: set[int], path: Path, number: int)
             raise BadRecord(f"{path}, line {number}: snapshots are named by numbers")
     seconds = made.pop("s", 0.0)
     if type(seconds) not in (int, float) or not 0 <= seconds < MOST_SECONDS:
-        raise BadRecord(f"{path}, line {number}: s is no number of seconds")
+        raise BadRecord(f"{path}, line {number}: s is not a number of seconds")
     if what == "served" and not all(isinstance(p, str) for p in made["paths"]):
-        raise BadRecord(f"{path}, line {number}: paths are texts")
+        raise BadRecord(f"{path}, line {number}: paths are strings")
     return Observation(number, what, float(seconds), made)
 
 
@@ -215,4 +215,4 @@ def parsed(text: str, path: Path, number: int) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise BadRecord(f"{path}, line {number}: this is no JSON") from None
+        raise BadRecord(f"{path}, line {number}: this is not JSON") from None

@@ -31,17 +31,19 @@ from zabspec.worlds.steps import (
     TO_LEADER,
 )
 
-__all__ = ["LAG", "LOOKAHEAD", "Asides", "Failure", "Node", "Search", "TooMany", "zxid_in"]
+__all__ = ["LAG", "LOOKAHEAD", "UNSEEN", "Asides", "Failure", "Node", "Search", "TooMany", "zxid_in"]
 
 LOOKAHEAD = 12  # observations by which a leader's proposal is ahead of its first packet, at most
 LAG = 16  # transactions by which a sync or a commit thread is behind, at most
-STALLED = 1000  # the same of a sync thread whose disk stalls
-SOON = 25  # observations within which a leader whose term ends has closed all its connections
+STALLED = 1000  # the same for a sync thread on a stalled disk
+SOON = 25  # observations within which a leader at the end of its term has closed all its connections
 MOST_STATES = 10_000  # looked at for one observation
 MOST_ENDS = 2_000  # states that explain a record up to some place
 NEVER = "log write fails"
+UNSEEN = "WRITTEN"  # what the text puts into a channel, and no connection carries
 SYNCHRONIZES = ("DIFF", "TRUNC", "SNAP")
 PROPOSE, COMMITS, SYNCS, STALE = "propose", "commit thread", "sync thread", "sync thread of an earlier term"
+SNAPS = "send SNAP"
 
 
 class TooMany(Exception):
@@ -73,11 +75,11 @@ class Node:
 
 @dataclass
 class Failure:
-    """Nothing explains an observation.
+    """The failure to explain an observation.
 
     Attributes:
         instead: what the model could have sent in its place. states: those that explain all before it.
-        beforehand: why nothing explains it, whatever the text does; empty: the text does not.
+        beforehand: why nothing explains it, whatever the protocol does; empty if only the protocol does not.
     """
 
     observation: Observation
@@ -113,15 +115,16 @@ class Asides:
 
 
 class Search:
-    """Goes through a record.
+    """A search for a run of the model that sends the packets of a record.
 
     Args:
-        narrow: a follower whose term ends has applied nothing that it has not logged: fewer states, and what is not
-            explained so may be otherwise.
-        lag: transactions by which a sync thread is behind, at most.
+        narrow: assume that a follower whose term ends has applied nothing that it has not logged. Then there are fewer
+            states, and an unexplained observation may still have an explanation.
+        lag: the most transactions by which a sync thread is behind.
 
     Attributes:
-        nodes: what explains it so far. unjudged: lines of packets to an end that is closed: the text sends none.
+        nodes: the states that explain the record so far. unjudged: lines of packets to an end that is closed, which the
+            model does not send.
     """
 
     def __init__(self, record: Record, text: Text, narrow: bool = False, lag: int = LAG) -> None:
@@ -140,6 +143,7 @@ class Search:
         self.unseen_up, self.unseen_down = places["unseen_up"].base, places["unseen_down"].base
         self.link, self.connection = places["link"].base, places["connection"].base
         self.acts = [(k, name) for k, name in enumerate(text.actions) if name != NEVER]
+        self.snaps = text.actions.index(SNAPS)
         self.nodes = [Node(text.begin())]
         self.started: set[int] = set()
         self.dying: set[int] = set()
@@ -204,6 +208,7 @@ class Search:
     def take(self, s: Unbounded, word: int) -> Unbounded | None:
         """Return the state after a step, or None if the step meets a run-time error."""
         kind, a, b = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255
+        is_snap = kind == ACTION and word & 255 == self.snaps
         out = s.copy()
         self.looked += 1
         try:
@@ -215,8 +220,10 @@ class Search:
             if before[self.down + f] is not after[self.down + f]:
                 took = kind == TO_FOLLOWER and a == f
                 self.sent(before, after, self.down + f, self.unseen_down + f, took)
-                if kind == TO_LEADER and b == f and not self.may_be_seen(s, out, f, a):
+                if ((kind == TO_LEADER and b == f) or is_snap) and not self.may_be_seen(s, out, f, a):
                     return None
+        if kind == TO_LEADER and b in out.answered[a] and not self.may_begin(s, out, b, a):
+            return None
         for k in range(n * n):
             if before[self.up + k] is not after[self.up + k]:
                 took = kind == TO_LEADER and k == b * n + a
@@ -239,13 +246,35 @@ class Search:
         c, unseen = s.connection[f][l], s.slots[self.unseen_down + f]
         if s.phase[l] != SERVING or unseen or c == self.at_hand or s.slots[self.down + f]:
             return True
-        if s.slots[self.up + f * self.n + l][0].kind.name != "ACKEPOCH":
+        if f not in s.answered[l] and s.slots[self.up + f * self.n + l][0].kind.name != "ACKEPOCH":
             return True
         ahead = self.sent_down.get(c, [])
         first = bisect_left(ahead, self.position)
         for m, k in zip(out.slots[self.down + f], ahead[first:], strict=False):
             if not is_packet(self.text, m, self.record.observations[k], s.term[l]):
                 return False
+        return True
+
+    def may_begin(self, s: Unbounded, out: Unbounded, f: int, l: int) -> bool:
+        """Return whether a leader that serves has chosen a SNAP, and begun to forward, as it is observed to.
+
+        Behind that SNAP comes what is behind the zxid at which it began. As above, the connection of the current packet
+        is left out.
+        """
+        c = s.connection[f][l]
+        if f in s.answered[l] or s.phase[l] != SERVING or c == self.at_hand:
+            return True
+        ahead = self.sent_down.get(c, [])
+        snap = None
+        for k in ahead[bisect_left(ahead, self.position) :]:
+            o = self.record.observations[k]
+            if snap is None and o.kind in SYNCHRONIZES:
+                if o.kind != "SNAP":
+                    return False
+                snap = o
+            elif snap is not None and o.kind in ("PROPOSAL", "NEWLEADER"):
+                first = zxid_in(self.text, o.zxid) - 1 if o.kind == "PROPOSAL" else zxid_in(self.text, snap.zxid)
+                return bool(out.peer_last[l][f] == first)
         return True
 
     def own_steps(self, s: Unbounded, p: int, ends: bool) -> Iterator[int]:
@@ -266,11 +295,13 @@ class Search:
             if ends and s.link[p][l] in (LOST, FOLLOWER_OPEN) and self.names["may_receive"](s, p):
                 yield FOLLOWER_LEARNS << 24 | p << 16 | l << 8
         elif role == LEADING:
+            if (written := self.must_go_on(s, p)) is not None:
+                yield written
+                return
             for f in range(n):
-                at, link = f * n + p, s.link[f][p]
+                link = s.link[f][p]
                 if link in (OPEN, LOST, LEADER_OPEN):
-                    waiting = slots[self.up + at]
-                    if len(waiting) > slots[self.unseen_up + at] and self.names["receivable"](s, p, f, waiting[0]):
+                    if self.may_read(s, p, f):
                         yield TO_LEADER << 24 | p << 16 | f << 8
                     if ends and link != OPEN:
                         yield LEADER_LEARNS << 24 | p << 16 | f << 8
@@ -279,6 +310,41 @@ class Search:
                 if name == STALE and self.guided and not self.is_next_on_disk(s, p):
                     continue
                 yield ACTION << 24 | p << 16 | k
+
+    def may_read(self, s: Unbounded, l: int, f: int) -> bool:
+        """Return whether a leader may read what was observed of a learner.
+
+        That its handler continues is no choice (`must_go_on`).
+        """
+        at = f * self.n + l
+        waiting = s.slots[self.up + at]
+        if len(waiting) <= s.slots[self.unseen_up + at] or waiting[0].kind.name == UNSEEN:
+            return False
+        return bool(self.names["receivable"](s, l, f, waiting[0]))
+
+    def must_go_on(self, s: Unbounded, l: int) -> int | None:
+        """Return the step in which a leader queues NEWLEADER for a learner, if it is due; else None.
+
+        It is due once everything has been sent that is observed before it, and before the leader sends that learner
+        anything else. A NEWLEADER that the record lacks is never due.
+        """
+        for f in range(self.n):
+            waiting = s.slots[self.up + f * self.n + l]
+            if not waiting or waiting[0].kind.name != UNSEEN or f not in s.forwarding[l]:
+                continue
+            ahead = self.sent_down.get(s.connection[f][l], [])
+            first = bisect_left(ahead, self.position)
+            if s.link[f][l] == OPEN and first + s.slots[self.unseen_down + f] < len(ahead):
+                o = self.record.observations[ahead[first + s.slots[self.unseen_down + f]]]
+                if o.kind == "NEWLEADER":
+                    return TO_LEADER << 24 | l << 16 | f << 8
+        return None
+
+    def is_left_out(self, leaves_out: Skip | None, s: Unbounded, w: int) -> bool:
+        """Return whether a step may be left out; a step that a leader must take may not."""
+        if leaves_out is None or not leaves_out(s, w):
+            return False
+        return w >> 24 != TO_LEADER or w != self.must_go_on(s, w >> 16 & 255)
 
     def is_next_on_disk(self, s: Unbounded, p: int) -> bool:
         """Return whether the next transaction that a thread of an earlier term would log matches the final disk.
@@ -342,7 +408,7 @@ class Search:
                 if more is not None:
                     steps += more(s)
                 for w in steps:
-                    if leaves_out is not None and leaves_out(s, w):
+                    if self.is_left_out(leaves_out, s, w):
                         continue
                     after = self.take(s, w)
                     if after is None:
@@ -442,7 +508,7 @@ class Search:
             return [node]
         link = s.link[f][l]
         if link == (FOLLOWER_OPEN if o.up else LEADER_OPEN):
-            self.unjudged.add(o.number)  # who it is for has closed, and the text drops what is sent
+            self.unjudged.add(o.number)  # its target has closed, and the model drops what is sent to it
             return [node]
         sender = f if o.up else l
         channel, unseen = self.places_of(o, f, l)
@@ -455,10 +521,10 @@ class Search:
 
         skip = self.pointless(s, o, sender)
         found = self.closure(node, (sender,), goal, leaves_out=skip)
-        if not found and o.kind in SYNCHRONIZES and skip is not None:
+        if not found and skip is not None and (o.kind in SYNCHRONIZES or self.greeted(s, sender)):
             skip = None
             found = self.closure(node, (sender,), goal)
-        return [self.settled(self.passed(n, unseen), sender) for n in self.laziest(found, sender, skip)]
+        return [self.settled(self.passed(n, channel, unseen), sender) for n in self.laziest(found, sender, skip)]
 
     def places_of(self, o: Observation, f: int, l: int) -> tuple[int, int]:
         """Return the slot index of a packet's channel, and that of its count of unseen messages."""
@@ -489,8 +555,9 @@ class Search:
 
         A follower's ACK needs what it logs, and what it receives until that is queued. Of a leader only `propose` sends
         a PROPOSAL to learners that it forwards to, only counting an acknowledgement sends a COMMIT, only reading from a
-        learner sends its LEADERINFO and UPTODATE. But while a leader has an ACKEPOCH to read, all steps may matter:
-        packets to two learners may be seen in another order than they were sent in.
+        learner sends its LEADERINFO and UPTODATE; NEWLEADER comes by itself (`must_go_on`). But while a leader has an
+        ACKEPOCH to read, what matters to that transfer may matter: packets to two learners may be seen in another
+        order than they were sent in.
         """
         last, queue = zxid_in(self.text, o.zxid), self.text.places["sync_queue"].base + sender
         syncs, proposes, commits = (self.text.actions.index(name) for name in (SYNCS, PROPOSE, COMMITS))
@@ -498,6 +565,12 @@ class Search:
             return lambda t, w: (
                 w & 255 == commits if w >> 24 == ACTION else w >> 24 == TO_FOLLOWER and last in t.slots[queue]
             )
+
+        def of_this_learner(_: Unbounded, w: int) -> bool:
+            return w >> 24 != TO_LEADER or w >> 8 & 255 != self.index[o.follower]
+
+        if o.kind == "NEWLEADER":
+            return of_this_learner
         if s.phase[sender] != SERVING:
             return None
         if o.up:
@@ -515,11 +588,13 @@ class Search:
         if o.kind in SYNCHRONIZES:
             return self.pointless_to_transfer(o, sender, f)
         if o.kind in ("LEADERINFO", "UPTODATE"):
-            return lambda _, w: w >> 24 != TO_LEADER or w >> 8 & 255 != f
-        if f not in s.forwarding[sender] or o.kind not in ("PROPOSAL", "COMMIT") or self.is_greeted(s, sender):
+            return of_this_learner
+        if f not in s.forwarding[sender] or o.kind not in ("PROPOSAL", "COMMIT"):
             return None
-        if o.kind == "PROPOSAL":  # and before it UPTODATE may be sent to another learner, which is forwarded it too
-            return lambda t, w: w & 255 != proposes if w >> 24 == ACTION else (w >> 8 & 255) in t.looping[sender]
+        ahead = [self.pointless_to_greeted(s, sender, g) for g in self.greeted(s, sender)]
+        if None in ahead:
+            return None
+        others = [skip for skip in ahead if skip is not None]
 
         def leaves_out(t: Unbounded, w: int) -> bool:
             if w >> 24 == ACTION:
@@ -527,7 +602,20 @@ class Search:
             which = w >> 8 & 255
             return which in t.looping[sender] and bool(t.slots[self.up + which * self.n + sender][0].zxid > last)
 
-        return leaves_out
+        def proposes_alone(t: Unbounded, w: int) -> bool:
+            """And before it UPTODATE may be sent to another learner, which is forwarded it too."""
+            return w & 255 != proposes if w >> 24 == ACTION else (w >> 8 & 255) in t.looping[sender]
+
+        own = proposes_alone if o.kind == "PROPOSAL" else leaves_out
+        return (lambda t, w: own(t, w) and all(skip(t, w) for skip in others)) if others else own
+
+    def pointless_to_greeted(self, s: Unbounded, l: int, f: int) -> Skip | None:
+        """Return a predicate for steps that cannot matter to the transfer to a learner whose ACKEPOCH was seen."""
+        for k in self.sent_down.get(s.connection[f][l], []):
+            o = self.record.observations[k]
+            if k >= self.position and o.kind in SYNCHRONIZES:
+                return self.pointless_to_transfer(o, l, f)
+        return None
 
     def pointless_to_transfer(self, o: Observation, l: int, f: int) -> Skip | None:
         """Return a predicate for steps that cannot matter to a DIFF, TRUNC or SNAP, or None.
@@ -565,19 +653,23 @@ class Search:
 
         return leaves_out
 
-    def is_greeted(self, s: Unbounded, l: int) -> bool:
-        """Return whether a leader has an unread ACKEPOCH that was seen."""
+    def greeted(self, s: Unbounded, l: int) -> list[int]:
+        """Return the learners whose ACKEPOCH was seen that a leader has not read, or has not sent the SNAP for."""
+        out = []
         for f in range(self.n):
             at = f * self.n + l
             seen = s.slots[self.up + at][: len(s.slots[self.up + at]) - s.slots[self.unseen_up + at]]
-            if any(m.kind.name == "ACKEPOCH" for m in seen):
-                return True
-        return False
+            if f in s.answered[l] or any(m.kind.name == "ACKEPOCH" for m in seen):
+                out.append(f)
+        return out
 
-    def passed(self, node: Node, unseen: int) -> Node:
-        """Return the node after its packet has been seen."""
+    def passed(self, node: Node, channel: int, unseen: int) -> Node:
+        """Return the node after its packet has been observed, with what follows it unobserved."""
         s = node.state.copy()
-        s.slots[unseen] -= 1
+        slots = s.slots
+        slots[unseen] -= 1
+        while slots[unseen] and slots[channel][len(slots[channel]) - slots[unseen]].kind.name == UNSEEN:
+            slots[unseen] -= 1
         return Node(s, node.parent, node.words) if node.parent is not None and node not in self.nodes else Node(s, node)
 
     def laziest(self, found: list[Node], p: int, leaves_out: Skip | None) -> list[Node]:
@@ -595,7 +687,7 @@ class Search:
                 behind = []
                 for s in ahead:
                     for w in self.own_steps(s, p, False):
-                        after = None if leaves_out is not None and leaves_out(s, w) else self.take(s, w)
+                        after = None if self.is_left_out(leaves_out, s, w) else self.take(s, w)
                         if after is not None and (key := after.key()) not in reached and len(reached) < 2000:
                             reached.add(key)
                             behind.append(after)
@@ -678,7 +770,7 @@ class Search:
             yield from elections(s)
             if s.role[l] == LEADING and s.link[f][l] in (LOST, LEADER_OPEN):
                 yield LEADER_LEARNS << 24 | l << 16 | f << 8
-                if len(s.slots[channel]) > s.slots[unseen] and self.names["receivable"](s, l, f, s.slots[channel][0]):
+                if self.may_read(s, l, f):
                     yield TO_LEADER << 24 | l << 16 | f << 8
 
         s = node.state
@@ -695,7 +787,7 @@ class Search:
         found = found or self.closure(node, (f, l), goal, ends=True, more=time_passes)
         out = []
         for n in self.voting(found, f):
-            seen = self.passed(n, unseen)
+            seen = self.passed(n, channel, unseen)
             seen.state.slots[self.connection + at] = o.connection
             out.append(seen)
         return out
@@ -766,7 +858,7 @@ class Search:
         for n in self.voting(found, p):
             s = n.state
             if s.connection[f][l] == o.connection and s.slots[self.link + at] not in closed:  # CLOSED has come
-                n = self.passed(n, unseen)
+                n = self.passed(n, self.down + f, unseen)
             out.append(n)
         return out
 
@@ -964,7 +1056,9 @@ class Search:
         seen = {node.state.key()}
         for n in out:
             for w in self.own_steps(n.state, p, True):
-                if leaves_out(n.state, w) or (after := self.take(n.state, w)) is None or (key := after.key()) in seen:
+                if self.is_left_out(leaves_out, n.state, w) or (after := self.take(n.state, w)) is None:
+                    continue
+                if (key := after.key()) in seen:
                     continue
                 seen.add(key)
                 out.append(Node(after, node, (*n.words, w)))

@@ -24,7 +24,7 @@ LISTENS = 4.0  # seconds that a server may take to listen
 
 
 class Recorder:
-    """Writes a record in the order of observation.
+    """The writer of a record, in the order of observation.
 
     Attributes:
         dying: servers that got SIGKILL, and whose last packets may be in transit.
@@ -68,11 +68,11 @@ class Recorder:
 
 
 class Direction:
-    """One direction of a connection: a thread reads and notes, another one passes on.
+    """One direction of a connection: one thread reads and records, another one passes on.
 
     Args:
         sender: the server whose packets these are.
-        reader: what cuts them; None: they are not looked at.
+        reader: what cuts the bytes into packets; None if they are not looked at.
     """
 
     def __init__(
@@ -143,20 +143,20 @@ class Direction:
 
 
 class Tap:
-    """Listens for one server in another's place.
+    """A proxy that listens in place of one server for another.
 
     Args:
         source, target: the servers.
         port_behind: the port of the target.
-        packets: it is a quorum port, whose packets are noted.
-        seconds_late: how late what passes is, drawn anew for each piece.
+        packets: whether it is a quorum port, whose packets are recorded.
+        seconds_late: the delay of what passes, drawn afresh for each piece.
     """
 
     def __init__(self, source: int, target: int, port_behind: int, packets: bool, recorder: Recorder) -> None:
         self.source, self.target, self.port_behind = source, target, port_behind
         self.packets, self.recorder = packets, recorder
         self.cut = self.over = False
-        self.holds_behind = ""  # a kind of packet: what is answered to it is held
+        self.holds_behind = ""  # a kind of packet, the answers to which are held back
         self.most_late = 0.0
         self.drawn = random.Random(f"{source} {target} {packets}")
         self.live: list[tuple[int, list[Direction]]] = []
@@ -235,7 +235,7 @@ class Tap:
     def hold(self, sender: int, holds: bool) -> None:
         """Hold back what a server sends over the existing connections, or let it pass again."""
         with self.recorder.changed:
-            for _, pair in self.live:  # those of later are not held
+            for _, pair in self.live:  # those of later connections are not held back
                 for d in pair:
                     d.held = holds and d.sender == sender
             self.recorder.changed.notify_all()

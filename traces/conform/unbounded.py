@@ -276,12 +276,12 @@ class Unbounded:
 
 
 class Text:
-    """A release's text, with room for what a record has.
+    """The model of a release, with room for what a record contains.
 
     Args:
         variant: the release, as the protocol calls it, and other variants with commas.
-        epochs, width: how many epochs, and how many transactions of one, there is room for.
-        more: fields of one's own that are part of a state: their sizes, by name; numbers, at first 0.
+        epochs, width: the number of epochs, and of transactions in one epoch, that there is room for.
+        more: sizes of further fields of the state, by name; they are numbers, at first 0.
     """
 
     def __init__(

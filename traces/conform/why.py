@@ -59,7 +59,7 @@ def of_election(search: Search, s: Unbounded, f: int, l: int, o: Observation) ->
     if s.accepted_epoch[f] != o.zxid >> 32:
         yield f"server {o.follower} has acceptedEpoch {s.accepted_epoch[f]}"
     elif s.role[f] != LOOKING:
-        yield f"server {o.follower} is in a term still"
+        yield f"server {o.follower} is still in a term"
     elif s.role[l] == LOOKING and not search.names["may_elect"](s, l, 1 << f):
         votes = [f"({s.current_epoch[p]}, {search.real(s.last_processed[p]):#x})" for p in (f, l)]
         yield f"server {o.follower} does not elect {o.leader}: its vote is {votes[0]}, the other's {votes[1]}"
@@ -70,7 +70,7 @@ def of_election(search: Search, s: Unbounded, f: int, l: int, o: Observation) ->
 def of_commit(search: Search, s: Unbounded, l: int, zxid: int, o: Observation) -> Iterator[str]:
     if zxid in s.outstanding[l]:
         acks = s.acks[l][zxid % search.text.width]
-        yield f"{o.zxid:#x} is acknowledged by {told(search, acks)}, which is no quorum"
+        yield f"{o.zxid:#x} is acknowledged by {told(search, acks)}, which is not a quorum"
     elif zxid > s.last_proposed[l]:
         yield f"server {o.leader} has not proposed {o.zxid:#x}"
     elif zxid <= s.last_committed[l]:

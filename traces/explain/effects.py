@@ -27,15 +27,15 @@ OF_EVENTS = frozenset(f.name for f in history_fields(1, 1, Int(0, 1), Record("Tx
 
 @dataclass(frozen=True)
 class Change:
-    """Something that a step changed.
+    """A change that a step made.
 
     Attributes:
-        text: a short line.
-        fields: what of the state it is seen in.
-        processes: whose it is; none: nobody's.
+        text: one short line.
+        fields: the fields of the state in which it is seen.
+        processes: the processes to which it belongs; empty if to none.
         txns: the transactions that it is about, as they are written.
         epoch: the epoch that it is about.
-        place: the place of the state that has another value now; empty: something happened.
+        place: the place of the state that has another value now; empty if the change is an event.
     """
 
     text: str
@@ -219,12 +219,12 @@ def _facts(before: JsonState, after: JsonState) -> Iterator[Change]:
             yield Change(text, ("missing_epoch",), txns=frozenset({what}), epoch=missing)
     for p, diverged in enumerate(after["diverged"]):
         if diverged and not before["diverged"][p]:
-            yield Change(f"{process_name(p)} delivers otherwise than it did before", ("diverged",), frozenset({p}))
+            yield Change(f"{process_name(p)} delivers in another order than before", ("diverged",), frozenset({p}))
     for p, revised in enumerate(after["revised"]):
         if revised == 2 and before["revised"][p] < 2:
             had = history_text(before["delivered"][p][: before["pass_length"][p]])
             has = history_text(after["history"][p])
-            text = f"{process_name(p)}, which has delivered {had}, replaces its history by {has}"
+            text = f"{process_name(p)}, which has delivered {had}, replaces its history with {has}"
             yield Change(text, ("revised",), frozenset({p}))
 
 

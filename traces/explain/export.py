@@ -103,7 +103,7 @@ def _verdict(trace: Trace) -> str:
 
 # --- Mermaid -------------------------------------------------------------------------------------
 
-# What ends a statement, begins an entity or is taken for markup in a Mermaid text.
+# Characters that end a statement, begin an entity or are markup in Mermaid.
 ESCAPES = str.maketrans({"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n": " ", "%": "#37;"})
 
 
@@ -134,7 +134,7 @@ def to_mermaid(trace: Trace) -> str:
         notes = marks.get(number, "").splitlines()
         lines += [f"    Note over {everybody}: {_escaped(said.lstrip('- '))}" for said in notes]
         if lasso is not None and lasso.loop == number:
-            lines.append("    loop for ever")
+            lines.append("    loop forever")
     if lasso is not None and lasso.loop is not None:
         lines.append("    end")
     if trace.property_name or lasso is not None or trace.failure is not None:

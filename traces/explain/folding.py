@@ -10,7 +10,7 @@ from typing import NamedTuple
 __all__ = ["WIDTH", "Piece", "aligned", "fitted", "folded", "note", "pieces"]
 
 WIDTH = 80
-MOST_LINES = 2  # of a cell beside others; what is longer goes below its row
+MOST_LINES = 2  # of a cell beside other cells; a longer one goes below its row
 COMMAND = ": zabcheck "
 COMMAND_LINE = re.compile(r"zabcheck (?:[a-z]\S* ){0,2}-")  # a line that is to be copied, and is no prose
 FAST = "\N{NO-BREAK SPACE}"
@@ -94,13 +94,13 @@ def note(said: str, width: int = WIDTH) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: int = -1, head: bool = False, width: int = WIDTH) -> str:
-    """Rows as columns of text, two spaces apart: the lines of `pieces`.
+    """Return rows as columns of text, two spaces apart: the lines of `pieces`.
 
     Args:
-        rows: them, each as long as the first.
-        right: the column that is set to the right; -1: none.
-        head: the first row names the columns.
-        width: the most columns of a line, but for a word that is longer.
+        rows: the rows, all of the same length.
+        right: the column that is aligned to the right; -1 for none.
+        head: whether the first row names the columns.
+        width: the most columns of a line, except for a longer word.
     """
     return "\n".join("".join(p.text for p in line) for line in pieces(rows, right, head, width))
 
@@ -117,7 +117,7 @@ def pieces(
         return
     count = next(n for n in range(len(rows[0]), 0, -1) if n == 1 or fits([row[:n] for row in rows], width))
     if not head and len(rows[0]) == 2 and width - longest_word(rows, 0) - 2 >= max(width // 2, longest_word(rows, 1)):
-        count = 2  # a name and what is said of it: prose beside its name, of any length
+        count = 2  # a name and its description: prose beside its name, of any length
     widths = narrowed([row[:count] for row in rows], width)
     names = rows[0] if head else [""] * len(rows[0])
     for number, row in enumerate(rows):

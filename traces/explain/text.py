@@ -25,10 +25,10 @@ class Parted(NamedTuple):
     """The variants of a configuration by kind.
 
     Attributes:
-        release: which release it is; empty: its protocol follows nobody's releases.
-        fixes: those that repair a rule.
-        merged: those that put steps together, and change no rule.
-        rules: the others: each changes a rule.
+        release: the release; empty if the protocol models no one's releases.
+        fixes: the variants that repair a rule.
+        merged: the variants that merge steps, and change no rule.
+        rules: the others, each of which changes a rule.
     """
 
     release: str
@@ -110,7 +110,7 @@ def put_to_the_test(trace: Trace) -> str:
     """Name the property whose premise a run meets, and the step at which it does."""
     prop = property_named(trace.premise_of, properties_of(trace.configuration.protocol))
     count = counted(len(trace.steps), "step")
-    return f"{trace.premise_of} is first put to the test after {count}: {' '.join(prop.premise.split())}."
+    return f"The premise of {trace.premise_of} is first reached after {count}: {' '.join(prop.premise.split())}."
 
 
 @naming_processes
@@ -130,7 +130,7 @@ def steps_text(trace: Trace, marks: Mapping[int, str] | None = None) -> list[str
     """Return every step with what it changed, as text.
 
     Args:
-        marks: what is said after so many steps.
+        marks: remarks between steps, by the number of steps before them.
     """
     marks, width = marks or {}, len(str(len(trace.steps)))
     lines = [folded(marks[0], "    ")] if 0 in marks else []

@@ -29,7 +29,7 @@ from zabspec.model import Model
 
 __all__ = ["Named", "Reason", "named", "reason", "why"]
 
-A_PROCESS = re.compile(r"(?<![A-Za-z0-9_])p$")  # what stands before a number that is a process
+A_PROCESS = re.compile(r"(?<![A-Za-z0-9_])p$")  # the text before a number that is a process
 AN_EPOCH = re.compile(r"(?<![A-Za-z0-9_])epoch $", re.IGNORECASE)
 
 
@@ -45,7 +45,7 @@ def outcome(trace: Trace, prop: Property) -> Any:
         if prop.of != STEP:
             return keeps(prop, names, after)
         if not trace.steps:
-            raise TraceError(f"{prop.name} is a property of steps, and there is no step")
+            raise TraceError(f"{prop.name} is a property of steps, but the run has no step")
         before = state_of(layout, trace.states[-2])
         again = trace.model.program.initial()  # what a step says of itself is no part of a state: the run says it again
         for step in trace.steps:
@@ -53,7 +53,7 @@ def outcome(trace: Trace, prop: Property) -> Any:
         after.buffer[layout.size :] = again.buffer[layout.size :]
         return keeps(prop, names, after, before)
     except ERRORS as error:
-        raise TraceError(f"{prop.name} cannot be judged, as {error}") from error
+        raise TraceError(f"{prop.name} cannot be checked, as {error}") from error
 
 
 @lru_cache(maxsize=8)
@@ -65,7 +65,7 @@ def _names(model: Model) -> dict[str, Any]:
 def _unsaid(trace: Trace, name: str) -> Reason:
     """Return the reason for a property that gives no sentence: what the last step did."""
     if not trace.steps:
-        return Reason(f"The last state breaks {name}.", (), NOTHING)
+        return Reason(f"The last state violates {name}.", (), NOTHING)
     did = "; ".join(changes(trace, len(trace.steps))) or "nothing that shows"
     return Reason(f"Step {len(trace.steps)} ({headline(trace.steps[-1])}) breaks {name}: {did}.", (), NOTHING)
 
@@ -154,7 +154,7 @@ def reason(trace: Trace, name: str = "") -> Reason | None:
         return _unsaid(trace, name)
     result = outcome(trace, prop)
     if result:
-        raise TraceError(f"nothing in the last {'step' if prop.of == STEP else 'state'} breaks {name!r}")
+        raise TraceError(f"nothing in the last {'step' if prop.of == STEP else 'state'} violates {name!r}")
     if not isinstance(result, Broken):
         return _unsaid(trace, name)
     return Reason(with_names(sentence_of(result)), tuple(_when(trace, prop, result)), named(result))

@@ -1,8 +1,8 @@
-"""Runs judged as their rows come by, in Arrow batches: each run whole, what is said of it as one row.
+"""Check runs as their rows arrive in Arrow batches: each run whole, its result as one row.
 
-Nothing here knows of Spark: a task gives the rows of its partition, run by run. A run of which something cannot be
-said is never passed over: its word is `MALFORMED`, or `open`, with the sentence why. One that is too long to be held
-goes to a file of the worker's, and is judged by blocks (`history.py`).
+Nothing here depends on Spark: a task passes the rows of its partition, run by run. A run that cannot be decided is
+never skipped: its verdict is `MALFORMED`, or `open`, with the reason. A run that is too long to hold in memory goes to
+a file of the worker, and is checked by blocks (`history.py`).
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ __all__ = [
 
 NUMBERED, BY_TIME, GIVEN = "numbered", "by time", "given"  # how the order of a run's rows is known
 MALFORMED = "malformed"
-WORDS = (*COUNTS, MALFORMED)  # what is said of a property in a run
-NEEDED = (*COLUMNS, "message", "detail")  # of a table, besides `row`
-AT_ONCE = 1 << 18  # rows that are judged together
+WORDS = (*COUNTS, MALFORMED)  # the verdicts on a property in a run
+NEEDED = (*COLUMNS, "message", "detail")  # the columns of a table that are needed, except `row`
+AT_ONCE = 1 << 18  # rows that are checked together
 BY_COLUMNS = ("time", "process", "position")
 MOST_RANGES = 1 << 14  # files of a long run: four thousand million rows
-UNSURE = "there is no column 'row', and of so many rows it is not looked at whether their columns say the order"
-OTHERWISE = "it is not decided of this run"
+UNSURE = "there is no column 'row', and for so many rows the other columns are not checked for an order"
+OTHERWISE = "it is not decided for this run"
 PLACED = tuple(KIND_CODES[kind] for kind in ("abcast", "establish"))  # what of them is first may tell others apart
 
-# Why a property is not judged where a run is judged by others: what the rows would have to note.
+# The reason why a property is not checked where others are: what the rows would have to record.
 UNNOTED = tuple(
-    f"only rows that are known to note every {' and every '.join(sorted(kinds))} tell it"
+    f"only a table known to have every {' and every '.join(sorted(kinds))} shows it"
     if (kinds := needs(p.holds))
-    else "no rows tell it"
+    else "no rows show it"
     for p in JUDGED
 )
 
@@ -68,13 +68,13 @@ Said = tuple[str, int | None, str | None]  # why, the time of the moment, and wh
 
 @dataclass
 class Spoken:
-    """What is said of a run.
+    """The verdicts on a run.
 
     Attributes:
-        run: its number; None: rows that say none.
-        words: for each of `JUDGED` the place of its word in `WORDS`; `UNSAID`: it was not asked for.
-        said: more, of some of them, by their places in `JUDGED`.
-        note: what is to be said whatever the verdicts are.
+        run: its number; None for rows that have none.
+        words: for each of `JUDGED` the place of its verdict in `WORDS`; `UNSAID` if it was not asked for.
+        said: more about some of them, by their places in `JUDGED`.
+        note: a remark that holds whatever the verdicts are.
     """
 
     run: int | None
@@ -84,7 +84,7 @@ class Spoken:
 
 
 def spoken_of() -> pa.Schema:
-    """The columns of what a task says: a row a run."""
+    """Return the schema of a task's results, one row per run."""
     import pyarrow as pa
 
     more = pa.struct([("reason", pa.string()), ("time", pa.int64()), ("command", pa.string())])
@@ -100,14 +100,15 @@ def spoken_of() -> pa.Schema:
 
 @dataclass(frozen=True)
 class Judge:
-    """What a task does with the rows of a partition.
+    """The check that a task makes of the rows of a partition.
 
     Attributes:
-        names: the properties; none: all that are judged by default.
-        observes: the kinds of event that are noted, of runs whose first row does not say.
-        order: of the rows of a run. `NUMBERED`: the column `row` numbers them, from 0; `BY_TIME`: by time, process and
-            position, as far as these say it; `GIVEN`: as they lie.
-        at_once, longest: rows that are judged together, and those of a run that is held.
+        names: the properties; if empty, all that are checked by default.
+        observes: the kinds of event that are recorded, for runs whose first row does not say.
+        order: how the order of a run's rows is known. `NUMBERED`: the column `row` numbers them, from 0; `BY_TIME`: by
+            time, process and position, as far as these say it; `GIVEN`: as they lie.
+        at_once, longest: the number of rows that are checked together, and the most rows of a run that is held in
+            memory.
     """
 
     names: tuple[str, ...] = ()
@@ -117,13 +118,13 @@ class Judge:
     longest: int = LONGEST
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Judge rows, those of a run together."""
+        """Check rows; those of a run come together."""
         for spoken in self.spoken(batches):
             if spoken:
                 yield as_batch(spoken)
 
     def spoken(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[Spoken]]:
-        """What is said of the runs, some at a time."""
+        """Yield the results of the runs, some at a time."""
         import pyarrow as pa
 
         held, nameless = Held(), 0
@@ -149,7 +150,7 @@ class Judge:
                         if before:
                             yield self.judged(pa.concat_tables(before))
                         long = Long(self, parts)
-                        del before, parts  # or they would be held until the run has ended
+                        del before, parts  # or they would be kept in memory until the run has ended
             if long is not None:
                 yield [long.judged()]
         finally:
@@ -158,12 +159,12 @@ class Judge:
         if held.rows:
             yield self.judged(held.taken())
         if nameless:
-            yield [self.refused(None, f"{nameless:,} rows do not say of which run they are")]
+            yield [self.refused(None, f"{nameless:,} rows have no run number")]
 
-    # --- runs that are held --------------------------------------------------------------------------
+    # --- runs in memory ------------------------------------------------------------------------------
 
     def judged(self, table: pa.Table) -> list[Spoken]:
-        """Judge the runs of a table."""
+        """Check the runs of a table."""
         runs = column_of(table, "run")
         starts = np.flatnonzero(np.concatenate(([True], runs[1:] != runs[:-1])))
         ends = np.append(starts[1:], len(runs))
@@ -180,7 +181,7 @@ class Judge:
         return out
 
     def noted(self, table: pa.Table, starts: Any) -> list[tuple[str, ...]]:
-        """Of each run the kinds of event that its source notes."""
+        """Return for each run the kinds of event that its source records."""
         kinds, said = (table.column(name).take(starts).to_pylist() for name in ("kind", "message"))
         return [
             self.observes if kind != "run" or text is None else tuple(k for k in OBSERVED if k in text.split(","))
@@ -188,7 +189,7 @@ class Judge:
         ]
 
     def each(self, some: Some, places: Sequence[int], noted: tuple[str, ...]) -> list[Spoken]:
-        """Judge some runs; one that cannot be judged is found by halves, and is malformed."""
+        """Check some runs; bisect to find a run that cannot be checked, which is malformed."""
         try:
             unit = InMemory((), rows_of=some.rows(places), noted=noted)
             return spoken(judge_each(unit, asked_for(self.names)))
@@ -199,7 +200,7 @@ class Judge:
             return self.each(some, places[:half], noted) + self.each(some, places[half:], noted)
 
     def refused(self, run: int | None, why: str, word: str = MALFORMED) -> Spoken:
-        """Say one thing of all properties that are asked for."""
+        """Return one result for all requested properties."""
         asked = asked_for(self.names)
         rows = [row for name, row in ROW.items() if asked_for([name]) & asked]
         words = [UNSAID] * len(JUDGED)
@@ -210,7 +211,7 @@ class Judge:
     # --- the order of rows ---------------------------------------------------------------------------
 
     def misplaced(self, table: pa.Table, starts: Any) -> dict[int, Spoken]:
-        """Of the runs whose rows are not known to be all there and in order, by their places: what is said of them."""
+        """Return the results of runs whose rows are not known to be complete and in order, by their places."""
         runs = table.column("run").take(starts).to_pylist()
         if self.order == NUMBERED:
             found = misnumbered(table.column("row"), starts, 0)
@@ -221,13 +222,13 @@ class Judge:
 
 
 class Held:
-    """Rows that are held: those of whole runs, and of the last one as far as they have come."""
+    """Rows held in memory: those of whole runs, and those of the last run so far."""
 
     def __init__(self) -> None:
         self.empty()
 
     def empty(self) -> None:
-        """Hold nothing."""
+        """Drop all rows."""
         self.parts: list[pa.Table] = []
         self.rows = 0
         self.last: int | None = None
@@ -235,7 +236,7 @@ class Held:
         self.before = 0  # parts before those of the last run
 
     def add(self, rows: pa.Table, run: int | None) -> None:
-        """Hold more rows: of one run, or (None) of whole runs."""
+        """Add rows: of one run, or (None) of whole runs."""
         if run is None or run != self.last:
             self.last, self.of_last, self.before = run, 0, len(self.parts)
         self.parts.append(rows)
@@ -243,7 +244,7 @@ class Held:
         self.of_last += rows.num_rows if run is not None else 0
 
     def taken(self) -> pa.Table:
-        """All rows; nothing is held then."""
+        """Return all rows, and drop them."""
         import pyarrow as pa
 
         parts = self.parts
@@ -251,14 +252,14 @@ class Held:
         return pa.concat_tables(parts)
 
     def split(self) -> tuple[list[pa.Table], list[pa.Table]]:
-        """The rows before those of the last run, and these; nothing is held then."""
+        """Return the rows before those of the last run, and the last run's; all are dropped."""
         parts, before = self.parts, self.before
         self.empty()
         return parts[:before], parts[before:]
 
 
 def pieces(rows: pa.Table) -> Iterator[tuple[pa.Table, int | None]]:
-    """Rows in up to three pieces: those of the first run; whole runs (None); those of the last, which may go on."""
+    """Split rows into up to three pieces: those of the first run, whole runs (None), and those of the last run."""
     runs = rows.column("run").combine_chunks().to_numpy(zero_copy_only=False)
     if not len(runs):
         return
@@ -287,14 +288,14 @@ class Some:
     ends: Any
 
     def rows(self, places: Sequence[int]) -> pa.Table:
-        """The rows of some runs, in order."""
+        """Return the rows of some runs, in order."""
         if len(places) == len(self.starts):
             return self.table
         take = np.concatenate([np.arange(self.starts[k], self.ends[k]) for k in places])
         return self.table.take(take)
 
     def run(self, place: int) -> int:
-        """The number of a run."""
+        """Return the number of a run."""
         return int(self.table.column("run")[int(self.starts[place])].as_py())
 
 
@@ -302,17 +303,18 @@ class Some:
 
 
 def column_of(table: pa.Table, name: str) -> Any:
-    """A column of numbers; `NULL` where it says nothing."""
+    """Return a column of numbers, with `NULL` for nulls."""
     column = table.column(name).fill_null(numbers.NULL).combine_chunks()
     return column.to_numpy(zero_copy_only=False)
 
 
 def in_order(table: pa.Table, starts: Any, names: Sequence[str]) -> pa.Table:
-    """The rows of each run, sorted by some columns; of rows of which these say the same, the one that begins it first.
+    """Return the rows of each run sorted by some columns; among equal rows, the one that begins the run comes first.
 
     Args:
-        starts: of the runs.
-        names: of the columns, the foremost first; where they say nothing comes first.
+        table: the rows.
+        starts: the first rows of the runs.
+        names: the columns, the most significant first; nulls sort first.
     """
     run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, table.num_rows)))
     keys = [run, *(column_of(table, name) for name in names)]
@@ -325,7 +327,7 @@ def in_order(table: pa.Table, starts: Any, names: Sequence[str]) -> pa.Table:
 
 
 def misnumbered(column: pa.ChunkedArray, starts: Any, first: int) -> dict[int, str]:
-    """Of the runs that do not have every row once, by their places: what is wrong.
+    """Return why runs do not have every row exactly once, by their places.
 
     Args:
         starts: of the runs.
@@ -346,16 +348,16 @@ def misnumbered(column: pa.ChunkedArray, starts: Any, first: int) -> dict[int, s
 
 
 def numbered_why(found: int | None, wanted: int) -> str:
-    """Why a row is not the next of its run."""
+    """Return why a row is not the next of its run."""
     if found is None:
         return "column 'row' is null in a row of it"
     if found < wanted:
-        return f"its row {found:,} is there more than once, or numbers in column 'row' are below 0"
-    return f"its row {wanted:,} is missing: column 'row' goes on with {found:,}"
+        return f"its row {found:,} occurs more than once, or numbers in column 'row' are below 0"
+    return f"its row {wanted:,} is missing: column 'row' continues with {found:,}"
 
 
 def untimed(table: pa.Table, starts: Any) -> dict[int, str]:
-    """Of the runs whose rows their columns do not put in order, by their places: why.
+    """Return why the columns of some runs do not determine the order of their rows, by their places.
 
     Rows are sorted by `BY_COLUMNS`. What one process does is in order then. Of one moment it is not known
     which process was first; that matters where one of them abcasts, or is established.
@@ -384,26 +386,27 @@ def untimed(table: pa.Table, starts: Any) -> dict[int, str]:
     for k in np.flatnonzero(open_).tolist():
         if int(run[k]) not in out:
             when = "without a time" if time[k] == numbers.NULL else f"of time {time[k]:,}"
-            out[int(run[k])] = f"there is no column 'row', and nothing else says in which order its rows {when} came"
+            out[int(run[k])] = f"there is no column 'row', and no other column gives the order of its rows {when}"
     return out
 
 
 def filled(table: pa.Table) -> pa.ChunkedArray:
-    """The column of kinds, with a word for rows that have none: those are refused later."""
+    """Return the column of kinds, with an empty word for nulls, which are refused later."""
     import pyarrow.compute as pc
 
     return pc.fill_null(table.column("kind"), "")
 
 
-# --- a run that is too long to be held -------------------------------------------------------------
+# --- a run that is too long for memory -------------------------------------------------------------
 
 
 class Long:
-    """A run that goes to files as its rows come, and is judged by blocks at its end. Rows that are numbered may come in
-    any order: those with numbers near each other go to one file, and are sorted at the end.
+    """Collects a run in files as its rows arrive, and checks it by blocks at its end.
+
+    Numbered rows may come in any order: those with nearby numbers go to one file, and are sorted at the end.
 
     Args:
-        parts: its first rows, which are taken out of the list.
+        parts: its first rows, which are removed from the list.
     """
 
     def __init__(self, judge: Judge, parts: list[pa.Table]) -> None:
@@ -425,7 +428,7 @@ class Long:
             raise
 
     def add(self, rows: pa.Table) -> None:
-        """Take more rows of it."""
+        """Add rows of the run."""
         self.rows += rows.num_rows
         if self.judge.order == GIVEN:
             self.write(rows)
@@ -435,7 +438,7 @@ class Long:
                 self.sort_out()
 
     def sort_out(self) -> None:
-        """Put the rows that wait into files, by their numbers."""
+        """Distribute the waiting rows to files, by their numbers."""
         import pyarrow as pa
 
         rows, self.waiting = pa.concat_tables(self.waiting).combine_chunks(), []
@@ -445,7 +448,7 @@ class Long:
             self.wrong = numbered_why(None if number.min() == numbers.NULL else int(number.min()), 0)
             return
         if of_range.max() >= MOST_RANGES:
-            self.wrong = f"column 'row' says {int(number.max()):,}, and a run of so many rows is not judged"
+            self.wrong = f"column 'row' says {int(number.max()):,}, and a run of so many rows is not checked"
             return
         order = np.argsort(of_range, kind="stable")
         rows, of_range = rows.take(order), of_range[order]
@@ -461,7 +464,7 @@ class Long:
                 stream.write_table(rows.slice(start, end - start))
 
     def put_in_order(self) -> None:
-        """Write the rows that are numbered, in their order; `wrong`: not all are there."""
+        """Write the numbered rows in order; set `wrong` if some are missing."""
         if self.waiting and not self.wrong:
             self.sort_out()
         done = 0
@@ -474,7 +477,7 @@ class Long:
             self.write(rows)
 
     def write(self, rows: pa.Table) -> None:
-        """Write rows that come next."""
+        """Write the next rows."""
         import pyarrow as pa
 
         if self.table is None:  # its first row, which says what is noted, may not have been the first that came
@@ -486,7 +489,7 @@ class Long:
         self.table.add_part(pa.table([column.cast(f.type) for column, f in zip(columns, made, strict=True)], made))
 
     def judged(self) -> Spoken:
-        """Judge it; its file is gone then."""
+        """Check the run, and remove its file."""
         try:
             self.put_in_order()
             if self.wrong:
@@ -507,7 +510,7 @@ class Long:
 
 
 def streams(path: Path) -> pa.Table:
-    """The rows of a file of Arrow streams, one behind the other."""
+    """Return the rows of a file of consecutive Arrow streams."""
     import pyarrow as pa
 
     parts = []
@@ -522,11 +525,11 @@ def one_by_one(work: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
     return [work(*argument) for argument in arguments]
 
 
-# --- what is said ------------------------------------------------------------------------------------
+# --- results -----------------------------------------------------------------------------------------
 
 
 def spoken(each: PerRun) -> list[Spoken]:
-    """What was found of each run of a unit."""
+    """Return the result of each run of a unit."""
     words = each.words.T.tolist()
     out = [Spoken(run, said) for run, said in zip(each.batch.runs.tolist(), words, strict=True)]
     for place, v in each.violations:
@@ -543,7 +546,7 @@ def spoken(each: PerRun) -> list[Spoken]:
 
 
 def spoken_long(totals: Totals, run: int) -> Spoken:
-    """What was found of a long run."""
+    """Return the result of a long run."""
     words = [int(np.argmax(row)) if row.any() else UNSAID for row in totals.counts]
     out = Spoken(run, words)
     for v in totals.violations:
@@ -561,7 +564,7 @@ def spoken_long(totals: Totals, run: int) -> Spoken:
 
 
 def settle(spoken: Sequence[Spoken]) -> None:
-    """Say why of what is undecided, where nothing else has."""
+    """Add a reason to undecided properties that have none."""
     undecided = WORDS.index("undecided")
     for s in spoken:
         if undecided in s.words:
@@ -574,7 +577,7 @@ GAP: dict[int, Unknown] = {gap.bit: gap for gap in GAPS}
 
 
 def as_batch(spoken: Sequence[Spoken]) -> pa.RecordBatch:
-    """What is said, as rows."""
+    """Return results as rows."""
     import pyarrow as pa
 
     made = spoken_of()

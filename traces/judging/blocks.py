@@ -1,4 +1,4 @@
-"""A part of one long history summed up: digests of its blocks, and what is drilled out of it."""
+"""Summarise a part of one long history by digests of its blocks, and extract chosen transactions from it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ MOST_EPOCHS = 1 << 12
 
 @dataclass(frozen=True)
 class Seen:
-    """What the rows of a part leave unknown.
+    """The unknown values in the rows of a part.
 
     Attributes:
-        gaps: of the kinds of gap (`unknowns.py`) that they have, the first row of each in the run.
-        says: of `HALF_KNOWN` the columns that some row here has.
-        nodes: how many processes the run has, if it is said here, else 0.
+        gaps: for each kind of gap (`unknowns.py`) in the part the number of its first row in the run.
+        says: the columns of `HALF_KNOWN` in which some row has a value.
+        nodes: the number of processes of the run, if a row of the part has it, else 0.
         highest: the process with the highest number, and its first row.
     """
 
@@ -48,16 +48,16 @@ class Seen:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a part comes to.
+    """The summary of a part of a run.
 
     Attributes:
         entries: a row for each instance or pass and block (`blocks_kernel`).
         epochs: a row for each epoch.
-        positions: of each process the first position here and the last.
-        times: the first time here and the last; None: there is none.
-        seen: what its rows leave unknown.
+        positions: the first and the last position of each process in the part.
+        times: the first and the last time in the part; None if the rows have no times.
+        seen: the unknown values in its rows.
         run: the number of the run.
-        name: what errors call the part.
+        name: the name of the part in errors.
     """
 
     entries: Any
@@ -82,7 +82,7 @@ def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
     name = f"{part.path}, row group {part.groups[0]}"
     run = words_of(table, "run", name)
     if (run != run[0]).any():
-        raise TableError(f"{name}: its rows are of more runs than the file says")
+        raise TableError(f"{name}: its rows are of more runs than its metadata says")
     columns = {c: words_of(table, c, name) for c in IN_KERNEL}
     kinds, words = kinds_of(table, name)
     kind_of = codes_of(words)
@@ -100,7 +100,7 @@ def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
 
 
 def summed(table: Table, base: int, shift: int) -> blocks_kernel.Sums:
-    """What the rows of a part come to, in as much room as that takes."""
+    """Summarise the rows of a part, with buffers that grow as needed."""
     most, epochs = 1 << 12, MOST_EPOCHS
     while True:
         sums = blocks_kernel.Sums(most=most, slots=4 * most, most_epochs=epochs)
@@ -113,9 +113,10 @@ def summed(table: Table, base: int, shift: int) -> blocks_kernel.Sums:
 
 
 def looked_at(columns: dict[str, Any], kinds: Any, base: int) -> Seen:
-    """What the rows of a part leave unknown.
+    """Return what the rows of a part leave unknown.
 
     Args:
+        columns: the columns of the part.
         kinds: the kernel's code of each row.
         base: the number of the first row in the run.
     """
@@ -146,12 +147,12 @@ def looked_at(columns: dict[str, Any], kinds: Any, base: int) -> Seen:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The transactions that are looked at one by one.
+    """The transactions that are checked one by one.
 
     Attributes:
-        blocks: (epoch, block) of those of which all are.
-        zxids: (epoch, counter) of others.
-        shift: what a block is.
+        blocks: (epoch, block) of each block that is checked in full.
+        zxids: (epoch, counter) of each further transaction.
+        shift: the logarithm of a block's size.
     """
 
     blocks: frozenset[tuple[int, int]]
@@ -160,13 +161,12 @@ class Chosen:
 
 
 def one_word(epoch: Any, number: Any) -> Any:
-    """Two numbers as one, for comparing; different pairs that are given one are the hash's bad luck, and
-    then a row too many is looked at."""
+    """Hash two numbers into one for comparison; a collision only makes the check look at a row too many."""
     return np.asarray(epoch, np.int64) * np.int64(-7046029254386353131) + np.asarray(number, np.int64)
 
 
 def drilled(part: Part, base: int, chosen: Chosen) -> tuple[pa.Table, Any]:
-    """The rows of a part that tell the history of the chosen transactions, and their numbers in the run.
+    """Return the rows of a part that tell the history of the chosen transactions, and their numbers in the run.
 
     Raises:
         TableError: the part is damaged.

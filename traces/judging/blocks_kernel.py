@@ -1,4 +1,4 @@
-"""A part of one long history summed up, in the kernel language: digests of blocks of its rows.
+"""Summarise a part of one long history by digests of blocks of its rows, in the kernel language.
 
 A block is the transactions of one epoch whose counters lie within `1 << shift` of each other. For each
 instance that abcasts, and each pass of each process, an entry says which of a block's transactions are
@@ -45,7 +45,10 @@ NO_EPOCH = -1
 
 
 class Sums(Struct):
-    """What the rows of a part come to. The words of an entry, or of an epoch, lie together: a row needs all."""
+    """The digests of the rows of a part, as words.
+
+    The words of an entry, or of an epoch, are adjacent, since every row needs all of them.
+    """
 
     most = size()
     slots = size()  # a power of two, above `most`
@@ -89,7 +92,7 @@ def sum_blocks(table: Table, s: Sums, base: int, shift: int) -> None:
 
 
 def sum_row(table: Table, s: Sums, row: int) -> None:
-    """What a row adds."""
+    """Add a row to the sums."""
     time = table.time[row]
     if time != NULL:
         if time < s.now:
@@ -121,7 +124,7 @@ def sum_row(table: Table, s: Sums, row: int) -> None:
 
 
 def positioned(s: Sums, row: int, p: int, position: int) -> None:
-    """Where a row is among those of its process."""
+    """Check the position of a row among those of its process."""
     if position != NULL:
         if s.first_position[p] == NULL:
             s.first_position[p] = position
@@ -131,7 +134,7 @@ def positioned(s: Sums, row: int, p: int, position: int) -> None:
 
 
 def add(table: Table, s: Sums, row: int, role: int, p: int, passing: int) -> None:
-    """An abcast (role 0) or a delivery (role 1) in an attempt, or a pass, of p."""
+    """Add an abcast (role 0) or a delivery (role 1) of p, in an attempt or a pass."""
     epoch = table.epoch[row]
     counter = table.counter[row]
     block = counter >> s.shift
@@ -160,7 +163,7 @@ def add(table: Table, s: Sums, row: int, role: int, p: int, passing: int) -> Non
 
 
 def in_epoch(s: Sums, role: int, epoch: int, counter: int) -> None:
-    """How far an epoch is abcast, and what of it must have been before."""
+    """Update how far an epoch is abcast, and what of it must have been before."""
     e = epoch_of(s, epoch)
     s.at_epoch = e
     if e < 0:
@@ -172,7 +175,7 @@ def in_epoch(s: Sums, role: int, epoch: int, counter: int) -> None:
 
 
 def mixed(a: int, b: int, c: int, d: int) -> int:
-    """A hash of four words."""
+    """Return a hash of four words."""
     h = wrap_mul(wrap_add(a, 0x1F3D5B79), ODD)
     h = wrap_mul((h ^ shr(h, 29)) ^ b, -4658895280553007687)
     h = wrap_mul((h ^ shr(h, 32)) ^ c, -7723592293110705685)
@@ -181,7 +184,7 @@ def mixed(a: int, b: int, c: int, d: int) -> int:
 
 
 def entry_of(s: Sums, role: int, p: int, passing: int, epoch: int, block: int) -> int:
-    """The number of an entry; -1 if there is no room for it."""
+    """Return the number of an entry, which is created if new; -1 if there is no room for it."""
     mask = s.slots - 1
     place = wrap_add(block, wrap_mul(epoch, ODD))
     place = wrap_add(place, wrap_mul(wrap_add(passing, 31 * (2 * p + role)), 0x9E3779B1)) & mask
@@ -208,7 +211,7 @@ def entry_of(s: Sums, role: int, p: int, passing: int, epoch: int, block: int) -
 
 
 def epoch_of(s: Sums, epoch: int) -> int:
-    """The number of an epoch; -1 if there is no room for it."""
+    """Return the number of an epoch, which is created if new; -1 if there is no room for it."""
     if s.at_epoch != NO_EPOCH and s.epoch[s.at_epoch][B_EPOCH] == epoch:
         return s.at_epoch
     for k in range(s.epochs):
@@ -225,5 +228,6 @@ def epoch_of(s: Sums, epoch: int) -> int:
 
 
 def fails(s: Sums, error: int, row: int) -> None:
+    """Record an error and its row."""
     s.error = error
     s.error_row = row

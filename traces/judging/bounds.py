@@ -1,18 +1,17 @@
-"""A run that leaves something unknown, judged by the kernel: masks over the ways of filling that in.
+"""Check a run with unknown values by the kernel, with masks over the ways of filling them in.
 
-Which transactions the rows are of is completed in every way, and so is how many processes there are; a property is
-violated if all of these ways violate it, held if none does, and open else. Of the rest there are too many ways. So the
-run is filled in a few times (a *view*), such that what one view breaks every way breaks, and what no other view breaks
-no way breaks:
+Which transactions the rows belong to is completed in every way, and so is the number of processes. A property is
+violated if all of these ways violate it, held if none does, and open otherwise. For the other unknowns there are too
+many ways. So the run is filled in a few times (a *view*), such that what one view violates every way violates, and what
+no other view violates no way violates:
 
-- fewer moments end, fewer proposals are accepted, fewer leaders are established, passes agree and nobody's abcasts are
-  related, as far as the rows allow; or as many, and every two abcasts related that may be;
+- fewer moments end, fewer proposals are accepted, fewer leaders are established, passes agree and unattributed abcasts
+  are unrelated, as far as the rows allow; or as many as possible, and every two abcasts related that may be;
 - a row is left out, or is there once for each value that it may have: every abcast counts, so that an abcast which is
   there twice is related to all that either is.
 
-`docs/decisions/0012-partial-runs-are-filled-in.md` says which view decides what. Some ways are lost so that a property
-is now and then open though every way decides it; it is never the other way round.
-"""
+`docs/how-to/tables-and-spark.md` says which view decides what. Some ways are lost, so that a property is now and then
+open though every way decides it; it is never the other way round."""
 
 from __future__ import annotations
 
@@ -53,11 +52,11 @@ PROPERTIES_OF_ANY = tuple(name for name in KERNEL if name not in BY_QUORUM)
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What is said of a property.
+    """The verdict on a property.
 
     Attributes:
-        word: of `COUNTS`.
-        rows: if it is violated, the row by which, and those that show it (-1: none).
+        word: one of `COUNTS`.
+        rows: if it is violated, the row by which, and those that show it, filled up with -1.
     """
 
     word: str
@@ -66,12 +65,13 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class Filling:
-    """How a view fills in what rows leave unknown.
+    """The way in which a view fills in what rows leave unknown.
 
     Attributes:
-        most: as many moments end as may, and passes do not agree if they may; or else as few, and they do.
-        accepts, leaders: a proposal, or a leader, without an epoch is of each that may be; or else left out.
-        abcasts: what is done with an abcast of which something is unknown.
+        most: if true, as many moments end as may, and passes do not agree if they may; else as few, and they do.
+        accepts, leaders: whether a proposal, or a leader, without an epoch counts in each epoch that it may have; if
+            not, it is left out.
+        abcasts: the treatment of an abcast of which something is unknown.
     """
 
     most: bool
@@ -91,12 +91,15 @@ MAY: dict[str, tuple[int, ...]] = {
 
 
 def judge_partial(batch: Batch, place: int, names: Collection[str]) -> dict[str, Conclusion] | None:
-    """What is said of these properties in a run of a batch, which the kernel has found no fault with. None: it
-    is too large.
+    """Return the conclusions about some properties in a run of a batch that the kernel has accepted.
 
     Args:
-        place: of the run in the batch. Rows of the answers are numbered in the batch.
-        names: of `judged_partially`.
+        batch: the batch.
+        place: the place of the run in the batch; rows of the answers are numbered in the batch.
+        names: the properties, of `judged_partially`.
+
+    Returns:
+        The conclusions by name; None if the run is too large.
     """
     start, end = int(batch.starts[place]), int(batch.ends[place])
     kinds = batch.kind_of[batch.kinds[start:end]]
@@ -130,7 +133,7 @@ def none_of(value: Any) -> int | None:
 
 
 def one_of(answers: Sequence[Conclusion]) -> Conclusion:
-    """What all completions say."""
+    """Combine the conclusions of all completions."""
     words = {a.word for a in answers}
     if words == {"held", "premise not reached"}:
         return Conclusion("premise not reached")
@@ -138,17 +141,17 @@ def one_of(answers: Sequence[Conclusion]) -> Conclusion:
 
 
 def moved(found: Conclusion, start: int) -> Conclusion:
-    """An answer with its rows numbered in the batch."""
+    """Return a conclusion with its rows numbered in the batch."""
     return Conclusion(found.word, tuple(r if r < 0 else r + start for r in found.rows))
 
 
 class Rows:
-    """The rows of a run, as far as they say something.
+    """The rows of a run, as far as they have values.
 
     Args:
         kinds: the kernel's code of each.
-        columns: of the table.
-        crashes: those in which a process crashes or recovers.
+        columns: the columns of the table.
+        crashes: the rows in which a process crashes or recovers.
     """
 
     def __init__(self, kinds: Any, columns: Mapping[str, Any], crashes: Sequence[int]) -> None:
@@ -162,7 +165,7 @@ class Rows:
 
     @cached_property
     def times(self) -> tuple[Any, Any]:
-        """Of each row the earliest and the latest time that it may have; without times a run is one moment."""
+        """Return the earliest and latest possible time of each row; without times a run is one moment."""
         time, n = self.columns["time"], self.count
         known = time != NULL
         if not (known & (self.kinds != numbers.BEGIN)).any():
@@ -174,11 +177,11 @@ class Rows:
 
     @cached_property
     def of_history(self) -> Any:
-        """The rows by which moments end."""
+        """Return the rows by which moments end."""
         return np.flatnonzero((self.kinds != numbers.OTHER) & (self.kinds != numbers.BEGIN))
 
     def ends(self, most: bool) -> Any:
-        """Of each row how many moments end before it: surely, or at most."""
+        """Return how many moments end before each row: certainly, or at most."""
         least, greatest = self.times
         out = np.zeros(self.count, np.int64)
         here, after = self.of_history[:-1], self.of_history[1:]
@@ -187,7 +190,7 @@ class Rows:
 
 
 def numbers_of_processes(of: Rows) -> list[int]:
-    """How many processes the run has, or may have: as far as that tells who is a quorum."""
+    """Return the possible numbers of processes, as far as they matter for quorums."""
     if of.columns["index"][0] != NULL:
         return [int(of.columns["index"][0])]
     accepting = of.columns["process"][of.of_kind[numbers.ACCEPT]]
@@ -195,7 +198,7 @@ def numbers_of_processes(of: Rows) -> list[int]:
 
 
 def judged(batch: Batch, ways: Sequence[Partial], names: Collection[str]) -> Iterator[dict[str, Conclusion]]:
-    """What is said of properties where runs are filled in in these ways."""
+    """Yield the conclusions about properties for each of some ways of filling a run in."""
     at_once = max(1, ROWS_AT_ONCE // ways[0].of.count)
     for begin in range(0, len(ways), at_once):
         some = [(way, *way.views(names)) for way in ways[begin : begin + at_once]]
@@ -216,10 +219,14 @@ def judged(batch: Batch, ways: Sequence[Partial], names: Collection[str]) -> Ite
 
 
 def shown(runs: Runs, sources: Sequence[Any], done: int, view: int, name: str) -> tuple[int, ...]:
-    """The rows of a run by which a view of it violates a property.
+    """Return the rows by which a view of a run violates a property.
 
     Args:
-        done: how many views are those of other ways.
+        runs: the checked views.
+        sources: for each view the row that each of its rows was made of.
+        done: the number of views of earlier ways.
+        view: the place of the view.
+        name: the property.
     """
     begin, of = int(runs.starts[done + view]), sources[done + view]
     by, *found = (r if r < 0 else int(of[r - begin]) for r in runs.witness(done + view)[name])
@@ -227,7 +234,7 @@ def shown(runs: Runs, sources: Sequence[Any], done: int, view: int, name: str) -
 
 
 def not_shown(view: int, name: str) -> tuple[int, ...]:
-    """Nothing: the rows that are shown are those of the first way."""
+    """Return no rows, since those of the first way are shown."""
     return ()
 
 
@@ -254,14 +261,14 @@ class Partial:
         self.deliverers = sorted({int(known["process"][r]) for r in self.deliveries})
 
     def known(self, column: str, rows: Sequence[int]) -> list[int]:
-        """The values that these rows have in a column, each once."""
+        """Return the distinct values that some rows have in a column, sorted."""
         return sorted({int(x) for x in self.columns[column][list(rows)] if x != NULL})
 
     # --- passes ----------------------------------------------------------------------------------
 
     @cached_property
     def passes(self) -> dict[int, Passes]:
-        """The passes of each process."""
+        """Return the passes of each process."""
         out = {}
         process = self.columns["process"]
         every = sorted(self.deliveries + self.of.of_kind[numbers.REVISE])
@@ -276,7 +283,7 @@ class Partial:
     # --- views -----------------------------------------------------------------------------------
 
     def fill(self, filling: Filling) -> tuple[Any, dict[str, Any]]:
-        """A view: of each of its rows the row that it is made of, and the columns."""
+        """Return a view: the row that each of its rows was made of, and the columns."""
         base = dict(self.columns)
         base["time"] = self.of.moments[filling.most]
         base["pass"] = np.array(base["pass"])
@@ -293,7 +300,10 @@ class Partial:
         return source, columns
 
     def accepted(self, copied: bool) -> dict[int, list[tuple[int, dict[str, int]]]]:
-        """The acceptances of proposals without an epoch: of each that its transaction has, and of one before all."""
+        """Return the acceptances of proposals without an epoch.
+
+        There is one copy per known epoch of its transaction, and one before all; if not `copied`, there is none.
+        """
         out: dict[int, list[tuple[int, dict[str, int]]]] = {}
         accepts = self.of.of_kind[numbers.ACCEPT]
         for r in accepts:
@@ -303,8 +313,10 @@ class Partial:
         return out
 
     def established(self, copied: bool) -> dict[int, list[tuple[int, dict[str, int]]]]:
-        """The leaders without an epoch, with their initial histories: of the last that another has, and of one after
-        all."""
+        """Return the leaders without an epoch, with their initial histories.
+
+        There is one copy in the last known epoch, and one after all; if not `copied`, there is none.
+        """
         out: dict[int, list[tuple[int, dict[str, int]]]] = {}
         leaders = self.of.of_kind[numbers.ESTABLISH]
         for r in leaders:
@@ -318,7 +330,7 @@ class Partial:
         return out
 
     def redelivered(self) -> dict[int, list[tuple[int, dict[str, int]]]]:
-        """Every first delivery, and one more by somebody who delivers whatever anyone does."""
+        """Return every first delivery, and one more delivery by a process that delivers everything."""
         first: dict[int, int] = {}
         for r in self.deliveries:
             first.setdefault(self.txn[r], r)
@@ -326,12 +338,12 @@ class Partial:
 
     @cached_property
     def nobody(self) -> int:
-        """A process that no row tells of."""
+        """Return the number of a process that no row mentions."""
         return max(0, int(self.columns["process"].max(initial=0))) + 1
 
     @cached_property
     def instances(self) -> list[Key]:
-        """What rows say of the instances that abcast, and every two of these united."""
+        """Return the known values of the abcasting instances, and of every two of them united."""
         known = {self.instance(r) for r in self.abcasts}
         return sorted({both for a in known for b in known if (both := united(a, b)) is not None}, key=str)
 
@@ -340,7 +352,7 @@ class Partial:
 
     @cached_property
     def itself(self) -> set[str]:
-        """The properties by whose relation some transaction that is delivered may be before itself."""
+        """Return the properties for whose relation some delivered transaction may precede itself."""
         out: set[str] = set()
         if len({self.txn[r] for r in self.abcasts}) == len(self.abcasts):
             return out
@@ -363,7 +375,7 @@ class Partial:
 
     @cached_property
     def lags_surely(self) -> bool:
-        """Whether, whenever moments end, one of them ends while somebody who delivers lacks what another has delivered.
+        """Return whether some moment must end while a process that delivers lacks what another has delivered.
 
         No view says so: that one of two moments ends before a row of unknown time, or behind it, is certain, and of
         neither end it is.
@@ -381,10 +393,10 @@ class Partial:
                 first = -1
         return first >= 0  # the last moment ends with the run
 
-    # --- judging ---------------------------------------------------------------------------------
+    # --- checking --------------------------------------------------------------------------------
 
     def views(self, names: Collection[str]) -> tuple[dict[int, list[int]], list[tuple[Any, dict[str, Any]]]]:
-        """The views by which properties are judged, and of each name of a view the places of those that it is."""
+        """Return the views by which properties are checked, and the places of each kind of view among them."""
         wanted = {v for n in names for v in (LEAST, SURE.get(n, LEAST), *MAY.get(n, (MOST,)))}
         places: dict[int, list[int]] = {view: [] for view in wanted}
         different: dict[Filling, int] = {}
@@ -394,7 +406,7 @@ class Partial:
         return places, [self.fill(filling) for filling in different]
 
     def needed(self, filling: Filling) -> Filling:
-        """A filling without what it says of rows that leave nothing unknown."""
+        """Return a filling without its choices about rows that leave nothing unknown."""
         untold = self.of.untold
         return replace(
             filling,
@@ -410,11 +422,13 @@ class Partial:
         masks: Any,
         rows: Callable[[int, str], tuple[int, ...]],
     ) -> dict[str, Conclusion]:
-        """What is said of properties.
+        """Return the conclusions about properties.
 
         Args:
-            places, masks: of the views, and what the kernel says of each.
-            rows: gives those by which a view violates a property.
+            names: the properties.
+            places: the places of the views by kind.
+            masks: the kernel's result for each view.
+            rows: returns the rows by which a view violates a property.
         """
         out = {}
         for name in names:
@@ -435,7 +449,7 @@ class Partial:
         return out
 
     def fillings(self) -> list[tuple[int, Filling]]:
-        """The views, by what they are called."""
+        """Return the fillings, each with the kind of its view."""
         out = [
             (LEAST, Filling(False, False, False, apart)),
             (MOST, Filling(True, True, True, below)),
@@ -448,7 +462,7 @@ class Partial:
         return out
 
     def one_primary_an_epoch(self) -> Conclusion:
-        """Abcasts in one epoch are of one instance: those two are shown of which that is known."""
+        """Check that abcasts in one epoch are of one instance; a violation shows two whose instances differ."""
         sure: tuple[int, ...] = ()
         may = False
         for k, b in enumerate(self.abcasts):
@@ -463,7 +477,7 @@ class Partial:
         return Conclusion("violated", sure) if sure else Conclusion("open" if may else "held" if met else NOT_REACHED)
 
     def delivered_stands(self) -> Conclusion:
-        """A history that replaces another begins with what was delivered in the pass under way."""
+        """Check that a history that replaces another begins with what was delivered in the current pass."""
         sure: tuple[int, ...] = ()
         may = met = False
         for r in self.of.of_kind[numbers.REVISE]:
@@ -479,7 +493,7 @@ class Partial:
         return Conclusion("violated", sure) if sure else Conclusion("open" if may else "held" if met else NOT_REACHED)
 
     def stands(self, had: Sequence[int], entries: Sequence[int]) -> tuple[int, ...]:
-        """Nothing if a history begins with what these rows delivered: else the delivery and the entry in its place."""
+        """Return no rows if a history begins with what was delivered, else the delivery and the entry in its place."""
         for place, row in enumerate(had):
             if place >= len(entries):
                 return row, -1
@@ -489,8 +503,7 @@ class Partial:
 
 
 def edited(base: Mapping[str, Any], made: Mapping[int, list[tuple[int, dict[str, int]]]]) -> tuple[Any, dict[str, Any]]:
-    """Columns in which some rows are replaced by copies of rows, each with values of its own: of each row the row that
-    it was, and the columns."""
+    """Replace some rows by edited copies; return the original row of each row, and the columns."""
     source: list[Any] = []
     values: list[tuple[int, dict[str, int]]] = []
     done = count = 0
@@ -511,17 +524,17 @@ def edited(base: Mapping[str, Any], made: Mapping[int, list[tuple[int, dict[str,
 
 
 def apart(run: Partial, row: int) -> list[dict[str, int]]:
-    """Its instance is another than all others; what else is unknown relates it to nothing."""
+    """Fill in an instance different from all others, so that the unknowns relate it to nothing."""
     return [{"attempt": BELOW - row}]
 
 
 def below(run: Partial, row: int) -> list[dict[str, int]]:
-    """Its epoch is before all that are known, and after those that are unknown before it."""
+    """Fill in an epoch before all known ones, and after the unknown ones before it."""
     return [{"attempt": BELOW - row, **unless_known(run, row, BELOW + row)}]
 
 
 def above(run: Partial, row: int) -> list[dict[str, int]]:
-    """Its epoch is after all that are known, and before those that are unknown before it."""
+    """Fill in an epoch after all known ones, and before the unknown ones before it."""
     return [{"attempt": BELOW - row, **unless_known(run, row, ABOVE - row)}]
 
 
@@ -530,7 +543,7 @@ def unless_known(run: Partial, row: int, epoch: int) -> dict[str, int]:
 
 
 def related(run: Partial, row: int) -> list[dict[str, int]]:
-    """By every process that delivers, and of every instance that it may be of."""
+    """Fill in every process that delivers, and every possible instance."""
     own = run.instance(row)
     if own not in run.relations:
         every = {x for x in run.instances if united(own, x) == x}
@@ -543,7 +556,7 @@ def related(run: Partial, row: int) -> list[dict[str, int]]:
 
 
 def someone(run: Partial, row: int) -> list[dict[str, int]]:
-    """By somebody who had delivered whatever anyone had."""
+    """Fill in a process that had delivered whatever any process had."""
     return [{"process": run.nobody} if run.columns["process"][row] == NULL else {}]
 
 

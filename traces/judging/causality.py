@@ -1,4 +1,4 @@
-"""PO causal order and strict causality of a run, in the kernel language."""
+"""Check PO causal order and strict causality of a run, in the kernel language."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ MOST_WORK = 1 << 26  # deliveries that searches for chains look at where every t
 
 
 def po_causal(run: JudgedRun, out: RunReport) -> None:
-    """PO causal order where what was delivered is not one sequence: what a primary had delivered
-    before an abcast, who delivers that must have delivered before it."""
+    """Check PO causal order where what was delivered is not one sequence.
+
+    A process that delivers an abcast must have delivered before it what its primary had delivered before the abcast.
+    """
     for q in range(run.processes):
         i = 0
         for p in range(run.processes):
@@ -32,7 +34,7 @@ def po_causal(run: JudgedRun, out: RunReport) -> None:
 
 
 def precedes_what_follows(run: JudgedRun, t: int) -> None:
-    """t precedes what is abcast from now on: of what does, each process delivered which the last."""
+    """Record that t precedes later abcasts: for each process, the last delivery among what precedes them."""
     for p in range(run.processes):
         at = run.place[p][t]
         if at < 0:
@@ -43,7 +45,7 @@ def precedes_what_follows(run: JudgedRun, t: int) -> None:
 
 
 def delivered_in_order(run: JudgedRun, out: RunReport, p: int, k: int) -> None:
-    """Whether p, if it delivered what abcast k is of, delivered what precedes it before."""
+    """Return whether p, if it delivered the transaction of abcast k, delivered before it what precedes it."""
     j = run.place[p][run.abcasts[k]]
     if j >= 0 and run.farthest[p] > j:
         t = run.which[p]
@@ -56,7 +58,7 @@ def delivered_in_order(run: JudgedRun, out: RunReport, p: int, k: int) -> None:
 
 
 def strict(table: Table, run: JudgedRun, out: RunReport) -> None:
-    """Strict causality."""
+    """Check strict causality."""
     for p in range(run.processes):
         if run.length[p] > 1 and unrelated(run, p, run.length[p]) >= 0:
             if run.repeats != 0:
@@ -68,7 +70,7 @@ def strict(table: Table, run: JudgedRun, out: RunReport) -> None:
 
 
 def first_unrelated(run: JudgedRun, out: RunReport, p: int) -> None:
-    """What p delivered breaks strict causality, and stays so: the delivery by which it first did, found by halving."""
+    """Find by bisection the delivery by which p first violated strict causality, which stays violated."""
     low = 1
     high = run.length[p]
     while high - low > 1:
@@ -82,7 +84,7 @@ def first_unrelated(run: JudgedRun, out: RunReport, p: int) -> None:
 
 
 def unrelated_pair(run: JudgedRun, out: RunReport, p: int, t: int, u: int) -> None:
-    """Of two transactions that p delivered neither PO-precedes the other."""
+    """Record that neither of two transactions that p delivered PO-precedes the other."""
     a = row_of(run, p, t)
     b = row_of(run, p, u)
     delivered = max(a, b)
@@ -93,9 +95,11 @@ def unrelated_pair(run: JudgedRun, out: RunReport, p: int, t: int, u: int) -> No
 
 
 def unrelated(run: JudgedRun, p: int, length: int) -> int:
-    """Of what p delivered first, so many, a transaction that the one abcast before it (which `run.which[p]` is told)
-    does not PO-precede; -1: there is none, and so any two are related, since chains join up. Of each transaction the
-    first abcast counts."""
+    """Return a transaction among p's first `length` deliveries that the previous abcast does not PO-precede.
+
+    `run.which[p]` becomes that previous one. The result is -1 if there is none: then any two are related, since chains
+    join up. Of each transaction the first abcast counts.
+    """
     last = -1
     for k in range(run.abcast_count):
         u = run.abcasts[k]
@@ -112,7 +116,7 @@ def unrelated(run: JudgedRun, p: int, length: int) -> int:
 
 
 def directly(run: JudgedRun, a: int, b: int) -> bool:
-    """Whether abcast a, which was earlier, PO-precedes abcast b without anything in between."""
+    """Return whether abcast a, the earlier one, PO-precedes abcast b without an intermediate."""
     if run.instance[a] == run.instance[b]:
         return True
     if run.primary[b] < 0:
@@ -122,8 +126,10 @@ def directly(run: JudgedRun, a: int, b: int) -> bool:
 
 
 def precedes(run: JudgedRun, a: int, b: int) -> bool:
-    """Whether abcast a PO-precedes abcast b, through whatever chain: everything that precedes b is visited, of no
-    abcast (-1) all of it, and marked in `run.seen`."""
+    """Return whether abcast a PO-precedes abcast b, through any chain.
+
+    Everything that precedes b is visited, all of it if a is -1, and marked in `run.seen`.
+    """
     since = max(a, 0)
     run.searches = run.searches + 1  # each has marks of its own: what one has seen another may yet have to visit
     stamp = run.searches
@@ -163,8 +169,10 @@ def precedes(run: JudgedRun, a: int, b: int) -> bool:
 
 
 def every_two(table: Table, run: JudgedRun, out: RunReport, p: int) -> None:
-    """Strict causality of what p delivered where something is abcast again: a later abcast may mend what is broken, and
-    chains by different abcasts of one transaction do not join up. So every two are looked at."""
+    """Check strict causality of what p delivered for every two transactions, where some is abcast again.
+
+    A later abcast may repair a violation, and chains by different abcasts of one transaction do not join up.
+    """
     for j in range(run.length[p]):
         if run.sent[run.sequence[p][j]] >= 0:
             find_related(run, p, j)
@@ -175,7 +183,7 @@ def every_two(table: Table, run: JudgedRun, out: RunReport, p: int) -> None:
 
 
 def find_related(run: JudgedRun, p: int, j: int) -> None:
-    """Of each place of p's sequence the row by which what is there PO-precedes what is in place j; NEVER: none."""
+    """Record for each place of p's sequence the row by which it PO-precedes that in place j; NEVER if it does not."""
     for i in range(run.length[p]):
         run.related[i] = NEVER
     k = run.sent[run.sequence[p][j]]
@@ -191,8 +199,10 @@ def find_related(run: JudgedRun, p: int, j: int) -> None:
 
 
 def two(table: Table, run: JudgedRun, out: RunReport, p: int, i: int, j: int) -> None:
-    """Of what p delivered in places i and j, of which that in i was abcast before, whether either PO-precedes the other
-    at the end of the moment in which both are there."""
+    """Check whether one of p's deliveries in places i and j PO-precedes the other at the end of their moment.
+
+    The transaction in place i was abcast before.
+    """
     t = run.sequence[p][i]
     u = run.sequence[p][j]
     if run.sent[t] >= 0 and run.order[t] < run.order[u]:
@@ -206,12 +216,12 @@ def two(table: Table, run: JudgedRun, out: RunReport, p: int, i: int, j: int) ->
 
 
 def later(table: Table, row: int, other: int) -> bool:
-    """Whether a row is of a later moment than one before it, or is none."""
+    """Return whether a row is of a later moment than one before it, or does not exist."""
     return other == NEVER or (other > row and table.time[other] > table.time[row])
 
 
 def related_by(run: JudgedRun, t: int, u: int) -> int:
-    """The row by which t PO-precedes u, by any of their abcasts; NEVER: it does not."""
+    """Return the row by which t PO-precedes u, by any of their abcasts; NEVER if it does not."""
     row = NEVER
     k = run.sent[u]
     while k >= 0:

@@ -1,4 +1,4 @@
-"""Which transactions the rows of a run are of, where they do not say all of it: every way there is."""
+"""Enumerate which transactions the rows of a run may belong to, where they leave it open."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ Key = tuple[int | None, ...]
 
 
 def completions(keys: Mapping[int, Key], most: int = COMPLETIONS) -> list[dict[int, int]] | None:
-    """Every way in which the rows of a run may be of transactions: a number for each row, the same for the
-    same transaction. None: there are more than so many."""
+    """Return every way in which the rows of a run may belong to transactions; None if there are more than `most`.
+
+    Args:
+        keys: the known key columns by row, with None for unknown ones.
+        most: the maximum number of ways.
+
+    Returns:
+        For each way a number by row; equal numbers are the same transaction.
+    """
     numbered: dict[Key, int] = {}
     known = {r: numbered.setdefault(key, len(numbered)) for r, key in keys.items() if None not in key}
     # classes of rows with the same transaction, each with what is known of it
@@ -34,13 +41,13 @@ def completions(keys: Mapping[int, Key], most: int = COMPLETIONS) -> list[dict[i
 
 
 def united(one: Key, other: Key) -> Key | None:
-    """What two rows say of one thing, column by column; None if they cannot be of one."""
+    """Return the combined values of two rows, column by column; None if they contradict each other."""
     if any(a is not None and b is not None and a != b for a, b in zip(one, other, strict=True)):
         return None
     return tuple(b if a is None else a for a, b in zip(one, other, strict=True))
 
 
 def told_apart(classes: Sequence[Key]) -> bool:
-    """Whether no two classes are known to be one."""
+    """Return whether no two classes are known to be the same transaction."""
     full = [key for key in classes if None not in key]
     return len(set(full)) == len(full)

@@ -1,6 +1,6 @@
-"""What is judged when a run has been read: the properties that stay broken once they are, in the kernel language.
+"""Check, after a run has been read, the properties that stay violated once they are, in the kernel language.
 
-Here the sequences of deliveries are gone along; `causality.py`, `primaries.py` and `quorums.py` have the rest.
+This file walks along the sequences of deliveries; `causality.py`, `primaries.py` and `quorums.py` have the rest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from traces.judging.quorums import later_histories
 
 
 def conclude(table: Table, run: JudgedRun, out: RunReport, end: int) -> None:
-    """The properties that, once broken, stay so: judged over all that was kept of the run, which ends before `end`."""
+    """Check the properties that stay violated once they are, over the memory of a run that ends before `end`."""
     for t in range(run.txns.count):
         if run.first_row[t] >= 0:
             delivered(table, run, out, t)
@@ -47,7 +47,7 @@ def conclude(table: Table, run: JudgedRun, out: RunReport, end: int) -> None:
 
 
 def delivered(table: Table, run: JudgedRun, out: RunReport, t: int) -> None:
-    """Whether t, which was delivered, was abcast before and is chosen."""
+    """Check that t, which was delivered, was abcast before and is chosen."""
     row = run.first_row[t]
     by = run.abcast_row[t]
     met(out, INTEGRITY)
@@ -61,7 +61,7 @@ def delivered(table: Table, run: JudgedRun, out: RunReport, t: int) -> None:
 
 
 def one_sequence(run: JudgedRun, out: RunReport) -> bool:
-    """Whether what any process delivered is the beginning of one sequence."""
+    """Return whether the deliveries of all processes are prefixes of one sequence."""
     if is_broken(out, TOTAL_ORDER):
         return False
     for p in range(run.processes):
@@ -72,8 +72,8 @@ def one_sequence(run: JudgedRun, out: RunReport) -> bool:
 
 
 def along(run: JudgedRun, out: RunReport, p: int) -> None:
-    """What is to be seen along the sequence that p delivered."""
-    least = NEVER  # of the epochs so far, and the greatest: by whose delivery and which abcast
+    """Check the properties that are visible along the sequence of p's deliveries."""
+    least = NEVER  # the least and the greatest of the epochs so far, with the delivery and the abcast that give it
     greatest = NULL
     high_row = -1
     high_by = -1
@@ -128,7 +128,7 @@ def along(run: JudgedRun, out: RunReport, p: int) -> None:
 
 
 def local_order(run: JudgedRun, out: RunReport, p: int, j: int, k: int) -> None:
-    """Whether p, which delivered in place j what abcast k is of, has delivered what its instance abcast before."""
+    """Check that p had delivered the earlier abcasts of the instance of abcast k, which it delivered in place j."""
     before = run.before[k]
     if before >= 0:
         met(out, LOCAL_PRIMARY_ORDER)
@@ -143,7 +143,7 @@ def local_order(run: JudgedRun, out: RunReport, p: int, j: int, k: int) -> None:
 
 
 def of_server(run: JudgedRun, out: RunReport, p: int, j: int, k: int) -> None:
-    """Whether what one process abcast is delivered in the order of its abcasts."""
+    """Check that the abcasts of one process are delivered in their order."""
     latest = run.server[run.primary[k]]
     if latest >= 0:
         met(out, CAUSAL_ORDER)
@@ -155,8 +155,10 @@ def of_server(run: JudgedRun, out: RunReport, p: int, j: int, k: int) -> None:
 
 
 def before_itself(run: JudgedRun, out: RunReport, k: int) -> None:
-    """Whether abcast k orders a transaction that is delivered before itself, and which premises that leaves unmet: the
-    papers have transactions abcast once."""
+    """Clear the premises that fail if abcast k orders a delivered transaction before itself.
+
+    The papers assume that a transaction is abcast once.
+    """
     t = run.abcasts[k]
     other = run.again[k]
     while other >= 0 and run.first_row[t] >= 0:
@@ -176,5 +178,5 @@ def before_itself(run: JudgedRun, out: RunReport, k: int) -> None:
 
 
 def unmet(out: RunReport, k: int) -> None:
-    """The premise of property k is not met, whatever else was seen."""
+    """Clear the premise of property k, whatever else was seen."""
     out.met = out.met & (-1 ^ (1 << k))

@@ -1,5 +1,7 @@
-"""A property that no kernel judges, judged by its own text: a small run is folded into its observed history, and the
-property asked at the end of each moment."""
+"""Check a property that has no kernel by its own source.
+
+A small run is folded into its observed history, and the property evaluated at the end of each moment.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +27,18 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_ROWS", "Judged", "judged_by_definition", "read_by", "violation_of"]
 
-MOST_ROWS = 128  # of what it reads of a run: of a larger run nothing is said, since texts are not written to be quick
+MOST_ROWS = 128  # of a run's rows that it reads: larger runs stay open, since definitions are slow
 MOST_EVENTS = 4  # that a violation shows
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What the text of a property says of a run.
+    """The result of a property's source for a run.
 
     Attributes:
-        word: of the words of a verdict (`tally.COUNTS`).
-        by: the row in whose moment it first broke; -1: it did not.
-        said: what it said there.
+        word: the verdict (`totals.COUNTS`).
+        by: the row in whose moment it was first violated; -1 if it was not.
+        said: the property's result there.
     """
 
     word: str
@@ -45,7 +47,7 @@ class Judged:
 
 
 def judged_by_definition(batch: Batch, place: int, prop: Property) -> Judged:
-    """Judge a run of a batch by the text of a property.
+    """Check a run of a batch by the source of a property.
 
     Args:
         place: of the run in the batch.
@@ -66,7 +68,7 @@ def judged_by_definition(batch: Batch, place: int, prop: Property) -> Judged:
             h.fold(row, behind(rows, at))
             here = int(places[at])
             if at + 1 < len(rows) and int(places[at + 1]) < moment_end(batch, start, here):
-                continue  # the moment goes on
+                continue  # the same moment continues
             said = asked(prop.holds, h)
             if not said:
                 return Judged("violated", here, said)
@@ -79,32 +81,35 @@ def judged_by_definition(batch: Batch, place: int, prop: Property) -> Judged:
 
 
 def read_by(prop: Property) -> set[str]:
-    """The kinds of row that a property and its premise follow from."""
+    """Return the kinds of row on which a property and its premise depend."""
     kinds = {"run", *(needs(prop.holds) or ()), *(needs(prop.witness) or ())}
     return kinds | {entry for of, entry in (("establish", "initial"), ("revise", "entry")) if of in kinds}
 
 
 def codes(prop: Property) -> list[int]:
-    """Their codes."""
+    """Return the kernel's codes of these kinds."""
     return [KIND_CODES[kind] for kind in sorted(read_by(prop))]
 
 
 def violation_of(batch: Batch, kinds: pa.ChunkedArray, place: int, prop: Property, judged: Judged) -> Violation:
-    """A violation, with the last rows of what its sentence names.
+    """Return a violation with the last rows of what its sentence names.
 
     Args:
+        batch: the batch.
         kinds: the column `kind` of the run.
-        place: of the run in the batch.
+        place: the place of the run in the batch.
+        prop: the property.
+        judged: its result.
     """
     start = int(batch.starts[place])
     time = happened(batch, kinds, start, judged.by).time
     events = tuple(rows_named(batch, kinds, start, prop, judged))
-    why = sentence_of(judged.said) or f"The run breaks {prop.name} in row {judged.by - start}."
+    why = sentence_of(judged.said) or f"The run violates {prop.name} in row {judged.by - start}."
     return Violation(int(batch.runs[place]), prop.name, why, time, events)
 
 
 def rows_named(batch: Batch, kinds: pa.ChunkedArray, start: int, prop: Property, judged: Judged) -> Sequence[Happened]:
-    """The last rows of what a sentence names, and the one by which it became true."""
+    """Return the last rows of what a sentence names, and the one by which it became true."""
     found: list[int] = []
     if isinstance(judged.said, Broken):
         wanted, read = named(judged.said), set(codes(prop)) - {numbers.BEGIN}

@@ -1,4 +1,4 @@
-"""Deliveries compared while a run is read, and what is judged at the end of every moment, in the kernel language."""
+"""Compare deliveries while a run is read, and check properties at the end of each moment, in the kernel language."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from zabspec.language.wrapping import shl
 
 
 def gaps_more(run: JudgedRun, p: int, k: int) -> int:
-    """Count that p delivered what abcast k is of; how many instances more (or less) now have a gap at p."""
+    """Count that p delivered the transaction of abcast k; return by how much the number of gaps at p grows.
+
+    There is at most one gap per instance; the result may be negative.
+    """
     i = run.instance[k]
     before = 1 if run.reached[p][i] > run.delivered[p][i] else 0
     run.delivered[p][i] = run.delivered[p][i] + 1
@@ -18,7 +21,7 @@ def gaps_more(run: JudgedRun, p: int, k: int) -> int:
 
 
 def first_delivery(run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> None:
-    """p delivers t, for the first time: compare with what every other process delivered."""
+    """Record the first delivery of t by p, and compare it with the deliveries of every other process."""
     j = run.length[p]
     run.length[p] = j + 1
     run.place[p][t] = j
@@ -42,7 +45,7 @@ def first_delivery(run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> 
 
 
 def disorder(run: JudgedRun, out: RunReport, row: int, p: int, q: int, t: int, same: int) -> None:
-    """p and q have both delivered t, and not the same before it: name one transaction that differs."""
+    """Record that p and q both delivered t after different prefixes, with one transaction that differs."""
     a = p
     b = q
     if same >= run.place[p][t]:  # q delivered more before t than p
@@ -53,7 +56,7 @@ def disorder(run: JudgedRun, out: RunReport, row: int, p: int, q: int, t: int, s
 
 
 def diverge(run: JudgedRun, out: RunReport, row: int, p: int, earlier: int) -> None:
-    """A pass of p that is not prefix-compatible with an earlier one, or delivers something twice."""
+    """Record that a pass of p is not prefix-compatible with an earlier one, or delivers something twice."""
     broke(out, TOTAL_ORDER, row, earlier, row, -1, -1)
     broke(out, AGREEMENT, row, earlier, row, -1, -1)
     run.astray = run.astray | shl(1, p)
@@ -63,7 +66,7 @@ def diverge(run: JudgedRun, out: RunReport, row: int, p: int, earlier: int) -> N
 
 
 def end_moment(run: JudgedRun, out: RunReport, row: int) -> None:
-    """What must hold at the end of every moment, and may be mended in a later one."""
+    """Check what must hold at the end of every moment, and may be repaired in a later one."""
     for p in range(run.processes):
         if ((run.dirty >> p) & 1) == 1:
             agreed(run, out, row, p)
@@ -72,7 +75,7 @@ def end_moment(run: JudgedRun, out: RunReport, row: int) -> None:
 
 
 def agreed(run: JudgedRun, out: RunReport, row: int, p: int) -> None:
-    """Whether what p has delivered agrees with what every other has."""
+    """Check that the deliveries of p agree with those of every other process."""
     for q in range(run.processes):
         if run.lacks[q][p] > 0 and p != q:  # p has more than q
             if run.length[q] > 0:
@@ -84,7 +87,7 @@ def agreed(run: JudgedRun, out: RunReport, row: int, p: int) -> None:
 
 
 def only(run: JudgedRun, p: int, q: int) -> int:
-    """The row of the first delivery of p that q has not made."""
+    """Return the row of p's first delivery that q has not made; -1 if there is none."""
     for j in range(run.length[p]):
         if run.place[q][run.sequence[p][j]] < 0:
             return run.row[p][j]
@@ -92,7 +95,7 @@ def only(run: JudgedRun, p: int, q: int) -> int:
 
 
 def gap(run: JudgedRun, out: RunReport, row: int) -> None:
-    """Some process has delivered of some instance a transaction without an earlier one: which."""
+    """Report which process delivered a transaction of an instance without an earlier one."""
     for p in range(run.processes):
         for i in range(run.instances.count):
             if run.reached[p][i] > run.delivered[p][i]:

@@ -1,8 +1,8 @@
-"""A DataFrame of events judged by Spark: a DataFrame of verdicts, a row a run and property.
+"""Check a DataFrame of events with Spark, as a DataFrame of verdicts with a row per run and property.
 
-Nothing runs until somebody asks for rows. The plan brings the rows of each run together, in order, judges them where
-they are (`mapInArrow`, `batches.py`), a row a run, and makes a row for each property of it. Where rows lie together
-already nothing is moved; that no run is in two partitions is then seen by what is said of it.
+Nothing runs until rows are requested. The plan brings the rows of each run together in order, checks them in place
+(`mapInArrow`, `batches.py`), one row per run, and makes a row for each property of it. Where rows are contiguous
+already nothing is moved; that no run is in two partitions is then checked from the results.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_frame", "judge_address", "judge_files", "judge_frame"]
 
-TORN = "its rows do not lie together: leave out together=True"
+TORN = "its rows are not contiguous: omit together=True"
 NOTES = 20  # that are told
 
 
@@ -60,10 +60,10 @@ def judge_frame(
 
     Args:
         events: the columns of an event table; others are left alone.
-        names: the properties to judge; none: all that are judged by default.
+        names: the properties to check; if empty, all that are checked by default.
         observes: the kinds of event that the source of a run notes, if its first row does not say.
         together: the rows of each run lie together, in order, in one partition.
-        order: columns that say the order of a run's rows; none: `row` if there is one, and all rows are there.
+        order: columns that say the order of a run's rows; if empty, the column `row` if there is one.
 
     Raises:
         TableError: a column is missing, or of another type.
@@ -103,16 +103,16 @@ def judge_files(spark: SparkSession, place: Place, names: Sequence[str] = ()) ->
 
 @dataclass(frozen=True)
 class JudgeUnits:
-    """What a task does that reads files.
+    """The task that reads and checks files.
 
     Attributes:
-        names: the properties; none: all that are judged by default.
+        names: the properties; if empty, all that are checked by default.
     """
 
     names: tuple[str, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Judge units of a table, each read here. What cannot be read is malformed."""
+        """Check units of a table, which are read here; what cannot be read is malformed."""
         for batch in batches:
             for sent in batch.column(0).to_pylist():
                 unit: Unit = pickle.loads(sent)
@@ -128,7 +128,7 @@ class JudgeUnits:
 
 
 def once(said: DataFrame) -> DataFrame:
-    """What is said of runs, each once; how often each was met is `times`."""
+    """Return the results of runs, each once, with the number of occurrences as `times`."""
     from pyspark.sql import functions as f
 
     firsts = (f.first(name).alias(name) for name in ("words", "said", "note"))
@@ -136,7 +136,7 @@ def once(said: DataFrame) -> DataFrame:
 
 
 def by_property(said: DataFrame) -> DataFrame:
-    """What is said of runs, a row a property."""
+    """Return the results of runs, one row per property."""
     from pyspark.sql import functions as f
 
     each = said.select("run", "times", "said", "note", f.posexplode("words").alias("place", "word"))
@@ -157,23 +157,24 @@ def by_property(said: DataFrame) -> DataFrame:
 
 
 def named(words: Sequence[str], place: Column) -> Column:
-    """The word at a place."""
+    """Return a column with the word at a place."""
     from pyspark.sql import functions as f
 
     return f.element_at(f.array(*map(f.lit, words)), place.cast("int") + 1)
 
 
 def per_run_schema() -> StructType:
-    """What tasks say, as Spark types it."""
+    """Return the schema of the tasks' results as Spark types."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(spoken_of())
 
 
 def check_frame(found: StructType, order: Sequence[str] = ()) -> None:
-    """
+    """Check the columns of a DataFrame of events.
+
     Raises:
-        TableError: a column is missing, twice there, or of another type.
+        TableError: a column is missing, duplicated, or of another type.
     """
     from pyspark.sql.types import LongType, StringType
 
@@ -197,12 +198,12 @@ def check_frame(found: StructType, order: Sequence[str] = ()) -> None:
 
 
 def judge_address(address: Address, names: Sequence[str], master: str | None = None) -> Totals:
-    """Judge a table that Spark reads: files in any of Hadoop's file systems, or a table of a catalog.
+    """Check a table that Spark reads: files in any of Hadoop's file systems, or a table of a catalog.
 
     Raises:
         NoSpark: there is none.
         SparkFailed: a job failed.
-        TableError: there is no such table, or a run cannot be judged.
+        TableError: there is no such table, or a run cannot be checked.
     """
     from traces.spark.session import session
 
@@ -224,7 +225,7 @@ def described(spark: SparkSession, what: str) -> Iterator[None]:
 
 
 def events_at(spark: SparkSession, address: Address) -> DataFrame:
-    """A table that Spark reads.
+    """Return a table that Spark reads.
 
     Raises:
         TableError: there is none.
@@ -244,7 +245,7 @@ def events_at(spark: SparkSession, address: Address) -> DataFrame:
 
 
 def totals_of(events: DataFrame, names: Sequence[str], address: Address) -> Totals:
-    """Judge a DataFrame of events, and count what is said.
+    """Check a DataFrame of events, and count the results.
 
     Raises:
         TableError: it is none, or a run cannot be judged.

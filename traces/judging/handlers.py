@@ -1,4 +1,4 @@
-"""What each kind of event of a history does, in the kernel language."""
+"""Handle each kind of event of a history, in the kernel language."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from zabspec.language.wrapping import count_bits, shl
 
 
 def transaction(table: Table, run: JudgedRun, row: int) -> int:
-    """The transaction of a row; -1: there is no room for it."""
+    """Return the number of a row's transaction, which is created if new; -1 if there is no room for it."""
     known = run.txns.count
     t = intern(run.txns, table.identity[row], table.epoch[row], table.counter[row], table.digest[row])
     if t == known:
@@ -48,7 +48,7 @@ def transaction(table: Table, run: JudgedRun, row: int) -> int:
 
 
 def instance(run: JudgedRun, attempt: int, epoch: int, p: int) -> int:
-    """The instance that is known by these; -1: there is no room for it."""
+    """Return the number of an instance, which is created if new; -1 if there is no room for it."""
     known = run.instances.count
     i = intern(run.instances, attempt, epoch, p, 0)
     if i == known:
@@ -61,7 +61,7 @@ def instance(run: JudgedRun, attempt: int, epoch: int, p: int) -> int:
 
 
 def numbered_epoch(run: JudgedRun, epoch: int) -> int:
-    """The number of an epoch; -1: there is no room for it."""
+    """Return the number of an epoch, which is created if new; -1 if there is no room for it."""
     known = run.epochs.count
     e = intern(run.epochs, epoch, 0, 0, 0)
     if e == known:
@@ -76,7 +76,7 @@ def numbered_epoch(run: JudgedRun, epoch: int) -> int:
 
 
 def on_abcast(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> None:
-    """An abcast of t, by process p if it is said."""
+    """Handle an abcast of t, by process p if it is known."""
     if table.primary_epoch[row] == NULL:
         leaves_open(out, G_PRIMARY)
     elif table.primary_epoch[row] != table.epoch[row]:
@@ -122,7 +122,7 @@ def on_abcast(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t:
 
 
 def under_zxid(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
-    """The zxid of a transaction that is abcast, of which there may be another."""
+    """Check that no other transaction is abcast under the same zxid."""
     known = run.zxids.count
     z = intern(run.zxids, 0, table.epoch[row], table.counter[row], 0)
     if z < 0:
@@ -134,7 +134,12 @@ def under_zxid(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
 
 
 def by_instance(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, k: int, e: int) -> None:
-    """The instance of process p (NULL: not known) that makes abcast k, under a zxid of the epoch with number e."""
+    """Attribute abcast k to its instance.
+
+    Args:
+        p: the process, NULL if unknown.
+        e: the number of the epoch of its zxid.
+    """
     epoch = table.primary_epoch[row]
     if epoch == NULL:
         e = -1
@@ -171,7 +176,7 @@ def by_instance(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, 
 
 
 def on_abdeliver(run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> None:
-    """p delivers t."""
+    """Handle the delivery of t by p."""
     place = run.in_pass[p]
     run.in_pass[p] = place + 1
     before = run.place[p][t]
@@ -195,7 +200,7 @@ def on_abdeliver(run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> No
 
 
 def on_accept(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> None:
-    """p accepts the proposal of t."""
+    """Handle the acceptance of t's proposal by p."""
     epoch = table.primary_epoch[row]
     if run.nodes == 0:
         leaves_open(out, G_QUORUM)
@@ -221,7 +226,7 @@ def on_accept(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t:
 
 
 def on_establish(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
-    """The leader of an epoch is established."""
+    """Handle the establishment of an epoch's leader."""
     epoch = table.primary_epoch[row]
     if epoch == NULL:
         leaves_open(out, G_LEADS)
@@ -244,7 +249,7 @@ def on_establish(table: Table, run: JudgedRun, out: RunReport, row: int) -> None
 
 
 def on_revise(table: Table, run: JudgedRun, out: RunReport, row: int, p: int) -> None:
-    """p replaces its history; the rows behind this one have the new one's entries."""
+    """Handle that p replaces its history; the following rows have the new entries."""
     run.replaced[p] = run.in_pass[p]
     run.compared[p] = 0
     if run.replaced[p] > 0:
@@ -256,7 +261,7 @@ def on_revise(table: Table, run: JudgedRun, out: RunReport, row: int, p: int) ->
 
 
 def on_entry(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> None:
-    """The new history of p has t next."""
+    """Handle t as the next entry of p's new history."""
     k = run.compared[p]
     if run.replacing == p and k < run.replaced[p]:
         if transaction(table, run, run.standing) != t:
@@ -267,8 +272,10 @@ def on_entry(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t: 
 
 
 def stands_next(table: Table, run: JudgedRun, p: int) -> None:
-    """The next row in which p delivered something in its pass; there is one. Passes that agree begin alike, so the row
-    may be one of an earlier pass."""
+    """Advance to the next row in which p delivered something in its pass, which must exist.
+
+    Passes that agree begin alike, so the row may be one of an earlier pass.
+    """
     if ((run.astray >> p) & 1) == 0:
         run.standing = run.row[p][run.compared[p]]
         return
@@ -278,7 +285,7 @@ def stands_next(table: Table, run: JudgedRun, p: int) -> None:
 
 
 def replaced(run: JudgedRun, out: RunReport) -> None:
-    """The new history that was being read, if any was, is over."""
+    """End the new history that was being read, if any."""
     p = run.replacing
     if p >= 0 and run.compared[p] < run.replaced[p]:
         broke(out, DELIVERED_STANDS, run.replacing_row, run.replacing_row, run.standing, -1, -1)
@@ -289,7 +296,7 @@ def replaced(run: JudgedRun, out: RunReport) -> None:
 
 
 def on_begin(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
-    """The row that says how many processes the run has."""
+    """Handle the row that gives the number of processes."""
     if run.begun != 0:
         wrong(out, TWO_BEGINS, row)
     elif row != run.start:

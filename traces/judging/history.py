@@ -1,11 +1,10 @@
-"""One long history judged without any task holding it: digests of blocks compared, and the few
-transactions that they leave open looked at one by one.
+"""Check one long history without any task holding it: compare digests of blocks, and look at the rest one by one.
 
 What is concluded, and why that is enough, is in `docs/decisions/0016-one-judge-of-tables.md`. In short: where every
-pass goes up in zxids, what it delivered is a set; where a block of it has the digest of what was abcast, that is all
-of the block. So everything follows from the blocks that a pass has only a part of, those next to them,
-and the first ones. The history restricted to their transactions is judged by the kernel for whole
-runs, whose every violation is one of the whole history.
+pass is ascending in zxids, what it delivered is a set; where a block of it has the digest of what was abcast, it is the
+whole block. So everything follows from the blocks of which a pass has only a part, those next to them, and the first
+ones. The history restricted to their transactions is checked by the kernel for whole runs; every violation there is one
+of the whole history.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ Each = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
 Key = tuple[int, int]  # a block: epoch, number
 LOOKED_AT = 1 << 22  # rows that may be looked at one by one
 
-# Whose premise takes two abcasts; and of these, those whose premise is looked for in the first epochs that are
-# delivered, which is enough where all that is delivered was abcast.
+# Properties whose premise takes two abcasts; and those of them whose premise is looked for in the first delivered
+# epochs, which is enough where every delivered transaction was abcast.
 OF_TWO = (
     "local-primary-order", "global-primary-order", "primary-integrity", "po-causal-order", "strict-causality",
     "prefix", "causal-order", "unique-zxid",
@@ -45,15 +44,15 @@ NOT_LONG = ("chosen-in-later-histories", "delivered-is-chosen", "delivered-stand
 
 @dataclass
 class Open:
-    """What the digests leave open.
+    """The questions that the digests leave open.
 
     Attributes:
-        blocks, zxids: the transactions to be looked at.
-        order: every pass goes up in zxids, and no block is visited twice in one.
-        abcasts: so do the abcasts of every epoch.
-        one: every epoch has one instance that abcasts.
-        grow: no process abcasts in an epoch earlier than one it abcast in before.
-        late: something was delivered before it was abcast.
+        blocks, zxids: the transactions to check one by one.
+        order: whether every pass ascends in zxids, and visits no block twice.
+        abcasts: whether the abcasts of every epoch do so too.
+        one: whether every epoch has one instance that abcasts.
+        grow: whether no process abcasts in an epoch earlier than one in which it abcast before.
+        late: whether something was delivered before it was abcast.
     """
 
     blocks: set[Key] = field(default_factory=set)
@@ -66,16 +65,16 @@ class Open:
 
 
 def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: int = LOOKED_AT) -> Totals:
-    """Judge the one run of a long unit.
+    """Check the one run of a long unit.
 
     Args:
-        asked: the mask (`BITS`) of the properties to judge.
+        asked: the mask (`BITS`) of the properties to check.
         each: runs the work over the unit's parts.
         shift: a block is `1 << shift` counters of an epoch.
-        most: rows that may be looked at one by one.
+        most: the most rows that may be checked one by one.
 
     Raises:
-        TableError: the run cannot be judged.
+        TableError: the run cannot be checked.
     """
     bases = [0]
     for part in unit.parts:
@@ -110,19 +109,19 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
     slow = [p.name for p in JUDGED if known >> BITS[p.name] & 1 and p.name not in KERNEL]
     left_out = [name for name in (*NOT_LONG, *slow) if name in verdicts and verdicts[name] == "not judged"]
     if left_out and (slow or set(unit.observes) >= {"accept"}):
-        out.notes.append(f"run {run} is too long for one task: {', '.join(left_out)} of it is not judged")
+        out.notes.append(f"run {run} is too long for one task: {', '.join(left_out)} of it is not checked")
     if "undecided" in verdicts.values():
         why = "zxids are out of order" if not (found.order and found.abcasts) else "more is violated"
         if more & ~sum(1 << bit for bit in ALWAYS_SAID) or gaps_of(summaries):
-            why = "it has what the comparison of blocks does not see"
+            why = "it has differences that the comparison of blocks cannot see"
         if capped:
-            why = "too much differs to be looked at"
-        out.notes.append(f"run {run}: {why}, and what is undecided may hold or not")
+            why = "too much differs to be checked"
+        out.notes.append(f"run {run}: {why}, and undecided properties may hold or not")
     return out
 
 
 def gaps_of(summaries: Sequence[Summary]) -> dict[int, int]:
-    """The gaps of the whole run, by their bits, and the first row of each."""
+    """Return the gaps of the whole run, by their bits, with the first row of each."""
     out: dict[int, int] = {}
     for s in summaries:
         for bit, row in s.seen.gaps.items():
@@ -136,10 +135,14 @@ def gaps_of(summaries: Sequence[Summary]) -> dict[int, int]:
 
 
 def left_open(out: Totals, verdicts: dict[str, str], more: int, gaps: dict[int, int], run: int) -> None:
-    """Properties of which rows leave something open are open, and of which they have what is not compared,
-    undecided: also where a part of the history breaks them.
+    """Mark properties as open or undecided where rows leave something unknown.
+
+    Properties that depend on unknown values become open; those that depend on values that are not compared become
+    undecided, even where a part of the history violates them.
 
     Args:
+        out: receives the gaps.
+        verdicts: by property; updated.
         more: the gaps of what was looked at one by one, as a mask.
         gaps: those of the whole run.
         run: its number.
@@ -158,7 +161,7 @@ def left_open(out: Totals, verdicts: dict[str, str], more: int, gaps: dict[int, 
 
 
 def violations_of(batch: Batch, texts: Any, numbers: Any, said: int) -> Iterator[Violation]:
-    """The violations, with their rows as they are numbered in the whole run."""
+    """Yield the violations, with rows numbered in the whole run."""
     kinds = texts.column("kind")
     for name, rows in batch.witness(0).items():
         if said >> BITS[name] & 1:
@@ -176,21 +179,23 @@ def joined(pieces: Sequence[tuple[Any, Any]], name: str) -> tuple[Batch, Any, An
 def concluded(
     found: Open, looked_at: tuple[int, int, int], capped: bool, known: int, asked: int, sent: tuple[int, int]
 ) -> dict[str, str]:
-    """The verdicts.
+    """Return the verdicts.
 
     Args:
-        looked_at: of the restricted history the masks of what is broken and what premises are met; and the
-            mask of those that are met as counts tell, where what is delivered was abcast, and once in a pass.
-        capped: not all that was left open was looked at.
-        known: the mask of what the table says anything of.
-        sent: how many abcasts there are, and in how many epochs.
+        found: what the digests leave open.
+        looked_at: for the restricted history the masks of violated properties and met premises, and the mask of
+            premises that are met by counts if what is delivered was abcast, and once per pass.
+        capped: not everything that was open was looked at.
+        known: the mask of properties that the table covers.
+        asked: the mask of properties to check.
+        sent: the number of abcasts, and of their epochs.
     """
     broken, met, counted = looked_at
     order, abcasts, one = found.order and not capped, found.abcasts and not capped, found.one
     out: dict[str, str] = {}
 
     def stands(*names: str) -> bool:
-        """Whether these properties, which come before, are known to hold (and may not have been asked for)."""
+        """Return whether these properties, which come earlier, are known to hold, even if not requested."""
         return all(enough[name] and not broken >> BITS[name] & 1 for name in names)
 
     enough: dict[str, bool] = {
@@ -201,7 +206,7 @@ def concluded(
         "one-leader-an-epoch": True,
         "unique-zxid": abcasts,
     }
-    # without total order a process may disagree with itself, and what it lacks may be mended in a later moment
+    # without total order a process may contradict itself, and a later moment may fill what it lacks
     alike = stands("total-order")
     enough["agreement"] = enough["global-primary-order"] = alike
     enough["causal-order"] = alike and abcasts and found.grow
@@ -215,7 +220,7 @@ def concluded(
             continue
         if not known & bit or name in NOT_LONG or name not in KERNEL:
             out[name] = "not judged"
-        elif broken & bit and name != "strict-causality":  # which a chain of those left out may mend
+        elif broken & bit and name != "strict-causality":  # a chain of the abcasts that were left out may repair it
             out[name] = "violated"
         elif sent[0] < 2 and name in OF_TWO:
             out[name] = "premise not reached"
@@ -234,17 +239,17 @@ def concluded(
 
 
 def check_joints(summaries: Sequence[Summary]) -> None:
-    """Whether the parts go on where the ones before ended.
+    """Check that each part continues where the one before ended.
 
     Raises:
-        TableError: they do not.
+        TableError: one does not.
     """
     last = np.full(MOST, NULL)
     passes = np.full(MOST, NULL)
     time = NULL
     for s in summaries:
         if s.run != summaries[0].run:
-            raise TableError(f"{s.name}: its rows are of more runs than the file says")
+            raise TableError(f"{s.name}: its rows are of more runs than its metadata says")
         first_position, last_position = s.positions
         here = first_position != NULL
         if (first_position[here] <= last[here]).any():
@@ -265,7 +270,7 @@ def check_joints(summaries: Sequence[Summary]) -> None:
 
 @dataclass(frozen=True)
 class Whole:
-    """Of a block what one pass, or all instances, have: how many, and two sums."""
+    """The transactions of a block that one pass, or all instances, have: their number, and two sums."""
 
     count: int
     sums: tuple[int, int]
@@ -275,10 +280,10 @@ class Blocks:
     """The blocks of a history, from the summaries of its parts.
 
     Attributes:
-        abcast: of each block what was abcast; if that is not noted, the most that a pass has of it.
-        passes: for each process and pass, of each block what it has, and the row by which it has it.
-        delivered: the blocks of which anyone delivers anything.
-        order: every block, by epoch and number.
+        abcast: for each block what was abcast; if that is not recorded, the most that a pass has of it.
+        passes: for each process and pass what it has of each block, and the row from which on it has it.
+        delivered: the blocks of which any process delivers anything.
+        order: all blocks, by epoch and number.
     """
 
     def __init__(self, summaries: Sequence[Summary], abcasts: bool) -> None:
@@ -310,7 +315,7 @@ class Blocks:
 
     @property
     def sent(self) -> tuple[int, int]:
-        """How many abcasts there are, and in how many epochs."""
+        """Return the number of abcasts, and of their epochs."""
         entries = self.entries[self.entries[:, blocks_kernel.E_ROLE] == 0]
         return int(entries[:, blocks_kernel.E_COUNT].sum()), len(set(entries[:, blocks_kernel.E_EPOCH].tolist()))
 
@@ -318,7 +323,7 @@ class Blocks:
         return sum(self.counts.get(block, 0) for block in blocks)
 
     def fewer(self, blocks: set[Key], most: int) -> set[Key]:
-        """The first of these blocks, as many as may be looked at."""
+        """Return the first of these blocks, as many as may be looked at."""
         out: set[Key] = set()
         rows = 0
         for block in sorted(blocks):
@@ -329,7 +334,7 @@ class Blocks:
         return out
 
     def open(self) -> Open:
-        """What the digests leave open."""
+        """Return what the digests leave open."""
         found = Open()
         self.look_at_order(found)
         self.look_at_instances(found)
@@ -342,8 +347,10 @@ class Blocks:
         return found
 
     def first_delivered(self) -> Iterator[Key]:
-        """The first two blocks of the first three epochs that are delivered: the premises that are met
-        anywhere, and do not follow from counts, are met there."""
+        """Yield the first two delivered blocks of the first three epochs.
+
+        The premises that are met anywhere, and do not follow from counts, are met there.
+        """
         epochs: dict[int, list[Key]] = {}
         for block in sorted(self.delivered):
             epochs.setdefault(block[0], []).append(block)
@@ -351,7 +358,11 @@ class Blocks:
             yield from epochs[epoch][:2]
 
     def counted(self, one: bool) -> int:
-        """The mask of the premises that are met as the counts tell; `one`: an epoch has one instance."""
+        """Return the mask of premises that are met by counts.
+
+        Args:
+            one: every epoch has one instance.
+        """
         names = set()
         if any(sum(w.count for block, w in self.abcast.items() if block[0] == e) > 1 for e in self.first):
             names.add("unique-zxid")
@@ -366,7 +377,7 @@ class Blocks:
         return mask_of(sorted(names))
 
     def look_at_order(self, found: Open) -> None:
-        """Whether what is done in one pass, or abcast in one epoch, goes up in zxids."""
+        """Check whether each pass, and the abcasts of each epoch, are ascending in zxids."""
         last: dict[tuple[int, ...], list[int]] = {}
         latest: dict[int, int] = {}
         for e in self.entries[np.argsort(self.entries[:, blocks_kernel.E_FIRST_ROW], kind="stable")].tolist():
@@ -399,7 +410,7 @@ class Blocks:
                 )
 
     def look_at_instances(self, found: Open) -> None:
-        """Whether an epoch has one instance; the first abcast of each."""
+        """Check whether an epoch has one instance, and find the first abcast of each."""
         self.first: dict[int, tuple[int, int]] = {}  # of each epoch: row and process of its first abcast
         instance: dict[int, tuple[int, int]] = {}
         abcasts = self.entries[self.entries[:, blocks_kernel.E_ROLE] == 0]
@@ -414,7 +425,7 @@ class Blocks:
                 found.zxids.add((epoch, e[blocks_kernel.E_FIRST]))
 
     def look_at_arrivals(self, found: Open) -> None:
-        """Whether anything is delivered in a row before that of its abcast: each epoch's go up."""
+        """Check whether anything is delivered in a row before its abcast; each epoch's abcasts are ascending."""
         greatest: dict[int, int] = {}
         for s in self.summaries:
             for epoch, abcast, need, _ in s.epochs.tolist():
@@ -424,10 +435,12 @@ class Blocks:
                 greatest[epoch] = max(greatest.get(epoch, NULL), abcast)
 
     def look_at_pass(self, who: Key, found: Open) -> None:
-        """The blocks that a pass has only a part of, up to the last it has any of. Of a gap, blocks in a row
-        that it has nothing of: the first and the last, the first and the last of those that anyone
-        delivers (the others may be lost with their primary), and the block behind it. And the next that
-        anyone delivers, where the pass ends."""
+        """Find the blocks of which a pass has only a part, up to the last of which it has any.
+
+        Of a gap, which is a sequence of blocks of which it has nothing, these are the first and the last, the first and
+        the last of those that any process delivers (the others may be lost with their primary), and the block after it.
+        At the end of the pass it is the next block that any process delivers.
+        """
         has = self.passes[who]
         end = max(self.place[block] for block in has)
         gap: list[Key] = []
@@ -448,7 +461,7 @@ class Blocks:
         found.blocks |= set(islice(beyond, 1))
 
     def look_at_primaries(self, found: Open) -> None:
-        """Whether the primary of each epoch had delivered all of every earlier block before it abcast."""
+        """Check whether the primary of each epoch had delivered all of every earlier block before it abcast."""
         for process in {p for _, p in self.first.values() if p != blocks_kernel.NOBODY}:
             complete: dict[Key, int] = {}
             for (p, passing), has in self.passes.items():
@@ -469,7 +482,7 @@ class Blocks:
 
 
 def more(known: Whole | None, e: Sequence[int]) -> Whole:
-    """What an entry adds to a block."""
+    """Add an entry to a block's sums."""
     known = known or Whole(0, (0, 0))
     sums = ((known.sums[0] + e[blocks_kernel.E_SUM]) % (1 << 64), (known.sums[1] + e[blocks_kernel.E_SUM2]) % (1 << 64))
     return Whole(known.count + e[blocks_kernel.E_COUNT], sums)

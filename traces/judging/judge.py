@@ -1,4 +1,4 @@
-"""A table judged: its units in threads of this process, or as tasks of Spark."""
+"""Check a table: its units in threads of this process, or as tasks of Spark."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE", "Progress", "judge_on_spark", "judge_plainly", "read_units"]
 
-Progress = Callable[[int, int, Totals], object]  # rows judged, of how many, and what was found so far
+Progress = Callable[[int, int, Totals], object]  # rows checked, of how many, and the results so far
 OFTEN = 0.1  # seconds between two looks at what is done
 LARGE = 100_000_000  # rows beyond which Spark is worth its start
 
 
 def read_units(path: Place, longest: int = LONGEST) -> list[Unit]:
-    """The units of a table, from the footers of its files.
+    """Return the units of a table, from the footers of its files.
 
     Raises:
         TableError: it is no event table.
@@ -40,7 +40,7 @@ def read_units(path: Place, longest: int = LONGEST) -> list[Unit]:
 
 
 def numbers_in(units: Sequence[Unit]) -> Callable[[Span], Sequence[int]]:
-    """Gives the number of every run of a unit, read again."""
+    """Return a function that reads the number of every run of a unit."""
     named = {unit.name: unit for unit in units}
 
     def numbers(span: Span) -> Sequence[int]:
@@ -51,10 +51,10 @@ def numbers_in(units: Sequence[Unit]) -> Callable[[Span], Sequence[int]]:
 
 
 def settled(total: Totals, units: Sequence[Unit]) -> Totals:
-    """The tally of a whole table, when it is known that every run lies in one place.
+    """Return the totals of a whole table, after checking that no run is in two units.
 
     Raises:
-        TableError: one does not.
+        TableError: one is.
     """
     if not total.spans:  # its runs were looked at in order
         return total
@@ -69,14 +69,14 @@ def settled(total: Totals, units: Sequence[Unit]) -> Totals:
 def judge_plainly(
     units: Sequence[Unit], names: Sequence[str], threads: int, progress: Progress = lambda *_: None, shift: int = SHIFT
 ) -> Totals:
-    """Judge every unit in this process, a unit to a thread.
+    """Check every unit in this process, one unit per thread.
 
     Args:
-        names: the properties to judge; none: all that are judged by default.
+        names: the properties to check; if empty, all that are checked by default.
         shift: of the blocks of a long run.
 
     Raises:
-        TableError: a unit cannot be judged.
+        TableError: a unit cannot be checked.
     """
     total, done = units[0].totals(names), 0
     everything = sum(u.rows for u in units)
@@ -84,7 +84,7 @@ def judge_plainly(
         machine(judge_runs)  # compiled once, before threads ask for it
         machine(sum_blocks)
     stop = Event()
-    begun = dict.fromkeys(range(len(units)), 0)  # of units under way the rows that are judged
+    begun = dict.fromkeys(range(len(units)), 0)  # the number of rows checked, for each unit under way
     pool = ThreadPoolExecutor(threads)
 
     def each(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -138,13 +138,14 @@ def judge_on_spark(
     progress: Progress = lambda *_: None,
     shift: int = SHIFT,
 ) -> Totals:
-    """Judge a table as Spark tasks: a unit to a task, and of a long run a part. The tasks read the
-    files themselves, so a cluster must see them under the same paths.
+    """Check a table as Spark tasks: one unit per task, and of a long run one part.
+
+    The tasks read the files themselves, so a cluster must see them under the same paths.
 
     Raises:
-        NoSpark: there is none.
+        NoSpark: there is no session.
         SparkFailed: a job failed.
-        TableError: a unit cannot be judged.
+        TableError: a unit cannot be checked.
     """
     from traces.spark.session import session
 
@@ -167,7 +168,7 @@ def judge_on_spark(
 
 
 def judged(unit: Unit, names: Sequence[str]) -> Totals:
-    """What a task does."""
+    """Check a unit, as a task."""
     return unit.judge(names)
 
 
@@ -175,13 +176,13 @@ Watch = Callable[[], Any]  # makes a context manager under which a job runs
 
 
 def tasks(spark: SparkSession, watch: Watch) -> Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]:
-    """Runs a function over many arguments, each a task."""
+    """Return a function that maps a function over many arguments, one task each."""
 
     def each(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         def run(*argument: Any) -> Any:
             try:
                 return work(*argument)
-            except TableError as problem:  # the job goes on, and the sentence comes back
+            except TableError as problem:  # the job continues, and the message is returned
                 return problem
 
         with watch():
@@ -195,7 +196,7 @@ def tasks(spark: SparkSession, watch: Watch) -> Callable[[Callable[..., Any], Se
 
 
 def watcher(spark: SparkSession, progress: Progress, before: int, rows: int, everything: int, total: Totals) -> Watch:
-    """Tells how far the job under way has come, now and then; a session of Spark Connect does not say."""
+    """Report the progress of the current job now and then; a session of Spark Connect does not report it."""
     if is_connect(spark):
         return nullcontext
 

@@ -1,10 +1,9 @@
-"""Runs of an event table judged by every property of histories, in the kernel language.
+"""Check runs of an event table against every property of histories, in the kernel language.
 
-`judge_run` reads the rows of a run once, in order (`handlers.py` has what each kind of event does), and then what
-it has kept of it. For every property it is exact: the verdict is that of `invariants/` at the end of every moment,
-a moment being the rows of one time. `docs/decisions/0016-one-judge-of-tables.md` says why a few comparisons at each
-delivery are enough.
-"""
+`judge_run` reads the rows of a run once, in order (`handlers.py` handles each kind of event), and then what it has kept
+of it. For every property it is exact: the verdict is that of `invariants/` at the end of every moment, a moment being
+the rows of one time. `docs/decisions/0016-one-judge-of-tables.md` says why a few comparisons at each delivery are
+enough."""
 
 from __future__ import annotations
 
@@ -51,8 +50,10 @@ from traces.judging.numbers import (
 
 
 def judge_runs(table: Table, run: JudgedRun, out: RunReport, found: FirstRows, start: int, end: int) -> int:
-    """Judge the runs in rows `start` to `end`, as many as `found` has room for; returns how many were. One that `run`
-    has no room for is the last."""
+    """Check the runs in rows `start` to `end`, as many as `found` has room for; return how many were checked.
+
+    A run for which `run` has no room is the last.
+    """
     n = 0
     row = start
     while row < end and n < found.most:
@@ -74,7 +75,7 @@ def judge_runs(table: Table, run: JudgedRun, out: RunReport, found: FirstRows, s
 
 
 def judge_run(table: Table, run: JudgedRun, out: RunReport, start: int, end: int) -> None:
-    """Judge the run in rows `start` to `end`. Nothing is interned before it, and nothing is behind it."""
+    """Check the run in rows `start` to `end`; nothing may be interned before it, and nothing is left after it."""
     begin(run, out, start)
     row = start
     while row < end and run.full == 0 and out.error == 0:
@@ -98,7 +99,7 @@ def judge_run(table: Table, run: JudgedRun, out: RunReport, start: int, end: int
 
 
 def begin(run: JudgedRun, out: RunReport, start: int) -> None:
-    """Nothing is known of the run that begins in a row."""
+    """Reset the memory for the run that begins in a row."""
     out.broken = 0
     out.met = 0
     out.unknown = 0
@@ -139,7 +140,7 @@ def begin(run: JudgedRun, out: RunReport, start: int) -> None:
 
 
 def half_known(out: RunReport, gap: int, seen: int) -> None:
-    """A column is null in some rows and not in others: both bits of `seen`."""
+    """Report a gap if a column is null in some rows only, which sets both bits of `seen`."""
     if seen == 3:
         leaves_open(out, gap)
 
@@ -148,7 +149,7 @@ def half_known(out: RunReport, gap: int, seen: int) -> None:
 
 
 def read_row(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
-    """What a row adds to what is known of its run."""
+    """Add a row to the memory of its run."""
     time = table.time[row]
     if time != NULL and time != run.now:
         moment(run, out, row, time)
@@ -181,7 +182,7 @@ def read_row(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
 
 
 def moment(run: JudgedRun, out: RunReport, row: int, time: int) -> None:
-    """Another moment begins in a row."""
+    """Begin another moment in a row."""
     if run.dirty != 0 or run.gaps > 0:
         end_moment(run, out, row - 1)
         run.dirty = 0
@@ -191,7 +192,7 @@ def moment(run: JudgedRun, out: RunReport, row: int, time: int) -> None:
 
 
 def event(table: Table, run: JudgedRun, out: RunReport, row: int, kind: int, p: int) -> None:
-    """An event of the history: of process p, or NULL."""
+    """Handle an event of the history, of process p (NULL if none)."""
     t = -1
     if kind != ESTABLISH and kind != REVISE and kind != BEGIN:
         if table.epoch[row] == NULL or table.counter[row] == NULL:
@@ -225,7 +226,7 @@ def event(table: Table, run: JudgedRun, out: RunReport, row: int, kind: int, p: 
 
 
 def in_pass(table: Table, run: JudgedRun, out: RunReport, row: int, p: int) -> None:
-    """In which pass of p the row is."""
+    """Update the pass of p from a row."""
     passing = table.passing[row]
     if passing == NULL:
         leaves_open(out, G_PASS)

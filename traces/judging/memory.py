@@ -1,4 +1,4 @@
-"""What kernels read and keep while they judge a run: a table's columns, what is known of the run, and the report."""
+"""Define the memory of the checking kernels: a table's columns, what is known of the run, and the report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class Table(Struct):
-    """The columns of an event table, NULL where they say nothing."""
+    """The columns of an event table, with NULL for nulls."""
 
     rows = size()
     meanings = size()
@@ -46,7 +46,7 @@ class Table(Struct):
 
 
 class Interned(Struct):
-    """Entries of four words, numbered as they come, with a hash table of them: 1 + the number of an entry, or 0."""
+    """Entries of four words, numbered in order of arrival, with a hash table of them: 1 + an entry's number, or 0."""
 
     capacity = size()
     slots = size()  # a power of two, above `capacity`
@@ -60,8 +60,11 @@ class Interned(Struct):
 
 
 class JudgedRun(Struct):
-    """What is kept of a run. Where an axis is `capacity` long, an entry is of a transaction, an instance, an epoch, an
-    acceptance or a place; of none of them does a run have more."""
+    """What is kept of a run.
+
+    Where an axis is `capacity` long, an entry is a transaction, an instance, an epoch, an acceptance or a place; a run
+    has at most that many of each.
+    """
 
     processes = size()
     capacity = size()
@@ -151,7 +154,7 @@ class JudgedRun(Struct):
     now = word()
     dirty = word()  # a mask of those that delivered in this moment
     gaps = word()  # of how many instances some process has a transaction without an earlier one
-    replacing = word()  # the process whose new history is being read; -1: none
+    replacing = word()  # the process whose new history is being read, or -1
     replacing_row = word()
     standing = word()  # the row in which it delivered what the new one must have next
     astray = word()  # a mask of those with a pass that does not agree with an earlier one
@@ -164,11 +167,11 @@ class JudgedRun(Struct):
     clock = word()  # bit 0: a row of the history has no time; bit 1: a row has one
     identities = word()  # the same of the identities of transactions
     digests = word()  # and of their digests
-    full = word()  # there is no room: it is to be judged again with more
+    full = word()  # there is no room: check it again with more
 
 
 def room_for(processes: int, capacity: int) -> JudgedRun:
-    """Memory for runs of so many processes, and of at most so many transactions, instances, ... ."""
+    """Allocate memory for runs of some processes, and of at most some transactions, instances and so on."""
     slots = 1 << (2 * capacity - 1).bit_length()
     tables = ("txns", "instances", "epochs", "zxids", "acceptances")
     return JudgedRun(
@@ -177,8 +180,10 @@ def room_for(processes: int, capacity: int) -> JudgedRun:
 
 
 class RunReport(Struct):
-    """What is said of a run: masks of what is broken, met and unknown, an error and its row. Of each property the row
-    by which it is broken, and up to four rows that break it (-1: none)."""
+    """The result of a run: masks of what is violated, met and unknown, an error and its row.
+
+    For each property it has the row by which it is violated, and up to four rows that show it (-1 for none).
+    """
 
     broken = word()
     met = word()
@@ -190,7 +195,7 @@ class RunReport(Struct):
 
 
 class FirstRows(Struct):
-    """Of each of some runs its first row and what is said of it; an error of -1: it had no room."""
+    """The first row and the result of each of some runs; an error of -1 means that there was no room."""
 
     most = size()
     first = words(most)
@@ -205,7 +210,7 @@ class FirstRows(Struct):
 
 
 def broke(out: RunReport, k: int, by: int, a: int, b: int, c: int, d: int) -> None:
-    """Property k is broken by row `by`; the earliest is kept."""
+    """Record that property k is violated by row `by`; the earliest is kept."""
     if not is_broken(out, k) or by < out.by[k]:
         out.broken = out.broken | (1 << k)
         out.by[k] = by
@@ -216,19 +221,22 @@ def broke(out: RunReport, k: int, by: int, a: int, b: int, c: int, d: int) -> No
 
 
 def is_broken(out: RunReport, k: int) -> bool:
+    """Return whether property k is violated."""
     return ((out.broken >> k) & 1) == 1
 
 
 def met(out: RunReport, k: int) -> None:
+    """Record that the premise of property k is met."""
     out.met = out.met | (1 << k)
 
 
 def leaves_open(out: RunReport, gap: int) -> None:
-    """Note that the run has this gap."""
+    """Record that the run has this gap."""
     out.unknown = out.unknown | (1 << gap)
 
 
 def wrong(out: RunReport, error: int, row: int) -> None:
+    """Record an error and its row."""
     out.error = error
     out.error_row = row
 
@@ -237,7 +245,7 @@ def wrong(out: RunReport, error: int, row: int) -> None:
 
 
 def intern(known: Interned, a: int, b: int, c: int, d: int) -> int:
-    """The number of an entry; `count` as it was if it is new, -1 if there is no room for it."""
+    """Return the number of an entry; a new one gets the old `count`, or -1 if there is no room for it."""
     mask = known.slots - 1
     place = wrap_add(wrap_add(a, c), wrap_mul(b, ODD)) & mask
     while known.hashed[place] != 0:
@@ -260,12 +268,13 @@ def intern(known: Interned, a: int, b: int, c: int, d: int) -> int:
 
 
 def forget_entries(known: Interned) -> None:
+    """Remove all entries from the table."""
     for i in range(known.count):
         known.hashed[known.slot[i]] = 0
     known.count = 0
 
 
 def row_of(run: JudgedRun, p: int, t: int) -> int:
-    """The row in which p delivered a transaction; -1: it did not."""
+    """Return the row in which p delivered a transaction; -1 if it did not."""
     at = run.place[p][t]
     return run.row[p][at] if at >= 0 else -1

@@ -1,4 +1,4 @@
-"""Numbers that the judging kernels and whoever calls them share: kinds of event, properties, errors and gaps."""
+"""Define the numbers that the checking kernels share with their callers: kinds of event, properties, errors, gaps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ODD = -7046029254386353131
 # The kinds of event that a history is made of.
 OTHER, ABCAST, ABDELIVER, ACCEPT, ESTABLISH, INITIAL, REVISE, ENTRY, BEGIN = range(9)
 
-# The properties that the kernels judge, by the bits of every mask; each is called as the property is.
+# The properties that the kernels check, by the bits of every mask; each constant is named after its property.
 (
     INTEGRITY, TOTAL_ORDER, AGREEMENT, LOCAL_PRIMARY_ORDER, GLOBAL_PRIMARY_ORDER, PRIMARY_INTEGRITY, PO_CAUSAL_ORDER,
     STRICT_CAUSALITY, PREFIX, CAUSAL_ORDER, ONE_PRIMARY_AN_EPOCH, ONE_LEADER_AN_EPOCH, CHOSEN_IN_LATER_HISTORIES,
@@ -18,7 +18,7 @@ OTHER, ABCAST, ABDELIVER, ACCEPT, ESTABLISH, INITIAL, REVISE, ENTRY, BEGIN = ran
 ) = range(16)  # fmt: skip
 PROPERTIES = 16
 
-# What is wrong with a run that cannot be judged.
+# The errors of a run that cannot be checked.
 (
     NO_PROCESS, MANY_PROCESSES, NO_ZXID, OUT_OF_ORDER, PASS_BACK, TIME_BACK, TWO_BEGINS, LATE_BEGIN, NO_PROCESSES,
     ASTRAY_ENTRY,

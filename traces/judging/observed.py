@@ -1,8 +1,8 @@
-"""The observed history of a run, from its rows: what the properties of `invariants/` read, in plain Python.
+"""Fold the rows of a run into its observed history, which the properties of `invariants/` read, in plain Python.
 
 The rows are folded by the very functions that write the ghosts of an explored run (`zabspec/history.py`), and the
-properties are asked as they stand. So a sentence about a table is the property's own, and a property that no kernel
-judges can be judged where a run is small.
+properties are evaluated unchanged. So a sentence about a table is the property's own, and a property without a kernel
+can be checked where a run is small.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ WITH_TXN = (
 
 
 class Unknown(Exception):
-    """A row leaves something unknown, or says what the observed history does not hold."""
+    """A row leaves something unknown, or contains what the observed history does not hold."""
 
 
 class Epoch(int):
-    """An epoch: its place among those of a run, from 1, and as it is written."""
+    """An epoch: its place among those of a run, from 1, and its number as written."""
 
     text: str
 
@@ -50,7 +50,7 @@ class Epoch(int):
 
 
 class Epochs(int):
-    """The largest epoch of a run; `range` of one more goes through all."""
+    """The largest epoch of a run; `range` of its successor covers all."""
 
     every: tuple[int, ...]
 
@@ -61,12 +61,12 @@ class Epochs(int):
 
 
 def through(*bounds: Any) -> Iterable[int]:
-    """`range`, which knows epochs."""
+    """Return a `range` that supports epochs."""
     return bounds[-1].every if isinstance(bounds[-1], Epochs) else builtins.range(*bounds)
 
 
 class Transaction:
-    """A transaction of a run: what the properties read of it, and how it is written."""
+    """A transaction of a run: what the properties read of it, and its text."""
 
     __slots__ = ("counter", "epoch", "text", "value")
 
@@ -87,21 +87,21 @@ NONE = Transaction(0, 0, 0, "-")
 
 
 class Delivered(list[Transaction]):
-    """What a process delivered; past its end there is no transaction, as a program reads it."""
+    """The deliveries of a process; past their end an index gives no transaction, as in a program."""
 
     def __getitem__(self, k: Any) -> Any:
         return super().__getitem__(k) if k < len(self) else NONE
 
 
 class Observed:
-    """What was observed of a run, as far as its rows were folded: the fields of `zabspec/history.py`.
+    """The observed history of a run, after a part of its rows: the fields of `zabspec/history.py`.
 
     Args:
-        rows: all of the run's that are ever folded.
-        used: the columns that tell transactions from each other, in any row of the run.
+        rows: all rows of the run that will be added.
+        used: the columns that distinguish transactions, in any row of the run.
 
     Raises:
-        Unknown: they leave something unknown.
+        Unknown: the rows leave something unknown.
     """
 
     def __init__(self, rows: Sequence[Row], used: Sequence[str]) -> None:
@@ -130,7 +130,7 @@ class Observed:
         self.instances: dict[int, list[tuple[int, int | None]]] = {}  # of each epoch, in order of the first abcast
 
     def is_quorum(self, members: Collection[int]) -> bool:
-        """Whether a set of processes is a quorum: event tables are judged with majorities."""
+        """Return whether a set of processes is a quorum: event tables are checked with majorities."""
         return len(members) >= self.MAJORITY
 
     def name_epochs(self, rows: Sequence[Row]) -> None:
@@ -140,7 +140,7 @@ class Observed:
         self.EPOCHS.every = (0, *self.epochs.values())
 
     def name_transactions(self, rows: Sequence[Row]) -> None:
-        """Number them: those that are abcast in the order of their abcasts, and then the others."""
+        """Assign numbers to the transactions: first to those abcast, in that order, then to the others."""
         self.transactions: dict[tuple[int | None, ...], Transaction] = {}
         with_txn = [r for r in rows if r["kind"] in WITH_TXN]
         written: set[str] = set()
@@ -163,17 +163,18 @@ class Observed:
             self.transactions[key] = Transaction(self.epochs[epoch], counter, len(self.transactions) + 1, text)
 
     def key_of(self, row: Row) -> tuple[int | None, ...]:
-        """What tells a row's transaction from others."""
+        """Return the key that tells a row's transaction from others."""
         return tuple(row[c] for c in self.used)
 
     def fold(self, row: Row, behind: Sequence[Row]) -> None:
-        """What happens in a row.
+        """Fold a row into the history.
 
         Args:
-            behind: the entries of the history that it is of.
+            row: the row.
+            behind: the entries of the history that belongs to it.
 
         Raises:
-            Unknown: it does not say what happens.
+            Unknown: the row leaves something unknown.
         """
         kind, p = row["kind"], row["process"]
         epoch = self.epochs.get(row["primary_epoch"]) if row["primary_epoch"] is not None else None
@@ -209,7 +210,7 @@ class Observed:
                 names["revise"](self, p, [self.transactions[self.key_of(r)] for r in behind])
 
     def abcast(self, row: Row, p: int, epoch: int | None) -> None:
-        """A primary's abcast; its instance is the one that the row says."""
+        """Fold the abcast of a primary; its instance is the one that the row names."""
         if epoch is None or row["primary_epoch"] != row["epoch"] or row["attempt"] is None:
             raise Unknown
         t, at = self.transactions[self.key_of(row)], self.abcasts
@@ -225,19 +226,19 @@ class Observed:
 
 @cache
 def writers() -> dict[str, Any]:
-    """The functions that write the observed history."""
+    """Return the functions that write the observed history, over plain values."""
     h = history
     return own_world(h.abcast, h.abdeliver, h.accept, h.establish, h.revise, h.end_pass)
 
 
 def asked(function: Any, h: Observed) -> Any:
-    """What a property, or its witness, says of a history."""
+    """Return the result of a property, or of its witness, for a history."""
     return own_world(function)[function.__name__](h)
 
 
 @cache
 def own_world(*functions: FunctionType) -> dict[str, Any]:
-    """Functions of the language, and all that they call, over plain values."""
+    """Return functions of the language, and all that they call, over plain values."""
     out: dict[str, Any] = {name: value for f in functions for name, value in reached(f).items()}
     for name, value in out.items():
         if isinstance(value, FunctionType):
@@ -248,7 +249,7 @@ def own_world(*functions: FunctionType) -> dict[str, Any]:
 
 
 def reached(function: FunctionType) -> dict[str, Any]:
-    """A function, all that it calls, and their constants, by name."""
+    """Return a function, all that it calls, and their constants, by name."""
     out: dict[str, Any] = {}
     ahead = [function]
     while ahead:
@@ -266,14 +267,14 @@ def reached(function: FunctionType) -> dict[str, Any]:
 
 
 def names_of(function: FunctionType) -> frozenset[str]:
-    """Every name in a function and in what it calls: of fields of the state among others."""
+    """Return every name in a function and in what it calls, which includes those of state fields."""
     return frozenset(
         name for f in reached(function).values() if isinstance(f, FunctionType) for name in names_in(f.__code__)
     )
 
 
 def names_in(code: CodeType) -> Iterator[str]:
-    """The names of other functions and of constants, and of attributes, in a function's code."""
+    """Yield the names of functions, constants and attributes in a function's code."""
     yield from code.co_names
     for held in code.co_consts:
         if isinstance(held, CodeType):

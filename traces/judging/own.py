@@ -1,10 +1,10 @@
-"""Tables of what somebody's own protocol shows the outside, judged by what its text says of it.
+"""Check tables of a user protocol's observations against its properties.
 
-The properties of such a protocol that are over histories read nothing but what its observations write, so a table is
-judged by its text: its observations are made again in the order of the rows, and after each moment, which is the rows
-of one time, the properties are asked. A run is read once, row by row, and nothing of it is kept but the state that its
-observations made; so memory does not grow with a table, nor with a run. Row groups that no run can share are judged
-apart: one after another in this process, or each by a task of Spark, by the same function.
+The properties of such a protocol that are over histories read only what its observations write. So the observations are
+made again in the order of the rows, and after each moment, which is the rows of one time, the properties are evaluated.
+A run is read once, row by row, and only the state of its observations is kept; so memory does not grow with a table,
+nor with a run. Row groups that cannot share a run are checked separately: one after another in this process, or each by
+a task of Spark, by the same function.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class ObservedUnit(Unit):
-    """Row groups that share no run with others, of a protocol that declares what it shows.
+    """Row groups that share no run with others, of a protocol that declares observations.
 
     Attributes:
-        source: which protocol.
+        source: the protocol.
     """
 
     source: Source = field(kw_only=True)
 
     def runs(self) -> tuple[int, int] | None:
-        """The least number of a run in it, and the greatest; None: the files do not say."""
+        """Return the least and the greatest number of its runs, or None if the files do not contain them."""
         known = [(p.least, p.most) for p in self.parts if p.least is not None and p.most is not None]
         if len(known) < len(self.parts):
             return None
@@ -69,15 +69,15 @@ class ObservedUnit(Unit):
         return Totals(names=tuple(p.name for p in asked_of(self.source, names)), what="observations")
 
     def judge(self, names: Sequence[str], stopped: Stopped = never, progress: Progress = ignored) -> Totals:
-        """Judge its runs, in the order of its rows.
+        """Check the runs, in the order of their rows.
 
         Raises:
             TableError: a row is none of the protocol's observations, a value leaves its range, the rows of a run are
-                apart, or the protocol's source is another by now.
+                not adjacent, or the protocol's source has changed.
         """
         try:
             if text_of(self.source.protocol) != self.source.text:
-                raise TableError(f"{self.source.protocol}: its text is another by now")
+                raise TableError(f"{self.source.protocol}: its source has changed")
             judging = Judging(self.source, asked_of(self.source, names), self.totals(names))
         except ConfigError as problem:
             raise TableError(str(problem)) from None
@@ -92,11 +92,12 @@ class ObservedUnit(Unit):
 
 
 def observed_units(path: Place, source: Source) -> list[ObservedUnit]:
-    """The units of a table, as the footers of its files tell: one ends where every run before it has a smaller
-    number than every run behind it.
+    """Return the units of a table, from the footers of its files.
+
+    A unit ends where every earlier run has a smaller number than every later one.
 
     Raises:
-        TableError: a file is damaged, or has not the columns.
+        TableError: a file is damaged, or lacks columns.
     """
     parts = parts_of(path, check_columns)
     known = all(p.least is not None for p in parts)
@@ -113,9 +114,10 @@ def observed_units(path: Place, source: Source) -> list[ObservedUnit]:
 
 
 def check_columns(file: Place, found: pa.Schema) -> None:
-    """
+    """Check the columns of a table of observations.
+
     Raises:
-        TableError: a column is missing, or there twice.
+        TableError: a column is missing, or duplicated.
     """
     import pyarrow as pa
 
@@ -127,15 +129,15 @@ def check_columns(file: Place, found: pa.Schema) -> None:
 
 
 def asked_of(source: Source, names: Sequence[str]) -> list[Property]:
-    """The properties that are asked: all, unless some are named."""
+    """Return the properties to check: those checked by default, restricted to the given names if any."""
     return [p for p in properties_of(source.protocol) if p.default and (not names or p.name in names)]
 
 
 def rows_of(unit: ObservedUnit) -> Iterator[tuple[str, Row]]:
-    """The rows of a unit, in order, each with its file.
+    """Yield the rows of a unit in order, each with its file.
 
     Raises:
-        TableError: a file is damaged, or says of its runs what is not so.
+        TableError: a file is damaged, or its statistics are wrong.
     """
     import pyarrow as pa
 
@@ -149,9 +151,9 @@ def rows_of(unit: ObservedUnit) -> Iterator[tuple[str, Row]]:
                     for row in batch.to_pylist():
                         number = row["run"]
                         if number is None:
-                            raise TableError(f"{file}: a row says no run")
+                            raise TableError(f"{file}: a row has no run number")
                         if runs is not None and not runs[0] <= number <= runs[1]:
-                            raise TableError(f"{file}: its footer says that no row is of run {number}, and one is")
+                            raise TableError(f"{file}: its footer excludes run {number}, but a row is of it")
                         yield file, row
         except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
             raise TableError(f"{file}: {first_line(problem)}") from None
@@ -165,14 +167,14 @@ def is_of_kind(value: object, kind: str, nodes: int) -> bool:
 
 
 class Seen:
-    """Numbers, kept as the ranges that they make."""
+    """A set of numbers, kept as ranges."""
 
     def __init__(self) -> None:
         self.starts: list[int] = []
         self.ends: list[int] = []
 
     def add(self, number: int) -> bool:
-        """Whether a number is new."""
+        """Add a number; return whether it is new."""
         k = bisect_right(self.starts, number)
         if k and self.ends[k - 1] >= number:
             return False
@@ -192,10 +194,10 @@ class Seen:
 
 
 class Judging:
-    """Runs, one after another, their observations made again.
+    """Checks runs of a user protocol one after another, by making their observations again.
 
     Attributes:
-        tally: what they came to so far.
+        tally: the results so far.
     """
 
     def __init__(self, source: Source, asked: Sequence[Property], tally: Totals) -> None:
@@ -211,7 +213,7 @@ class Judging:
         self.place = ""
         self.row = 0
         self.time: int | None = None
-        self.fresh = False  # something was observed since the properties were asked
+        self.fresh = False  # something was observed since the properties were evaluated
         self.unknown = ""  # what a row leaves unknown
         self.said = True  # whether the row before says its time
         self.untimed = -1  # the first row that does not
@@ -219,7 +221,7 @@ class Judging:
         self.doubted: set[tuple[str, str]] = set()  # what is so of which where a moment may end
 
     def take(self, place: str, row: Row) -> None:
-        """One row, of the run that the one before was of, or of another.
+        """Handle one row, of the current run or of another.
 
         Raises:
             TableError: the rows of a run are apart, or the row is none.
@@ -229,7 +231,7 @@ class Judging:
             self.end_run()
             self.begin_run(row["run"])
         elif row["kind"] == "":
-            raise TableError(f"{place}: run {self.run} begins again: a run has one number in all files of a table")
+            raise TableError(f"{place}: run {self.run} begins twice: a run has one number in all files of a table")
         if row["kind"] == "":  # it begins the run, and is none of its observations
             return
         self.tally.rows += 1
@@ -241,11 +243,14 @@ class Judging:
         self.row, self.fresh = self.row + 1, not self.unknown
 
     def pass_time(self, where: str, time: object) -> None:
-        """What ends before a row. Rows of one time are one moment, and so is a run that says none; a row that says none
-        has any from the one before to the one behind.
+        """End the moments that end before a row.
+
+        Rows of one time are one moment, and so is a run without times; a row without a time may have any from that of
+        the row before to that of the row after.
 
         Args:
-            time: what the row says.
+            where: the place of the row, for errors.
+            time: the time of the row.
 
         Raises:
             TableError: it is no time, or less than one before.
@@ -254,7 +259,7 @@ class Judging:
             self.untimed = self.row if self.untimed < 0 else self.untimed
             self.doubt()
         elif type(time) is not int:
-            raise TableError(f"{where}: its time is {printable(str(time))}, which is no whole number")
+            raise TableError(f"{where}: its time is {printable(str(time))}, which is not a whole number")
         elif self.time is not None and time < self.time:
             raise TableError(f"{where}: its time is less than that of a row before")
         elif self.said:
@@ -269,7 +274,7 @@ class Judging:
         self.time = self.time if time is None else time
 
     def doubt(self) -> None:
-        """The properties are asked where a moment may end: what is broken then may be broken, and so with premises."""
+        """Evaluate the properties where a moment may end; violations and met premises there are only possible ones."""
         for p in self.left.values() if self.fresh else ():
             if not self.asks(p.holds.__name__, p.name):
                 self.pending.add((p.name, BROKEN))
@@ -278,7 +283,7 @@ class Judging:
 
     def begin_run(self, number: int) -> None:
         if not self.seen.add(number):
-            raise TableError(f"{self.place}: the rows of run {number} do not lie together")
+            raise TableError(f"{self.place}: the rows of run {number} are not contiguous")
         self.run, self.row, self.time, self.fresh, self.unknown = number, 0, None, False, ""
         self.said, self.untimed, self.pending, self.doubted = True, -1, set(), set()
         self.state = StateView(self.layout)
@@ -286,7 +291,7 @@ class Judging:
         self.tally.runs += 1
 
     def end_run(self) -> None:
-        """What is said of the run so far, if there is one, is all."""
+        """Conclude the current run, if there is one."""
         if self.run is None:
             return
         self.end_moment()
@@ -297,7 +302,7 @@ class Judging:
         doubted = {n for n, what in self.doubted if n in self.left and (what == BROKEN or n not in self.met)}
         if doubted and not self.unknown:
             self.tally.notes.append(
-                f"run {self.run} is open: row {self.untimed} has no time, so that it is not known where moments end"
+                f"run {self.run} is open: row {self.untimed} has no time, so the ends of moments are unknown"
             )
         for name in self.left:
             is_open = self.unknown or name in doubted
@@ -308,7 +313,7 @@ class Judging:
         self.run = None
 
     def end_moment(self) -> None:
-        """The properties are asked, if something was observed since they were."""
+        """Evaluate the properties, if something was observed since the last time."""
         if not self.fresh:
             return
         self.fresh = False
@@ -317,7 +322,7 @@ class Judging:
             if p.name not in self.met and self.asks(p.witness.__name__, p.name):
                 self.met.add(p.name)
             if not result:
-                why = sentence_of(result) or f"{p.name} is not so."
+                why = sentence_of(result) or f"{p.name} is False."
                 assert self.run is not None
                 time = self.time if self.said else None
                 self.tally.violations.append(Violation(self.run, p.name, why, time, ()))
@@ -325,21 +330,21 @@ class Judging:
                 del self.left[p.name]
 
     def observe(self, where: str, row: Row) -> str:
-        """Make an observation again; what the row leaves unknown, if it does.
+        """Make an observation again; return what the row leaves unknown, if anything.
 
         Raises:
             TableError: it is none of the protocol's, or a value leaves its range.
         """
         shown: ObservationKind | None = self.observations.get(row["kind"]) if isinstance(row["kind"], str) else None
         if shown is None:
-            raise TableError(f"{where}: {printable(str(row['kind']))} is no observation of the protocol")
+            raise TableError(f"{where}: {printable(str(row['kind']))} is not an observation of the protocol")
         values = []
         for name, kind in shown.fields.items():
             value = row["process"] if name == shown.acts else row.get(FIELD + name)
             if value is None:
-                return f"run {self.run} is open from row {self.row} on: {row['kind']} does not say its {name}"
+                return f"run {self.run} is open from row {self.row} on: {row['kind']} has no {name}"
             if not is_of_kind(value, kind, self.nodes):
-                raise TableError(f"{where}: {name} is {printable(str(value))}, which is no {kind}")
+                raise TableError(f"{where}: {name} is {printable(str(value))}, which is not a {kind}")
             values.append(bool(value) if kind == "bool" else value)
         try:
             self.names[row["kind"]](self.state, *values)
@@ -348,7 +353,8 @@ class Judging:
         return ""
 
     def asks(self, function: str, name: str) -> Any:
-        """
+        """Evaluate a property function on the current state.
+
         Raises:
             TableError: a value leaves its range.
         """

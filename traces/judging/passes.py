@@ -1,4 +1,4 @@
-"""The passes of a process whose rows do not all say of which pass they are."""
+"""Divide the deliveries of a process into passes where not all rows name their pass."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Passes:
     """The deliveries and revisions of one process, and what lies between each and the one before.
 
     Attributes:
-        rows: in order.
-        txn: of each delivery the number of its transaction; -1: a revision.
+        rows: their rows, in order.
+        txn: for each delivery the number of its transaction; -1 for a revision.
         between: for each row but the first, `CUT`, `ONE` or `MAY`.
-        spans: of stretches between two rows whose passes are known and differ: the places of both, and how
-            many passes at most end in between.
+        spans: for stretches between two rows whose passes are known and differ, the places of both, and the most passes
+            that may end in between.
     """
 
     rows: list[int]
@@ -29,7 +29,7 @@ class Passes:
     spans: list[tuple[int, int, int]]
 
     def had(self, row: int) -> list[list[int]]:
-        """The rows of all that the process may have delivered in its pass when it replaced its history in this row."""
+        """Return the possible deliveries of a process in its pass when it replaced its history in a row, as rows."""
         j = self.rows.index(row)
         out: list[list[int]] = []
         rows: list[int] = []
@@ -43,7 +43,7 @@ class Passes:
                 rows.insert(0, self.rows[j])
 
     def cuts(self, most: bool) -> list[bool]:
-        """Before which rows a pass ends, so that the passes agree if they can; `most`: so that they do not if they may.
+        """Return before which rows a pass ends, so that the passes agree if they can; or disagree, with `most`.
 
         Passes agree if each delivers a beginning of one sequence. So there is one way to cut a process's deliveries
         into passes that do: before each delivery of the first transaction.
@@ -64,10 +64,12 @@ class Passes:
 
 
 def passes_of(rows: Sequence[int], label: Sequence[int | None], txn: Sequence[int], crashes: Sequence[int]) -> Passes:
-    """
+    """Return the passes of a process.
+
     Args:
-        rows: of the deliveries and revisions of a process.
-        label: the pass that each says.
+        rows: the rows of its deliveries and revisions.
+        label: the pass that each row names.
+        txn: the number of each delivery's transaction; -1 for a revision.
         crashes: the rows in which the process crashes or recovers.
     """
     between = [MAY] * len(rows)
@@ -90,7 +92,7 @@ def passes_of(rows: Sequence[int], label: Sequence[int | None], txn: Sequence[in
 
 
 def joined(one: str, other: str) -> str:
-    """What lies between two rows with one in between."""
+    """Return what lies between two rows with one in between."""
     if CUT in {one, other}:
         return CUT
     return MAY if MAY in {one, other} else ONE

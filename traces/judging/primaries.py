@@ -1,4 +1,4 @@
-"""Primary integrity of a run, in the kernel language."""
+"""Check primary integrity of a run, in the kernel language."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from traces.judging.numbers import NEVER, NULL, PRIMARY_INTEGRITY
 
 
 def primary_integrity(run: JudgedRun, out: RunReport) -> None:
-    """Whether every primary had delivered, when it abcast, what anyone delivers of an epoch before. A primary that is
-    not known (-1) is one that delivered nothing."""
+    """Check that every primary had delivered, when it abcast, all deliveries of earlier epochs.
+
+    An unknown primary (-1) is one that delivered nothing.
+    """
     least = NEVER  # of the epochs of which anything is delivered that was abcast
     greatest = NULL  # of those in which anything is abcast
     for k in range(run.abcast_count):
@@ -27,7 +29,7 @@ def primary_integrity(run: JudgedRun, out: RunReport) -> None:
 
 
 def sort_epochs(run: JudgedRun) -> None:
-    """The numbers of the epochs by what they are, least first (Shell's sort)."""
+    """Sort the numbers of the epochs by their values, ascending (Shell's sort)."""
     epochs = run.epochs.count
     for e in range(epochs):
         run.sorted[e] = e
@@ -46,7 +48,7 @@ def sort_epochs(run: JudgedRun) -> None:
 
 
 def leads(run: JudgedRun, p: int) -> bool:
-    """Whether p ever abcasts."""
+    """Return whether p ever abcasts."""
     for k in range(run.abcast_count):
         if run.primary[k] == p:
             return True
@@ -54,13 +56,15 @@ def leads(run: JudgedRun, p: int) -> bool:
 
 
 def place_of(run: JudgedRun, p: int, t: int) -> int:
-    """The place at which p delivered a transaction; -1: nowhere."""
+    """Return the place at which p delivered a transaction; -1 if it did not."""
     return run.place[p][t] if p >= 0 else -1
 
 
 def find_reach(run: JudgedRun, p: int) -> None:
-    """Of each epoch the farthest place at which p delivered anything of an epoch before it; NEVER: it lacks
-    something of them; -1: there is nothing."""
+    """Record for each epoch the farthest place at which p delivered anything of an earlier epoch.
+
+    It is NEVER if p lacks something of them, and -1 if there is nothing.
+    """
     for e in range(run.epochs.count):
         run.reach[e] = -1
     for k in range(run.abcast_count):
@@ -78,7 +82,7 @@ def find_reach(run: JudgedRun, p: int) -> None:
 
 
 def of_primary(run: JudgedRun, out: RunReport, p: int) -> None:
-    """Whether p, when it abcast, had delivered so far: until what it abcast would be broken later than is known."""
+    """Check that p had delivered enough when it abcast, until a violation would be later than a known one."""
     for k in range(run.abcast_count):
         e = run.led_epoch[k]
         if run.primary[k] == p and e >= 0:
@@ -90,7 +94,7 @@ def of_primary(run: JudgedRun, out: RunReport, p: int) -> None:
 
 
 def undelivered(run: JudgedRun, out: RunReport, p: int, k: int) -> None:
-    """Something of an earlier epoch than abcast k's is delivered, and p had not when it made it: which."""
+    """Report a delivered transaction of an earlier epoch than abcast k's that p had not delivered at the abcast."""
     best = NEVER
     which = -1
     for other in range(run.abcast_count):

@@ -1,4 +1,4 @@
-"""Whether the initial histories of epochs have what was chosen before, in the kernel language."""
+"""Check that the initial histories of epochs contain what was chosen before, in the kernel language."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from traces.judging.numbers import CHOSEN_IN_LATER_HISTORIES, INITIAL, NEVER
 
 
 def later_histories(table: Table, run: JudgedRun, out: RunReport, end: int) -> None:
-    """From the latest epoch down, each looks at what all later ones have."""
+    """Check that each initial history contains what was chosen in earlier epochs, from the latest epoch down."""
     left = gather_chosen(run)
     sort_leaders(table, run)
     for i in range(left):
@@ -24,7 +24,7 @@ def later_histories(table: Table, run: JudgedRun, out: RunReport, end: int) -> N
 
 
 def gather_chosen(run: JudgedRun) -> int:
-    """The transactions that are chosen, on the stack; how many."""
+    """Put the chosen transactions on the stack; return how many."""
     left = 0
     for t in range(run.txns.count):
         if run.chosen_epoch[t] != NEVER:
@@ -35,7 +35,7 @@ def gather_chosen(run: JudgedRun) -> int:
 
 
 def sort_leaders(table: Table, run: JudgedRun) -> None:
-    """The leaders by epoch, the latest first; there are few, and they come in order."""
+    """Sort the leaders by epoch, the latest first; there are few, almost in order."""
     for k in range(run.leader_count):
         row = run.leaders[k]
         j = k
@@ -46,9 +46,14 @@ def sort_leaders(table: Table, run: JudgedRun) -> None:
 
 
 def lacking(run: JudgedRun, out: RunReport, k: int, leader: int, epoch: int, left: int) -> int:
-    """Which of the `left` transactions on the stack, if chosen before an epoch, leader k's initial history (marked
-    with k) has not. All chosen before stay on the stack, also those that are missing: they may have been there in an
-    epoch before. How many stay."""
+    """Find the transactions on the stack, chosen before an epoch, that leader k's initial history (marked k) lacks.
+
+    All that were chosen before stay on the stack, including the missing ones: they may have been in the history of an
+    earlier epoch.
+
+    Returns:
+        How many stay.
+    """
     kept = 0
     for i in range(left):
         t = run.stack[i]
@@ -63,7 +68,7 @@ def lacking(run: JudgedRun, out: RunReport, k: int, leader: int, epoch: int, lef
 
 
 def chosen_row(run: JudgedRun, t: int, epoch: int) -> int:
-    """The row by which a transaction was first chosen in an epoch before this one, as it was in some."""
+    """Return the row by which a transaction was first chosen in an epoch before this one; there must be one."""
     a = run.chosen_by[t]
     above = run.above[a]
     while above >= 0 and run.acceptances.b[above] < epoch:

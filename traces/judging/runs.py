@@ -1,4 +1,4 @@
-"""Many runs judged: each by itself, the kernel over the columns of a batch of whole runs."""
+"""Check many runs separately, with the kernel over the columns of a batch of whole runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["BITS", "COLUMNS", "JUDGED", "KERNEL", "Batch", "Runs", "judgeable", 
 
 
 def number_of(p: Property) -> int | None:
-    """The number by which a kernel judges a property; None: none does."""
+    """Return the number by which a kernel checks a property, or None if none does."""
     return getattr(numbers, p.name.replace("-", "_").upper(), None)
 
 
@@ -39,9 +39,9 @@ JUDGED: tuple[Property, ...] = tuple(
 one, which rows do not tell. What one protocol alone is asked is not among them unless a kernel judges it: a table does
 not say of which protocol it is."""
 
-# Those that a kernel judges, each by the number of its name.
+# Those that a kernel checks, each by the number of its name.
 KERNEL: dict[str, int] = {p.name: n for p in JUDGED if (n := number_of(p)) is not None}
-# Those that no kernel judges have a bit too, by their places behind the others.
+# Those without a kernel have a bit too, by their places behind the others.
 BITS = KERNEL | {name: len(KERNEL) + i for i, name in enumerate(p.name for p in JUDGED if p.name not in KERNEL)}
 
 # What each field of the observed history follows from: kinds of event.
@@ -71,14 +71,14 @@ KIND_CODES = {
 }  # fmt: skip
 
 ERRORS = {
-    numbers.NO_PROCESS: "it does not say whose event this is",
+    numbers.NO_PROCESS: "it does not name the process of this event",
     numbers.MANY_PROCESSES: f"processes are numbered 0 to {numbers.MOST - 1}",
     numbers.NO_ZXID: "a transaction has an epoch and a counter",
     numbers.OUT_OF_ORDER: "the rows of a process come in the order of their positions",
     numbers.PASS_BACK: "the passes of a process come one after another",
     numbers.TIME_BACK: "time never goes back within a run",
     numbers.TWO_BEGINS: "a run begins once",
-    numbers.LATE_BEGIN: "a run begins with the row that says so",
+    numbers.LATE_BEGIN: "a run begins with its row of kind run",
     numbers.NO_PROCESSES: "a run has at least one process",
     numbers.ASTRAY_ENTRY: "the entries of a history come directly behind the row of whose history they are",
 }
@@ -90,25 +90,28 @@ SMALL = 1 << 10
 
 
 def mask_of(names: Sequence[str]) -> int:
+    """Return the mask of some properties."""
     return sum(1 << BITS[name] for name in names)
 
 
 @cache
 def needs(*functions: FunctionType) -> frozenset[str] | None:
-    """The kinds of event without which nothing can be said of a property: those from which the fields follow that it
-    reads. None: it reads what no event says."""
+    """Return the kinds of event that must be recorded to decide a property; None if it reads what no event contains.
+
+    They are those from which the fields that it reads follow.
+    """
     named = {name for f in functions for name in names_of(f)}
     fields = named & FOLLOWS.keys()
     return None if named & UNTOLD or not fields else frozenset(kind for f in fields for kind in FOLLOWS[f])
 
 
 def judgeable(observes: Sequence[str]) -> int:
-    """The mask of the properties of which a table that notes these kinds of event says anything."""
+    """Return the mask of the properties that a table with these kinds of event decides."""
     return mask_of([p.name for p in JUDGED if p.of == HISTORY and (needs(p.holds) or {""}) <= set(observes)])
 
 
 def of_name(name: str) -> Property:
-    """The property of that name, of those that are judged."""
+    """Return a checked property by name."""
     return property_named(name, JUDGED)
 
 
@@ -118,9 +121,9 @@ class Runs:
     Args:
         columns: those of `IN_KERNEL`, by their names.
         kinds: a number for each row.
-        kind_of: which kind of event each number is.
-        name: what errors call it.
-        before: runs judged before, whose memory may be used.
+        kind_of: the kind of event of each number.
+        name: the name of the runs in errors.
+        before: runs that were checked before, whose memory may be used again.
     """
 
     run: JudgedRun
@@ -144,7 +147,7 @@ class Runs:
             self.room()
 
     def first_cap(self) -> int:
-        """A guess at how many transactions the largest run has."""
+        """Return a guess at the number of transactions of the largest run."""
         if not self.rows:
             return SMALL
         abcast = np.flatnonzero(self.kind_of == numbers.ABCAST)
@@ -154,22 +157,27 @@ class Runs:
         return max(SMALL, int(counts.max()) + 64)
 
     def room(self) -> None:
-        """Memory for runs of `cap` transactions."""
+        """Allocate memory for runs of `cap` transactions."""
         self.run, self.report = room_for(self.processes, self.cap), RunReport()
 
     def call(self, start: int, end: int, found: Any) -> int:
-        """Judge the runs in some rows, as many as `found` has columns; how many were. What is said of each goes to
-        its column, in the order of `FirstRows`."""
+        """Check the runs in some rows, as many as `found` has columns; return how many were checked.
+
+        The result of each goes to its column, in the order of `FirstRows`.
+        """
         names = [name for name in FirstRows.members if name != "most"]
         said = FirstRows(most=found.shape[1], **dict(zip(names, found, strict=True)))
         return machine(judge_runs)(self.table, self.run, self.report, said, start, end)
 
     def judged(self) -> Iterator[tuple[int, Any]]:
-        """Judge every run, some at a time: the place of the first of them, and for each its first row and
-        the masks of what is broken, met and unknown.
+        """Check every run, some at a time.
+
+        Yields:
+            The place of the first of these runs, and for each its first row and the masks of what is violated, met and
+                unknown.
 
         Raises:
-            TableError: a run cannot be judged: its rows are not what they should be.
+            TableError: a run cannot be checked, since its rows are invalid.
         """
         done = 0
         while done < len(self.starts):
@@ -189,8 +197,13 @@ class Runs:
             done += count
 
     def witness(self, place: int) -> dict[str, tuple[int, ...]]:
-        """Of each property that a run breaks, the run given by its place in the batch: the row by which it
-        is broken, and up to four that show it (-1: none)."""
+        """Return the witnesses of the properties that a run violates, by name.
+
+        A witness is the row by which the property is violated, and up to four that show it (-1 for none).
+
+        Args:
+            place: the place of the run in the batch.
+        """
         found = np.zeros((6, 1), np.int64)
         while True:
             self.call(int(self.starts[place]), int(self.ends[place]), found)
@@ -210,10 +223,10 @@ class Batch(Runs):
 
     Args:
         table: the columns `COLUMNS`.
-        name: what errors call it.
+        name: the name of the runs in errors.
 
     Raises:
-        TableError: the rows are no event table's.
+        TableError: the rows are not those of an event table.
     """
 
     def __init__(self, table: pa.Table, name: str) -> None:
@@ -224,7 +237,7 @@ class Batch(Runs):
 
 
 def table_of(columns: Mapping[str, Any], kinds: Any, kind_of: Any) -> Table:
-    """Columns as the kernels read them.
+    """Return columns as the kernels read them.
 
     Args:
         columns: those of `IN_KERNEL`, by their names.
@@ -235,10 +248,10 @@ def table_of(columns: Mapping[str, Any], kinds: Any, kind_of: Any) -> Table:
 
 
 def words_of(table: pa.Table, name: str, where: str) -> Any:
-    """A column as 64-bit words, NULL where it says nothing.
+    """Return a column as 64-bit words, with NULL for nulls.
 
     Raises:
-        TableError: a number in it is none that a table has.
+        TableError: a number in it is out of range.
     """
     import pyarrow.compute as pc
 
@@ -246,7 +259,7 @@ def words_of(table: pa.Table, name: str, where: str) -> Any:
     nulls = column.null_count
     if nulls:
         if name == "run":
-            raise TableError(f"{where}: a row does not say of which run it is")
+            raise TableError(f"{where}: a row has no run number")
         column = pc.fill_null(column, numbers.NULL)
     values = (
         column.combine_chunks().to_numpy(zero_copy_only=False)
@@ -262,7 +275,7 @@ def words_of(table: pa.Table, name: str, where: str) -> Any:
 
 
 def kinds_of(table: pa.Table, where: str) -> tuple[Any, list[str]]:
-    """The column of kinds as numbers of 4 bytes, and which word each number is.
+    """Return the column of kinds as numbers of 4 bytes, and the word of each number.
 
     Raises:
         TableError: a row has no kind, or one that is no text.
@@ -271,21 +284,21 @@ def kinds_of(table: pa.Table, where: str) -> tuple[Any, list[str]]:
 
     column = table.column("kind")
     if column.null_count:
-        raise TableError(f"{where}: a row does not say what happened")
+        raise TableError(f"{where}: a row has no kind")
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     column = column.unify_dictionaries().combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks else pa.array([], pa.dictionary(pa.int32(), pa.string()))
     if column.null_count:
-        raise TableError(f"{where}: a row does not say what happened")
+        raise TableError(f"{where}: a row has no kind")
     try:
         words = column.dictionary.to_pylist()
     except UnicodeDecodeError:
-        raise TableError(f"{where}: column 'kind' has something that is no text") from None
+        raise TableError(f"{where}: column 'kind' has a value that is not text") from None
     return np.ascontiguousarray(column.indices.to_numpy(zero_copy_only=False), np.int32), words
 
 
 def codes_of(words: Sequence[str | None]) -> Any:
-    """Which kind of event each word is."""
+    """Return the kind of event of each word."""
     return np.array([KIND_CODES.get(word or "", numbers.OTHER) for word in words] or [0], np.int64)

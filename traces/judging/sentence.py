@@ -1,8 +1,8 @@
-"""Why a run of a table cannot be: the rows that break a property, and what the property says of them.
+"""Explain why a run of a table violates a property, by the rows involved and the property's own sentence.
 
-The sentence is the one that the property says beside its False. It is asked of the observed history of a part of the
-run: the rows of the transactions that the rows found are about, up to the moment in which it broke. What that part
-breaks the run breaks, since nothing of these transactions is left out.
+The sentence is the one that the property gives with its False. It is evaluated on the observed history of a part of the
+run: the rows of the transactions that the witness rows are about, up to the moment of the violation. What that part
+violates the run violates, since nothing of these transactions is left out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Happened", "Violation", "rows_of", "violation"]
 
-MOST_ROWS = 1 << 12  # of a part of a run that is asked for its sentence
+MOST_ROWS = 1 << 12  # rows of a part of a run for which the sentence is computed
 OF_HISTORY = ("process", "primary_epoch", "attempt", "pass", "index", "epoch", "counter", "identity", "digest")
 WORDS = {
     "abcast": "broadcast {txn}", "abdeliver": "delivered {txn}", "accept": "accepted {txn}",
@@ -37,14 +37,14 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Happened:
-    """A row of a run.
+    """An event of a run: one row.
 
     Attributes:
         row: its place in the run.
-        process, position: of the table, None where they are null.
-        kind: what happened.
+        process, position: as in the table, None where they are null.
+        kind: the kind of event.
         txn: the transaction, as it is written.
-        epoch, time, in_pass: of the table.
+        epoch, time, in_pass: as in the table.
     """
 
     row: int
@@ -63,15 +63,15 @@ class Happened:
 
 @dataclass(frozen=True)
 class Violation:
-    """A property that a run breaks.
+    """A violation of a property by a run.
 
     Attributes:
-        run: which run.
-        property: the property's name.
-        why: the sentence.
-        time: of the moment in which it broke; None: the run has no times.
-        events: the rows that break it, in the order of the sentence.
-        command: what makes the run, if the table says so.
+        run: the number of the run.
+        property: the name of the property.
+        why: the explanation: one sentence.
+        time: the time of the moment in which it broke; None if the run has no times.
+        events: the rows that violate it, in the order of the sentence.
+        command: the command that produces the run, if the table has it.
     """
 
     run: int
@@ -86,7 +86,7 @@ class Violation:
 
 
 def happened(batch: Batch, kinds: pa.ChunkedArray, start: int, row: int) -> Happened:
-    """A row of a batch, of the run that starts at `start`."""
+    """Return a row of a batch, of the run that starts at `start`, as an event."""
     values = {name: None if (x := int(column[row])) == NULL else x for name, column in batch.columns.items()}
     return Happened(
         row - start, values["process"], values["position"], kinds[row - start].as_py() or "", txn_text(values),
@@ -95,7 +95,7 @@ def happened(batch: Batch, kinds: pa.ChunkedArray, start: int, row: int) -> Happ
 
 
 def txn_text(values: dict[str, int | None]) -> str:
-    """A transaction: `t1 <1,1>`, or its zxid alone where it has no identity of its own."""
+    """Return a transaction as `t1 <1,1>`, or as its zxid alone if it has no identity; empty without a zxid."""
     if values["epoch"] is None:
         return ""
     zxid = f"<{values['epoch']},{values['counter']}>"
@@ -105,11 +105,15 @@ def txn_text(values: dict[str, int | None]) -> str:
 def violation(
     batch: Batch, kinds: pa.ChunkedArray, run: int, start: int, prop: Property, rows: Sequence[int]
 ) -> Violation:
-    """A violation, from the rows that the kernel names.
+    """Return a violation, from the rows that the kernel names.
 
     Args:
+        batch: the batch.
         kinds: the column `kind` of the run.
-        rows: the one by which it is broken, and those that show it (-1: none).
+        run: the number of the run.
+        start: its first row.
+        prop: the property.
+        rows: the row by which it is violated, and those that show it, filled up with -1.
     """
     by, *found = rows
     events = tuple(happened(batch, kinds, start, r) for r in found if r >= 0)
@@ -120,9 +124,9 @@ def violation(
 def sentence(
     batch: Batch, start: int, prop: Property, by: int, found: Sequence[int], events: Sequence[Happened]
 ) -> str:
-    """What the property says of the rows found, and of them what it does not say."""
+    """Return what the property says of the witness rows, and those of them that it does not mention."""
     said = ""
-    for last in (max(by, *found), by):  # what was wrong in a moment may be mended by a row that shows it
+    for last in (max(by, *found), by):  # a row that shows a violation may repair it within the moment
         part = part_of(batch, start, last, found)
         if not said and part is not None:
             try:
@@ -137,16 +141,18 @@ def sentence(
 
 
 def row_text(e: Happened) -> str:
-    """What happened in a row."""
+    """Return what happened in a row, in words."""
     text = WORDS.get(e.kind, e.kind).format(txn=e.txn)
     return text if e.in_pass is None else f"{text} in pass {e.in_pass}"
 
 
 def said_of(rows: Sequence[dict[str, int | None]], used: Sequence[str], prop: Property) -> str:
-    """What a property says of a history; empty: it holds there.
+    """Return the sentence of a property about a history; empty if it holds there.
 
     Args:
+        rows: the rows of the history.
         used: the columns that tell transactions apart.
+        prop: the property.
 
     Raises:
         Unknown: the rows leave something unknown.
@@ -158,14 +164,14 @@ def said_of(rows: Sequence[dict[str, int | None]], used: Sequence[str], prop: Pr
 
 
 def used_in(batch: Batch, start: int) -> list[str]:
-    """The columns that tell the transactions of a run from each other."""
+    """Return the columns that tell the transactions of a run apart."""
     end = int(batch.ends[np.searchsorted(batch.starts, start)])
     here = np.isin(batch.kind_of[batch.kinds[start:end]], WITH_TXN)
     return [c for c in TXN if (batch.columns[c][start:end][here] != NULL).any()]
 
 
 def behind(rows: Sequence[dict[str, int | None]], place: int) -> list[dict[str, int | None]]:
-    """The entries of the history that a row is of."""
+    """Return the entries of the history that belongs to a row."""
     entry = {numbers.ESTABLISH: numbers.INITIAL, numbers.REVISE: numbers.ENTRY}.get(rows[place]["kind"] or 0)
     end = place + 1
     while entry is not None and end < len(rows) and rows[end]["kind"] == entry:
@@ -174,7 +180,7 @@ def behind(rows: Sequence[dict[str, int | None]], place: int) -> list[dict[str, 
 
 
 def rows_of(batch: Batch, places: Any) -> list[dict[str, int | None]]:
-    """Rows of a batch, as the observed history reads them."""
+    """Return rows of a batch in the form that the observed history reads."""
     columns = {"kind": batch.kind_of[batch.kinds[places]].tolist()}
     columns |= {name: batch.columns[name][places].tolist() for name in OF_HISTORY}
     names = tuple(columns)
@@ -185,12 +191,15 @@ def rows_of(batch: Batch, places: Any) -> list[dict[str, int | None]]:
 
 
 def part_of(batch: Batch, start: int, last: int, found: Sequence[int]) -> Any:
-    """The rows of a run that some of its rows are about: of their transactions, and who leads; those of deliveries of
-    the processes concerned. None: they are many.
+    """Return the rows of a run that belong to the same matter as some of its rows; None if they are too many.
+
+    They are the rows of the same transactions, of leaderships, and of deliveries of the processes concerned.
 
     Args:
+        batch: the batch.
+        start: the first row of the run.
         last: the row in whose moment the part ends.
-        found: the rows; those behind the moment do not count.
+        found: the given rows; those after the moment do not count.
     """
     end = moment_end(batch, start, last)
     of = {name: batch.columns[name][start:end] for name in ("process", "epoch", "counter", "identity")}
@@ -219,8 +228,17 @@ def part_of(batch: Batch, start: int, last: int, found: Sequence[int]) -> Any:
 
 
 def again(batch: Batch, start: int, abcasts: Any, found: Any, rows: int) -> Any:
-    """Which of these abcasts, of all the rows of a run, are of transactions that another of them is of: of each but the
-    one that was found, or the first."""
+    """Return a mask of the abcasts whose transaction is abcast several times, without one per transaction.
+
+    The one left out is the abcast that was found, or the first.
+
+    Args:
+        batch: the batch.
+        start: the first row of the run.
+        abcasts: the abcasts.
+        found: the witness rows.
+        rows: the length of the mask.
+    """
     first: dict[tuple[int, ...], int] = {}
     here = set(found.tolist())
     for r in sorted(abcasts.tolist(), key=lambda r: (r not in here, r)):
@@ -232,7 +250,7 @@ def again(batch: Batch, start: int, abcasts: Any, found: Any, rows: int) -> Any:
 
 
 def moment_end(batch: Batch, start: int, row: int) -> int:
-    """Where the moment of a row ends."""
+    """Return the end of a row's moment."""
     end = int(batch.ends[np.searchsorted(batch.starts, start)])
     time = batch.columns["time"][start:end]
     known = np.flatnonzero(time != NULL)

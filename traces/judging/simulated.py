@@ -1,8 +1,7 @@
-"""Simulated runs judged by the same properties as explored ones.
+"""Check simulated runs against the same properties as explored ones.
 
-A run is judged after every tick in which something was observed or a stable history changed, so that a
-property which is broken for a while and then mended by later events counts as broken, and the tick is the
-first.
+A run is checked after every tick in which something was observed or a stable history changed. So a property that is
+violated for a while and then repaired by later events counts as violated, and the reported tick is the first.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ __all__ = ["NEVER", "Judged", "Verdict", "breaks", "judge", "judged_properties",
 GENERATED = "<judging>"
 NEVER = -1
 
-# What is done before a tick, and when there is something new to judge after it: of what this project observes there
-# is a count; what somebody's own protocol changes is looked at after every event of a tick, since a state that breaks a
-# property may be mended before its end.
+# What is done before a tick, and when there is something new to check after it. For the observations of zabcheck's own
+# protocols there is a count; the changes of a user protocol are looked at after every event of a tick, since a state
+# that violates a property may be repaired before the tick ends.
 NEWS = ("before = s.observations", "(histories_changed(s) or s.observations != before)")
 NEWS_OF_OWN = ("pass", "True")
 AFTER_EVENT = """
@@ -63,22 +62,23 @@ def run_judged(s: State, until: int, broken: int, report: Words) -> int:
 
 
 def judged_properties(protocol: str, names: Sequence[str] = ()) -> tuple[Property, ...]:
-    """The properties that a simulated run of a protocol is judged by: those of what every protocol has,
-    the observed history and each process's stable one, if they are replicas; and what the protocol itself says of
-    histories and states, but for what asks of messages in flight.
+    """Return the properties that simulated runs of a protocol are checked against.
+
+    They are those of the observed history, and of each process's stable history if it declares replicas; and the
+    protocol's own properties of histories and states, except those about messages in flight.
 
     Args:
-        protocol: whose runs.
-        names: these alone, and of the observed history those too that are judged only where they are named.
+        protocol: the protocol.
+        names: only these; they may include properties of the observed history that are checked only by name.
 
     Raises:
-        ConfigError: no simulated run is judged by one of them.
+        ConfigError: a simulated run cannot be checked against one of them.
     """
     if names:
         known = {p.name: p for p in (*judged_properties(protocol), *if_named(protocol))}
         for name in names:
             if name not in known:
-                raise ConfigError(f"no simulated run is judged by {name}: {why_not_judged(protocol, name)}")
+                raise ConfigError(f"no simulated run is checked against {name}: {why_not_judged(protocol, name)}")
         return tuple(known[name] for name in dict.fromkeys(names))
     found = PROTOCOLS[protocol]
     papers = tuple(
@@ -94,39 +94,41 @@ def judged_properties(protocol: str, names: Sequence[str] = ()) -> tuple[Propert
 
 
 def if_named(protocol: str) -> tuple[Property, ...]:
-    """The properties of the observed history that a run of a protocol is judged by where they are named."""
+    """Return the properties of the observed history that runs of a protocol are checked against only by name."""
     theirs = properties_of(protocol)
     return tuple(p for p in PROPERTIES if not p.default and p.of == HISTORY and p.judges(protocol) and p in theirs)
 
 
 def why_not_judged(protocol: str, name: str) -> str:
-    """Return why simulated runs of a protocol are not judged by a property, in a sentence that names what it would
-    need; empty: they are."""
+    """Return why simulated runs of a protocol are not checked against a property; empty if they are.
+
+    The sentence names what the property would need.
+    """
     if name in {p.name for p in judged_properties(protocol)}:
         return ""
     of_papers, found = {p.name: p for p in PROPERTIES}, {p.name: p for p in properties_of(protocol)}
     p = found.get(name) or of_papers.get(name)
     if p is None:
-        return "it is built in, or no property of this protocol: a run is judged by those that a source states"
+        return "it is built in, or not a property of this protocol: a run is checked against properties of a source"
     if name not in found:
         return f"{protocol} does not declare replicas, whose states it is about"
     if p.of in (STEP, TERMINAL):
         return f"it is over {'steps' if p.of == STEP else 'terminal states'}, and not over states or histories"
     if p.passes:
-        return "it asks how long each pass was that a process gave up, which a simulated run does not keep"
+        return "it reads the lengths of passes that a process gave up, which a simulated run does not keep"
     if p in if_named(protocol) and not p.tables:
-        return f"it is judged only where it is named: `zabcheck simulate --check --property {name}`"
+        return f"it is checked only if named: `zabcheck simulate --check --property {name}`"
     if name in of_papers and p.of == HISTORY and not p.protocols:
-        return f"it is judged only where it is named: write the run as a table, and `zabcheck judge --property {name}`"
+        return f"it is checked only if named: write the run as a table, and `zabcheck judge --property {name}`"
     if name in of_papers:
         return f"it is about the fields of {' and '.join(p.protocols)} beside those that replicas have"
     if not p.default:
-        return "it is an @invariant, which is checked only where it is named: @safety is checked in every run"
+        return "it is an @invariant, which is checked only if named: @safety is checked in every run"
     return "it reads messages in flight, which a simulated run has in its mail and not in the state"
 
 
 def asks_of_network(protocol: str) -> Callable[[Property], bool]:
-    """Whether a property reads what is in flight, which lies otherwise in the simulator's mail."""
+    """Return whether a property reads messages in flight, which the simulator stores differently."""
     model = Model(Configuration(protocol))
     front = model.program.front_end(full_namespace(model))
 
@@ -141,7 +143,12 @@ def asks_of_network(protocol: str) -> Callable[[Property], bool]:
 
 
 def judging_text(properties: Sequence[Property], own: bool) -> str:
-    """The kernel text that judges; bit k of every mask is the k-th property. `own`: of somebody's own protocol."""
+    """Return the source of the checking kernel; bit k of every mask is the k-th property.
+
+    Args:
+        properties: the properties.
+        own: they are those of a user protocol.
+    """
     (before, news), (broken, met) = (NEWS_OF_OWN, FRESH_OF_OWN) if own else (NEWS, FRESH)
     loop = LOOP.format(before=before, news=news, broken=broken, met=met)
     parts = ["from __future__ import annotations", loop, *([AFTER_EVENT] if own else [])]
@@ -155,30 +162,30 @@ def judging_text(properties: Sequence[Property], own: bool) -> str:
 
 
 class Judged(Simulator):
-    """A simulator whose runs are judged.
+    """A simulator that checks its runs.
 
     Args:
-        cluster: an observed one.
+        cluster: one that keeps the observed history.
         engine: `compiled` or `interpret`.
-        names: of the properties; none: all that runs are judged by.
+        names: of the properties; if empty, all that runs are checked against.
 
     Attributes:
         properties: in the order of the bits of every mask.
     """
 
     exports: Mapping[str, tuple[Any, ...]] = {**Simulator.exports, "run_judged": (I64, PTR, I64, I64, PTR)}
-    ticks_at_once = TICKS_AT_ONCE | {"compiled": 128}  # with many proposals a tick takes milliseconds to judge
+    ticks_at_once = TICKS_AT_ONCE | {"compiled": 128}  # with many proposals it takes milliseconds to check a tick
 
     def __init__(self, cluster: Cluster, engine: str = "compiled", names: tuple[str, ...] = ()) -> None:
         if not cluster.observed:
-            raise ValueError("only an observed cluster can be judged")
+            raise ValueError("only an observed cluster can be checked")
         self.properties = judged_properties(cluster.protocol, names)
         super().__init__(cluster, engine)
         self._report = (ctypes.c_int64 * (1 + len(self.properties)))()
         self._report_at = ctypes.addressof(self._report)
 
     def namespace(self) -> dict[str, Any]:
-        """The program, the properties, and what judges."""
+        """Return the program, the properties, and the checking functions, by name."""
         text = judging_text(self.properties, self.cluster.parts_of.text.judged_by_event)
         made: dict[str, Any] = {}
         exec(frontend.register_source(GENERATED, text).code, made)
@@ -197,8 +204,7 @@ class Judged(Simulator):
         return self.judge_until(run.rounds, 0)
 
     def breaks(self, run: Run, k: int) -> int:
-        """Play a run and judge it by property k alone, which is much quicker: the tick in which it
-        first breaks; -1: it holds.
+        """Play a run and check property k alone, which is much quicker; return the tick of its first violation, or -1.
 
         Raises:
             SimulationError: a value would leave its range.
@@ -221,34 +227,34 @@ class Judged(Simulator):
         return broken
 
     def why(self, k: int) -> str:
-        """What property k says beside its False in the state as it is; empty: it holds."""
+        """Return the sentence of property k about the current state; empty if it holds."""
         return sentence_of(self._in_python[self.properties[k].holds.__name__](self.state))
 
     @cached_property
     def _in_python(self) -> dict[str, Any]:
-        """The properties in the CPython world, whose sentences no other has."""
+        """Return the properties as CPython functions, which alone give sentences."""
         program = self.cluster.program
         return self.names or load(self.layout, full_namespace(self.cluster), program.types, program.steps)
 
     @property
     def met(self) -> int:
-        """The mask of the properties whose premise was met in the run just played."""
+        """Return the mask of the properties whose premise was met in the last run."""
         return self._report[0]
 
     def first_broken(self, k: int) -> int:
-        """The tick in which the run just played first broke property k, which it breaks."""
+        """Return the tick in which the last run first violated property k, which it violates."""
         return self._report[1 + k]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said of a property in a run.
+    """The verdict on a property in a run.
 
     Attributes:
-        of: which property.
-        met: its premise was met.
-        broken_at: the tick in which it first broke; -1: it did not.
-        judged: what was seen of the run tells it.
+        of: the property.
+        met: whether its premise was met.
+        broken_at: the tick in which it first broke; -1 if it did not.
+        judged: whether the recorded part of the run decides it.
     """
 
     of: Property
@@ -258,13 +264,13 @@ class Verdict:
 
     @property
     def held(self) -> bool:
-        """Nothing breaks it, as far as was judged."""
+        """Return whether nothing violates the property, as far as it was checked."""
         return self.broken_at == NEVER
 
 
 @cache
 def judged_for(cluster: Cluster, engine: str, names: tuple[str, ...] = ()) -> Judged:
-    """The judging simulator of a cluster; one for the whole process, for runs one at a time."""
+    """Return the checking simulator of a cluster, cached in this process, for one run at a time."""
     return Judged(cluster, engine, names)
 
 
@@ -274,19 +280,19 @@ def judge(
     watch: Callable[[Simulator], object] = lambda _: None,
     names: tuple[str, ...] = (),
 ) -> tuple[Judged, list[Verdict]]:
-    """Play a run and judge it.
+    """Play a run and check it.
 
     Args:
-        run: what happens.
+        run: the run.
         engine: `compiled` or `interpret`.
-        watch: given the simulator before the run begins.
-        names: of the properties; none: all that runs are judged by.
+        watch: called with the simulator before the run begins.
+        names: of the properties; if empty, all that runs are checked against.
 
     Returns:
         The simulator, whose state is the run's last, and a verdict for every property.
 
     Raises:
-        ConfigError: the run has too many proposals, or no run is judged by such a property.
+        ConfigError: the run has too many proposals, or runs are not checked against such a property.
         SimulationError: a value would leave its range in the largest room there is.
     """
 
@@ -303,8 +309,9 @@ def judge(
 
 
 def verdicts(run: Run) -> int:
-    """The mask of the properties (`judged_properties`, in order) that a run breaks, in machine code:
-    for sweeps over many seeds.
+    """Return the mask of the properties (`judged_properties`, in order) that a run violates, in machine code.
+
+    This is for sweeps over many seeds.
 
     Raises:
         ConfigError, SimulationError: as for `judge`.
@@ -313,8 +320,9 @@ def verdicts(run: Run) -> int:
 
 
 def breaks(run: Run, k: int) -> int:
-    """The tick in which a run first breaks property k of `judged_properties`; -1: it holds. For
-    searches over many seeds.
+    """Return the tick in which a run first violates property k of `judged_properties`; -1 if it holds.
+
+    This is for searches over many seeds.
 
     Raises:
         ConfigError, SimulationError: as for `judge`.

@@ -1,4 +1,4 @@
-"""One run judged from rows in memory: for a simulated run with more transactions than `invariants/` can hold."""
+"""Check one run from rows in memory: for a simulated run with more transactions than `invariants/` can hold."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class InMemory(Unit):
 
 
 def judge_rows(rows: Rows, observes: Sequence[str], names: Sequence[str] = ()) -> Totals:
-    """Judge one run by properties of histories.
+    """Check one run against properties of histories.
 
     Args:
-        rows: of the run.
-        observes: which kinds of event their source notes.
-        names: the properties to judge; none: all that are judged by default.
+        rows: the rows of the run.
+        observes: the kinds of event that their source records.
+        names: the properties to check; if empty, all that are checked by default.
 
     Raises:
-        TableError: the rows are no run's.
+        TableError: the rows are not those of a run.
     """
     return judge_unit(InMemory((), rows_of=rows.as_table(), noted=tuple(observes)), asked_for(names))

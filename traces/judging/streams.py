@@ -1,9 +1,9 @@
-"""A stream of events judged while they come: a row for each violation within one trigger, for all else at the end.
+"""Check a stream of events as it arrives: violations within one trigger, all other verdicts at a run's end.
 
-The state of a run is its rows, as far as they have come. Rows may come in any order: `row` numbers them. Of the rows
-that are there without a gap those are judged whose moment is over, which is when a row with a later time follows: what
-is violated at the end of a moment is violated by the run, whatever follows. Everything else is said at the end of a
-run, which is when none of its rows has come for a while.
+The state of a run is its rows so far. Rows may come in any order: `row` numbers them. Of the rows without a gap before
+them, those whose moment is over are checked, which is when a row with a later time follows: what is violated at the end
+of a moment is violated by the run, whatever follows. Everything else is reported at the end of a run, which is when
+none of its rows has come for a while.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ BETWEEN = ","  # names of properties in a state
 
 @dataclass(frozen=True)
 class Bounds:
-    """What bounds the state of a stream.
+    """The bounds of a stream's state.
 
     Attributes:
-        idle: milliseconds without a row after which a run has ended.
-        kept: milliseconds for which it is remembered that it has.
-        disorder: rows of a run that wait for one that is missing.
-        longest: rows of a run.
+        idle: milliseconds without a row after which a run counts as ended.
+        kept: milliseconds for which ended runs are remembered.
+        disorder: the most rows of a run that wait for a missing one.
+        longest: the most rows of a run.
     """
 
     idle: int = 600_000
@@ -58,7 +58,7 @@ class RunState:
     """What is kept of a run.
 
     Attributes:
-        rows: those that have come, by their numbers; None: there is none.
+        rows: those that have come, by their numbers; None if none has.
         judged: how many of the first ones are judged.
         violated: the properties of which it is said that they are violated.
         ended: the run has ended.
@@ -104,13 +104,13 @@ def unpacked(data: bytes) -> pa.Table | None:
 
 @dataclass(frozen=True)
 class JudgeStream:
-    """What Spark calls for each run with new rows, and for each that has ended."""
+    """The function that Spark calls for each run with new rows, and for each that has ended."""
 
     judge: Judge
     bounds: Bounds = Bounds()
 
     def __call__(self, key: tuple[Any, ...], frames: Iterable[Any], state: Any) -> Iterator[Any]:
-        """Judge what has come of a run; what is said of it."""
+        """Check what has come of a run, and return the results."""
         (run,) = key
         run = None if run is None or run != run else int(run)
         if state.hasTimedOut:
@@ -122,7 +122,7 @@ class JudgeStream:
             return
         rows = rows_of(frames, run)
         if run is None:
-            yield self.as_frame(self.judge.refused(None, f"{rows.num_rows:,} rows do not say of which run they are"))
+            yield self.as_frame(self.judge.refused(None, f"{rows.num_rows:,} rows have no run number"))
             return
         kept = RunState.of(state)
         if kept.ended:
@@ -133,13 +133,13 @@ class JudgeStream:
         yield from self.more(run, rows, kept, state)
 
     def more(self, run: int, rows: pa.Table, kept: RunState, state: Any) -> Iterator[Any]:
-        """Take more rows of a run, and say which properties are violated."""
+        """Add rows of a run, and return which properties are violated."""
         import pyarrow as pa
 
         both = rows if kept.rows is None else pa.concat_tables([kept.rows, rows])
         kept.rows = both.take(np.argsort(numbers_of(both, ROW), kind="stable"))
         if kept.rows.num_rows > self.bounds.longest:
-            why = f"a run of more than {self.bounds.longest:,} rows is not judged in a stream; judge its table"
+            why = f"a run of more than {self.bounds.longest:,} rows is not checked in a stream; check its table"
             yield self.end(run, kept, state, why)
             return
         there = unbroken(numbers_of(kept.rows, ROW))
@@ -156,7 +156,7 @@ class JudgeStream:
         state.setTimeoutDuration(self.bounds.idle)
 
     def end(self, run: int | None, kept: RunState, state: Any, why: str = "") -> Any:
-        """Say all that is to be said of a run, and forget its rows.
+        """Return all remaining results of a run, and drop its rows.
 
         Args:
             why: it is not judged.
@@ -168,13 +168,13 @@ class JudgeStream:
         return self.as_frame(said, kept)
 
     def spoken(self, rows: pa.Table) -> Spoken:
-        """Judge rows of a run, sorted by their numbers."""
+        """Check rows of a run, sorted by their numbers."""
         found = [said for some in self.judge.spoken(rows.combine_chunks().to_batches()) for said in some]
         assert len(found) == 1
         return found[0]
 
     def as_frame(self, said: Spoken, kept: RunState | None = None, only: str = "") -> Any:
-        """Return what is said of a run, a row a property.
+        """Return the results of a run, one row per property.
 
         Args:
             kept: of the run; what was said of it before is left out.
@@ -202,12 +202,12 @@ class JudgeStream:
 
 
 def words_of(said: Spoken) -> list[tuple[str, str]]:
-    """Return the properties of which something is said, with the word."""
+    """Return the properties that have a verdict, with the verdict."""
     return [(JUDGED[place].name, WORDS[word]) for place, word in enumerate(said.words) if word >= 0]
 
 
 def rows_of(frames: Iterable[Any], run: int | None) -> pa.Table:
-    """Return rows as they came through pandas, where a number that says nothing is `numbers.NULL`."""
+    """Return rows that came through pandas, with `numbers.NULL` for nulls."""
     import pyarrow as pa
 
     pd: Any = import_module("pandas")
@@ -222,18 +222,18 @@ def rows_of(frames: Iterable[Any], run: int | None) -> pa.Table:
 
 
 def numbers_of(rows: pa.Table, name: str) -> Any:
-    """Return a column of numbers; `numbers.NULL` where it says nothing."""
+    """Return a column of numbers, with `numbers.NULL` for nulls."""
     return rows.column(name).fill_null(numbers.NULL).combine_chunks().to_numpy(zero_copy_only=False)
 
 
 def unbroken(row: Any) -> int:
-    """Return how many rows are there from the first, without a gap and each once, of sorted numbers."""
+    """Return how many sorted row numbers exist from the first on, without a gap and each once."""
     wrong = np.flatnonzero(row != np.arange(len(row)))
     return int(wrong[0]) if len(wrong) else len(row)
 
 
 def moments_over(rows: pa.Table, there: int) -> int:
-    """Return how many of the first rows are of moments that are over; none, where one of them has no time.
+    """Return how many of the first rows belong to moments that are over; none if one of them has no time.
 
     Args:
         rows: sorted by their numbers.
@@ -253,9 +253,9 @@ def judge_frames(events: DataFrame, names: Sequence[str], observes: Sequence[str
 
     Args:
         events: the columns of an event table, `row` among them.
-        names: the properties to judge; none: all that are judged by default.
-        observes: the kinds of event that the source of a run notes, if its first row does not say.
-        bounds: of what is kept.
+        names: the properties to check; if empty, all that are checked by default.
+        observes: the kinds of event that the source of a run records, if its first row does not say.
+        bounds: the bounds of the stream's state.
 
     Raises:
         TableError: it is no stream, or a column is missing or of another type.
@@ -265,10 +265,10 @@ def judge_frames(events: DataFrame, names: Sequence[str], observes: Sequence[str
     from traces.judging.frames import check_frame
 
     if not events.isStreaming:
-        raise TableError("this is no stream; judge() judges a table")
+        raise TableError("this is not a stream; judge() checks a table")
     check_frame(events.schema)
     if ROW not in events.columns:
-        raise TableError(f"a stream of events has a column {ROW!r}, which says the order of a run's rows")
+        raise TableError(f"a stream of events has a column {ROW!r}, the order of a run's rows")
     # pandas has no number that says nothing, and would make others inexact
     exact = [f.coalesce(f.col(name), f.lit(numbers.NULL)).alias(name) for name in NUMBERS]
     work = JudgeStream(Judge(tuple(names), USUAL if observes is None else tuple(observes), NUMBERED), bounds)

@@ -1,4 +1,4 @@
-"""What judging a table came to: counts that add up, and the violations."""
+"""Collect the results of checking a table: counts that add up, and the violations."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def never() -> bool:
 
 
 def ignored(rows: int) -> None:
-    """Nobody follows how many rows are judged."""
+    """Ignore progress reports."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Parts of a table that are judged together: they hold whole runs.
+    """Parts of a table that are checked together: they hold whole runs.
 
     Attributes:
         parts: in order.
-        long: they are one run that is too long for one task.
+        long: whether they are one run that is too long for one task.
     """
 
     parts: tuple[Part, ...]
@@ -64,7 +64,7 @@ class Unit:
         return f"{first.path}, row group {first.groups[0]}"
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Some columns of it.
+        """Return some columns of the unit.
 
         Raises:
             TableError: it is damaged.
@@ -74,7 +74,7 @@ class Unit:
         return pa.concat_tables([read_part(p, columns) for p in self.parts], promote_options="permissive")
 
     def away(self) -> Unit:
-        """The unit as another process finds it: by absolute paths."""
+        """Return the unit with absolute paths, so that another process finds it."""
         return replace(
             self,
             parts=tuple(
@@ -83,31 +83,33 @@ class Unit:
         )
 
     def totals(self, names: Sequence[str]) -> Totals:
-        """Of no run yet."""
+        """Return empty totals."""
         return Totals()
 
     def judge(self, names: Sequence[str], stopped: Stopped = never, progress: Progress = ignored) -> Totals:
-        """Judge every run of it.
+        """Check every run of the unit.
 
         Args:
-            names: the properties to judge; none: all.
-            stopped: asked now and then whether to give up.
-            progress: told now and then how many rows are judged, if there are many.
+            names: the properties to check; if empty, all of them.
+            stopped: called now and then; returns whether to give up.
+            progress: called now and then with the number of rows that are checked, if there are many.
 
         Raises:
-            TableError: a run cannot be judged.
+            TableError: a run cannot be checked.
         """
         return judge_unit(self, asked_for(names), stopped)
 
 
 def asked_for(names: Sequence[str]) -> int:
-    """The mask of the properties to judge: all that are judged by default, unless some are named."""
+    """Return the mask of the properties to check: all that are checked by default, unless some are named."""
     return mask_of(names or [p.name for p in JUDGED if p.default])
 
 
 def units_of(parts: Sequence[Part], longest: int = LONGEST) -> list[Unit]:
-    """The units of a table. Row groups that share a run are one; of which runs are in a row group, its
-    statistics tell, or else that the footer says it holds whole runs."""
+    """Return the units of a table; row groups that share a run are one unit.
+
+    Which runs are in a row group is known from its statistics, or else the footer says that it holds whole runs.
+    """
     units: list[list[Part]] = []
     for part in parts:
         if units and goes_on(units[-1][-1], part):
@@ -118,13 +120,13 @@ def units_of(parts: Sequence[Part], longest: int = LONGEST) -> list[Unit]:
 
 
 def one_run(parts: Sequence[Part]) -> bool:
-    """Whether the statistics say that row groups hold one run."""
+    """Return whether the statistics say that row groups hold one run."""
     least = parts[0].least
     return least is not None and all(p.least == p.most == least for p in parts)
 
 
 def goes_on(one: Part, other: Part) -> bool:
-    """Whether a run may lie in both of two row groups, one behind the other."""
+    """Return whether a run may lie in both of two consecutive row groups."""
     if one.path != other.path:  # what many wrote at once
         return one.least is not None and one.least == one.most == other.least == other.most
     return not other.whole and (one.most is None or other.least is None or one.most == other.least)
@@ -135,9 +137,9 @@ class Span:
     """The runs of a unit.
 
     Attributes:
-        least, most: of their numbers.
-        where: what errors call the unit.
-        numbers: the number of each, in order, unless they grow.
+        least, most: the least and the greatest run number.
+        where: the name of the unit in errors.
+        numbers: the number of each run, in order, unless they ascend.
     """
 
     least: int
@@ -148,17 +150,17 @@ class Span:
 
 @dataclass
 class Totals:
-    """What was found in some runs.
+    """The results of checking some runs.
 
     Attributes:
-        names: the properties that tables of these runs are judged by.
-        counts: for each of them how many runs of each of `COUNTS`.
+        names: the properties that apply to tables of these runs.
+        counts: for each of them the number of runs with each verdict of `COUNTS`.
         violations: one for every run and property.
-        spans: which runs these were, unit by unit.
-        gaps: of each property left open, and of `""` for what is to be said of the rows themselves, by
-            the bit of the gap (`unknowns.py`) where it is.
-        notes: what else must be said.
-        what: the rows are: `events`, or `observations` of a protocol that declares its own.
+        spans: the runs, unit by unit.
+        gaps: for each open property, and under `""` for remarks about the rows themselves, where each gap is, by its
+            bit (`unknowns.py`).
+        notes: further remarks.
+        what: the kind of rows: `events`, or `observations` of a protocol that declares its own.
     """
 
     runs: int = 0
@@ -186,27 +188,27 @@ class Totals:
             self.note_gap(*key, where)
 
     def note_gap(self, name: str, bit: int, where: Where) -> None:
-        """Note where a gap is that leaves a property open."""
+        """Record a gap that leaves a property open."""
         self.gaps[name, bit] = merged(self.gaps.get((name, bit)), where)
 
     def count(self, name: str, what: str) -> int:
         return int(self.counts[self.names.index(name), COUNTS.index(what)])
 
     def say(self, name: str, what: str) -> None:
-        """Count one run more of which this is said."""
+        """Count one more run with this verdict."""
         self.counts[self.names.index(name), COUNTS.index(what)] += 1
 
 
 @dataclass
 class PerRun:
-    """What is said of each run of a unit.
+    """The verdicts on each run of a unit.
 
     Attributes:
         batch: its runs, in order.
-        words: a row for each of `JUDGED`, a column for each run: the place of a word in `COUNTS`; `UNSAID`: none.
+        words: a row for each of `JUDGED`, a column for each run: the place of the verdict in `COUNTS`, or `UNSAID`.
         violations: each with the place of its run in the batch.
         gaps: what leaves properties of a run open, as `Totals.gaps`: place, property, bit, and where.
-        notes: what else must be said.
+        notes: further remarks.
     """
 
     batch: Batch
@@ -216,11 +218,11 @@ class PerRun:
     notes: list[str] = field(default_factory=list)
 
     def say(self, place: int, name: str, what: str) -> None:
-        """Say it of a property in a run."""
+        """Record the verdict of a property in a run."""
         self.words[ROW[name], place] = COUNTS.index(what)
 
     def totals(self) -> Totals:
-        """What all of it comes to."""
+        """Return the totals of all runs."""
         out = Totals(len(self.batch.starts), self.batch.rows, notes=self.notes)
         for k in range(len(COUNTS)):
             out.counts[:, k] = np.count_nonzero(self.words == k, axis=1)
@@ -235,14 +237,14 @@ ROW = {p.name: row for row, p in enumerate(JUDGED)}
 
 
 def judge_unit(unit: Unit, asked: int, stopped: Stopped = never) -> Totals:
-    """Judge every run of a unit.
+    """Check every run of a unit.
 
     Args:
-        asked: the mask (`BITS`) of the properties to judge.
-        stopped: asked now and then whether to give up.
+        asked: the mask (`BITS`) of the properties to check.
+        stopped: called now and then; returns whether to give up.
 
     Raises:
-        TableError: a run cannot be judged.
+        TableError: a run cannot be checked, or two runs have the same number.
     """
     each = judge_each(unit, asked, stopped)
     batch, out = each.batch, each.totals()
@@ -256,14 +258,14 @@ def judge_unit(unit: Unit, asked: int, stopped: Stopped = never) -> Totals:
 
 
 def judge_each(unit: Unit, asked: int, stopped: Stopped = never) -> PerRun:
-    """Judge every run of a unit; that no two have one number is not looked at.
+    """Check every run of a unit, without checking that their numbers differ.
 
     Args:
-        asked: the mask (`BITS`) of the properties to judge.
-        stopped: asked now and then whether to give up.
+        asked: the mask (`BITS`) of the properties to check.
+        stopped: called now and then; returns whether to give up.
 
     Raises:
-        TableError: a run cannot be judged.
+        TableError: a run cannot be checked.
     """
     batch = Batch(unit.read(COLUMNS), unit.name)
     out = PerRun(batch, np.full((len(JUDGED), len(batch.starts)), UNSAID, np.int8))
@@ -293,13 +295,13 @@ def judge_each(unit: Unit, asked: int, stopped: Stopped = never) -> PerRun:
 
 @dataclass(frozen=True)
 class Broken:
-    """What a run breaks.
+    """The violations in a run.
 
     Attributes:
-        place: of the run in its batch.
-        mask: what the kernel has found.
-        partial: what is broken in a run that leaves something unknown, and the rows that show it.
-        defined: what is broken by the texts of properties that no kernel judges.
+        place: the place of the run in its batch.
+        mask: the mask of properties from the kernel.
+        partial: the violations in a run that leaves something unknown, and the rows that show them.
+        defined: the violations of properties for which there is no kernel, found by their definition.
     """
 
     place: int
@@ -309,7 +311,7 @@ class Broken:
 
 
 def say_plainly(out: PerRun, places: Any, found: Any, asked: int, known: int) -> None:
-    """Say what the kernel says of runs that leave nothing unknown.
+    """Record the kernel's verdicts on runs that leave nothing unknown.
 
     Args:
         places: of these runs in the batch.
@@ -330,7 +332,7 @@ def say_plainly(out: PerRun, places: Any, found: Any, asked: int, known: int) ->
 def by_definition(
     out: PerRun, place: int, gaps: Sequence[int], prop: Property, stopped: Callable[[], bool]
 ) -> list[Broken]:
-    """Judge runs by the text of a property that no kernel judges, and say what is said of them.
+    """Check runs by the source of a property without a kernel, and record the verdicts.
 
     Args:
         place: of the first run in the batch.
@@ -354,14 +356,14 @@ def by_definition(
         out.say(place + k, prop.name, word)
     if large:
         out.notes.append(
-            f"{batch.name}: {prop.name} is judged by its definition, of runs of at most {definition.MOST_ROWS:,} rows: "
-            f"{large:,} are larger, and not judged"
+            f"{batch.name}: {prop.name} is checked by its definition, in runs of at most {definition.MOST_ROWS:,} "
+            f"rows: {large:,} are larger, and not checked"
         )
     return found
 
 
 def with_gaps(out: PerRun, place: int, found: Sequence[int], asked: int, known: int) -> Broken:
-    """Say what is said of a run that leaves something unknown, or has what the kernel does not compare.
+    """Record the verdicts on a run that leaves something unknown, or has what the kernel does not compare.
 
     Args:
         place: of the run in the batch.
@@ -401,7 +403,7 @@ def with_gaps(out: PerRun, place: int, found: Sequence[int], asked: int, known: 
 
 
 def text_of(value: pa.Scalar) -> str | None:
-    """A text of a table; None if there is none, or it is no text."""
+    """Return a text of a table, printable; None if it is missing or no text."""
     try:
         text: str | None = value.as_py()
     except UnicodeDecodeError:
@@ -410,7 +412,7 @@ def text_of(value: pa.Scalar) -> str | None:
 
 
 def violations_of(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[tuple[int, Violation]]:
-    """The violations of some runs of a unit, each with its witness, and with the place of its run."""
+    """Return the violations of some runs of a unit, each with its witness and the place of its run."""
     texts = unit.read(("kind", "detail"))
     out = []
     for b in broken:
@@ -440,11 +442,11 @@ def first_repeated(numbers: Iterable[int]) -> int:
 
 
 def apart(run: int, where: str) -> str:
-    return f"{where}: the rows of run {run} do not lie together"
+    return f"{where}: the rows of run {run} are not contiguous"
 
 
 def check_spans(spans: Sequence[Span], numbers_of: Callable[[Span], Sequence[int]]) -> None:
-    """Whether no run is in two units.
+    """Check that no run is in two units.
 
     Args:
         numbers_of: the numbers of the runs of a unit, where a span does not have them.

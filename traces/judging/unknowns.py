@@ -1,4 +1,4 @@
-"""What the rows of a run leave unknown, and what else they have that the kernel's comparisons do not see."""
+"""List what the rows of a run may leave unknown, and what they may contain that the kernel does not compare."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ BY_TRANSACTION = (
 
 @dataclass(frozen=True)
 class Unknown:
-    """One kind of them.
+    """A kind of unknown value in the rows of a table.
 
     Attributes:
-        bit: of the kernel's mask.
-        column: of the table.
+        bit: its bit in the kernel's mask.
+        column: the column of the table.
         kinds: the kinds of event whose rows have it.
-        affects: the properties of which it leaves something open.
-        null: the column is null there; otherwise what it says is not all compared.
-        blocks: the properties for which the comparison of blocks does not see it.
-        why: what is so there, for a sentence.
+        affects: the properties that it may leave open.
+        null: whether the column is null there; otherwise its value is not compared in full.
+        blocks: the properties for which the comparison of blocks does not notice it.
+        why: the part of a sentence that says what is unknown there.
     """
 
     bit: int
@@ -57,18 +57,18 @@ class Unknown:
 TRANSACTIONS = ("abcast", "abdeliver", "accept", "initial", "entry")
 
 GAPS: tuple[Unknown, ...] = (
-    Unknown(numbers.G_WHO, "process", ("abcast",), BY_PRIMARY, "it is not said who broadcast"),
-    Unknown(numbers.G_QUORUM, "index", ("run",), BY_QUORUM, "it is not said how many processes there are"),
-    Unknown(numbers.G_PRIMARY, "primary_epoch", ("abcast",), BY_ABCAST, "the epoch of the primary is not said"),
-    Unknown(numbers.G_ATTEMPT, "attempt", ("abcast",), BY_INSTANCE, "the instance of the primary is not said"),
-    Unknown(numbers.G_PROPOSED, "primary_epoch", ("accept",), BY_QUORUM, "the epoch of the proposal is not said"),
+    Unknown(numbers.G_WHO, "process", ("abcast",), BY_PRIMARY, "the broadcasting process is unknown"),
+    Unknown(numbers.G_QUORUM, "index", ("run",), BY_QUORUM, "the number of processes is unknown"),
+    Unknown(numbers.G_PRIMARY, "primary_epoch", ("abcast",), BY_ABCAST, "the epoch of the primary is unknown"),
+    Unknown(numbers.G_ATTEMPT, "attempt", ("abcast",), BY_INSTANCE, "the instance of the primary is unknown"),
+    Unknown(numbers.G_PROPOSED, "primary_epoch", ("accept",), BY_QUORUM, "the epoch of the proposal is unknown"),
     Unknown(
         numbers.G_LEADS, "primary_epoch", ("establish",), ("one-leader-an-epoch", "chosen-in-later-histories"),
-        "the epoch of the leader is not said",
+        "the epoch of the leader is unknown",
     ),
     Unknown(
         numbers.G_PASS, "pass", ("abdeliver", "revise"), ("total-order", "agreement", "delivered-stands"),
-        "it is not said in which pass",
+        "the pass is unknown",
     ),
     Unknown(
         numbers.G_IDENTITY, "identity", TRANSACTIONS, BY_TRANSACTION, "other rows have an identity, and this has none"
@@ -79,28 +79,28 @@ GAPS: tuple[Unknown, ...] = (
         "other rows have a time, and this has none",
     ),
     Unknown(
-        numbers.G_AGAIN, "kind", ("abcast",), (), "a transaction is broadcast again", null=False, blocks=BY_ABCAST
+        numbers.G_AGAIN, "kind", ("abcast",), (), "a transaction is broadcast twice", null=False, blocks=BY_ABCAST
     ),
     Unknown(
         numbers.G_OTHER_EPOCH, "primary_epoch", ("abcast",), (),
-        "the primary's epoch is not that of the zxid: what is said of primaries goes by the one, of transactions by "
-        "the other", null=False, blocks=BY_ABCAST,
+        "the primary's epoch is not that of the zxid: primaries are checked by the one, transactions by the "
+        "other", null=False, blocks=BY_ABCAST,
     ),
     Unknown(
         numbers.G_OUTSIDER, "process", (), (),
-        "this is none of the processes that the run has: it is judged as one, and in no quorum", null=False,
+        "this is not a process of the run: it is treated as one, outside every quorum", null=False,
     ),
     Unknown(
         numbers.G_MANY, "kind", ("abcast",), ("strict-causality",),
-        "a transaction is broadcast again, and it takes too long to compare every two", null=False,
+        "a transaction is broadcast twice, and comparing all pairs takes too long", null=False,
     ),
     Unknown(
         numbers.G_MENDED, "time", (), ("strict-causality",),
-        "a transaction is broadcast again, and of this row there is no time",
+        "a transaction is broadcast twice, and this row has no time",
     ),
 )  # fmt: skip
 
-ALWAYS_SAID = (numbers.G_OTHER_EPOCH, numbers.G_OUTSIDER)  # said whatever the verdicts are
+ALWAYS_SAID = (numbers.G_OTHER_EPOCH, numbers.G_OUTSIDER)  # reported whatever the verdicts are
 EVERY = (1 << len(GAPS)) - 1
 
 
@@ -110,7 +110,7 @@ class Where:
 
     Attributes:
         run: the number of the first run.
-        row: the place of the first row in it; -1: the run has no such row at all.
+        row: the place of the first row in it; -1 if the run has no such row at all.
         runs: how many.
     """
 
@@ -120,12 +120,17 @@ class Where:
 
 
 def among(mask: int) -> Iterator[Unknown]:
-    """The gaps of a mask."""
+    """Yield the gaps of a mask."""
     return (gap for gap in GAPS if mask >> gap.bit & 1)
 
 
 def affected(mask: int, blocks: bool = False) -> dict[str, tuple[Unknown, ...]]:
-    """The properties that the gaps of a mask leave open, and by which of them; `blocks`: where blocks are compared."""
+    """Return the properties that the gaps of a mask leave open, each with these gaps.
+
+    Args:
+        mask: the gaps.
+        blocks: the history is checked by blocks.
+    """
     out: dict[str, tuple[Unknown, ...]] = {}
     for gap in among(mask):
         for name in gap.affects + (gap.blocks if blocks else ()):
@@ -134,7 +139,7 @@ def affected(mask: int, blocks: bool = False) -> dict[str, tuple[Unknown, ...]]:
 
 
 def first_row(batch: Batch, place: int, gap: Unknown) -> Where:
-    """The first row of a run that has a gap."""
+    """Return the first row of a run that has a gap."""
     start, end = int(batch.starts[place]), int(batch.ends[place])
     kinds = batch.kind_of[batch.kinds[start:end]]
     codes = [KIND_CODES[word] for word in gap.kinds]
@@ -153,7 +158,7 @@ def first_row(batch: Batch, place: int, gap: Unknown) -> Where:
 
 
 def merged(one: Where | None, other: Where) -> Where:
-    """The rows of two with the same gap."""
+    """Return the combination of two occurrences of the same gap."""
     if one is None:
         return other
     first = min(one, other)
@@ -161,7 +166,7 @@ def merged(one: Where | None, other: Where) -> Where:
 
 
 def sentence(gap: Unknown, where: Where) -> str:
-    """Where a gap is, and what it is."""
+    """Return a sentence: where a gap is, and what it is."""
     place = f"run {where.run}" if where.row < 0 else f"run {where.run}, row {where.row}, column {gap.column!r}"
     more = "" if where.runs == 1 else f" (and so in {where.runs - 1:,} more runs)"
     return f"{place}: {gap.why}{more}"

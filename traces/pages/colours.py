@@ -9,7 +9,7 @@ DARK = "@media screen and (prefers-color-scheme:dark)"  # paper is light
 # Text in `ink`, `faint`, `bad`, `good`, `warn` and `link` has a contrast of 4.5 on `paper`, `panel`, `tint` and `new`.
 COLOURS = {
     "paper": ("#ffffff", "#14181d"),  # the ground
-    "panel": ("#f6f8fa", "#1b2128"),  # of what stands apart
+    "panel": ("#f6f8fa", "#1b2128"),  # background of boxes
     "tint": ("#fdeaea", "#43181b"),  # of what is named as wrong
     "new": ("#fff3c4", "#40370c"),  # of what has changed
     "rule": ("#dfe3e8", "#2a3138"),  # lines between things

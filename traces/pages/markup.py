@@ -1,4 +1,4 @@
-"""Markup: what is said is data, whatever it is called, and nothing in it is read as a tag."""
+"""Write markup: all text is data, whatever it contains, and nothing in it is read as a tag."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Attributes = Mapping[str, str | float]
 
 
 def visible(said: str) -> str:
-    """Text in which what no document may hold, or what moves other text, is shown as a box."""
+    """Replace the characters of a text that no document may contain, or that move other text, by a box."""
     return MOVING.sub("\N{REPLACEMENT CHARACTER}", FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", said))
 
 
 def text(said: str) -> str:
-    """Text between tags."""
+    """Return text as it is written between tags."""
     return escape(visible(said))
 
 
@@ -31,7 +31,7 @@ def tag(name: str, attributes: Attributes | None = None, inside: str = "") -> st
     """Return an element.
 
     Args:
-        attributes: by name; `_` stands for `-`; a number is written with a tenth at most.
+        attributes: by name; `_` stands for `-`; a number is written with one decimal at most.
         inside: markup.
     """
     given = "".join(f" {key.replace('_', '-')}={value(v)}" for key, v in (attributes or {}).items())
@@ -45,5 +45,5 @@ def value(given: str | float) -> str:
 
 @lru_cache(maxsize=4096)
 def quoted(said: str) -> str:
-    """Return a text in quotes; cached, as a drawing repeats few texts."""
+    """Return a text in quotes, cached, since a drawing repeats few texts."""
     return quoteattr(visible(said))

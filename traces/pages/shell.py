@@ -19,10 +19,10 @@ LONGEST = 60  # characters of a title: what tabs, bookmarks and histories show
 
 @cache
 def environment(*packages: str) -> Environment:
-    """Return templates in which everything said is data.
+    """Return templates in which all text is data.
 
     Args:
-        packages: those whose folder `templates` is read besides that of the shell.
+        packages: packages whose folder `templates` is read in addition to that of the shell.
     """
     loader = ChoiceLoader([PackageLoader(name) for name in ("traces.pages", *packages)])
     out = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
@@ -40,11 +40,11 @@ def environment(*packages: str) -> Environment:
 
 
 def policy_of(scripts: Sequence[str], connects: bool) -> str:
-    """Return what a browser allows the page: its own styles and these scripts, and nothing from elsewhere.
+    """Return the content security policy of a page: its own styles and these scripts, and nothing from elsewhere.
 
     Args:
-        scripts: their text; what else the data might hold is not run.
-        connects: the page may ask the server that it came from.
+        scripts: their text; no other script, which the data might contain, is run.
+        connects: whether the page may send requests to the server that it came from.
     """
     digests = [f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts]
     said = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "img-src data:", "style-src 'unsafe-inline'"]

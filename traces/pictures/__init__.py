@@ -18,13 +18,13 @@ __all__ = ["PICTURES", "to_html", "to_png", "to_svg"]
 
 @naming_processes
 def to_html(trace: Trace, cone: Cone | None = None) -> str:
-    """One page of HTML that needs nothing else: the diagram, a walk through its steps, and all of it as text.
+    """Return a self-contained page of HTML: the diagram, a walk through its steps, and all of it as text.
 
     Args:
-        cone: the step whose cone is drawn; None: all is drawn alike.
+        cone: the step whose cone is drawn; None to draw everything alike.
 
     Raises:
-        TraceError: the trace does not break the property that it is said to break.
+        TraceError: the trace does not violate the property that it names.
     """
     from traces.pictures.html import page
 
@@ -68,7 +68,7 @@ class Draws(Protocol):
 
 DRAWN.append(to_svg)  # for notebooks
 
-# By the name of the format; what draws is imported when it is asked for.
+# By the name of the format; the drawing code is imported when it is needed.
 PICTURES: dict[str, Draws] = {
     "html": lambda trace, cone=None: to_html(trace, cone).encode(),
     "svg": lambda trace, cone=None: to_svg(trace, cone).encode(),

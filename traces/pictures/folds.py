@@ -9,14 +9,14 @@ from traces.pictures.picture import Picture
 __all__ = ["parts"]
 
 LEAST = 5  # steps of a stretch that is folded
-NEAR = 1  # steps that stay beside what is told
+NEAR = 1  # steps next to a named one that stay unfolded
 
 
 def parts(picture: Picture) -> list[tuple[int, int, bool]]:
-    """Return the parts of a run, one behind the other: the first step, the last one, and whether it is folded.
+    """Return the parts of a run, in order: the first step, the last one, and whether the part is folded.
 
-    A step is told if the sentence names it or a message of it, if it is a fault, or if something is marked in it. Where
-    no step is told, all of them stay.
+    A step is shown if the explanation names it or a message of it, if it is a fault, or if something is marked in it.
+    Where no such step exists, all of them stay unfolded.
     """
     rows = picture.rows
     named = {n for a in picture.arrows if a.named for n in (a.flight.sent, a.flight.ended)}

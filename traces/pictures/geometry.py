@@ -21,7 +21,7 @@ GUTTER = 44  # the step's number
 NARROW_GUTTER = 34
 LOOP = 20  # the line of a loop beside it
 BAND = 15  # how wide a lane is drawn
-LINE = 15  # from one line of text to the next
+LINE = 15  # the distance between two lines of text
 LEAST_ROW = 27
 LETTER = 6.3  # how wide a letter of a label is, at the most on average
 BOLD = 7.0  # of a bold one
@@ -29,7 +29,7 @@ ROLE_LETTER = 8.1  # of a role along its lane
 LEAST_LANE = 104
 MOST_LANE = (196, 176, 150)  # of up to three lanes, of up to five, of more
 PHONE = 358  # how wide a picture is there, if it has three lanes
-BESIDE = 190  # of it, what is said left and right of all lanes
+BESIDE = 190  # of it, for the words left and right of all lanes
 LEAST_NARROW = 64
 COLUMN = 300  # what the steps are called, beside the lanes
 HEAD = 34  # the names of the lanes
@@ -47,10 +47,10 @@ class Line:
     """A line of text beside a lane.
 
     Attributes:
-        text: it.
-        what: `label`, `fault`, or what the mark is that it belongs to.
-        first: it begins what it belongs to.
-        named: the sentence names it.
+        text: the text.
+        what: `label`, `fault`, or the kind of the mark to which it belongs.
+        first: whether it is the first line of its label or mark.
+        named: whether the explanation names it.
     """
 
     text: str
@@ -61,11 +61,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Unreceived:
-    """Messages of one step that were sent alike and never received: a line from their source towards each target.
+    """The messages of one step that were sent alike and never received: a line from their source towards each target.
 
     Attributes:
-        lines: what is said of them.
-        arrows: they.
+        lines: the words beside the line.
+        arrows: the messages.
     """
 
     lines: tuple[str, ...]
@@ -74,16 +74,16 @@ class Unreceived:
 
 @dataclass(frozen=True)
 class Placed:
-    """A row with its place.
+    """A row with its place in the picture, in pixels.
 
     Attributes:
-        row: it.
+        row: the row.
         top, height: where it is.
         y: where its dot is, and where its messages start and end.
-        side: 1: the text is right of the lane; -1: left.
+        side: 1 if the text is right of the lane, -1 if it is left of it.
         lines: the text beside the lane.
-        unreceived: what it sent that was never received.
-        column: what is said of it beside all lanes: text, and whether the sentence names it.
+        unreceived: the messages that it sent and that were never received.
+        column: the words in the column beside all lanes, each with whether the explanation names it.
     """
 
     row: Row
@@ -98,14 +98,14 @@ class Placed:
 
 @dataclass(frozen=True)
 class Geometry:
-    """Where everything lies.
+    """The places of everything in a picture, in pixels.
 
     Attributes:
         gutter: how far left of the lanes the numbers of steps reach.
         lanes: the middle of each lane.
         rows: the rows.
-        column: where the column of what the steps are called begins; where all ends: there is none.
-        width, height: of all of it.
+        column: where the column with the names of steps begins; the width of the picture if there is none.
+        width, height: the size of the picture.
     """
 
     gutter: float

@@ -24,7 +24,7 @@ from zabspec.language.notation import naming_processes
 
 __all__ = ["drawn", "events_of", "explained", "page", "rendered", "shown"]
 
-ASCENT = 11  # of a line of text 15 pixels high, above what it stands on
+ASCENT = 11  # of a line of text 15 pixels high, above its baseline
 
 
 @naming_processes
@@ -46,8 +46,8 @@ def rendered(run: Mapping[str, Any], story: Sequence[tuple[str, str]] = ()) -> s
     """Return the page of one run.
 
     Args:
-        run: what the template of a run shows.
-        story: what is to be said before it.
+        run: the values for the template of a run.
+        story: paragraphs to show before it, each as a heading and text.
     """
     return environment("traces.pictures").get_template("trace.html.j2").render(style=STYLE, run=run, story=story)
 
@@ -90,12 +90,12 @@ def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, A
 
 
 class Labels(Pen):
-    """Writes text of the page over the lines, so that it has the size that a reader wants.
+    """Writes the text of a page over the lines of the picture, so that it has the size that a reader has set.
 
     Args:
         picture: what is drawn.
-        g: where it lies.
-        top: how far down the lines begin that it lies over.
+        g: the places of everything.
+        top: the height at which the lines under the text begin.
     """
 
     def __init__(self, picture: Picture, g: Geometry, top: float) -> None:

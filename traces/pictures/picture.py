@@ -47,11 +47,11 @@ class Stretch:
     """A part of a lane over which a process's role and epoch stay as they are.
 
     Attributes:
-        process: whose lane.
-        start, end: from after which step to after which; 0: from the beginning.
-        role: by the name of its value; empty: the protocol has none.
-        epoch: its epoch; none: the protocol has none.
-        down: it has crashed.
+        process: the process whose lane it is.
+        start, end: after which steps it begins and ends; 0 is the beginning of the run.
+        role: the name of the role; empty if the protocol has no roles.
+        epoch: the epoch; None if the protocol has no epochs.
+        down: whether the process has crashed.
     """
 
     process: int
@@ -64,14 +64,14 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A message from where it is sent to where it is received, or to nowhere.
+    """A message, drawn from where it is sent to where it is received or lost.
 
     Attributes:
-        flight: it, and what became of it.
-        label: its name, and the most of what it carries that is short.
-        text: it, and all that it carries.
-        epoch: the epoch that it carries; none: it carries none.
-        named: it carries a transaction that the sentence names.
+        flight: the message, with the step that received or lost it.
+        label: its name, and its fields as far as they are short.
+        text: the message with all its fields.
+        epoch: the epoch that it carries; None if it carries none.
+        named: whether it carries a transaction that the explanation names.
     """
 
     flight: Flight
@@ -83,13 +83,13 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that happened to a process in a step: `abcast`, `accept`, `deliver`, `establish`, `show`, `fault`.
+    """An event of a process in a step: `abcast`, `accept`, `deliver`, `establish`, `show` or `fault`.
 
     Attributes:
         what: which of these.
-        process: whose lane.
-        text: what is said beside it.
-        named: the sentence names it.
+        process: the process on whose lane it is drawn.
+        text: the words beside it.
+        named: whether the explanation names it.
     """
 
     what: str
@@ -103,15 +103,15 @@ class Row:
     """A step as it is drawn.
 
     Attributes:
-        number: its number.
-        processes: who took it; of a fault of the network those that it is between; none: everybody.
-        headline: who took it, and which.
-        label: what is said of it beside its process's lane.
-        fault: it is a fault: a crash, a timeout, a loss.
-        marks: what happened in it.
-        events: what of it the sentence names; empty: nothing.
-        last: the last step of a run that breaks a property, or in which somebody waits for ever.
-        changes: everything that it changed, a line each.
+        number: the number of the step.
+        processes: who took it; for a fault of the network the processes between which it is; empty for everybody.
+        headline: who took it, and which step it is.
+        label: the words beside the process's lane.
+        fault: whether it is a fault: a crash, a timeout, a loss.
+        marks: the events in it.
+        events: those of its events that the explanation names.
+        last: whether a property breaks in it, or a process starves from there on.
+        changes: everything that it changed, one line each.
     """
 
     number: int
@@ -135,18 +135,18 @@ class Picture:
     """A trace, ready to be drawn.
 
     Attributes:
-        title: what it shows.
-        why: the sentence why the run cannot be; empty: it can.
-        statement, source: the property in the paper's words, and where it states it.
-        configuration: what was run, in a line.
-        changed: the release, the fixes in it, and which rule of the protocol is changed, and how: a line each.
+        title: the headline of the picture.
+        why: the explanation: one sentence that says why the property is violated; empty if none is.
+        statement, source: the property in the paper's words, and where the paper states it.
+        configuration: what was run, in one line.
+        changed: the release, the fixes in it, and each changed rule of the protocol, one line each.
         lanes: the names of the processes.
         stretches, rows, arrows: what is drawn.
-        epoch_field, role_field: which fields of a process say its epoch and its role; empty: it has none.
+        epoch_field, role_field: the fields of a process with its epoch and its role; empty if it has none.
         tool: the version of zabcheck that wrote the trace.
-        cone: the step whose cone is drawn; None: all is drawn alike.
-        before: what is said before the first step.
-        loop: after so many steps those begin that are taken again and again; None: none are.
+        cone: the step whose cone is drawn; None to draw everything alike.
+        before: the remarks before the first step.
+        loop: the number of steps before the loop of a lasso; None if there is no loop.
     """
 
     title: str
@@ -189,7 +189,7 @@ def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
     broken = lasso.progress_property if lasso is not None else trace.property_name
     title = f"{broken} is {'not reached' if lasso is not None else 'violated'}" if broken else "A run"
     if trace.premise_of:
-        broken, title = trace.premise_of, f"{trace.premise_of} is first put to the test"
+        broken, title = trace.premise_of, f"the premise of {trace.premise_of} is first reached"
     steps = "1 step" if count == 1 else f"{count} steps"
     epochs, roles = epoch_field(trace), role_field(trace)
     return Picture(

@@ -23,15 +23,15 @@ def rasterised(svg: str) -> bytes:
         import resvg_py
     except ImportError:
         raise NoRasterizer(
-            "a PNG needs what rasterises it: pip install 'zabcheck[pictures]'; --to svg and --to html need nothing"
+            "a PNG needs a rasteriser: pip install 'zabcheck[pictures]'; --to svg and --to html work without it"
         ) from None
     from traces.pictures.svg import FONT  # here: commands that draw nothing catch `NoRasterizer`
 
     empty, written = (
         bytes(resvg_py.svg_to_bytes(svg_string=LETTER.format(inside))) for inside in ("", WRITTEN.format(FONT))
     )
-    if empty == written:  # it would leave out all text without a word
+    if empty == written:  # it would silently leave out all text
         raise NoRasterizer(
-            "this machine has no font to write a PNG with (Debian's fonts-dejavu-core has some); --to svg needs none"
+            "this machine has no font for a PNG (Debian's fonts-dejavu-core has some); --to svg needs none"
         )
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=ZOOM))

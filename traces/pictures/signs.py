@@ -11,7 +11,7 @@ from traces.pictures.picture import Picture
 
 __all__ = ["SIGNS", "hue", "legend", "mark", "signs"]
 
-# What stands before a mark.
+# The sign before a mark.
 SIGNS = {"abcast": "up", "deliver": "box", "establish": "star", "accept": "ring", "show": "eye"}
 SHAPES = {
     "up": "M0 -6L6 5L-6 5Z",
@@ -81,7 +81,7 @@ def signs(picture: Picture) -> Iterator[tuple[str, str]]:
         box = tag("rect", {"class": f"t{hue(epoch)}", "x": 8, "y": -7, "width": 14, "height": 14})
         yield box, f"{picture.epoch_field} {epoch}"
     if any(row.named for row in picture.rows):
-        yield tag("circle", {"class": "bad", "cx": 14, "cy": 0, "r": 8}), "step that the sentence above speaks of"
+        yield tag("circle", {"class": "bad", "cx": 14, "cy": 0, "r": 8}), "step that the sentence above is about"
 
 
 def epochs(picture: Picture) -> list[int]:

@@ -16,7 +16,7 @@ from zabspec.roles import has
 
 __all__ = ["Kept", "table_of"]
 
-Cell = list[tuple[int, str]]  # after which step which text; the first after step 0
+Cell = list[tuple[int, str]]  # pairs: after which step it has which text; the first after step 0
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Kept:
 
     Attributes:
         name: its name.
-        doc: what it is.
-        whose: `process`, a cell for each; else the state as a whole, one cell.
-        kept: by whom: `process`; `network`, what is in flight; `checker`, notes that no process reads.
+        doc: its description.
+        whose: `process` if it has a cell for each, else the whole state, with one cell.
+        kept: who keeps it: `process`; `network`, for what is in flight; `checker`, for what no process reads.
         cells: its values.
     """
 

@@ -82,7 +82,7 @@ def header(picture: Picture) -> Iterator[tuple[str, str, float]]:
     for rule in (*picture.changed, *picture.before):
         yield rule, "strong", 6.9
     if picture.cone is not None:
-        yield f"Faint: no chain of messages leads from there to step {picture.cone.step}.", "strong", 6.9
+        yield f"Faint steps: no chain of messages leads from them to step {picture.cone.step}.", "strong", 6.9
     yield f"{picture.configuration}; zabcheck {picture.tool}", "faint", 6.3
 
 
@@ -98,11 +98,11 @@ class Pen:
         """Return the text as markup among the lines.
 
         Args:
-            said: it. how: its classes.
-            x, y: where it begins (`start`, `column`: beside all lanes), ends (`end`) or has its middle (`middle`), and
-                the line that it stands on.
+            said: the text. how: its style classes.
+            x, y: where it begins (`start`; `column` for one beside all lanes), ends (`end`) or has its middle
+                (`middle`), and its baseline.
             anchor: which of these.
-            step: the one that it is said of.
+            step: the step to which it belongs.
         """
         place: Attributes = {"x": x, "y": y, **({"text-anchor": anchor} if anchor in ("middle", "end") else {})}
         under = tag("text", {"class": f"halo {how}".strip(), **place}, text(said)) if anchor in ("start", "end") else ""
@@ -159,7 +159,7 @@ def loop(after: int, g: Geometry, pen: Pen, part: tuple[float, float]) -> str:
     line = f"M{g.gutter - 36:.1f} {bottom:.1f}H{x + 6:.1f}Q{x:.1f} {bottom:.1f} {x:.1f} {bottom - 6:.1f}"
     line += f"V{top + 6:.1f}Q{x:.1f} {top:.1f} {x + 6:.1f} {top:.1f}H{g.gutter - 40:.1f}"
     tip = f"M{g.gutter - 35:.1f} {top:.1f}l-8 -4v8Z"
-    hint = tag("title", {}, text(f"steps {after + 1} to {len(g.rows)} are taken again and again"))
+    hint = tag("title", {}, text(f"steps {after + 1} to {len(g.rows)} repeat forever"))
     out = hint + tag("path", {"class": "arrow badline named", "d": line}) + tag("path", {"class": "bad", "d": tip})
     middle = (max(top, part[0]) + min(bottom, part[1])) / 2
     room = min(bottom, part[1]) - max(top, part[0])
@@ -187,14 +187,14 @@ def lane(s: Stretch, g: Geometry, pen: Pen, part: tuple[float, float]) -> str:
     out = tag("rect", {"class": f"t{hue(s.epoch)}", **place}, tag("title", {}, text(hint)) if hint else "")
     gaps = g.gaps(s, part) if s.role else []
     said = -math.inf
-    for a, b in gaps:  # again where it was said long ago
+    for a, b in gaps:  # repeated where the last one is far away
         y = (a + b) / 2
         if y - said > 300:
             out += pen.turned(s.role, x, y)
             said = y
     begins = g.y(s.start)
     if s.role and s.start and part[0] <= begins < part[1] and not g.gaps(s):
-        # too short, or too much happens on it: it is said where it begins
+        # too short, or too crowded: it is written where the stretch begins
         side = g.role_side(s)
         out += haloed(pen, s.role, x + side * (BAND / 2 + 4), begins - 4, side, "strong role", s.start)
     return out
@@ -277,7 +277,7 @@ def never(u: Unreceived, x: float, y: float, side: int, g: Geometry, pen: Pen) -
     """Return messages that were never received: a broken line from their source, and a sign short of each target."""
     first, out = u.arrows[0], []
     line = f"arrow dash l{hue(first.epoch)}" + " named" * first.named
-    beside = 18 + len(u.lines[0]) * (LETTER + 0.6 * first.named)  # how far the text reaches
+    beside = 18 + len(u.lines[0]) * (LETTER + 0.6 * first.named)  # the width of the text
     for a in u.arrows:
         target = g.lanes[a.flight.message.destination]
         way = 1 if target > x else -1

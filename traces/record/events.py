@@ -51,11 +51,11 @@ def lines(events: list[Event]) -> bytes:
 
 
 def events_of(run: Run, watch: Callable[[Simulator], object] = lambda _: None) -> tuple[Simulator, list[Event]]:
-    """Play a run in the CPython world.
+    """Play a run in the CPython world and return its events.
 
     Args:
-        run: what happens.
-        watch: given the simulator before the run begins.
+        run: the run.
+        watch: called with the simulator before the run begins.
 
     Returns:
         The simulator, whose state is the run's last, and all that happened.
@@ -75,7 +75,7 @@ def events_of(run: Run, watch: Callable[[Simulator], object] = lambda _: None) -
 
 
 class EventListener:
-    """Notes what happens in a simulator of the CPython world.
+    """A listener that records the events in a simulator of the CPython world.
 
     Attributes:
         events: all that happened so far.
@@ -88,9 +88,9 @@ class EventListener:
         self.txn = simulator.cluster.parts.txn
         self.events: list[Event] = []
         self.names = simulator.names
-        self.flying: dict[int, Event] = {}  # by slot: who sent what to whom
+        self.flying: dict[int, Event] = {}  # for each slot the message in it, with its sender and its target
         self.roles = [0] * simulator.cluster.nodes
-        self.process = -1  # whose handler runs
+        self.process = -1  # the process whose handler runs
         self.arrives = 0  # of the message that is being sent
         base, (stride,) = simulator.layout.strides(simulator.layout.fields["flight"])
         self.flight, self.stride = base, stride

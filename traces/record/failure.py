@@ -29,7 +29,7 @@ START, STEP, ENABLED, JUDGED = "start", "step", "enabled", "property"  # where a
 MEANT = {
     START: "in the initial state",
     STEP: "in this step",
-    ENABLED: "in evaluating which steps are possible after it",
+    ENABLED: "in determining the enabled steps after it",
     JUDGED: "in evaluating the property",
 }
 
@@ -41,13 +41,13 @@ class Failure:
     Attributes:
         where: at which point of the run: `start`, `step` (the last one), `enabled` (listing the steps possible after
             it) or `property`.
-        judged: the property that was evaluated; empty: none was.
+        judged: the property that was evaluated; empty if none was.
         sentence: what is wrong, with the values: `level[p1] would be 4, declared 0..3`.
         file, line, column, end: the innermost line of the author's source, and the piece of it. The file is named from
             the folder of the protocol's own.
         code: that line.
         values: what the names and places of its statement hold.
-        widen: what makes more room, if a capacity was too small; empty: the error is of the author.
+        widen: what makes more room, if a capacity was too small; empty if the error is the author's.
     """
 
     where: str

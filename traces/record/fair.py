@@ -145,9 +145,9 @@ def hold_fair(model: Model, schedule: Sequence[int], lasso: Lasso, budget: Mappi
             loop.take(world, s, word)
         world.names["apply"](s, word)
         if k >= lasso.stabilization_time and not world.lasts(s, named):
-            raise NotFair(f"lasso: after step {k + 1} what is assumed is no longer so")
+            raise NotFair(f"lasso: after step {k + 1} the assumptions no longer hold")
     if lasso.stabilization_time == len(schedule) and not world.begins(s, named):
-        raise NotFair("lasso: the stable phase cannot begin where the run ends")
+        raise NotFair("lasso: the stable phase cannot begin at the end of the run")
     loop.add(world, goal, s, lasso.process, named, len(schedule))
     loop.judge(model)
 
@@ -192,7 +192,7 @@ def spend(model: Model, word: int, left: dict[str, int], number: int) -> None:
     if spent := model.spends(NUMBERED[word >> 24 & 255], word & 255):
         left[spent] -= 1
         if left[spent] < 0:
-            raise NotFair(f"lasso: step {number} spends a budget that is spent")
+            raise NotFair(f"lasso: step {number} needs a budget that is used up")
 
 
 @dataclass
@@ -225,10 +225,10 @@ class Loop:
             NotFair: it does not close, or is not fair.
         """
         if not closes(self.states[0], self.states[-1]):
-            raise NotFair("lasso: the last step of the loop does not lead back to where it begins")
+            raise NotFair("lasso: the last step of the loop does not lead back to its beginning")
         always = frozenset.intersection(*self.possible)
         strong = {c for c in frozenset.union(*self.possible) if is_strong(model, c)}
-        for how, due in (("for ever", always), ("again and again", strong)):
+        for how, due in (("for ever", always), ("infinitely often", strong)):
             if missed := due - self.taken:
                 said = "; ".join(sorted(c.said(model.protocol.actions) for c in missed))
-                raise NotFair(f"lasso: the run is not fair: {how} possible and never done: {said}")
+                raise NotFair(f"lasso: the run is not fair: {how} enabled and never taken: {said}")

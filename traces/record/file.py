@@ -149,9 +149,9 @@ def trace_of(content: Any) -> Trace:
     name = content["property"]
     configuration = _configuration(content["configuration"])
     if content["text"] != text_of(configuration.protocol):
-        raise TraceError(f"is a trace of another text than {configuration.protocol} has now")
+        raise TraceError(f"is a trace of another version of the source of {configuration.protocol}")
     if name and name not in {p.name for p in (*properties_of(configuration.protocol), NO_RUNTIME_ERROR)}:
-        raise TraceError(f"names a property that there is not: {name!r}")
+        raise TraceError(f"names an unknown property: {name!r}")
     model = model_of(configuration)
     check_state(model.program.layout, content["initial"], "the initial state")
     bad.inside("steps").type(content["steps"], list)
@@ -159,11 +159,11 @@ def trace_of(content: Any) -> Trace:
     lasso = _lasso(content["lasso"], name, model.configuration.nodes, len(steps)) if "lasso" in more else None
     failure = _failure(content["error"], name, len(steps)) if "error" in more else None
     if name == NO_RUNTIME_ERROR.name and failure is None:
-        raise bad.inside("property").error("is of run-time errors, and the run ends in none")
+        raise bad.inside("property").error("is for run-time errors, but the run ends in none")
     meets = content["premise_of"] if "premise_of" in more else ""
     bad.inside("premise_of").type(meets, str)
     if "premise_of" in more and (name or meets not in {p.name for p in properties_of(configuration.protocol)}):
-        raise bad.inside("premise_of").error("must name a property, and no property that breaks beside it")
+        raise bad.inside("premise_of").error("must name a property, and no violated property besides")
     head = configuration, name, content["statement"], content["source"], content["initial"]
     return Trace(*head, steps, content["tool"], lasso, failure, request, meets)
 
@@ -206,7 +206,7 @@ def _lasso(raw: Any, breaks: str, nodes: int, steps: int) -> Lasso:
     bad = _Bad("lasso")
     bad.keys(raw, [f.name for f in fields(Lasso)])
     if breaks:
-        raise bad.error("stands beside a property, and a run is told for one thing")
+        raise bad.error("is given besides a property, but a run shows one thing")
     for name in ("progress_property", "statement", "source"):
         bad.inside(name).type(raw[name], str)
     bad.inside("process").number(raw["process"], 0, nodes - 1)
@@ -225,9 +225,9 @@ def _failure(raw: Any, breaks: str, steps: int) -> Failure:
     for name in ("where", "judged", "sentence", "file", "code", "widen"):
         bad.inside(name).type(raw[name], str)
     if raw["where"] not in (START, STEP, ENABLED, JUDGED):
-        raise bad.inside("where").error("must say where it is met")
+        raise bad.inside("where").error("must have the place where it occurs")
     if (raw["where"] == START and steps) or (raw["where"] == STEP and not steps):
-        raise bad.inside("where").error(f"is not so of a run of {counted(steps, 'step')}")
+        raise bad.inside("where").error(f"is wrong for a run of {counted(steps, 'step')}")
     for name in ("line", "column", "end"):
         bad.inside(name).number(raw[name], 0, 1 << 31)
     if (breaks == NO_RUNTIME_ERROR.name) == bool(raw["widen"]) or (breaks and breaks != NO_RUNTIME_ERROR.name):
@@ -237,7 +237,7 @@ def _failure(raw: Any, breaks: str, steps: int) -> Failure:
     for pair in raw["values"]:
         values.type(pair, list)
         if len(pair) != 2 or any(type(x) is not str for x in pair):
-            raise values.error("must be pairs of texts")
+            raise values.error("must be pairs of strings")
     return Failure(**{**raw, "values": tuple((a, b) for a, b in raw["values"])})
 
 
@@ -251,7 +251,7 @@ def _configuration(raw: Any) -> Configuration:
     bad.inside("quorums").type(quorums, str)
     roles = given.pop("roles", "") if isinstance(given, dict) else ""
     bad.inside("roles").type(roles, str)
-    if isinstance(given, dict) and "passes" in given:  # said only where they are kept
+    if isinstance(given, dict) and "passes" in given:  # written only where passes are kept
         default["passes"] = True
     bad.keys(given, tuple(default))
     for name, value in default.items():
@@ -259,7 +259,7 @@ def _configuration(raw: Any) -> Configuration:
     try:
         return Configuration(**given, quorums=quorums, roles=roles)
     except ConfigError as error:
-        raise TraceError(f"asks for a configuration that there is not: {error}") from error
+        raise TraceError(f"has an invalid configuration: {error}") from error
 
 
 def check_state(layout: Layout, raw: Any, place: str) -> None:
@@ -308,7 +308,7 @@ def _check_value(kind: Kind, raw: Any, bad: _Bad) -> None:
         for k, value in enumerate(raw):
             _check_value(kind.element, value, _Bad(f"{bad.place}[{k}]"))
         if kind.bag and raw != in_order(raw):
-            raise bad.error("must list a bag in the order of its texts")
+            raise bad.error("must list a bag in the order of its strings")
     else:
         assert isinstance(kind, MessageUnion)
         bad.type(raw, dict)

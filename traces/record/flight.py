@@ -44,7 +44,7 @@ class Connections:
         self.incarnation: dict[tuple[int, int], int] = {}  # the latest of a follower to a leader
         self.count: dict[tuple[int, int, str], int] = {}  # sent over the open connection so far
         self.queue: dict[tuple[int, int, str], list[int]] = {}  # the numbers of what is in flight
-        self.over: dict[int, int] = {}  # to whom a follower opened its connection
+        self.over: dict[int, int] = {}  # the process to which a follower opened its connection
 
     def listen(self, names: dict[str, Any], note: Callable[[Transmission], None]) -> None:
         keys = [done(names, name) for name in ("connect", "send_to_leader", "send_to_follower")]

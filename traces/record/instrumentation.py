@@ -21,14 +21,14 @@ Event = dict[str, Any]
 
 
 class ListensToHandlers(Protocol):
-    """Notes which handlers run and what they send (`traces/record/listener.py`).
+    """Records which handlers run and what they send (`traces/record/listener.py`).
 
     Attributes:
         names: the simulator's functions.
-        notes: what the handlers told their world.
-        posted: the slot of the message that was sent last; -1: none was.
-        numbers: of each datagram in flight, by slot, its place among all that was sent from its source to its target.
-        count: how many datagrams were sent so far, by source and target.
+        notes: the events that the handlers reported.
+        posted: the slot of the message that was sent last; -1 if none was.
+        numbers: for each datagram in flight, by slot, its place among all that was sent from its source to its target.
+        count: the number of datagrams sent so far, by source and target.
         dropped: what a lossy network lost when it was sent: follower, leader, whether to the leader, and its number.
         base, stride: where the slots of messages begin in a state, in bytes, and how far apart they are.
     """
@@ -47,10 +47,10 @@ class ListensToHandlers(Protocol):
 
 
 class ListensToSteps(ListensToHandlers, Protocol):
-    """Says what a simulator does in step words (`traces/record/simulated.py`).
+    """Translates what a simulator does into step words (`traces/record/simulated.py`).
 
     Attributes:
-        happens: takes the state and the word after each step.
+        happens: a function called with the state and the word after each step.
         lost: the datagrams that were dropped and would be in flight, each with its number.
     """
 
@@ -84,7 +84,7 @@ class Scripted(Protocol):
         model: the model whose steps the script takes.
         program: the simulator's program, and `names` its functions.
         state: the simulator's state.
-        abstraction: how the explorer would have that state.
+        abstraction: the translation of that state into the explorer's.
     """
 
     model: Model

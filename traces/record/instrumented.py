@@ -20,11 +20,11 @@ class Refused(Exception):
 
 
 class InstrumentedWorld(ABC):
-    """A world under observation; `watched_as` in `traces/record/worlds.py` finds it.
+    """An instrumented world; `watched_as` in `traces/record/worlds.py` finds it.
 
     Attributes:
-        world: which one.
-        handlers: those of its protocols that are listened to; the process is the second parameter of each.
+        world: the world.
+        handlers: the handlers of its protocols that are recorded; the process is the second parameter of each.
     """
 
     world: ClassVar[World]
@@ -92,7 +92,7 @@ class InstrumentedWorld(ABC):
         elif word.kind == "power_loss":
             p, kept = o["process"], o["kept"]
             if "unforced" not in scripted.program.layout.fields or kept > s.unforced[p]:
-                raise Refused(f"p{p} has not so many writes that are not forced")
+                raise Refused(f"p{p} has fewer unforced writes")
             scripted.names["lose_power"](s, p, kept)
             scripted.schedule([("crash", p, -1)])
         else:

@@ -12,16 +12,16 @@ __all__ = ["Lasso"]
 
 @dataclass(frozen=True)
 class Lasso:
-    """That a process waits for ever, in a run of so many steps and then either a loop or nothing.
+    """The claim that a process starves for ever in a run of some steps, followed by a loop or by nothing.
 
     Attributes:
-        progress_property: the one that the run violates.
-        statement, source: its words, and where they stand.
-        process: who waits.
-        named: who is named from then on; None: nobody is, in this protocol.
-        stabilization_time: after so many steps the stable phase begins.
-        loop: after so many the loop does, and the last step leads back there; None: the run ends, and nothing more
-            need happen.
+        progress_property: the progress property that the run violates.
+        statement, source: the property in words, and where it is stated.
+        process: the process that starves.
+        named: the leader that the oracle names from then on; None if the protocol has no such oracle.
+        stabilization_time: the number of steps before the stable phase.
+        loop: the number of steps before the loop, whose last step leads back there; None if the run ends there, and
+            nothing more need happen.
     """
 
     progress_property: str
@@ -38,20 +38,20 @@ class Lasso:
 
     def sentence(self, steps: int) -> str:
         """Return a sentence: who starves, from when on."""
-        who = f"{process_name(self.process)} waits for ever"
+        who = f"{process_name(self.process)} starves"
         if self.loop is None:
-            return f"{who} after {steps} step{'s' * (steps != 1)}, when nothing more need happen"
-        return f"{who} while steps {self.loop + 1} to {steps} are taken again and again"
+            return f"{who} after {steps} step{'s' * (steps != 1)}, after which fairness requires no step"
+        return f"{who} while steps {self.loop + 1} to {steps} repeat forever"
 
     def marks(self, steps: int) -> dict[int, str]:
         """Return the remarks between steps, by the number of steps before them."""
         named = "" if self.named is None else f", and {process_name(self.named)} is named"
         moment = f"-- stabilization time: from here on there is no fault{named}"
         if self.loop is None:
-            begins = f"-- here nothing more need happen, and {process_name(self.process)} still waits"
+            begins = f"-- here fairness requires no step, and {process_name(self.process)} still waits"
         else:
             who = process_name(self.process)
-            begins = f"-- from here on, steps {self.loop + 1} to {steps} again and again: {who} waits"
+            begins = f"-- from here on, steps {self.loop + 1} to {steps} repeat forever: {who} waits"
         at = self.begins(steps)
         return (
             {self.stabilization_time: f"{moment}\n{begins}"}

@@ -46,10 +46,10 @@ def read_lines(kind: type[T], file: Path, what: str) -> list[T]:
         except ValueError as problem:
             raise NotRead(f"{file}:{number} is no {what}: {problem}") from None
         if not isinstance(given, dict) or given.keys() != names:
-            raise NotRead(f"{file}:{number} is no {what}: it has other fields")
+            raise NotRead(f"{file}:{number} is not a valid {what}: it has other fields")
         for name, value in given.items():
             wanted = get_origin(hints[name]) or hints[name]
             if type(value) is not wanted and not (wanted is float and type(value) is int):
-                raise NotRead(f"{file}:{number} is no {what}: its {name} is {value!r}")
+                raise NotRead(f"{file}:{number} is not a valid {what}: its {name} is {value!r}")
         out.append(kind(**given))
     return out

@@ -17,17 +17,15 @@ Call = tuple[str, tuple[int, ...]]  # a handler and the processes it was given
 
 
 class Listener:
-    """Notes what a simulator in the CPython world does: which handlers run, and what they say.
+    """Records what a simulator in the CPython world does: which handlers run, and what they report.
 
     Attributes:
-        notes: what the handlers told their world.
+        notes: the events that the handlers reported.
         calls: the handlers that ran, but for those called by others.
         received: the message that a handler was given last.
-        dropped: what a lossy network lost when it was sent: follower, leader, whether to the leader,
-            and its number.
-        crashed_inside: a handler was told to crash at one of its durable points.
-        numbers: of each datagram in flight, by slot, its place among all that was sent from its
-            source to its target.
+        dropped: what a lossy network lost when it was sent: follower, leader, whether to the leader, and its number.
+        crashed_inside: whether a handler crashed at one of its durable points.
+        numbers: for each datagram in flight, by slot, its place among all that was sent from its source to its target.
     """
 
     def __init__(self, names: dict[str, Any], cluster: TraceCluster) -> None:
@@ -37,7 +35,7 @@ class Listener:
         self.clear()
         self.numbers: dict[int, int] = {}
         self.count: dict[tuple[int, int], int] = {}
-        self.process = -1  # whose handler runs
+        self.process = -1  # the process whose handler runs
         self.posted = -1  # the slot of what was sent last
         layout = cluster.program.layout
         self.base, (self.stride,) = layout.strides(layout.fields["flight"])

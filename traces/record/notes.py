@@ -21,11 +21,11 @@ __all__ = ["Notes"]
 
 
 class Notes:
-    """What happened since `clear`.
+    """The events since `clear`.
 
     Attributes:
-        sent, delivered, accepted, established, observed: in the order in which they happened.
-        abcast: the transaction that was abcast last; None: none was.
+        sent, delivered, accepted, established, observed: the events of each kind, in the order in which they happened.
+        abcast: the transaction that was abcast last; None if none was.
     """
 
     def __init__(self) -> None:
@@ -63,12 +63,12 @@ class Notes:
         self.sent.append(m)
 
     def listen(self, names: dict[str, Any], txn: Record, leader: Callable[[StateView], int]) -> None:
-        """Note every call of the observed history in a program.
+        """Record every call of the observed history in a program.
 
         Args:
             names: the program in the CPython world; its functions are replaced.
             txn: the kind of its transactions.
-            leader: the process whose handler runs, which is not told when it is established.
+            leader: returns the process whose handler runs, which the call that establishes a leader does not name.
         """
         keys = [done(names, name) for name in ("abcast", "abdeliver", "accept", "establish")]
         abcast, abdeliver, accept, establish = (names[key] for key in keys)

@@ -28,7 +28,7 @@ class StepFailed(TraceError):
     """A step meets a run-time error, so that it has no successor.
 
     Attributes:
-        step: it; the state after it is the one before it.
+        step: the step; the state after it is the one before it.
         failure: the error.
     """
 
@@ -39,12 +39,12 @@ class StepFailed(TraceError):
 
 @dataclass(frozen=True)
 class Mark:
-    """Where a run stands, to go on from there again.
+    """A point of a run from which it can be continued again.
 
     Attributes:
-        state, before: the bytes of the states after and before the last step, scratch included.
-        taken: how many steps were taken.
-        flight: the numbers of what is in flight.
+        state, before: the bytes of the states after and before the last step, scratch fields included.
+        taken: the number of steps taken.
+        flight: the numbers of the messages in flight.
     """
 
     state: bytes
@@ -55,10 +55,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of where a run stands, for the several steps that are taken from there.
+    """Facts about the point that a run has reached, shared by the several steps that are taken from there.
 
     Attributes:
-        possible: the steps possible there, as `Runner.possible` says.
+        possible: the steps possible there, as from `Runner.possible`.
         state: the state, as JSON.
     """
 
@@ -106,7 +106,7 @@ class Runner:
 
         Args:
             word: it, with its choice.
-            known: of where the run stands; None: nothing.
+            known: what is known of the state before the step, which saves work; None for nothing.
 
         Raises:
             StepFailed: it meets a run-time error.
@@ -117,7 +117,7 @@ class Runner:
         try:
             possible = self.possible() if known is None else known.possible
         except ERRORS as error:
-            raise TraceError(f"step {number}: which steps are possible there cannot be told, as {error}") from error
+            raise TraceError(f"step {number}: its enabled steps cannot be determined, as {error}") from error
         if word >> 40 or parts.word & 0xFFFFFFFF not in possible:
             raise TraceError(f"step {number}, word: {describe_word(parts)} is not possible there")
         self.notes.clear()
@@ -206,13 +206,13 @@ def describe_word(word: StepWord) -> str:
 def failing_trace(
     model: Model, words: Sequence[int], by_author: bool, judged: Sequence[Property] | None = None
 ) -> Trace:
-    """Run a schedule that ends in a run-time error, and note what happens.
+    """Run a schedule that ends in a run-time error, and record its events.
 
     Args:
-        model: what to run.
+        model: the model to run.
         words: the steps, each with its choice; the last may be the one that meets the error.
         by_author: whether the error is of the author, or a capacity is too small.
-        judged: the properties in evaluating which it may be met; None: all that there are.
+        judged: the properties in evaluating which it may be met; None for all that there are.
 
     Raises:
         TraceError: a step is not possible where it stands, or there is no such error at the end.
@@ -244,12 +244,12 @@ def failing_trace(
 
 
 def build_trace(model: Model, prop: Property | None, words: Sequence[int]) -> Trace:
-    """Run a schedule from the initial state and note what happens.
+    """Run a schedule from the initial state and record its events.
 
     Args:
-        model: what to run.
-        prop: the property that its last step is said to break (`verify` checks that it does);
-            None for any other run.
+        model: the model to run.
+        prop: the property that its last step is claimed to violate (`verify` checks that it does); None for any other
+            run.
         words: the steps, each with its choice.
 
     Raises:

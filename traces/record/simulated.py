@@ -50,10 +50,10 @@ class TooLarge(TraceError):
 
 
 class StepListener(Listener):
-    """Says what a simulator does in step words.
+    """Translates what a simulator does into step words.
 
     Attributes:
-        happens: given the state and the word after each.
+        happens: a function called with the state and the word after each step.
         place: the place at which the explorer has a message that was received.
         lost: the datagrams that were dropped and would be in flight, each with its number.
         receipts: how often each message over a connection was received.
@@ -68,7 +68,7 @@ class StepListener(Listener):
         self.again: set[Key] = set()
         self.lost: list[Datagram] = []
         self.word: StepWord | None = None
-        self.voters = 0  # that have yet to follow the leader whom they elect, all in one step
+        self.voters = 0  # those that have yet to follow the leader that they elect, all in one step
         self.notes_down = not cluster.parts_of.text.keeps_down
         if self.notes_down:
             names["went_down"] = self.went_down(names["went_down"])
@@ -205,7 +205,7 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
                 run.protocol, run.variant, run.nodes, network=run.network, start=run.start, quorums=run.quorums, **given
             )
         except ConfigError as error:
-            raise TooLarge(f"the run is larger than any configuration: {error}") from None
+            raise TooLarge(f"the run is larger than every configuration: {error}") from None
 
     try:
         room = {"max_epoch": MOST_EPOCHS} if protocol.declared.bounded_by_world else dict(run.table_budget)
@@ -213,7 +213,7 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
         played(run, until, cluster, happens, begun)
     except TraceError:
         if run.proposals > most == abcasts:
-            raise TooLarge(f"the run is larger than any configuration: it abcasts more than {most} times") from None
+            raise TooLarge(f"the run is larger than every configuration: it abcasts more than {most} times") from None
         raise
     if run.proposals > most:
         txns = max(1, abcasts)
@@ -328,7 +328,7 @@ def simulated_trace(run: Run, prop: Property | None = None, until: int | None = 
     try:
         played(run, end, cluster, followed.happens, followed.begun)
         if prop is not None:
-            raise TraceError(f"the run breaks {prop.name} in none of its {counted(len(followed.steps), 'step')}")
+            raise TraceError(f"the run violates {prop.name} in none of its {counted(len(followed.steps), 'step')}")
     except _Broken:
         pass
     name, statement, source = ("", "", "") if prop is None else (prop.name, prop.statement, prop.source)

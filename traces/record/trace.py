@@ -27,7 +27,7 @@ FORMAT = "zabcheck-trace"
 VERSION = 4  # what is read
 MEETS = 4  # what is written of a run that puts a property to the test
 FAILS = 3  # of one that ends in a run-time error
-WAITS = 2  # of one in which somebody waits for ever
+WAITS = 2  # of a trace in which a process starves
 PLAIN = 1  # of any other, so that those who read no more can read it
 
 JsonState = dict[str, Any]  # a state as JSON: field name -> value
@@ -112,18 +112,18 @@ def _model(configuration: Configuration, text: str) -> Model:
 
 @dataclass(frozen=True)
 class Transmission:
-    """A message on its way.
+    """A message in flight.
 
     Attributes:
         kind: its name (`ACK_E`).
-        fields: what it carries, as JSON.
+        fields: its other fields, as JSON.
         source, destination: the processes.
-        connection: which of the two processes' connections it belongs to, whoever opened it, the
-            first being 1; 0: it is a datagram.
-        number: its place among all that was sent over that connection in its direction, from 1 (a
-            process that leads has two channels with itself, and each is counted by itself); of a
-            datagram, its place among all that was sent from its source to its destination.
-        lost: it was sent into a connection that is not open; then its number is 0.
+        connection: the number of the connection among those between the two processes, whoever opened it, from 1; 0 for
+            a datagram.
+        number: its place among all that was sent over that connection in its direction, from 1 (a process that leads
+            has two channels with itself, each counted by itself); for a datagram, its place among all that was sent
+            from its source to its destination.
+        lost: whether it was sent into a connection that is not open; then its number is 0.
     """
 
     kind: str
@@ -163,12 +163,12 @@ class Establishment:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a process showed the outside, by the protocol's own words.
+    """An observation by the protocol: what a process showed the outside.
 
     Attributes:
-        name: the observation's.
-        process: who showed it; None: it is of no process.
-        fields: what else it says, as JSON.
+        name: the name of the observation.
+        process: who showed it; None if it is of no process.
+        fields: its other fields, as JSON.
     """
 
     name: str
@@ -182,12 +182,12 @@ class Step:
 
     Attributes:
         number: its place in the schedule, from 1.
-        word: which step it is.
-        label: the paper's steps it entered, or what else it is called.
-        process: who took it; None: no process did.
-        message: what was received, or dropped.
+        word: the step word, in parts.
+        label: the paper's steps that it entered, or what else it is called.
+        process: who took it; None if no process did.
+        message: the message that was received, or dropped.
         abcast: the transaction that was abcast.
-        sent, delivered, accepted, established, observed: in the order in which they happened.
+        sent, delivered, accepted, established, observed: the events in it, in the order in which they happened.
         state: the state after it.
     """
 
@@ -213,7 +213,8 @@ class Step:
         return out
 
 
-# What a notebook shows of a trace: whoever draws adds how, since pictures stand on traces and not the other way round.
+# How a notebook shows a trace: drawing modules add a function, since pictures depend on traces and not the other way
+# round.
 DRAWN: list[Callable[[Trace], str]] = []
 
 
@@ -224,16 +225,17 @@ class Trace:
     Attributes:
         configuration: what was run.
         property_name: the property that the last step breaks; empty for any other run.
-        statement, source: the paper's words for it, and where it says them.
+        statement, source: the property in the paper's words, and where the paper states it.
         initial: the state before any step.
         steps: the steps, in order.
         tool: the version of zabcheck that wrote it.
-        lasso: that somebody waits for ever in it; None: it is not said.
-        failure: the run-time error in which it ends; None: it ends in none. A step that meets one changes nothing: the
-            state after it is the one before it.
-        request: of which it is an answer, as JSON (`checker/requests/kinds.py`); None: not known. No part of the run.
-        premise_of: the property whose premise the last step is the first to meet; empty: it is not said.
-            The statement and the source are then of this one.
+        lasso: the process that starves in it, and from when on; None if the trace claims no starvation.
+        failure: the run-time error in which it ends; None if it ends in none. A step that meets one changes nothing:
+            the state after it is the one before it.
+        request: the request that it answers, as JSON (`checker/requests/kinds.py`); None if not known. It is no part of
+            the run.
+        premise_of: the property whose premise the last step is the first to meet; empty if the trace names none. The
+            statement and the source are then of this property.
     """
 
     configuration: Configuration
@@ -258,7 +260,7 @@ class Trace:
         elif self.property_name:
             said = f"{self.property_name} is violated after {steps}"
         elif self.premise_of:
-            said = f"{self.premise_of} is first put to the test after {steps}"
+            said = f"the premise of {self.premise_of} is first reached after {steps}"
         return f"<Trace: {said}; {c.protocol}{f' with {c.variant}' if c.variant else ''}, {c.nodes} processes>"
 
     def _repr_html_(self) -> str | None:

@@ -66,11 +66,11 @@ def message_said(m: MessageView) -> dict[str, Any]:
 
 
 def state_json(s: StateView, other: StateView | None = None, known: JsonState | None = None) -> JsonState:
-    """Every field of a state but scratch, as JSON.
+    """Return the fields of a state as JSON, except scratch fields.
 
     Args:
-        other, known: another state of the model, and what this function says of it. What both have in common is not
-            written anew: it is the same objects, which nobody changes.
+        other, known: another state of the model, and the result of this function for it. Values that both states share
+            are not converted again: the result has the same objects, which must not be changed.
     """
     buffer = s.buffer
     if other is None or known is None:

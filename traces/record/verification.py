@@ -85,7 +85,7 @@ def claimed(trace: Trace) -> Property | None:
         except KeyError as error:
             raise TraceError(f"there is no property {trace.property_name!r}") from error
         if not prop.judges(trace.configuration.protocol):
-            raise TraceError(f"header, property: {prop.name} does not speak of {trace.configuration.protocol}")
+            raise TraceError(f"header, property: {prop.name} is not about {trace.configuration.protocol}")
     shown = prop or premise_of(trace)
     expected = ("", "") if shown is None else (shown.statement, shown.source)
     for name, said, true in zip(("statement", "source"), (trace.statement, trace.source), expected, strict=True):
@@ -112,7 +112,7 @@ def said_of(function: Callable[[Property], bool], prop: Property, taken: int) ->
     try:
         return function(prop)
     except ERRORS as error:
-        raise TraceError(f"step {taken}: {prop.name} cannot be judged, as {error}") from error
+        raise TraceError(f"step {taken}: {prop.name} cannot be checked, as {error}") from error
 
 
 def meet(meets: Callable[[Property], bool], prop: Property | None, taken: int, last: int) -> None:
@@ -120,7 +120,7 @@ def meet(meets: Callable[[Property], bool], prop: Property | None, taken: int, l
 
     Args:
         meets: whether the state, or the step just taken, meets it.
-        prop: the property; None: there is nothing to check.
+        prop: the property; None if there is nothing to check.
         taken, last: steps taken so far, and in all.
 
     Raises:
@@ -129,7 +129,7 @@ def meet(meets: Callable[[Property], bool], prop: Property | None, taken: int, l
     if prop is None:
         return
     if said_of(meets, prop, taken) != (taken == last):
-        said = "the last step does not meet" if taken == last else "a step before the last one meets"
+        said = "the last step does not reach" if taken == last else "a step before the last one reaches"
         raise TraceError(f"step {taken}, premise_of: {said} the premise of {prop.name}")
 
 
@@ -138,7 +138,7 @@ def judge(keeps: Callable[[Property], bool], prop: Property | None, taken: int, 
 
     Args:
         keeps: whether the state, or the step just taken, keeps it.
-        prop: the property; None: there is nothing to check.
+        prop: the property; None if there is nothing to check.
         taken, last: steps taken so far, and in all.
 
     Raises:
@@ -148,9 +148,9 @@ def judge(keeps: Callable[[Property], bool], prop: Property | None, taken: int, 
         return
     kept = said_of(keeps, prop, taken)
     if kept and taken == last:
-        raise TraceError(f"step {last}, property: the last step does not break {prop.name}")
+        raise TraceError(f"step {last}, property: the last step does not violate {prop.name}")
     if not kept and taken < last:
-        raise TraceError(f"step {taken}, property: {prop.name} breaks here, before the last step ({last})")
+        raise TraceError(f"step {taken}, property: {prop.name} is violated here, before the last step ({last})")
 
 
 def compare(place: str, said: Mapping[str, Any], true: Mapping[str, Any], who: str) -> None:
@@ -178,7 +178,7 @@ def plainly_alike(a: Any, b: Any) -> bool:
 
     Equal values may serialise differently, for example with names in another order.
     """
-    try:  # of this version equal values are equal bytes, whoever holds them besides
+    try:  # in version 2 of marshal equal values are equal bytes, whatever else refers to them
         return marshal.dumps(a, 2) == marshal.dumps(b, 2)
     except ValueError:  # something that is more than its value
         return False

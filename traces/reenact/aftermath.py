@@ -11,15 +11,16 @@ from traces.reenact.player import ROOT, Played
 from traces.reenact.servers import Cannot
 from traces.reenact.zxids import Zxids
 
-__all__ = ["Aftermath", "aftermath"]
+__all__ = ["RUN_DONE", "Aftermath", "aftermath"]
 
+RUN_DONE = "done"  # begins the line that ends the recorded events of a run's steps
 EXITED = re.compile(r"^(?:Caused by: )?java\S+(?:Exception|Error): .+$", re.M)
 SETTLES = 15.0  # seconds that an ensemble may take to serve again
 
 
 @dataclass
 class Aftermath:
-    """What is found afterwards.
+    """The state of the servers after a re-enacted run.
 
     Attributes:
         trees: what a client reads under the run's node, of each server that serves.
@@ -37,7 +38,7 @@ class Aftermath:
 def aftermath(ensemble: Ensemble, played: Played) -> Aftermath:
     """Let the ensemble recover by itself, and examine it."""
     out = Aftermath()
-    ensemble.recording.note("run", "over; everything is let go on")
+    ensemble.recording.note("run", f"{RUN_DONE}; all threads continue")
     for proxy in ensemble.quorum.values():
         for c in proxy.connections:
             if c.up.dead or c.down.dead:
@@ -50,7 +51,7 @@ def aftermath(ensemble: Ensemble, played: Played) -> Aftermath:
         ensemble.recording.wait(lambda s=s: bool(s.status()[0]) or not s.runs, SETTLES)  # type: ignore[misc]
         if not s.runs:
             found = EXITED.findall(s.said())
-            out.refuses[n] = found[-1] if found else "it says nothing"
+            out.refuses[n] = found[-1] if found else "it gives no reason"
     for n, s in ensemble.servers.items():
         if not s.runs:
             continue
@@ -79,7 +80,7 @@ def read(ensemble: Ensemble, n: int) -> tuple[str, ...]:
 
 def harm(a: Aftermath, played: Played) -> list[str]:
     """Return the harm found afterwards, as sentences of a report."""
-    out = [f"server {n} cannot be started any more: {why}" for n, why in sorted(a.refuses.items())]
+    out = [f"server {n} can no longer be started: {why}" for n, why in sorted(a.refuses.items())]
     for w in played.writes:
         name, zxid = w.path.rsplit("/", 1)[1], Zxids.said(w.zxid)
         without = [n for n, tree in sorted(a.trees.items()) if name not in tree]

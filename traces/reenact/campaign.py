@@ -29,18 +29,18 @@ FILE = "runs.jsonl"
 
 @dataclass(frozen=True)
 class Line:
-    """What is kept of a run.
+    """The result of one run of a campaign.
 
     Attributes:
-        drawn, agreed: how many steps it has, and how many were forced, seen, and are as the model has them.
-        at: the kind of the step at which server and model differ; empty: at none.
-        trouble: the servers did not come to where the run begins.
-        kinds: how many steps of each kind agreed.
-        syncs: of each kind, how many were received as a whole.
+        drawn, agreed: the number of its steps, and of those that were forced, seen, and agree with the model.
+        at: the kind of the step at which server and model differ; empty if they agree.
+        trouble: why the servers did not come to where the run begins.
+        kinds: the number of steps of each kind that agreed.
+        syncs: the number of synchronizations of each kind that were received as a whole.
         acknowledged: how many of these were on the learner's disk, and acknowledged.
-        breaks, harm: what the model says is broken, and what is on the servers.
+        breaks, harm: what is broken in the model, and on the servers.
         seconds, cpu: how long it took, and CPU seconds of the servers.
-        asked: a digest of the text, and of all that draws, plays and compares.
+        asked: a digest of the protocol's source, and of all code that draws, plays and compares.
     """
 
     release: str
@@ -92,10 +92,10 @@ def played_before(folder: Path) -> list[Line]:
 def played(
     folder: Path, asked: Iterable[tuple[Release, str, int]], retries: int, patience: float
 ) -> Iterator[tuple[Line, ReenactmentPlan, ReenactedRun]]:
-    """Play runs, and write a line of each. Of one that agrees nothing else is kept.
+    """Play runs, and write a line of each; nothing else is kept of one that agrees.
 
     Args:
-        asked: the servers, the text's name of their release, and the seed.
+        asked: the servers, the variant of the protocol for their release, and the seed.
     """
     for real, variant, seed in asked:
         plan, place = drawn(variant, seed, real.batches), folder / f"{real.name}-seed{seed}"

@@ -23,8 +23,8 @@ class Comparison:
     """Compares an ensemble with states of the model.
 
     Args:
-        ids: the server that each process is.
-        batches: the release's sync thread forces all that is queued at once: its log may be ahead by that.
+        ids: the server of each process.
+        batches: whether the release's sync thread forces all that is queued at once: its log may be ahead by that.
     """
 
     def __init__(self, ensemble: Ensemble, zxids: Zxids, ids: Sequence[int], batches: bool = False) -> None:
@@ -99,7 +99,7 @@ class Comparison:
         if messages and messages[-1]["kind"] == "CLOSED":
             messages = messages[:-1]
             if not stream.ended:
-                return [f"{where}: the model's leader has closed it, the server's has not"]
+                return [f"{where}: the model's leader has closed it, the server's leader has not"]
         expected = [self.message(m) for m in messages]
         found = [self.packet(u) for u in real[: len(expected)]]
         if expected == found:

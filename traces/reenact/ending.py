@@ -29,9 +29,9 @@ def at_the_end(player: Player, plan: ReenactmentPlan) -> list[str]:
     n = plan.ids[step.process]
     said = player.said(step.process)
     if "no-stop" in plan.broken and (found := THREW.search(said)) is not None:
-        out.append(f"server {n} ends its synchronization for a packet that its leader sent: {found[1].strip()}")
+        out.append(f"server {n} ends its synchronization because of a packet from its leader: {found[1].strip()}")
     if "answers-count" in plan.broken and (line := OTHER_ANSWER.search(said)) is not None:
-        out.append(f"server {n} takes another acknowledgement for that of NEWLEADER: {line[0].split(' - ')[-1]}")
+        out.append(f"server {n} mistakes another acknowledgement for that of NEWLEADER: {line[0].split(' - ')[-1]}")
     if "answers-count" in plan.broken:
         out += uncounted(player, plan)
     if "initial-history" in plan.broken:
@@ -55,7 +55,7 @@ def uncounted(player: Player, plan: ReenactmentPlan) -> list[str]:
                 said = ", ".join(map(str, sorted(holders)))
                 out.append(
                     f"{z.said(zxid)} is forced on servers {said} and acknowledged, and server {n}, which leads, does "
-                    "not commit it: an acknowledgement was taken for that of NEWLEADER"
+                    "not commit it: it mistook an acknowledgement for that of NEWLEADER"
                 )
     return out
 

@@ -24,7 +24,7 @@ RETRY: dict[str, float] = {"max_tries": 20, "delay": 0.1, "max_delay": 0.5}
 
 
 class Ensemble:
-    """Servers by their numbers.
+    """The servers of an ensemble, by their numbers.
 
     Attributes:
         group: the servers whose votes reach each other.

@@ -12,8 +12,8 @@ from traces.reenact.recording import Recording
 
 __all__ = ["ACKNOWLEDGE", "COMMIT", "EPOCH", "EVERY", "LATE", "LOG", "SNAPSHOT", "STALE", "SYNC", "Ask", "Gates"]
 
-# What is held apart: of the main thread a snapshot, the log, currentEpoch, and what it sends; the sync thread, one that
-# has outlived its term, and the commit thread, each before every transaction.
+# Operations that are held separately: of the main thread a snapshot, the log, currentEpoch, and what it sends; the sync
+# thread, one that has outlived its term, and the commit thread, each before every transaction.
 SNAPSHOT, LOG, EPOCH, ACKNOWLEDGE, SYNC, STALE, COMMIT = (
     "snapshot", "log", "currentEpoch", "send", "sync thread", "sync thread of an earlier term", "commit thread",
 )  # fmt: skip
@@ -25,13 +25,13 @@ LATE = "commit thread of an earlier term"
 
 @dataclass(eq=False)
 class Ask:
-    """A thread that asks whether it may go on.
+    """A thread of a server that asks whether it may go on.
 
     Attributes:
         thread: its number.
         kind: main, sync or commit.
         what: begin, open, pad, write, force, send, append, commit.
-        name: of the file; of append and commit the zxid.
+        name: the name of the file; for append and commit the zxid.
     """
 
     thread: int
@@ -55,8 +55,8 @@ class Gates:
 
     Attributes:
         admitted: a gate that is shut, and the zxid that passes it all the same.
-        fails: what the sync thread asks for room on the disk for, there is none: a record that has its room is only
-            buffered, and a write of it that fails is made again later.
+        fails: the sync thread is told that the disk has no room when it asks for some: a record that has its room
+            already is only buffered, and a write that fails is made again later.
 
     Args:
         path: of the socket that its threads ask over.

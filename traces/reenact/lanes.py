@@ -9,6 +9,7 @@ from pathlib import Path
 from traces.pictures.picture import picture_of
 from traces.pictures.svg import document
 from traces.record.runner import build_trace
+from traces.reenact.aftermath import RUN_DONE
 from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.zxids import Zxids
@@ -31,7 +32,7 @@ def seen_at(events: str) -> dict[int, list[str]]:
         said = line[10:]
         if (found := STEP.match(said)) is not None:
             now = out.setdefault(int(found[1]), [])
-        elif "run: over" in said:
+        elif said.startswith(f"run: {RUN_DONE};"):
             break
         elif (text := sentence(said)) and text not in now:
             now.append(text)

@@ -47,10 +47,10 @@ class Stream:
     """One direction of a connection.
 
     Attributes:
-        waiting: what has come and was not let through.
-        ended: nothing more comes.
-        dead: what comes from now on is lost.
-        trouble: what came is not of the protocol.
+        waiting: what has arrived and was not let through.
+        ended: nothing more arrives.
+        dead: what arrives from now on is lost.
+        trouble: what arrived is not of the protocol.
     """
 
     def __init__(self, connection: Connection, place: str, feed: Callable[[bytes], list[Unit]]) -> None:
@@ -141,8 +141,8 @@ class Connection:
     """A connection that a server opened to another, in two halves.
 
     Attributes:
-        up, down: from who opened it, and to them.
-        told_uptodate: an UPTODATE was let through.
+        up, down: the halves from the server that opened it, and to it.
+        told_uptodate: whether an UPTODATE was let through.
     """
 
     def __init__(self, proxy: Proxy, near: socket.socket) -> None:
@@ -192,13 +192,13 @@ class Connection:
 
 
 class Proxy:
-    """Listens for one server in another's place.
+    """A proxy that listens in place of one server for another.
 
     Args:
-        what: what the connections are for.
+        what: the purpose of the connections.
         source, target: the servers.
         port_behind: the port of the target.
-        reader: makes a reader for a direction: true for that of who opens the connection.
+        reader: makes a reader for a direction: true for that of the server that opens the connection.
     """
 
     impatient = False

@@ -17,11 +17,11 @@ __all__ = ["MAPPING", "Row", "row_of", "unforceable"]
 
 @dataclass(frozen=True)
 class Row:
-    """A step of the model.
+    """A kind of step of the model, and how real servers take it.
 
     Attributes:
         forced: how it is made to happen.
-        seen: what shows that it has.
+        seen: what shows that it has happened.
         play: the method of `Player`.
     """
 
@@ -35,7 +35,7 @@ MAPPING: dict[str, Row] = {
     "crash": Row("SIGKILL", "the process has ended", "crash"),
     "recover": Row("the server is started", f"{VOTE}; or it ends by itself, with a sentence in its log", "recover"),
     "elect": Row(
-        "votes pass among the quorum alone; ids are given so that ties end as they do in the model",
+        "votes pass only among the quorum; server ids break ties as in the model",
         "FOLLOWERINFO of each follower on its link to the leader; the leader's snapshot file", "elect",
     ),
     "join": Row("votes pass between the server and those behind the leader", "its FOLLOWERINFO", "join"),
@@ -48,7 +48,7 @@ MAPPING: dict[str, Row] = {
         "receive",
     ),
     "lose_connection": Row("what comes on that link from now on is dropped", "nothing: no server knows yet", "lose"),
-    "partition": Row("the same, of every link that is cut", "nothing: no server knows yet", "lose"),
+    "partition": Row("the same, for every cut link", "nothing: no server knows yet", "lose"),
     "follower_learns": Row("the follower's end of the connection is closed", VOTE, "follower_learns"),
     "leader_learns": Row(
         "the leader's end of the connection is closed; where it waits for a quorum, its clock is put ahead",
@@ -56,33 +56,33 @@ MAPPING: dict[str, Row] = {
         "leader_learns",
     ),
     "sync thread": Row(
-        "SyncRequestProcessor, held before it appends the transaction, goes on",
+        "SyncRequestProcessor, held before it appends the transaction, continues",
         "the record in log.*; the ACK on the link", "sync_thread",
     ),
     "sync thread of an earlier term": Row(
-        "the old SyncRequestProcessor, held since its term ended, goes on", "the record in log.*", "stale_thread",
+        "the old SyncRequestProcessor, held since its term ended, continues", "the record in log.*", "stale_thread",
     ),
     "log write fails": Row(
-        "SyncRequestProcessor goes on, and what it writes to log.* fails with ENOSPC", VOTE, "log_fails",
+        "SyncRequestProcessor continues, and its write to log.* fails with ENOSPC", VOTE, "log_fails",
     ),
     "commit thread": Row(
-        "CommitProcessor, held before it takes what is committed, goes on", "srvr: Zxid", "commit_thread",
+        "CommitProcessor, held before it takes what is committed, continues", "srvr: Zxid", "commit_thread",
     ),
     "snapshot at NEWLEADER": Row(
-        "the main thread, held where it opens snapshot.*, goes on", "the file snapshot.*", "snapshot",
+        "the main thread, held where it opens snapshot.*, continues", "the file snapshot.*", "snapshot",
     ),
     "persist at NEWLEADER": Row(
-        "the main thread, held where it first touches log.*, goes on",
+        "the main thread, held where it first touches log.*, continues",
         "the records in log.*; where the release hands them to the sync thread, nothing on the disk", "persist",
     ),
     "write currentEpoch": Row(
-        "the main thread, held where it opens currentEpoch.tmp, goes on", "the file currentEpoch", "write_epoch",
+        "the main thread, held where it opens currentEpoch.tmp, continues", "the file currentEpoch", "write_epoch",
     ),
     "acknowledge NEWLEADER": Row(
-        "the main thread, held where it sends, goes on", "ACK(<e,0>) on the link", "acknowledge",
+        "the main thread, held where it sends, continues", "ACK(<e,0>) on the link", "acknowledge",
     ),
     "write own currentEpoch": Row(
-        "the leader's main thread, held where it opens currentEpoch.tmp, goes on", "the file currentEpoch",
+        "the leader's main thread, held where it opens currentEpoch.tmp, continues", "the file currentEpoch",
         "write_epoch",
     ),
     "startZkServer": Row(

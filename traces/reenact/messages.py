@@ -20,24 +20,24 @@ def told_plan(plan: ReenactmentPlan) -> list[str]:
     who = ", ".join(f"p{p} is server {n}" for p, n in enumerate(plan.ids))
     out = [f"{len(plan.steps)} steps; {who}"]
     if plan.skipped:
-        out.append(f"this release has no room for: {'; '.join(plan.skipped)}")
+        out.append(f"this release does not fit the model: {'; '.join(plan.skipped)}")
     if plan.inserted:
-        out.append(f"this release takes before: {'; '.join(plan.inserted)}")
-    out.append("the model breaks " + (", ".join(plan.broken) or "nothing") + " in it")
+        out.append(f"earlier steps of this release: {'; '.join(plan.inserted)}")
+    out.append(f"the model violates {', '.join(plan.broken) or 'nothing'} in it")
     return out
 
 
 def told_run(plan: ReenactmentPlan, run: ReenactedRun) -> list[str]:
     """Return lines that describe the result of a run."""
     if run.trouble:
-        return [f"the servers did not come to where the trace begins: {run.trouble}"]
+        return [f"the servers did not reach the start of the trace: {run.trouble}"]
     count = run.played.steps
     if run.played.differs:
         step = plan.steps[count]
-        where = f"step {count + 1} of {len(plan.steps)}, {step.label}, is the first where server and model differ:"
+        where = f"step {count + 1} of {len(plan.steps)}, {step.label}, is the first at which server and model differ:"
         return [where, *(f"  {line}" for line in run.played.differs)]
-    out = [f"all {count} steps were forced, seen, and are as the model has them"]
-    return out + (run.harm or ["nothing is broken on the servers"])
+    out = [f"all {count} steps were forced and observed, and agree with the model"]
+    return out + (run.harm or ["no property is violated on the servers"])
 
 
 def lanes(plan: ReenactmentPlan, run: ReenactedRun) -> str:

@@ -23,10 +23,10 @@ VOTE = struct.Struct(">iqqqq")
 
 @dataclass(frozen=True)
 class Greeting:
-    """The first message of who opened the connection.
+    """The first message of the server that opened an election connection.
 
     Attributes:
-        version: of the protocol; 0: 3.4's, which says its id alone.
+        version: of the protocol; 0 for that of 3.4, in which a server only says its id.
         address: where its election port is, as it says.
     """
 
@@ -38,13 +38,13 @@ class Greeting:
 
 @dataclass(frozen=True)
 class Vote:
-    """A notification: for whom somebody votes, and why.
+    """A notification of the leader election: a vote.
 
     Attributes:
-        state: of the sender.
-        leader: for whom.
-        zxid, epoch: of that server, as the sender believes: its last zxid, and its currentEpoch.
-        round: of the election.
+        state: the state of the sender.
+        leader: the server for which it votes.
+        zxid, epoch: that server's last zxid and currentEpoch, as the sender believes.
+        round: the round of the election.
     """
 
     state: int
@@ -62,7 +62,7 @@ class NotificationReader:
     """Cuts a stream into messages.
 
     Args:
-        opened: it is of the side that opened the connection, which says who it is.
+        opened: whether the stream comes from the server that opened the connection, which begins with its id.
     """
 
     def __init__(self, opened: bool) -> None:

@@ -26,7 +26,7 @@ NAMES = {
 OUTSIDE = frozenset({1, 5, 6, 7})  # what the model has not: of clients, and what shows that a peer is there
 
 SIGNATURE = b"\0\0\0\x0aBenWasHere"
-LONGEST = 1 << 26  # bytes of data, or of a text, that are believed
+LONGEST = 1 << 26  # the most bytes of data, or of a string, that are accepted
 MOST_IDS = 1 << 10
 MOST_TREE = 1 << 28
 
@@ -37,12 +37,12 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet.
+    """A packet of a quorum connection.
 
     Attributes:
         kind: its type.
-        data: what it carries; none: jute's null.
-        auth: scheme and id of whom it is of.
+        data: what it carries; None for jute's null.
+        auth: scheme and id of the client from which it comes.
         raw: its bytes as they came; of a SNAP with the tree that follows.
     """
 

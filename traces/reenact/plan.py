@@ -26,13 +26,13 @@ INSIDE = (
 
 @dataclass(frozen=True)
 class ReenactmentPlan:
-    """What is to be played.
+    """A run to re-enact on real servers.
 
     Attributes:
-        configuration: the model that servers are held against.
-        ids: the server that each process is.
-        broken: what the model says is broken at its end: names of properties.
-        skipped, inserted: what had to be left out of the trace, and put in, for this release to have the run.
+        configuration: the model with which the servers are compared.
+        ids: the server of each process.
+        broken: the names of the properties that the model violates at its end.
+        skipped, inserted: what was left out of the trace, and added, for this release to have the run.
     """
 
     configuration: Configuration
@@ -63,7 +63,7 @@ def plan_for(trace: Trace, variant: str, without: int = 0) -> ReenactmentPlan:
     if not PROTOCOLS[c.protocol].declared.releases:
         raise Cannot(f"a trace of protocol {c.protocol} cannot be played on ZooKeeper's servers")
     if c.start != "established" or c.nodes != 3:
-        raise Cannot("only traces of three servers from --start established are played yet")
+        raise Cannot("only traces of three servers from --start established can be played yet")
     if c.quorums:
         raise Cannot(f"servers are started without groups and count majorities, and the trace has {c.quorums}")
     if bad := unforceable(trace.steps):
@@ -100,7 +100,7 @@ def fit(model: Model, asked: Sequence[Step]) -> Fitted:
     runner = Runner(model)
     out = Fitted(state_json(runner.state), [], [], [])
     names = list(model.program.actions)
-    judged = properties_of(model.protocol.name)
+    judged = [p for p in properties_of(model.protocol.name) if p.default]
     found: dict[str, None] = {}
     early: list[tuple[int | None, str]] = []  # taken before the trace has them
 
@@ -127,7 +127,7 @@ def fit(model: Model, asked: Sequence[Step]) -> Fitted:
             try:
                 take(word)
             except TraceError as problem:
-                raise Cannot(f"the run leaves what this model has room for: {problem}") from None
+                raise Cannot(f"the run exceeds the bounds of this model: {problem}") from None
         else:
             out.skipped.append(f"step {step.number}, {called(step)}")
     out.broken = tuple(found)
@@ -219,7 +219,7 @@ def numbered(states: Sequence[JsonState], steps: Sequence[Step]) -> tuple[int, .
         if ids[0] > 1 and all(ids[l] > ids[f] for l, f in larger):
             return ids
     ties = ", ".join(f"p{l} over p{f}" for l, f in larger)
-    raise Cannot(f"no ids of servers decide the elections between equal votes as the trace has them: {ties}")
+    raise Cannot(f"no server ids decide elections between equal votes as in the trace: {ties}")
 
 
 def decisive(trace: Trace) -> int:

@@ -27,7 +27,7 @@ __all__ = ["Played", "Player", "Write"]
 ELECTION = re.compile(r"New election\. My id = +\d+, proposed zxid=0x([0-9a-f]+)")
 DRAINS = re.compile(r"SyncRequestProcessor\S* - Shutting down")
 ROOT = "/zabcheck"
-# Held between NEWLEADER and its acknowledgement alone: TRUNC opens the log, and a leader saves a snapshot, as well.
+# Held only between NEWLEADER and its acknowledgement: TRUNC opens the log, and a leader saves a snapshot, as well.
 OF_NEWLEADER = {ACKNOWLEDGE, LOG, SNAPSHOT}
 
 
@@ -37,7 +37,7 @@ class Write:
 
     Attributes:
         result: kazoo's; ready when the client has an answer.
-        answered: after which step it had one; 0: none, or not before the end.
+        answered: after which step it had one; 0 if it had none, or not before the end.
     """
 
     zxid: int
@@ -48,13 +48,13 @@ class Write:
 
 @dataclass
 class Played:
-    """What came of a run.
+    """The result of playing a run on servers.
 
     Attributes:
-        steps: how many were forced and seen, and agreed.
-        differs: at the step after those: where server and model differ; empty: nowhere.
-        seconds: of each step.
-        writes: what clients wrote.
+        steps: the number of steps that were forced and seen, and agreed.
+        differs: where server and model differ, at the step after those; empty if nowhere.
+        seconds: how long each step took.
+        writes: the writes of the clients.
         base: the servers' zxid for <1,1>.
     """
 
@@ -120,7 +120,7 @@ class Player:
             self.wait(lambda n=n: base in read_disk(e.servers[n].data).log, f"server {n} has logged {base:#x}")  # type: ignore[misc]
         self.compare.zxids = Zxids(base)
         self.played.base = base
-        time.sleep(0.05)  # so that acknowledgements that are on their way are in before links are held
+        time.sleep(0.05)  # for acknowledgements in transit to arrive before links are held
         e.hold(True)
         for gates in e.gates.values():
             gates.close(*(set(EVERY) - OF_NEWLEADER))
@@ -224,7 +224,7 @@ class Player:
     def recover(self, p: int) -> None:
         self.ensemble.start(self.ids[p])
         if self.after["refused"][p]:
-            self.wait(lambda: not self.server(p).runs, f"server {self.ids[p]} ends by itself", 3 * self.patience)
+            self.wait(lambda: not self.server(p).runs, f"server {self.ids[p]} exits by itself", 3 * self.patience)
         else:
             self.votes(p, 3 * self.patience)
 
@@ -327,7 +327,7 @@ class Player:
         finally:
             self.server(p).put_ahead(0)
         gates.open(COMMIT)
-        time.sleep(0.02)  # threads whose term has ended leave
+        time.sleep(0.02)  # for threads whose term has ended to leave
         gates.close(COMMIT, SYNC, EPOCH)
 
     # --- packets -----------------------------------------------------------------------------------

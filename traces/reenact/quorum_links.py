@@ -48,7 +48,7 @@ class QuorumProxy(FlushedProxy):
     """The connections that a follower opens to a leader.
 
     Attributes:
-        held: packets of the model wait to be let through; else all passes.
+        held: whether packets that are messages of the model wait to be let through; if not, all pass.
     """
 
     def __init__(self, source: int, target: int, port_behind: int, recording: Recording) -> None:

@@ -14,7 +14,7 @@ __all__ = ["Recording"]
 
 
 class Recording:
-    """One lock for all that is seen, and a line of a file for each.
+    """A recording of everything that is seen, under one lock, one line per event.
 
     Args:
         folder: where the files are made: `events.txt`, and `bytes.jsonl` with all that came over links, a line a piece:

@@ -21,10 +21,10 @@ __all__ = ["ReenactedRun", "play", "tried"]
 
 @dataclass
 class ReenactedRun:
-    """What came of one time.
+    """The result of re-enacting a trace once.
 
     Attributes:
-        trouble: the servers did not come to where the trace begins: nothing is said of it; empty: they did.
+        trouble: why the servers did not come to where the trace begins, so that it was not tried; empty if they did.
         harm: what is broken on the real servers.
     """
 

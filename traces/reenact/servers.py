@@ -35,13 +35,13 @@ class Cannot(Exception):
 
 @dataclass(frozen=True)
 class Release:
-    """Servers to be started.
+    """A release of ZooKeeper to start.
 
     Attributes:
-        name: of the release, or of that which a build of the user's own is held against.
-        command: of a server, before the path of its configuration.
-        environment: more of it.
-        settings: what a server is told besides.
+        name: the name of the release, or of the one with which a build of the user's own is compared.
+        command: the command that starts a server, before the path of its configuration.
+        environment: further environment variables.
+        settings: further lines of the configuration.
     """
 
     name: str
@@ -77,7 +77,7 @@ def settings_for(variant: str) -> tuple[str, ...]:
     if "walk-large" in asked:
         raise Cannot("the variant walk-large needs snapshots of hundreds of megabytes, which are not made here")
     if "power" in asked:
-        raise Cannot("the variant power needs power to be lost, and servers are only killed here")
+        raise Cannot("the variant power needs power loss, but servers can only be killed here")
     return () if "walk" in asked else NO_WALK
 
 
@@ -94,11 +94,11 @@ def find_release(release: str, folder: str = "", jar: str = "", servers: str = "
         Cannot: something is missing.
     """
     if shutil.which("java") is None:
-        raise Cannot("real ZooKeeper servers need Java, and there is no `java` here")
+        raise Cannot("real ZooKeeper servers need Java, but there is no `java` here")
     if find_spec("kazoo") is None:
         raise Cannot("clients need the package kazoo, which is not installed")
     if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
-        raise Cannot("holding a server's threads needs a C compiler, and there is no `cc`, `gcc` or `clang` here")
+        raise Cannot("holding a server's threads needs a C compiler, but there is no `cc`, `gcc` or `clang` here")
     if folder:
         return built(Path(folder), release)
     if servers:
@@ -106,15 +106,13 @@ def find_release(release: str, folder: str = "", jar: str = "", servers: str = "
     own = Path(os.environ.get("ZABCHECK_ZOOKEEPER", HERE.parents[2] / "shared" / "zookeeper" / "servers"))
     script, java = own / "run-zookeeper", Path(os.environ.get("JAVA_DIR", "/usr/share/java"))
     if not script.exists():
-        raise Cannot(
-            f"there are no servers: no {script.name} in {own} (ZABCHECK_ZOOKEEPER names it); {how_to_get(release)}"
-        )
+        raise Cannot(f"no servers found: no {script.name} in {own} (set ZABCHECK_ZOOKEEPER); {how_to_get(release)}")
     for name in NEEDED:
         if not (java / f"{name}.jar").exists():
             raise Cannot(f"ZooKeeper's servers need {name}.jar in {java}: servers/README.md names the packages")
     given = Path(os.path.realpath(jar)) if jar else own / f"zookeeper-server-{release}.jar"
     if jar and not given.is_file():
-        raise Cannot(f"{jar} is no file")
+        raise Cannot(f"{jar} is not a file")
     if not given.exists() and release != "debian":
         have = sorted(p.stem.removeprefix("zookeeper-server-") for p in own.glob("zookeeper-server-*.jar"))
         raise Cannot(f"there is no server {given.name}; there are {', '.join(have)}")
@@ -140,8 +138,8 @@ def distribution(folder: Path, release: str) -> Path:
 def how_to_get(release: str) -> str:
     """Return how to get a release, which zabcheck never downloads."""
     return (
-        f"zabcheck downloads nothing: unpack ZooKeeper {release}, of https://archive.apache.org/dist/zookeeper, into a "
-        "folder and name that with --servers"
+        f"zabcheck downloads nothing: unpack ZooKeeper {release}, of https://archive.apache.org/dist/zookeeper, into "
+        f"a folder and give it with --servers"
     )
 
 
@@ -164,7 +162,7 @@ def built(folder: Path, release: str) -> Release:
     jars = [p for place in places for p in sorted(place.glob("*.jar"))]
     if not any(p.name.startswith("zookeeper") for p in jars):
         raise Cannot(
-            f"{folder} is no build of ZooKeeper: there is no zookeeper*.jar in its lib or zookeeper-server/target"
+            f"{folder} is not a build of ZooKeeper: there is no zookeeper*.jar in its lib or zookeeper-server/target"
         )
     classes = ":".join(os.path.realpath(p) for p in jars)
     return Release(release, ("java", "-cp", classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain"), {})
@@ -201,14 +199,14 @@ def compiled_shim(folder: Path) -> Path:
 
 
 class Server:
-    """One server: its folder, its configuration, and the process, if it runs.
+    """One server: its folder, its configuration, and its process, if it runs.
 
     Args:
         number: its id.
         client, quorum, election: its own ports.
         servers: the quorum and election ports of all.
         proxies: for each of these ports of others the one to connect to instead.
-        gate: the socket that its threads ask over; None: they run by themselves.
+        gate: the socket that its threads ask over; None if they run freely.
         limits: tickTime, initLimit, syncLimit.
     """
 

@@ -16,12 +16,12 @@ _readers: list[Reader] = []
 
 @dataclass(frozen=True)
 class Disk:
-    """What a server would find if it started.
+    """The contents of a server's disk, as a start would find them.
 
     Attributes:
         log: the zxids of its records, in the order in which they stand, and of its files.
-        snapshots: the zxids that snapshots are named after, ascending.
-        current, accepted: the epochs; -1: there is no such file, or none that says a number.
+        snapshots: the zxids after which snapshots are named, ascending.
+        current, accepted: the epochs; -1 if there is no such file, or none that holds a number.
     """
 
     log: tuple[int, ...]

@@ -16,14 +16,14 @@ FIRST = ("DIFF", "TRUNC", "SNAP")
 
 @dataclass
 class Sync:
-    """One synchronization.
+    """One synchronization of a learner with its leader.
 
     Attributes:
-        learner: whose.
+        learner: the number of the learner.
         first: DIFF, TRUNC or SNAP.
-        transactions: proposals that came behind it, before NEWLEADER.
-        received: NEWLEADER was received: the learner has all of it.
-        acknowledged: and acknowledged: it is on the learner's disk.
+        transactions: the number of proposals that follow it, before NEWLEADER.
+        received: whether NEWLEADER was received, so that the learner has all of it.
+        acknowledged: whether it was acknowledged, so that it is on the learner's disk.
     """
 
     learner: int

@@ -13,8 +13,8 @@ __all__ = ["Zxids"]
 class Zxids:
     """Translates zxids and epochs between the model and the servers.
 
-    Epochs differ by a constant. <1,1> stands for all that was there when the run began; later counters of epoch 1 count
-    on from it, and those of later epochs are the same.
+    Epochs differ by a constant. <1,1> stands for everything that was there when the run began; later counters of epoch
+    1 count on from it, and those of later epochs are the same.
 
     Attributes:
         base: the servers' zxid for <1,1>.

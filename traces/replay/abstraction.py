@@ -39,13 +39,13 @@ Datagram = tuple[int, dict[str, Any]]  # its number, and what it says with its s
 
 @dataclass(frozen=True)
 class TraceCluster(Cluster):
-    """A cluster as large as a configuration, in which its traces are played.
+    """A cluster with the sizes of a configuration, in which its traces are replayed.
 
     Attributes:
-        log_room: room in a history.
-        keeps_literal: whether the configuration asks for what the literal invariant 5 does.
-        keeps_passes: how many passes of a process it keeps.
-        due_room: room for so many proposals on the schedule, if that is more than can be abcast.
+        log_room: the number of transactions that a history has room for.
+        keeps_literal: whether the configuration asks for the fields of the literal invariant 5.
+        keeps_passes: the number of passes of a process that it keeps.
+        due_room: the number of proposals on the schedule that there is room for, if that is more than can be abcast.
     """
 
     log_room: int = 0
@@ -94,12 +94,12 @@ class TraceCluster(Cluster):
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the simulator's heap.
+    """An entry of the simulator's heap of messages.
 
     Attributes:
-        place: where in the heap.
+        place: its place in the heap.
         seq: the number under which it was sent.
-        slot: where the message lies.
+        slot: the slot with the message.
         message: the message.
     """
 

@@ -45,10 +45,10 @@ class Replayed:
 
     Attributes:
         steps: what the simulator did.
-        property_name: the property that breaks at the last step; empty: the trace says of none.
+        property_name: the property that breaks at the last step; empty if the trace names none.
         dump: the canonical dump at the end; its digest is the lab's.
-        lasso: that somebody waits for ever, which is so; None: the trace says nothing of it.
-        failure: the run-time error in which it ends; None: it ends in none.
+        lasso: the starvation that the trace claims, which was confirmed; None if it claims none.
+        failure: the run-time error in which it ends; None if it ends in none.
     """
 
     steps: tuple[Step, ...]
@@ -68,7 +68,7 @@ class Replayed:
         if self.failure is not None:
             return f"{said}; the run ends in the recorded run-time error: {self.failure.text}"
         if self.property_name:
-            return f"{said}; {self.property_name} breaks at step {len(self.steps)} and not before"
+            return f"{said}; {self.property_name} is violated at step {len(self.steps)} and not before"
         if self.lasso is not None:
             waits = self.lasso.sentence(len(self.steps))
             return f"{said}; the run is fair, and {self.lasso.progress_property} is not reached: {waits}"
@@ -109,7 +109,7 @@ def replay(trace: Trace, each: Callable[[Step], None] = lambda _: None) -> Repla
         if begins == again.number:
             before = judged.after
     if before is not None and not closes(before, judged.after):
-        raise NotFair("lasso: in the simulator the last step of the loop does not lead back to where it begins")
+        raise NotFair("lasso: in the simulator the last step of the loop does not lead back to its beginning")
     certify(trace)
     return Replayed(tuple(steps), trace.property_name, canonical(scripted), trace.lasso)
 
@@ -169,7 +169,7 @@ def failing_step(scripted: ScriptedSimulator, step: Step, failure: Failure) -> S
     try:
         check_state(scripted.model.program.layout, again.state, "the state after it")
     except TraceError:
-        if failure.widen:  # a capacity of the explorer's alone
+        if failure.widen:  # a capacity that only the explorer has
             nothing: dict[str, Any] = dict.fromkeys(("sent", "delivered", "accepted", "established", "observed"), ())
             return replace(again, state=before, abcast=None, label=step.label, **nothing)
         raise

@@ -99,7 +99,7 @@ class ScriptedSimulator:
             self.spent[budget] = self.spent.get(budget, 0) + 1
             most = self.model.configuration.budget[budget]
             if self.spent[budget] > most:
-                raise TraceError(f"{place} is not taken by the simulator: the question has {budget} {most}")
+                raise TraceError(f"{place} is not taken by the simulator: the configuration has {budget} {most}")
 
     def see(self, place: str) -> dict[str, Any]:
         """Return the state in the explorer's schema.
@@ -110,7 +110,7 @@ class ScriptedSimulator:
         try:
             return self.abstraction.state(self.state, self.spent)
         except ValueError as error:
-            raise TraceError(f"{place}: the simulator's state is none of the explorer's: {error}") from None
+            raise TraceError(f"{place}: the simulator's state is not a state of the explorer: {error}") from None
 
     def failed(self, number: int, word: StepWord, message: Transmission | None, error: Exception) -> StepFailed:
         """Return the exception for a step that meets a run-time error; the step keeps no effects."""
@@ -163,9 +163,9 @@ class ScriptedSimulator:
         """
         p, base = word.operands["process"], word.base
         if "unforced" not in self.program.layout.fields or base is word:
-            raise Refused("no process has anything on a disk, or it is no step that breaks off")
+            raise Refused("no process has anything on a disk, or the step cannot break off")
         if base.row.by or base.row.spends in ("crashes", "power_losses"):
-            raise Refused("that step is none inside which a process can fail")
+            raise Refused("no process can fail inside that step")
         if base.row.message == "in_flight":
             source = self.watched.source(self, base)
             base = replace(base, operands={**base.operands, "source": source})

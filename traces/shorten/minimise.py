@@ -33,14 +33,14 @@ CHOICE_AT = 32
 
 @dataclass(frozen=True)
 class Deed:
-    """What a step does, in words that hold wherever the same can be done.
+    """What a step does, in terms that hold wherever the same can be done.
 
     Attributes:
         kind: the step's kind.
-        a, b, c: its operands; c stands for nothing where `message` says what is received.
-        message: the datagram received, with its envelope but for what is ahead; empty for others.
+        a, b, c: its operands; c has no meaning where `message` identifies what is received.
+        message: the datagram received, with its envelope except for clocks ahead; empty for other steps.
         choice: the alternative chosen.
-        part: where it stands in a run in which somebody waits for ever.
+        part: the part of a lasso to which the step belongs.
     """
 
     kind: int
@@ -222,7 +222,7 @@ class Failing(World):
         return [*out, self.deed(s, words[-1])]
 
 
-FAULTS, STEM, LOOP = range(3)  # the parts of a run in which somebody waits for ever
+FAULTS, STEM, LOOP = range(3)  # the parts of a lasso
 
 
 class Lassos(World):
@@ -284,11 +284,11 @@ def minimise(trace: Trace, progress: Callable[[int, int], None] | None = None) -
     """Shorten a counterexample.
 
     Args:
-        trace: it breaks a property at its last step, or somebody waits for ever in it.
+        trace: a trace that violates a property at its last step, or in which a process starves.
         progress: called with the steps left and the runs tried so far.
 
     Raises:
-        TraceError: the trace breaks no property, and nobody waits in it for ever.
+        TraceError: the trace violates no property, and no process starves in it.
     """
     world: World
     if trace.failure is not None:
@@ -302,9 +302,9 @@ def minimise(trace: Trace, progress: Callable[[int, int], None] | None = None) -
         world, breaks = Lassos(trace.configuration, trace.lasso), f"leave {trace.lasso.progress_property} unreached"
     elif trace.property_name:
         prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
-        world, breaks = World(trace.configuration, prop), f"break {prop.name}"
+        world, breaks = World(trace.configuration, prop), f"violate {prop.name}"
     else:
-        raise TraceError("breaks no property, so there is nothing to keep while it is shortened")
+        raise TraceError("violates no property, so there is nothing to keep while shortening")
     search = _Search(progress)
     found = search.shorter(world, world.deeds(trace.schedule))
     if found is None:

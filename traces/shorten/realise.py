@@ -175,15 +175,15 @@ def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Real
     """Search for a run that violates the property, on several cores.
 
     Args:
-        attempts: how many to make at most.
+        attempts: the most attempts.
         seconds: when to give up; the program is compiled before the clock runs.
-        workers: processes.
+        workers: the number of processes.
 
     Returns:
-        The attempt with the lowest number that breaks the property, or how many were made.
+        The attempt with the lowest number that violates the property, or how many were made.
 
     Raises:
-        KeyError: the property is not one that simulated runs are judged by.
+        KeyError: simulated runs are not checked against the property.
         KeyboardInterrupt: as it came; nothing is left running.
     """
     names = [p.name for p in judged_properties(wanted.protocol)]

@@ -40,7 +40,7 @@ def has_java() -> bool:
 
 
 def active() -> SparkSession | None:
-    """Return the session of Spark Connect that this process has, or begins with `SPARK_REMOTE`; None: there is none.
+    """Return the session of Spark Connect that this process has, or begins with `SPARK_REMOTE`; None if there is none.
 
     Raises:
         NoSpark: `SPARK_REMOTE` names a server that cannot be used.
@@ -68,7 +68,7 @@ def made(master: str) -> SparkSession:
             raise NoSpark(f"--master {said}: Spark Connect needs {package.partition('.')[0]}; {EXTRA}")
     try:
         spark = SparkSession.builder.remote(master).getOrCreate()
-        _ = spark.version  # the first that is asked of the server
+        _ = spark.version  # the first request to the server
         return spark
     except Exception as problem:
         raise NoSpark(f"--master {said}: {without_secrets(reason(problem) or str(problem))}") from None
@@ -83,7 +83,7 @@ def is_there(package: str) -> bool:
 
 
 def server_of(master: str) -> tuple[str, int] | None:
-    """Return the host and port of a server's address; None: it has none."""
+    """Return the host and port of a server's address; None if it has none."""
     place = master.removeprefix(SCHEME).partition("/")[0]
     host, colon, port = place.rpartition(":")
     if not colon or place.endswith("]"):
@@ -121,7 +121,7 @@ def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[
         SparkFailed: a job failed.
     """
     before: dict[str, str | None] = {}
-    conf: Any = spark.conf  # whose types say that everything has a value
+    conf: Any = spark.conf  # its type stubs claim that every option has a value
     try:
         for name, value in settings.items():
             if conf.isModifiable(name):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["PACKAGES", "TOP", "guest", "host", "is_local", "is_submitted", "master_of", "send_code", "workers"]
 
 PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")  # what tasks on other machines need of us
-NAME = "zabcheck"  # of the distribution, whose version tables note
+NAME = "zabcheck"  # the name of the distribution, whose version is recorded in tables
 TOP = Path(__file__).parent.parent.parent
 HADOOP = "spark.hadoop."  # before a setting of Hadoop's file systems, which a session takes by its own name
 ASKED = 30.0  # seconds that a Python may take to say where it has our code from
@@ -48,7 +48,7 @@ def is_submitted() -> bool:
 
 
 def host() -> SparkSession | None:
-    """Return the session that is there, of this process or of spark-submit; None: there is none.
+    """Return the session that is there, of this process or of spark-submit; None if there is none.
 
     Raises:
         NoSpark: what spark-submit has prepared does not start.
@@ -67,30 +67,30 @@ def host() -> SparkSession | None:
         said = reason(problem)
         if not said:
             raise
-        raise NoSpark(f"the Spark session that there is cannot be used: {said}") from problem
+        raise NoSpark(f"the existing Spark session cannot be used: {said}") from problem
 
 
 def master_of(said: str, otherwise: str) -> str:
-    """Return where something runs.
+    """Return the Spark master on which something runs.
 
     Args:
-        said: the master that was asked for; empty: none.
-        otherwise: the one that there is, if nothing was asked for and there is no session.
+        said: the master that was asked for; empty if none was.
+        otherwise: the default, if nothing was asked for and there is no session.
 
     Raises:
-        NoSpark: another one was asked for than that of the session that there is.
+        NoSpark: another master was asked for than that of the present session.
     """
     found = host()
     if found is None:
         return said or otherwise
     if is_connect(found):
         if said:
-            raise NoSpark(f"--master {without_secrets(said)}: there is a session of Spark Connect here; leave it out")
+            raise NoSpark(f"--master {without_secrets(said)}: there is a session of Spark Connect here; omit --master")
         return SCHEME
     master = str(found.sparkContext.master)
     if said and said != master:
         said = without_secrets(said)
-        raise NoSpark(f"--master {said}: there is a Spark session here, on {master}; without --master that is used")
+        raise NoSpark(f"--master {said}: there is a Spark session here, on {master}; without --master it is used")
     return master
 
 

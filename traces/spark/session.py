@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["LOCAL", "check_installed", "cores", "is_local", "machine_memory", "own_folder", "reason", "session"]
 
 LOCAL = "local[*]"
-PYSPARK = 4  # whose minor versions do
+PYSPARK = 4  # the supported major version, with all its minor versions
 REACHABLE = 5.0  # seconds that a standalone master may take to answer
 ENDING = 10.0  # seconds that Java may take to end by itself
 MIB = 1 << 20
@@ -86,7 +86,7 @@ def session(
             yield spark
         return
     if not has_java():
-        raise NoSpark("pyspark-client has no Java of its own: --master sc://HOST:PORT names a server of Spark Connect")
+        raise NoSpark("pyspark-client includes no Java: --master sc://HOST:PORT selects a server of Spark Connect")
     master = retrying(master, attempts)
     if not is_local(master):
         check_reachable(master)
@@ -105,7 +105,7 @@ def session(
                 if not sentence:
                     raise
                 if ended(process, problem):
-                    sentence = f"Spark's Java process is gone: {how_it_ended(process, folder)}"
+                    sentence = f"Spark's Java process has ended: {how_it_ended(process, folder)}"
                 raise SparkFailed(no_room(folder) or sentence) from problem
             finally:
                 end(process, at_once=not isinstance(sys.exception(), Exception | None))
@@ -244,7 +244,7 @@ def settings_for(master: str, folder: Path, brief: bool, memory: int | None, par
 
 
 def settings_said() -> dict[str, str]:
-    """Return what somebody has set in `spark-defaults.conf` and, before that, in PYSPARK_SUBMIT_ARGS."""
+    """Return the settings of `spark-defaults.conf` and, taking precedence, of PYSPARK_SUBMIT_ARGS."""
     said: dict[str, str] = {}
     home = os.environ.get("SPARK_HOME")
     folder = os.environ.get("SPARK_CONF_DIR") or (home and os.path.join(home, "conf"))
@@ -328,7 +328,7 @@ def started(
             if not isinstance(problem, Exception):
                 raise
             if killed:
-                raise SparkFailed(f"Spark's Java process is gone: {killed}") from problem
+                raise SparkFailed(f"Spark's Java process has ended: {killed}") from problem
             raise NoSpark(f"Spark does not start: {no_room(folder) or said or problem}") from problem
 
 
@@ -339,7 +339,7 @@ def environment(master: str, folder: Path) -> Iterator[None]:
         "JAVA_HOME": str(find_java(folder).home),
         "SPARK_REMOTE": None,
         "SPARK_CONNECT_MODE_ENABLED": None,
-        "PYSPARK_GATEWAY_PORT": None,  # of a Java process that somebody else has started
+        "PYSPARK_GATEWAY_PORT": None,  # of a Java process started by someone else
     }
     if is_local(master):
         paths = [os.environ.get("PYTHONPATH", ""), str(TOP)]

@@ -42,7 +42,7 @@ def reason(problem: BaseException) -> str:
     with contextlib.suppress(Exception):
         text = str(java.getMessage() or java.toString()) if java is not None else text
     if "Python worker exited unexpectedly" in text:
-        return "a task's Python process was killed, as it is when memory runs out"
+        return "a task's Python process was killed, probably because memory ran out"
     _, _, python = text.rpartition("Traceback (most recent call last):")
     raised = re.search(r"^(?:\w+\.)*(\w+(?:: .+)?)$", python, re.MULTILINE) if python != text else None
     said = raised[1] if raised else next((plain(line) for line in text.splitlines() if line.strip()), "")

@@ -58,7 +58,7 @@ class Reader:
         layout, cluster = judged.layout, judged.cluster
         self.own = not cluster.parts_of.declared.replicas
         self.dump: Dump | FieldDump
-        if self.own:  # what is counted besides messages only an atomic broadcast has
+        if self.own:  # except for messages, these counts exist only for an atomic broadcast
             self.dump = FieldDump(cluster.parts.fields, cluster.nodes)
             return
         self.dump = Dump(layout)

@@ -30,11 +30,11 @@ NAME = b"zabcheck digest"
 
 @dataclass(frozen=True)
 class CheckedBlock:
-    """A block whose rows are those that were written.
+    """A block of a sweep whose rows are those that were written.
 
     Attributes:
         digest: over the question, the block's number and the rows.
-        held: how many rows tell of a run that came to its end and broke nothing.
+        held: the number of rows whose run came to its end and violated nothing.
     """
 
     digest: str
@@ -81,7 +81,7 @@ def unsealed(
 
 
 def read_table(path: Path) -> pa.Table:
-    """All of one file, its pages checked; what the folders above it are called says nothing of its columns.
+    """Read one file in full, checking its pages; the names of the folders above it are not read as columns.
 
     Raises:
         OSError, ValueError, pa.ArrowException: it is damaged.

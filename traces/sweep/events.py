@@ -18,10 +18,10 @@ __all__ = ["check_events", "events_of"]
 
 
 def events_of(question: Grid, number: int, every: bool = False) -> Iterator[pa.Table]:
-    """Play a configuration, listened to, and give its rows; none, if it comes to no end: `error` of its row says why.
+    """Play a configuration and yield its rows; none if it does not come to its end: `error` of its row says why.
 
     Args:
-        every: also what no property speaks of (messages, timers, faults).
+        every: also record events that no property uses (messages, timers, faults).
     """
     try:
         yield rows_of_run(question.run(number), number, every=every).as_table()
@@ -38,5 +38,5 @@ def check_events(question: Grid) -> None:
     refuse_quorums(question.quorums)
     for protocol in question.protocol:
         if not PROTOCOLS[protocol].declared.replicas:
-            raise TableError(f"the events of a sweep are those of replicas, and {protocol} declares none")
+            raise TableError(f"the events of a sweep are those of replicas, and {protocol} declares no replicas")
         ready_field(protocol)

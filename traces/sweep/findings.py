@@ -21,16 +21,16 @@ class NotRepeated(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """A property that a program breaks.
+    """A property that a program violates.
 
     Attributes:
         program: protocol, variant, network, oracle.
-        name: the property.
-        violated, judged: runs of this program.
-        number: the first of those that break it.
-        tick: when that one does.
+        name: the name of the property.
+        violated, judged: the number of runs of this program that violate it, and that were checked against it.
+        number: the number of the first run that violates it.
+        tick: the tick at which that run does.
         sha256: the digest of its dump.
-        command: plays and judges it.
+        command: the command that reruns and checks it.
     """
 
     program: tuple[str, ...]
@@ -63,7 +63,7 @@ def findings(store: Store, summary: Summary, parse: Callable[[str], Run] | None 
             sha256 = store.row(number)["sha256"]
             tick = next(v.broken_at for v in judge(run)[1] if v.of.name == name)
             if tick < 0 or answer(run)[0] != sha256:
-                raise NotRepeated(f"run {number} of the sweep is not what its row says; {command_line(run)}")
+                raise NotRepeated(f"run {number} of the sweep differs from its row; {command_line(run)}")
             command = command_line(run)
             if parse is not None and parse(command) != run:
                 raise NotRepeated(f"{command} is not the run of row {number}")

@@ -1,8 +1,8 @@
-"""A sweep as DataFrames: one of its runs, and one of what happened in them.
+"""A sweep as DataFrames: one of its runs, and one of their events.
 
-Neither is computed before somebody asks for rows. A run is made again by whoever needs its rows, from its number alone,
-and comes out the same; all of its rows are made by one task. So what a committer of Spark's, or of a table format,
-makes visible of a task has whole runs.
+Neither is computed before rows are needed. A run is computed again by whoever needs its rows, from its number alone,
+and with the same result; all of its rows come from one task. So the part of a task that a committer of Spark's, or of a
+table format, makes visible consists of whole runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Events", "Runs", "events_frame", "runs_frame"]
 
 RUNS, EVENTS = 2_000, 100  # configurations of a task: some thousand a second are played, and some ten listened to
 MOST = 20_000  # tasks
-AT_ONCE = 50  # configurations whose rows are held
+AT_ONCE = 50  # configurations whose rows are in memory
 AT_CONNECT = 16  # tasks at least, of a server that does not say how many it runs at once
 
 

@@ -24,31 +24,31 @@ __all__ = ["AXES", "NONE", "PROGRAM", "RANDOM_FAULTS", "Grid", "grid_of", "sched
 
 NONE = "none"  # on the command line: the empty variant, partition, schedule, ...
 RANDOM_FAULTS = ("cut", "crash", "timeout", "lose")
-MOST_RUNS = 10_000_000_000  # a cluster of a hundred cores runs so many in half a day
+MOST_RUNS = 10_000_000_000  # a cluster of a hundred cores takes half a day for so many runs
 MOST_RANDOM = 16  # a cut both ways is four entries of a schedule, which has 64
 MENDED = {"cut": (20, 100, 300), "crash": (1, 50, 200)}  # after how many ticks
 PROGRAM = ("protocol", "variant", "network", "oracle")
 
-# What a sweep can vary besides the seed, in the order of the grid's digits.
+# The parameters that a sweep can vary apart from the seed, in the order of the grid's digits.
 AXES = (*PROGRAM, "nodes", "rounds", "proposals", "delay", "partition", "schedule", "faults")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A sweep, in the words of the command line (`none` stands for what is empty).
+    """The grid of a sweep, in the words of the command line (`none` stands for the empty value).
 
     Attributes:
         seeds: ranges START:STOP, the last not included, or single seeds.
-        protocol, variant, network, oracle: programs: every combination there is of these.
+        protocol, variant, network, oracle: the programs: every combination of these that exists.
         nodes, rounds, proposals: as for `zabcheck simulate`.
         delay: LEAST:MOST.
         partition: S,D,...: directed pairs; those out of range are ignored.
         schedule: faults at fixed ticks, as `crash 1@300 recover 1@450`.
         faults: how many faults are drawn from the seed.
-        fault_kinds: of which kinds.
-        sample: so many configurations of the grid, drawn at random; 0: all of it.
-        sample_seed: what the sample is drawn from.
-        quorums: the quorum system of every run, by its text; empty: majorities.
+        fault_kinds: the kinds of these faults.
+        sample: how many configurations of the grid to draw at random; 0 for all of it.
+        sample_seed: the seed from which the sample is drawn.
+        quorums: the quorum system of every run, by its text; empty for majorities.
     """
 
     seeds: tuple[str, ...] = ("1:1001",)
@@ -168,12 +168,13 @@ class Grid:
             if not 0 <= count <= MOST_RANDOM:
                 raise ConfigError(f"--faults must be 0 to {MOST_RANDOM}, not {count}")
         if max(self.proposals) > MOST_OBSERVED:
-            raise ConfigError(f"a sweep judges runs of at most {MOST_OBSERVED} proposals, not {max(self.proposals)}")
+            raise ConfigError(f"a sweep checks runs of at most {MOST_OBSERVED} proposals, not {max(self.proposals)}")
         if self.sample < 0:
             raise ConfigError(f"--sample must be 1 or more, not {self.sample}")
         if self.count > MOST_RUNS:
             raise ConfigError(
-                f"a sweep has at most {MOST_RUNS:,} configurations, not {self.count:,}; --sample N draws some of them"
+                f"a sweep has at most {MOST_RUNS:,} configurations, not {self.count:,}; --sample N runs a random "
+                f"part of them"
             )
         self._check_pairs()
 
@@ -195,7 +196,7 @@ class Grid:
         for k, axis in enumerate(PROGRAM):
             for value in getattr(self, axis):
                 if all(program[k] != value for program in self.programs):
-                    raise ConfigError(f"--{axis} {value} goes with none of the other values given")
+                    raise ConfigError(f"--{axis} {value} is compatible with none of the other values")
 
     def _check_pairs(self) -> None:
         """Check every pair of values, since any conflict in a run is one between two of its values."""
@@ -351,7 +352,8 @@ def random_faults(run: Run, count: int, kinds: Sequence[str]) -> tuple[Fault, ..
     kinds = [kind for kind in kinds if kind not in lacks]
     if not kinds or run.rounds < 1:
         raise ConfigError(
-            f"--faults: none of these kinds befalls {run.protocol} with --nodes {run.nodes} --rounds {run.rounds}"
+            f"--faults: none of these kinds is possible for {run.protocol} with --nodes {run.nodes} --rounds "
+            f"{run.rounds}"
         )
     draws = Draws(f"faults {run.seed} {count} {run.nodes} {run.rounds} {' '.join(kinds)}")
     return tuple(fault for _ in range(count) for fault in random_fault(run, draws, kinds))

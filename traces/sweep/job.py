@@ -32,10 +32,10 @@ Tell = Callable[[int], None]  # how many configurations are finished
 
 
 def block_for(question: Grid, events: bool = False) -> int:
-    """How many configurations a block should have: some, spread over the sweep, are timed.
+    """Choose the number of configurations of a block, by timing some that are spread over the sweep.
 
     Args:
-        events: what happens in them is noted as well.
+        events: whether the events of the runs are recorded as well.
     """
     seconds = []
     for k in range(min(TRIED, question.count)):
@@ -54,14 +54,16 @@ def block_for(question: Grid, events: bool = False) -> int:
 def run_missing(
     spark: SparkSession, store: Store, missing: list[int], tell: Tell = lambda _: None
 ) -> dict[int, CheckedBlock]:
-    """Run the blocks that are missing; what they have. Everything finished stays, however this ends.
+    """Run the missing blocks and return them, by number.
+
+    Whatever is finished stays, however this ends.
 
     Args:
-        tell: told now and then, from a thread of its own.
+        tell: called now and then, from a thread of its own, with the number of finished configurations.
 
     Raises:
         SparkFailed: a task has failed as often as Spark allows.
-        StoreError: the folder is another sweep's by now.
+        StoreError: the folder belongs to another sweep by now.
     """
     made: dict[int, CheckedBlock] = {}
     if missing:

@@ -17,7 +17,7 @@ __all__ = ["INK", "PALE", "interval", "pictures"]
 
 INK, PALE = "#b3261e", "#8a8a8a"
 COLUMNS = 3
-Z = 1.96  # of a normal distribution, 95 in 100 lie within so many deviations
+Z = 1.96  # the number of standard deviations within which 95 in 100 of a normal distribution lie
 STYLE: Any = {
     "svg.hashsalt": "zabcheck",
     "svg.fonttype": "none",
@@ -63,7 +63,7 @@ def rates(group: Group, names: Sequence[str]) -> bytes:
     values, below, above = bounds([group.tallies[name] for name in names])
     ax.errorbar(values, range(len(names)), xerr=(below, above), fmt="o", color=INK, ecolor=PALE, markersize=5)
     ax.set_yticks(range(len(names)), names)
-    ax.set_xlabel("runs that break it, %")
+    ax.set_xlabel("runs that violate it, %")
     if max(values) > 30 * min(values):
         ax.set_xscale("log")
     else:
@@ -84,7 +84,7 @@ def against(axis: str, groups: Mapping[Any, Group], names: Sequence[str]) -> byt
     for ax in list(panels)[len(names) :]:
         ax.remove()
     figure.supxlabel(axis)
-    figure.supylabel("runs that break it, %")
+    figure.supylabel("runs that violate it, %")
     return svg(figure)
 
 

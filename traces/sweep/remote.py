@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["RemoteSweep"]
 
 BLOCKS = "_blocks"
-AT_ONCE = 64  # blocks in a job, whose files the driver holds
+AT_ONCE = 64  # blocks in a job, whose files the driver has in memory
 SCHEMA = b"ARROW:schema"  # which pyarrow writes by itself
 WHOLE = f"{BOUNDARY}whole".encode()
 REPORTS = ("report.md", "report.html")
@@ -42,12 +42,12 @@ REPORTS = ("report.md", "report.html")
 
 @dataclass(frozen=True)
 class RemoteSweep:
-    """A sweep at an address, and its copy in a folder.
+    """A sweep at an address, and its copy in a local folder.
 
     Attributes:
-        address: where it is.
-        remote: the folder there.
-        folder: the copy.
+        address: the address of the sweep.
+        remote: the folder at that address.
+        folder: the local copy.
     """
 
     address: Address
@@ -62,7 +62,7 @@ class RemoteSweep:
         """
         if MANIFEST not in self.remote.names(""):
             if not self.remote.is_empty():
-                raise RemoteError(f"{self.address} holds something other than a sweep")
+                raise RemoteError(f"{self.address} has something other than a sweep")
             return
         self.remote.get(MANIFEST, self.folder / MANIFEST)
         for kind in (RUNS, EVENTS):
@@ -80,7 +80,7 @@ class RemoteSweep:
         for k in range(0, len(missing), AT_ONCE):
             some = missing[k : k + AT_ONCE]
             for block, files in zip(some, run_as_tasks(spark, MakeBlock(store), [(b,) for b in some]), strict=True):
-                for kind in sorted(files):  # events before rows: these are believed with those alone
+                for kind in sorted(files):  # events before rows: only with the rows they count
                     path = store.folder / kind / store.part(block).name
                     put_bytes(path, files[kind])
                     self.remote.put(path, f"{BLOCKS}/{kind}/{path.name}")

@@ -24,7 +24,7 @@ MOST_ROWS = 30  # of the combinations that broke together
 
 
 def write_report(store: Store, summary: Summary, found: tuple[Finding, ...], again: SpotCheck) -> tuple[Path, ...]:
-    """Write `report.html`, which is one file, and `report.md` with its pictures beside it; where they are.
+    """Write `report.html`, a single file, and `report.md` with its pictures beside it; return their paths.
 
     Raises:
         OSError: they cannot be written.
@@ -101,14 +101,14 @@ def verdict(question: Grid, summary: Summary) -> str:
     text = f"{every.runs:,} {of}: "
     if names:
         broken = f"{every.broken:,} ({per_cent(every.broken, every.runs)})"
-        text += f"{broken} break {len(names)} of {len(every.tallies)} properties."
+        text += f"{broken} violate {len(names)} of {len(every.tallies)} properties."
     else:
-        text += f"none breaks any of {len(every.tallies)} properties. Runs are a sample; this is no proof."
+        text += f"none violates any of {len(every.tallies)} properties. Runs are a sample; this is not a proof."
     unreached = [name for name, tally in every.tallies.items() if not tally.holds and not tally.violated]
     if unreached:
-        text += f" Never put to the test: {', '.join(unreached)}."
+        text += f" Never checked non-vacuously: {', '.join(unreached)}."
     if every.unfinished:
-        text += f" {every.unfinished:,} runs came to no verdict."
+        text += f" {every.unfinished:,} runs have no verdict."
     return text
 
 
@@ -121,7 +121,7 @@ def grid_rows(question: Grid) -> list[tuple[str, str]]:
         if values != getattr(plain, axis) or axis in ("protocol", "nodes", "rounds", "proposals"):
             rows.append((axis.replace("_", " "), ", ".join(str(v) for v in values)))
     if question.sample:
-        rows.append(("sample", f"{question.count:,} of {question.size:,}, drawn from seed {question.sample_seed}"))
+        rows.append(("sample", f"{question.count:,} of {question.size:,}, by seed {question.sample_seed}"))
     return rows
 
 

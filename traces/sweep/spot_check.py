@@ -23,11 +23,11 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class SpotCheck:
-    """How many runs that broke nothing were run again, each of which did as its row says.
+    """The result of rerunning some runs without violations, each of which agreed with its row.
 
     Attributes:
-        runs: run again.
-        of: how many the table has.
+        runs: the number of runs that were rerun.
+        of: the number of such runs in the table.
     """
 
     runs: int
@@ -45,25 +45,25 @@ class SpotCheck:
         """Return the result in a sentence; empty if there was nothing to rerun."""
         if not self.of:
             return ""
-        did = f"{self.runs:,} of {self.of:,} runs that broke nothing were run again and did what their rows say"
+        did = f"{self.runs:,} of {self.of:,} runs without a violation were repeated and agree with their rows"
         if self.runs == self.of:
             return f"{did}."
         return (
-            f"{did}; were more than {100 * self.share:.2g} % of those rows wrong, it would have shown with "
-            f"{100 * CONFIDENCE:.0f} %."
+            f"{did}; if more than {100 * self.share:.2g} % of those rows were wrong, this would have shown it with "
+            f"probability {100 * CONFIDENCE:.0f} %."
         )
 
 
 def run_again(store: Store, kept: Mapping[int, CheckedBlock], most: int = MOST, seconds: float = SECONDS) -> SpotCheck:
-    """Run some of those that broke nothing again, drawn anew each time.
+    """Rerun some random runs that violated nothing, chosen afresh each time.
 
     Args:
-        kept: what every block has.
-        most: so many at most.
-        seconds: when to stop; one is run whatever it takes.
+        kept: the finished blocks.
+        most: the most runs.
+        seconds: when to stop; one is rerun however long it takes.
 
     Raises:
-        NotRepeated: one does not do what its row says.
+        NotRepeated: one does not agree with its row.
     """
     source = random.SystemRandom()
     of = sum(sealed.held for sealed in kept.values())
@@ -78,7 +78,7 @@ def run_again(store: Store, kept: Mapping[int, CheckedBlock], most: int = MOST, 
         if again != row:
             wrong = next(name for name in row if row[name] != again[name])
             raise NotRepeated(
-                f"the table is not to be trusted: run {row['number']} was run again, and its {wrong} is "
+                f"the table is not to be trusted: run {row['number']} was repeated, and its {wrong} is "
                 f"{again[wrong]}, not {row[wrong]}; {command_line(store.question.run(row['number']))}"
             )
         runs += 1

@@ -65,13 +65,13 @@ class StoreError(Exception):
 
 @dataclass(frozen=True)
 class Store:
-    """A sweep's folder.
+    """The folder of a sweep.
 
     Attributes:
-        folder: where it is; every worker must see it under this name.
-        question: what is asked.
-        block: configurations in a block; the last may have fewer.
-        events: what happens in the runs is kept as well.
+        folder: its path; every worker must see it under this name.
+        question: the grid of the sweep.
+        block: the number of configurations in a block; the last may have fewer.
+        events: whether the events of the runs are kept as well.
     """
 
     folder: Path
@@ -117,7 +117,7 @@ class Store:
     def withdraw(self) -> None:
         """Remove the sweep from its folder, if nothing was ever run in it; other files stay."""
         if not self.finished():
-            with contextlib.suppress(OSError):  # somebody else's files stay, and so does it
+            with contextlib.suppress(OSError):  # the user's own files stay, and then the folder does too
                 (self.folder / MANIFEST).unlink()
                 self.runs.rmdir()
                 if self.events:
@@ -192,11 +192,11 @@ class Store:
         """
         said = asked_before(self.folder)
         if said is None or {name: said.get(name) for name in self.manifest} != self.manifest:
-            raise StoreError(f"{self.folder} has become another sweep's")
+            raise StoreError(f"{self.folder} now belongs to another sweep")
         return {int(block): digest for block, digest in said["digests"].items()}
 
     def write_manifest(self, digests: Mapping[int, str]) -> None:
-        """Say what was asked, and the digests of blocks.
+        """Write the manifest: the question, and the digests of blocks.
 
         Raises:
             OSError: it cannot be written.
@@ -206,7 +206,7 @@ class Store:
         write_whole(self.folder / MANIFEST, lambda out: out.write(text.encode()))
 
     def run_block(self, block: int) -> int:
-        """Run a block's configurations and put their rows in place; how many there are.
+        """Run a block's configurations and put their rows in place; return their number.
 
         Raises:
             OSError: they cannot be written.
@@ -220,10 +220,10 @@ class Store:
         return len(numbers)
 
     def write_events(self, block: int) -> None:
-        """Play a block's runs, listened to, and put what happens in place.
+        """Play a block's runs and put their events in place.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: they cannot be written.
         """
         kinds = {kind for protocol in self.question.protocol for kind in observes(protocol)}
         every = all(kinds == {*observes(protocol)} for protocol in self.question.protocol)
@@ -316,19 +316,19 @@ def asked_before(folder: Path) -> dict[str, Any] | None:
             raise StoreError(f"{path}: {problem.strerror}") from None
         try:
             if any(not name.startswith(NEW) for name in os.listdir(folder)):
-                raise StoreError(f"{folder} holds something other than a sweep") from None
+                raise StoreError(f"{folder} has something other than a sweep") from None
         except FileNotFoundError:
             pass
         except OSError as problem:
             raise StoreError(f"{folder}: {problem.strerror}") from None
         return None
     except ValueError as problem:
-        raise StoreError(f"{path} does not say what was asked: {problem}") from None
+        raise StoreError(f"{path} has no valid request: {problem}") from None
     if not isinstance(said, dict) or said.get("format") != FORMAT or type(said.get("block")) is not int:
         raise StoreError(f"{path} is not of a sweep of this version of zabcheck")
     digests = said.setdefault("digests", {})
     if not isinstance(digests, dict) or not all(re.fullmatch(r"\d{1,8}", block, re.ASCII) for block in digests):
-        raise StoreError(f"{path} does not say what the digests of its blocks are")
+        raise StoreError(f"{path} has no digests of its blocks")
     return said
 
 
@@ -349,21 +349,21 @@ def open_store(folder: Path, question: Grid | None, block: Callable[[Grid], int]
     said = asked_before(folder)
     if said is None:
         if question is None:
-            raise StoreError(f"{folder} holds no sweep, and none was asked for")
+            raise StoreError(f"{folder} has no sweep, and none was requested")
         store = Store(folder, question, block(question), events)
     else:
         try:
             asked = grid_of(said["question"])
         except (ConfigError, KeyError) as problem:
-            raise StoreError(f"{folder / MANIFEST} does not say what was asked ({problem})") from None
+            raise StoreError(f"{folder / MANIFEST} has no valid request ({problem})") from None
         store = Store(folder, asked, max(1, said["block"]), said.get("events") is True)
         if question is not None and question != asked:
-            raise StoreError(f"{folder} holds a sweep of another question: {difference(question, asked)}")
+            raise StoreError(f"{folder} has a sweep of another request: {difference(question, asked)}")
         if question is not None and events != store.events:
             kept = "keeps" if store.events else "does not keep"
-            raise StoreError(f"{folder} holds a sweep that {kept} events; give it a folder of its own")
+            raise StoreError(f"{folder} holds a sweep that {kept} events; use another folder")
         if {name: value for name, value in said.items() if name != "digests"} != store.manifest:
-            raise StoreError(f"{folder} holds a sweep made by another version of zabcheck; give it a folder of its own")
+            raise StoreError(f"{folder} holds a sweep made by another version of zabcheck; use another folder")
     try:
         store.runs.mkdir(parents=True, exist_ok=True)
         if store.events:

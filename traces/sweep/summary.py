@@ -27,7 +27,7 @@ class VerdictTotals:
 
     Attributes:
         holds, not_reached, violated: runs with each verdict; in the rest it was not judged.
-        first: the number of the first run that breaks it; -1: none does.
+        first: the number of the first run that breaks it; -1 if none does.
     """
 
     holds: int
@@ -78,13 +78,13 @@ class Together:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a sweep came to.
+    """The summary of a sweep.
 
     Attributes:
-        every: all of its runs.
-        axes: for every axis that was swept, the runs of each of its values.
-        programs: the runs of each program.
-        together: what broke together, the most frequent first.
+        every: the totals of all runs.
+        axes: for every axis that was swept, the totals for each of its values.
+        programs: the totals for each program.
+        together: the properties that broke together, the most frequent first.
     """
 
     every: Group

@@ -44,9 +44,9 @@ def read_delta(spark: SparkSession, folder: Path) -> DataFrame:
     delta = deltalake()
     table = opened(folder)
     if table.protocol().min_reader_version > 1:  # of a mapping of columns, of rows that are deleted in a vector
-        raise TableError(f"{folder}: this Delta table is read by Spark's own package: its reader has to have features")
+        raise TableError(f"{folder}: only Spark's own package reads this Delta table, which needs reader features")
     if table.metadata().partition_columns:
-        raise TableError(f"{folder}: a Delta table with partitions is read by Spark's own package")
+        raise TableError(f"{folder}: a Delta table with partitions is only read by Spark's own package")
     schema = from_arrow_schema(import_module("pyarrow").schema(delta.Schema.to_arrow(table.schema())))
     files = sorted(table.file_uris())
     return spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
@@ -67,7 +67,7 @@ def append_delta(frame: DataFrame, folder: Path) -> int:
     schema = schema_of(frame)
     if not delta.DeltaTable.is_deltatable(str(folder)):
         if folder.exists() and any(folder.iterdir()):
-            raise TableError(f"{folder} is no Delta table, and is not empty")
+            raise TableError(f"{folder} is not a Delta table, and is not empty")
         folder.mkdir(parents=True, exist_ok=True)
         delta.DeltaTable.create(str(folder), schema)
     table = opened(folder)

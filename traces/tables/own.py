@@ -33,12 +33,12 @@ FIELD = "field."  # what the names of an observation's columns begin with
 
 @dataclass(frozen=True)
 class Source:
-    """The protocol and configuration that a table was made from.
+    """The protocol and configuration from which a table was made.
 
     Attributes:
-        protocol: where its text is.
-        text: the digest of that text.
-        configuration: how large it is.
+        protocol: the path or module of its source.
+        text: the digest of that source.
+        configuration: its sizes.
     """
 
     protocol: str
@@ -92,7 +92,7 @@ def refuse_start(start: str) -> None:
         TableError: `start` is not empty.
     """
     if start:
-        raise TableError(f"a table begins in the first state, and this run begins in {start!r} (starts)")
+        raise TableError(f"a table begins in the initial state, but this run begins in {start!r} (starts)")
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ def table_of(seen: Sequence[Row], said: Mapping[str, Any], number: int = 0) -> p
     """Return the table of one run.
 
     Args:
-        said: which protocol it is, and how large, for the footer.
-        number: of the run.
+        said: the protocol and its sizes, for the footer.
+        number: the number of the run.
     """
     import pyarrow as pa
 
@@ -146,7 +146,7 @@ def source_of(path: Place, protocol: str = "") -> Source | None:
         return None
     for file in files[1:]:
         if footer_of(file) != written:
-            raise TableError(f"{file}: it is not of the same protocol, text and size as {first}")
+            raise TableError(f"{file}: it is not of the same protocol, source and size as {first}")
     try:
         said = json.loads(written)
         named, text = str(said["protocol"]), str(said["text"])
@@ -159,9 +159,9 @@ def source_of(path: Place, protocol: str = "") -> Source | None:
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         if isinstance(problem, ConfigError):
             raise TableError(f"{first}: {problem}") from None
-        raise TableError(f"{first}: its footer does not say which protocol it is of") from None
+        raise TableError(f"{first}: its footer does not name its protocol") from None
     if text != text_of(where):
-        raise TableError(f"{first}: it is of another text than {where} has now")
+        raise TableError(f"{first}: it is of another version of the source of {where}")
     return Source(where, text, c)
 
 

@@ -82,16 +82,16 @@ def ready_field(protocol: str) -> str:
         if name in fields and "current_epoch" in fields:
             return name
     missing = "current_epoch" if "current_epoch" not in fields else "ready or synced"
-    raise TableError(f"an event table needs a field {missing} of every process, which {protocol} has not")
+    raise TableError(f"an event table needs a field {missing} of every process, which {protocol} does not have")
 
 
 class History:
-    """Records as rows what handlers report to their world, by wrapping the functions of a program.
+    """Records the events that handlers report as rows, by wrapping the functions of a program.
 
     Args:
         names: the program in the CPython world; its functions are replaced.
         txn: the kind of its transactions.
-        rows: where to.
+        rows: where the rows go.
     """
 
     def __init__(self, names: dict[str, Any], txn: Record, rows: Rows, protocol: str) -> None:
@@ -206,13 +206,13 @@ class Recorder(EventListener):
 
 
 def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None, every: bool = True) -> Rows:
-    """Play a run in the CPython world and note all that happens.
+    """Play a run in the CPython world and record all its events.
 
     Args:
-        run: what happens.
-        number: of the run in its table.
-        watch: given the simulator before the run begins.
-        every: also what no property speaks of (messages, timers, faults).
+        run: the run.
+        number: its number in its table.
+        watch: called with the simulator before the run begins.
+        every: also record events that no property uses (messages, timers, faults).
 
     Raises:
         SimulationError: a value would leave its range.
@@ -240,7 +240,7 @@ def refuse_quorums(quorums: str) -> None:
         TableError: `quorums` is not empty.
     """
     if quorums:
-        raise TableError(f"an event table is judged with majorities, and says nothing of the quorums {quorums}")
+        raise TableError(f"an event table is checked with majorities, not with the quorums {quorums}")
 
 
 def rows_of_trace(trace: Trace) -> Rows:

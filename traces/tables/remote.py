@@ -81,7 +81,7 @@ def remote_folder(address: Address, spark: SparkSession) -> RemoteFolder:
     if address.by_arrow:
         return ArrowFolder(address)
     if is_connect(spark):
-        raise RemoteError(f"{address}: this is written by Java, which a session of Spark Connect does not have here")
+        raise RemoteError(f"{address}: writing this needs Java, which a session of Spark Connect does not have here")
     return HadoopFolder(address, spark)
 
 
@@ -204,7 +204,7 @@ class HadoopFolder:
                 self.system.copyFromLocalFile(False, True, self.java.Path(f"file://{path}"), hidden)
                 self.system.delete(target, False)
                 if not self.system.rename(hidden, target):
-                    raise RemoteError(f"{self.address}: {name} cannot be put in its place")
+                    raise RemoteError(f"{self.address}: {name} cannot be moved to its place")
             except BaseException:
                 with contextlib.suppress(Exception):
                     self.system.delete(hidden, False)

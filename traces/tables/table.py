@@ -73,7 +73,7 @@ KINDS: dict[str, str] = {
     "recover": "a process that had crashed recovers",
     "timeout": "a process gives up waiting",
     "timer": "a timer fires",
-    "oracle": "a process is told its leader (peer)",
+    "oracle": "the oracle names a leader (peer) to a process",
     "connect": "a process connects to its leader (peer)",
     "lost": "a process learns that its connection with peer is lost",
     "role": "a process takes a role (message)",
@@ -125,9 +125,9 @@ class Rows:
 
     Args:
         run: the number of the run.
-        nodes: its processes.
-        detail: what makes it, as a command line.
-        observes: which of `OBSERVED` its source notes; None: the rows do not say.
+        nodes: the number of its processes.
+        detail: the command that produces it.
+        observes: which of `OBSERVED` its source records; None if the rows do not say.
     """
 
     def __init__(self, run: int, nodes: int, detail: str | None = None, observes: Iterable[str] | None = None) -> None:
@@ -167,7 +167,7 @@ class TableWriter:
             unknown, rather than not to have happened.
         group: rows of a row group.
         longest: rows that a run has at most if it is not to be split.
-        shown: the schema of a table of what a user protocol shows, with what its footer says; None: of events.
+        shown: the schema of a table of what a user protocol shows, with its footer; None for a table of events.
 
     Raises:
         TableError: there is no pyarrow.
@@ -397,9 +397,9 @@ def parts_of_file(file: Place, check: Callable[[Place, pa.Schema], None]) -> Ite
         with opened_parquet(file) as opened:
             found, footer = opened.schema_arrow, opened.metadata
     except pa.ArrowInvalid:
-        raise TableError(f"{file}: this is not a Parquet file, or not all of it") from None
+        raise TableError(f"{file}: this is not a Parquet file, or is truncated") from None
     except UnicodeDecodeError:
-        raise TableError(f"{file}: the name of a column is no text") from None
+        raise TableError(f"{file}: the name of a column is not text") from None
     except (OSError, pa.ArrowException) as problem:
         raise TableError(f"{file}: {first_line(problem)}") from None
     check(file, found)

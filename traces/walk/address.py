@@ -33,15 +33,15 @@ NAME = re.compile(r"[a-z][a-z_.]*\Z")
 
 @dataclass(frozen=True)
 class Address:
-    """A place, as text can name it.
+    """The address of a place, in a form that text can hold.
 
     Attributes:
         protocol: its name or file.
-        options: of the model, by name, those that are not as usual.
+        options: the options of the model that differ from the defaults, by name.
         way: the steps, each by its number among those possible where it is taken.
-        at: after how many of them one stands.
-        made: the digest of what the model is made of; empty: not said.
-        tool: the version of zabcheck that wrote it; empty: not said.
+        at: the number of them that lead to the current place.
+        made: the digest of what the model is made of; empty if it is not known.
+        tool: the version of zabcheck that wrote it; empty if it is not known.
     """
 
     protocol: str
@@ -74,9 +74,7 @@ class Address:
         try:
             pairs = parse_qsl(tail, keep_blank_values=True, strict_parsing=True, max_num_fields=64) if tail else []
         except ValueError:
-            raise WalkError(
-                f"what stands behind the ? of an address is name=value, with & between: {tail:.60}"
-            ) from None
+            raise WalkError(f"after the ? of an address comes name=value, with & between: {tail:.60}") from None
         said: dict[str, str] = {}
         for name, value in pairs:
             if name in said or not NAME.match(name):
@@ -85,7 +83,7 @@ class Address:
         way = way_of(said.pop("way", ""))
         at = said.pop("at", str(len(way)))
         if not (at.isascii() and at.isdigit() and len(at) < 6 and int(at) <= len(way)):
-            raise WalkError(f"at={at:.20} is no place on a way of {len(way)} steps")
+            raise WalkError(f"at={at:.20} is not a place in a run of {len(way)} steps")
         tool, made = said.pop("tool", ""), said.pop("made", "")
         protocol = unquote(head)
         if not protocol:
@@ -104,11 +102,11 @@ class Address:
         """
         if self.made and self.made != made:
             theirs = f"zabcheck {self.tool:.40}" if self.tool else "another zabcheck"
-            mine = f"; this is {tool}" if self.tool != tool else ", with other texts than here"
+            mine = f"; this is {tool}" if self.tool != tool else ", with other sources than here"
             raise WalkError(
-                f"this address was made by {theirs}{mine}: its steps are numbered by texts of {self.protocol:.80} that "
-                f"have another digest ({self.made:.16}, here {made}); open it with that release and those texts, or "
-                "save the walk as a trace there"
+                f"this address was made by {theirs}{mine}: its steps are numbered by sources of {self.protocol:.80} "
+                f"that have another digest ({self.made:.16}, here {made}); open it with that release and those "
+                f"sources, or save the walk as a trace there"
             )
 
 
@@ -133,7 +131,7 @@ def way_of(text: str) -> tuple[int, ...]:
         piece = text[at : at + (4 if text[at] == "z" else 1)]
         digits = piece.removeprefix("z") if len(piece) == 4 else piece
         if not all(c in DIGITS for c in piece) or piece == "z" or (piece[0] == "z" and len(piece) < 4):
-            raise WalkError(f"{text[at : at + 4]!r} stands for no step of a way")
+            raise WalkError(f"{text[at : at + 4]!r} is not a step of a run")
         out.append(int(digits, 36))
         at += len(piece)
     if len(out) > LONGEST:

@@ -18,11 +18,11 @@ __all__ = ["Comparison", "Difference", "compared", "difference", "fields", "only
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two models first differ.
+    """The point at which two models first differ.
 
     Attributes:
-        at: after how many steps.
-        left, right: the steps that are possible in one of them alone, as they are called.
+        at: the number of steps before it.
+        left, right: the names of the steps that are possible in only one of them.
         fields: the fields of the state that differ, each with its values.
     """
 
@@ -34,13 +34,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of taking a schedule in another model.
+    """The result of taking a schedule in another model.
 
     Attributes:
         end: the place there, as far as the schedule can be taken.
-        first: where they first differ; None: nowhere.
-        refused: what the step is called that the other model does not have there; empty: it took all of them.
-        alone: fields that one of the models has and the other has not, which are not compared.
+        first: where they first differ; None if nowhere.
+        refused: the name of the step that the other model does not have there; empty if it took all of them.
+        alone: fields that only one of the models has, which are not compared.
     """
 
     end: Place

@@ -28,16 +28,16 @@ __all__ = ["NEVER", "POSSIBLE", "RAN", "CoveredFunction", "Looked", "covered", "
 RAN, POSSIBLE, NEVER = "ran", "possible", "never"
 WALKS, LONGEST_WALK = 100, 60  # random ones, which come deeper than all states level by level do in that time
 NONE: frozenset[int] = frozenset()
-OFTEN = 50  # states after which it is said how far it is
+OFTEN = 50  # states between two reports of progress
 
 
 @dataclass(frozen=True)
 class CoveredFunction:
-    """A function of the protocol.
+    """A function of the protocol, with the coverage of its lines.
 
     Attributes:
-        name, file: it, and where it is.
-        lines: each with its number, its text, and `ran`, `possible` or `never`; empty where nothing can run.
+        name, file: its name, and the file that it is in.
+        lines: each with its number, its text, and `ran`, `possible` or `never`; empty where there is nothing to run.
     """
 
     name: str
@@ -75,14 +75,14 @@ def covered(whole: Place) -> list[CoveredFunction]:
 
 @dataclass(frozen=True)
 class Looked:
-    """What ran in all that was looked at from the initial state.
+    """The coverage of all that was visited from the initial state.
 
     Attributes:
-        functions: of the protocol, their lines marked `ran` or `never`.
-        never: the steps, as the source calls them, that never ran.
-        states: how many states were looked at, each with all its steps.
-        walks: how many random walks were taken.
-        complete: these are all the states that there are.
+        functions: the functions of the protocol, their lines marked `ran` or `never`.
+        never: the steps that never ran, by their names in the source.
+        states: the number of states visited, each with all its steps.
+        walks: the number of random walks taken.
+        complete: whether these are all reachable states.
     """
 
     functions: tuple[CoveredFunction, ...]
@@ -105,7 +105,7 @@ class Coverage:
         self.entered = 0  # the named steps, a bit each
         self.taken: set[str] = set()
         layout = walker.layout
-        self.bags = [  # where bags lie, and how: two states that differ in the order of a bag alone are one
+        self.bags = [  # the places and kinds of bags: two states that differ only in the order of a bag are one
             (at, f.kind.header, f.kind.element.size)
             for f in layout.schema.fields
             if f.role is not Role.SCRATCH and isinstance(f.kind, Seq) and f.kind.bag

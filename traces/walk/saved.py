@@ -19,7 +19,7 @@ def check_current(walker: Walker) -> None:
     """
     name = walker.model.configuration.protocol
     if text_of(name) != walker.model.protocol.text.digest:
-        raise WalkError(f"the source of {name} has changed since this walk began: it has to be read again first")
+        raise WalkError(f"the source of {name} has changed since this walk began: reload it first")
 
 
 def trace_of(place: Place) -> Trace:

@@ -122,11 +122,11 @@ def runtime(place: Place) -> list[dict[str, Any]]:
     if not failing and not met:
         return []
     number, failure = (met + failing)[0]
-    where = f"Step {number} of those below meets a run-time error: " if number else ""
+    where = f"Step {number} of those below has a run-time error: " if number else ""
     return [
         {
             "name": "no-runtime-error",
-            "statement": "No value leaves a range that its author declared.",
+            "statement": "No value leaves its declared range.",
             "source": "built in",
             "premise": "a step is taken",
             "verdict": UNDECIDED if failure.widen else VIOLATED,

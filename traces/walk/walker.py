@@ -49,15 +49,15 @@ class WalkError(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a property says of a place.
+    """The verdict on a property at a place.
 
     Attributes:
-        property: it.
+        property: the property.
         verdict: `holds`, `violated` or `undecided` (evaluating it meets a run-time error).
-        because: the sentence why it is violated or undecided; empty: it holds, or says none.
-        premise_at: after how many steps of the walk its premise was first met; None: not yet.
-        violated_at: after how many steps it was first violated; None: not yet.
-        error: evaluating it met a run-time error of the author's text, which `no-runtime-error` forbids.
+        because: the sentence why it is violated or undecided; empty if it holds, or gives none.
+        premise_at: after how many steps of the walk its premise was first met; None if not yet.
+        violated_at: after how many steps it was first violated; None if not yet.
+        error: whether evaluating it met a run-time error of the author's source, which `no-runtime-error` forbids.
     """
 
     property: Property
@@ -74,10 +74,10 @@ class Possible:
 
     Attributes:
         index: its number there, from 0.
-        step: it, and what it does; of one that meets a run-time error nothing is kept.
-        choices: how many alternatives it has, of which this is one.
+        step: the step and its effect; nothing is kept of one that meets a run-time error.
+        choices: the number of its alternatives, of which this is one.
         spends: the budgets that it costs.
-        failure: the run-time error that it meets: there is no state after it; None: it meets none.
+        failure: the run-time error that it meets, after which there is no state; None if it meets none.
         violates: the properties that it violates and the place does not.
     """
 
@@ -100,7 +100,7 @@ def is_fault(word: StepWord) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class WalkTrace(Trace):
-    """A trace of the model that is walked through, whatever its source says by now.
+    """A trace of the model that is walked through, even if its source has changed since.
 
     Attributes:
         walked: that model.
@@ -115,14 +115,14 @@ class WalkTrace(Trace):
 
 
 class Place:
-    """A state at the end of a way to it.
+    """A state, with the steps that lead to it.
 
     Args:
-        walker: of the model.
+        walker: the walker of the model.
         path: for each step its number among those possible where it is taken.
         steps: the steps.
-        mark: where the run stands.
-        parent: the place before the last step; None: this is the beginning.
+        mark: the point of the run.
+        parent: the place before the last step; None for the beginning.
     """
 
     def __init__(
@@ -210,20 +210,20 @@ class Place:
         """Return the events of this walk that the explanation of a violated property names, each with its step."""
         try:
             found = reason(self.trace(), p.name)
-        except TraceError:  # the sentence stands without them
+        except TraceError:  # the sentence is complete without them
             return ()
         return found.events if found is not None else ()
 
 
 class Walker:
-    """The interpreted world of a model, for walks through its states. Not for several threads at once.
+    """A model in the interpreted world, for walks through its states. It is not thread-safe.
 
     Args:
-        model: what is walked through.
-        judged: the properties that are judged at each place.
+        model: the model.
+        judged: the properties that are checked at each place.
 
     Raises:
-        WalkError: the initial state meets a run-time error.
+        WalkError: the initial state has a run-time error.
     """
 
     def __init__(self, model: Model, judged: Sequence[Property]) -> None:
@@ -234,7 +234,7 @@ class Walker:
             self.runner = Runner(model)
         except ERRORS as error:
             raise WalkError(
-                f"the initial state meets a run-time error: {failure_of(model, error, STEP).sentence}"
+                f"the initial state has a run-time error: {failure_of(model, error, STEP).sentence}"
             ) from None
         self.initial = state_json(self.runner.state)
         self.kept: OrderedDict[tuple[int, ...], Place] = OrderedDict()
@@ -279,10 +279,10 @@ class Walker:
         number = len(place.path) + 1
         if not 0 <= index < len(place.possible):
             count = len(place.possible)
-            raise WalkError(f"step {number} of the walk is number {index + 1} of the {count} that are possible there")
+            raise WalkError(f"step {number} of the walk is number {index + 1}, but {count} steps are possible there")
         chosen = place.possible[index]
         if chosen.failure is not None:
-            raise WalkError(f"step {number} of the walk meets a run-time error: {chosen.failure.text}")
+            raise WalkError(f"step {number} of the walk has a run-time error: {chosen.failure.text}")
         path = (*place.path, index)
         if path in self.kept:
             self.kept.move_to_end(path)

@@ -1,4 +1,4 @@
-"""What several servers say together: same zxid, same transaction; the boundaries of epochs; quorums; tails."""
+"""Compare several servers: transactions under one zxid, boundaries of epochs, quorums, and the ends of histories."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from traces.zookeeper.server import LOW, Server, TransactionRun
 __all__ = ["Agreement", "Held", "copies_of", "locate"]
 
 BATCH = 64  # blocks that are compared at once
-MOST = 1_000  # transactions that are told apart one by one
-WAVE = 8  # batches between which it is asked whether that is enough
+MOST = 1_000  # transactions that are compared one by one
+WAVE = 8  # batches between two checks whether that is enough
 Quorum = Callable[[Iterable[str], int], bool]
 Each = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
 Apart = tuple[int, list[tuple[str, "Held"]], list[list[str]]]
@@ -29,7 +29,7 @@ Apart = tuple[int, list[tuple[str, "Held"]], list[list[str]]]
 
 @dataclass(frozen=True)
 class Held:
-    """A copy of a transaction: where, and the hash of what it says."""
+    """A copy of a transaction: its place, and the hash of its contents."""
 
     hash: int
     file: int
@@ -37,7 +37,7 @@ class Held:
 
 
 def copies_of(server: Server, blocks: set[int], reader: Reader) -> dict[int, list[Held]]:
-    """Every copy that a server has of the transactions in some blocks."""
+    """Return every copy that a server has of the transactions in some blocks, by zxid."""
     found: dict[int, list[Held]] = defaultdict(list)
     for n, f in enumerate(server.logs):
         if not f.blocks.keys() & blocks:
@@ -54,7 +54,7 @@ def copies_of(server: Server, blocks: set[int], reader: Reader) -> dict[int, lis
 
 
 def locate(server: Server, zxid: int, reader: Reader) -> Held | None:
-    """Where a server has a transaction, the first copy."""
+    """Return the first copy of a transaction on a server, or None."""
     copies = copies_of(server, {zxid >> BLOCK}, reader).get(zxid)
     return copies[0] if copies else None
 
@@ -71,7 +71,7 @@ def alike(one: Txn | None, two: Txn | None) -> bool:
 
 
 def apart_in(servers: Sequence[Server], blocks: set[int]) -> tuple[list[Apart], int]:
-    """The transactions of some blocks that servers have differently, and how many are only written differently."""
+    """Return the transactions of some blocks that differ between servers, and how many differ only in encoding."""
     reader, apart, written = Reader(sums=False), [], 0
     copies = {s.name: copies_of(s, blocks, reader) for s in servers}
     for zxid in sorted({z for c in copies.values() for z in c}):
@@ -84,7 +84,7 @@ def apart_in(servers: Sequence[Server], blocks: set[int]) -> tuple[list[Apart], 
 
 
 def grouped(servers: Sequence[Server], held: list[tuple[str, Held]]) -> tuple[list[list[str]], int]:
-    """Servers by what they have: one group where all have the same. A server can be in several."""
+    """Group servers by their version of a transaction; a server can be in several groups."""
     by_hash: dict[int, list[tuple[str, Held]]] = defaultdict(list)
     for name, h in held:
         by_hash[h.hash].append((name, h))
@@ -105,10 +105,10 @@ def grouped(servers: Sequence[Server], held: list[tuple[str, Held]]) -> tuple[li
 
 @dataclass
 class Agreement:
-    """Servers compared.
+    """A comparison of servers.
 
     Args:
-        replays: what replaying came to, of servers that were.
+        replays: the results of replaying their logs, for servers with such a result.
         quorum: whether servers are a quorum at a zxid.
         each: runs a function over many arguments.
     """
@@ -130,7 +130,7 @@ class Agreement:
     # --- same zxid, same transaction -------------------------------------------------------------
 
     def differing_blocks(self) -> list[int]:
-        """Blocks of which not every server that has any of it has the same."""
+        """Return the blocks that differ between servers that have any of them."""
         sums: dict[int, set[tuple[int, int]]] = defaultdict(set)
         for server in self.servers:
             for block, value in blocks_of(server).items():
@@ -138,7 +138,7 @@ class Agreement:
         return sorted(block for block, values in sums.items() if len(values) > 1)
 
     def compare(self) -> None:
-        """Transactions under one zxid are one transaction."""
+        """Check that transactions under one zxid are one transaction."""
         blocks = self.differing_blocks()
         batches = [(self.servers, set(blocks[k : k + BATCH])) for k in range(0, len(blocks), BATCH)]
         apart: list[Apart] = []
@@ -152,7 +152,7 @@ class Agreement:
         self.tell_apart(apart)
 
     def tell_apart(self, apart: list[Apart]) -> None:
-        """Findings for transactions that differ, neighbours on the same servers together."""
+        """Report transactions that differ; consecutive ones on the same servers make one finding."""
 
         def key(item: tuple[int, Apart]) -> tuple[int, str]:
             n, (zxid, _, groups) = item
@@ -186,22 +186,22 @@ class Agreement:
             self.findings.append(finding)
 
     def who(self, groups: list[list[str]], zxid: int) -> tuple[list[str], str]:
-        """Whose version is wrong, and what says so."""
+        """Return the servers whose version of a transaction is wrong, and the evidence."""
         names = [n for g in groups for n in g]
         right = {n: self.replays[n].right_at(zxid) for n in names if n in self.replays}
         bad = [n for n in names if right.get(n) is False]
         if bad and len(bad) < len(names) and all(right.get(n) for n in names if n not in bad):
-            return bad, f"replaying its digests says that {' and '.join(bad)} {'is' if len(bad) == 1 else 'are'} wrong"
+            return bad, f"replaying its digests shows that {' and '.join(bad)} {'is' if len(bad) == 1 else 'are'} wrong"
         groups = sorted(groups, key=len, reverse=True)
         if len(groups[0]) > sum(len(g) for g in groups[1:]):
             bad = [n for g in groups[1:] for n in g]
             return bad, f"{' and '.join(groups[0])} agree against {' and '.join(bad)}"
-        return [], "nothing says which is right"
+        return [], "no file shows which is right"
 
     # --- epochs --------------------------------------------------------------------------------------
 
     def claims(self) -> dict[int, dict[str, TransactionRun]]:
-        """Of each first transaction of an epoch, in whose live history it follows directly on what."""
+        """Return, for the first transaction of each epoch, the runs by server whose live history it belongs to."""
         out: dict[int, dict[str, TransactionRun]] = defaultdict(dict)
         for server in self.servers:
             for run in server.runs:
@@ -212,22 +212,22 @@ class Agreement:
         return out
 
     def boundaries(self) -> None:
-        """What an epoch follows on is the same in every live history."""
+        """Check that an epoch follows the same transaction in every live history."""
         for first, claims in sorted(self.claims().items()):
             preds = {name: run.before for name, run in claims.items()}
             if len(set(preds.values())) > 1:
                 self.disagree(first, claims, preds)
 
     def right_before(self, first: int, preds: dict[str, int]) -> tuple[int | None, str]:
-        """What an epoch follows on in truth, and what says so; None: nothing does."""
+        """Return the transaction that an epoch really follows, and the evidence; None if there is no evidence."""
         right = {name: self.replays[name].right_at(first) for name in preds if name in self.replays}
         good = {preds[n] for n, r in right.items() if r}
         bad = {preds[n] for n, r in right.items() if r is False}
         if len(good) == 1 and bad and not good & bad:
-            return good.pop(), "replaying the digests says so"
+            return good.pop(), "as replaying the digests shows"
         count = sorted(((list(preds.values()).count(p), p) for p in set(preds.values())), reverse=True)
         if count[0][0] > sum(c for c, _ in count[1:]):
-            return count[0][1], f"{count[0][0]} of {len(preds)} histories say so"
+            return count[0][1], f"as {count[0][0]} of {len(preds)} histories show"
         top = max(preds.values())
         low = min(preds.values())
         if self.on_quorum(self.next_logged(low), first):
@@ -235,7 +235,7 @@ class Agreement:
         return None, ""
 
     def next_logged(self, zxid: int) -> int:
-        """The next transaction that any server has logged."""
+        """Return the next transaction that any server has logged; 0 if there is none."""
         nexts = [max(zxid + 1, lo) for s in self.servers for lo, hi in s.seen if hi > zxid]
         return min(nexts, default=0)
 
@@ -243,7 +243,7 @@ class Agreement:
         return zxid > 0 and self.quorum([s.name for s in self.servers if s.has(zxid)], at)
 
     def disagree(self, first: int, claims: dict[str, TransactionRun], preds: dict[str, int]) -> None:
-        """Histories that follow differently on what was before."""
+        """Report histories in which an epoch follows different transactions."""
         right, why = self.right_before(first, preds)
         said = "; ".join(f"{name}: {zxid_text(p) if p else 'nothing'}" for name, p in preds.items())
         if right is None:
@@ -251,7 +251,7 @@ class Agreement:
             name = max(preds, key=lambda n: preds[n])
             zxid = self.next_logged(low)
             held = locate(self.named(name), zxid, self.reader)
-            what = f"what {zxid_text(first)} follows on: {said}; nothing says which is right"
+            what = f"what {zxid_text(first)} follows: {said}; no file shows which is right"
             file = self.named(name).logs[held.file].name if held else ""
             self.findings.append(Finding("EPOCH_BOUNDARY", VIOLATION, what, "", file, held.place if held else -1, zxid,
                                          preds[name], list(preds)))  # fmt: skip
@@ -260,9 +260,9 @@ class Agreement:
             if pred != right:
                 self.wrong.add((name, first))
             if pred < right:
-                self.lost(name, claims[name], right, f"what {zxid_text(first)} follows on: {said}; {why}")
+                self.lost(name, claims[name], right, f"what {zxid_text(first)} follows: {said}; {why}")
             elif pred > right:
-                self.kept(name, right, pred, first, f"what {zxid_text(first)} follows on: {said}; {why}")
+                self.kept(name, right, pred, first, f"what {zxid_text(first)} follows: {said}; {why}")
 
     def lost(self, name: str, run: TransactionRun, right: int, why: str) -> None:
         server = self.named(name)
@@ -303,7 +303,7 @@ class Agreement:
     # --- what is missing ---------------------------------------------------------------------------
 
     def missing(self) -> None:
-        """Gaps of one server that others have filled."""
+        """Report gaps of one server that others have filled."""
         for server in self.servers:
             for run in server.runs:
                 if run.link != "gap" or server.begins_late(run):
@@ -315,7 +315,7 @@ class Agreement:
                 if having and not server.has(lo):
                     what = f"{', '.join(having)} {'have' if len(having) > 1 else 'has'} {zxid_text(lo)}"
                     what += "" if lo == hi else f"..{zxid_text(hi)}"
-                    what += f", and this server's log goes on without{unread(server, run)}"
+                    what += f", and this server's log continues without{unread(server, run)}"
                     file = server.file_of(run).name
                     finding = Finding("MISSING", VIOLATION, what, server.name, file, run.place, lo, hi)
                     held = locate(self.named(having[0]), lo, self.reader)
@@ -326,7 +326,7 @@ class Agreement:
     # --- quorums and tails --------------------------------------------------------------------------
 
     def ends(self) -> dict[int, int]:
-        """The last transaction of each epoch that some live history goes on past."""
+        """Return the last transaction of each epoch after which some live history continues."""
         out: dict[int, int] = {}
         for first, claims in self.claims().items():
             for name, run in claims.items():
@@ -335,24 +335,24 @@ class Agreement:
         return out
 
     def committed_lost(self) -> None:
-        """What a quorum has logged is in every history that goes on past it."""
+        """Check that what a quorum has logged is in every history that continues past it."""
         for epoch, end in sorted(self.ends().items()):
             zxid = self.next_logged(end)
             if zxid >> 32 != epoch or not self.on_quorum(zxid, zxid):
                 continue
             if any(f.code == "ABANDONED_APPLIED" and f.zxid <= zxid <= f.last for f in self.findings):
-                continue  # told of the server that kept them, with whose logs they are in
+                continue  # reported with the server that kept them, whose logs contain them
             holders = [s for s in self.servers if s.has(zxid)]
             last = min(max(hi for lo, hi in s.seen if lo <= zxid <= hi) for s in holders)
             past = [s.name for s in self.servers if s.top >> 32 > epoch]
             held = locate(holders[0], zxid, self.reader)
             what = f"{', '.join(s.name for s in holders)} have logged {zxid_text(zxid)}..{zxid_text(last)}, "
-            what += f"a quorum, and the histories of {', '.join(past)} go on past epoch {epoch} without"
+            what += f"a quorum, and the histories of {', '.join(past)} continue past epoch {epoch} without"
             file, place = (holders[0].logs[held.file].name, held.place) if held else ("", -1)
             self.findings.append(Finding("COMMITTED_LOST", VIOLATION, what, "", file, place, zxid, last, past))
 
     def abandoned(self) -> None:
-        """Proposals below a later snapshot that no live history has."""
+        """Report proposals below a later snapshot that no live history has."""
         told = {(f.server, f.zxid) for f in self.findings if f.code == "ABANDONED_APPLIED"}
         ends = self.ends()
         for server in self.servers:
@@ -366,11 +366,11 @@ class Agreement:
                     self.findings.append(Finding("ABANDONED", NOTE, what, server.name, "", -1, zxid, hi))
 
     def beyond(self, server: Server) -> bool:
-        """Whether a server's history ends with what no later history has."""
+        """Return whether a server's history ends with transactions that no later history has."""
         return server.top == server.logged > self.ends().get(server.top >> 32, server.top)
 
     def tails(self) -> None:
-        """Where histories end."""
+        """Report where histories end."""
         tops = {s.name: s.top for s in self.servers if s.top}
         if len(tops) < 2:
             return
@@ -397,7 +397,7 @@ class Agreement:
 
 
 def blocks_of(server: Server) -> dict[int, tuple[int, int]]:
-    """Of each block how many records a server has, and the sum of their hashes."""
+    """Return, for each block, the number of a server's records and the sum of their hashes."""
     out: dict[int, tuple[int, int]] = {}
     for f in server.logs:
         for block, (count, total) in f.blocks.items():

@@ -1,4 +1,4 @@
-"""An ensemble audited: what its servers' directories say of ZAB's promises."""
+"""Audit an ensemble: check the directories of its servers against ZAB's promises."""
 
 from __future__ import annotations
 
@@ -54,16 +54,17 @@ PAUSE = 0.3  # seconds in which a running server writes its epoch
 
 @dataclass
 class Audit:
-    """What an audit came to.
+    """The result of an audit.
 
     Attributes:
         findings: the worst first, notes last.
         open: what cannot be concluded, a sentence each.
-        starts: what a start of each server comes to, by `release`; empty: by all that can have written the files.
-        forecast: what starting them can come to; None: it was not asked for.
-        too_few: the servers given are no quorum of those that vote.
+        starts: the result of a start of each server, by `release`; if that is empty, by every release that can have
+            written the files.
+        forecast: what starting them can lead to; None if it was not asked for.
+        too_few: whether the servers given are no quorum of those that vote.
         rest_serves: whether the servers without a finding are a quorum, and no acknowledged write is in danger.
-        kept: what an audit after this one goes on from, of each server: its log replayed, and its restart.
+        kept: the data with which a later audit continues, for each server: its log replayed, and its restart.
     """
 
     servers: list[Server]
@@ -80,7 +81,7 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """VIOLATION, DANGER, UNKNOWN (something could not be read), WARN or OK."""
+        """Return the verdict: VIOLATION, DANGER, UNKNOWN (something could not be read), WARN or OK."""
         kinds = {f.severity for f in self.findings}
         for severity in (VIOLATION, DANGER):
             if severity in kinds:
@@ -98,10 +99,10 @@ class Audit:
 
 
 class Quorums:
-    """Which servers are a quorum, by a configuration and the changes to it that the logs hold.
+    """Decides which servers are a quorum, from a configuration and its changes in the logs.
 
     Args:
-        config: the text of a zoo.cfg; None: majorities of the servers given.
+        config: the text of a zoo.cfg; None for majorities of the servers given.
 
     Raises:
         ConfigError: the text is none.
@@ -113,7 +114,7 @@ class Quorums:
         self.changes: list[tuple[int, Ensemble]] = []
 
     def at(self, zxid: int) -> Ensemble | None:
-        """What is in force at a transaction; None: majorities of the servers given."""
+        """Return the ensemble that is in force at a transaction; None for majorities of the given servers."""
         found = [e for z, e in self.changes if z <= zxid]
         return found[-1] if found else self.first
 
@@ -124,7 +125,7 @@ class Quorums:
         return ensemble.is_quorum(chosen & frozenset(ensemble.participants))
 
     def with_absent(self, names: Iterable[str], zxid: int) -> bool:
-        """Whether these servers and all that were not given are a quorum."""
+        """Return whether these servers and all that were not given are a quorum."""
         ensemble = self.at(zxid)
         if ensemble is None:
             return self(names, zxid)
@@ -133,21 +134,21 @@ class Quorums:
         return ensemble.is_quorum(chosen & frozenset(ensemble.participants))
 
     def votes(self, name: str, zxid: int) -> bool:
-        """Whether a server's vote counts: it is no observer, and its weight is not 0."""
+        """Return whether a server's vote counts: it is no observer, and its weight is not 0."""
         ensemble = self.at(zxid)
         return ensemble is None or ensemble.weights.get(self.numbers[name], 0) > 0
 
     def observes(self, name: str, zxid: int) -> bool:
-        """Whether a server is an observer."""
+        """Return whether a server is an observer."""
         ensemble = self.at(zxid)
         return ensemble is not None and self.numbers[name] in ensemble.observers
 
     def all_given(self, zxid: int) -> bool:
-        """Whether every server given is taken for a voter, as nothing says who votes."""
+        """Return whether every given server is assumed to vote, since nothing says who votes."""
         return self.at(zxid) is None
 
     def of(self, directories: list[Directory]) -> Quorums:
-        """Majorities of some of the servers, which are an ensemble of their own."""
+        """Return the quorums of some of the servers as a separate ensemble with majorities."""
         return Quorums(directories)
 
     @property
@@ -160,7 +161,7 @@ class Quorums:
 
 
 def myid_of(directory: Directory) -> int:
-    """The number that a server's file myid says; -1: there is none."""
+    """Return the number in a server's file myid; -1 if there is none."""
     for folder in directory.folders:
         for path in (folder.parent / "myid", folder / "myid"):
             try:
@@ -173,7 +174,7 @@ def myid_of(directory: Directory) -> int:
 
 
 def number_of(directory: Directory, place: int) -> int:
-    """A server's number: its myid, else the digits that its name ends with, else its place."""
+    """Return a server's number: its myid, else the digits at the end of its name, else its place."""
     if (number := myid_of(directory)) >= 0:
         return number
     found = re.search(r"(\d{1,9})$", directory.name)
@@ -181,8 +182,10 @@ def number_of(directory: Directory, place: int) -> int:
 
 
 def log_summed(path: Path, zxid: int, earlier: LogFile | None = None) -> LogFile:
-    """A log file, read by itself; of one that was read before and has grown since, what is new. One that has changed
-    and not grown is read anew."""
+    """Read a log file; if it was read before and has grown, only the new part is read.
+
+    A file that has changed without growing is read again from the start.
+    """
     reader = Reader()
     out = read_on(earlier, reader) if earlier is not None else None
     if out is not None and earlier is not None and out.end > earlier.end:
@@ -191,7 +194,7 @@ def log_summed(path: Path, zxid: int, earlier: LogFile | None = None) -> LogFile
 
 
 def snapshot_checked(path: Path, zxid: int) -> Snapshot:
-    """A snapshot, read by itself."""
+    """Read a snapshot by itself."""
     return read_snapshot(path, zxid, DataTree())
 
 
@@ -204,13 +207,16 @@ def same_stamp(path: Path, stamp: tuple[int, ...]) -> bool:
 
 
 def read_servers(directories: list[Directory], earlier: Mapping[str, Server], each: Each) -> list[Server]:
-    """Every file of every server, a task each; those of which nothing changed are taken as they were, and of logs that
-    have grown what is new is read."""
+    """Read every file of every server, one task each.
+
+    Unchanged files are reused, and of logs that have grown only the new part is read.
+    """
     known = {f.path: f for s in earlier.values() for f in s.logs if not f.trouble}
     whole = [x for s in earlier.values() for x in s.snapshots if x.state == "whole"]
     snapshots = {x.path: x for x in whole if same_stamp(x.path, x.stamp)}
-    # Snapshots first. A running server writes one while it goes on, so it can lack a node that was deleted after the
-    # transaction that names it; if it is whole before the logs are read, the deletion is in what is read of them.
+    # Snapshots first. A running server writes one while it continues, so it can lack a node that was deleted after the
+    # transaction in its name; if it is complete before the logs are read, the deletion is in the part of them that is
+    # read.
     packed = [(path, zxid) for d in directories for zxid, path in d.snapshots if path not in snapshots]
     snapshots |= {x.path: x for x in each(snapshot_checked, packed)}
     logs = {path: f for path, f in known.items() if same_stamp(path, f.stamp)}
@@ -229,8 +235,11 @@ def files_of(directory: Directory) -> set[Path]:
 
 
 def settled(servers: list[Server], each: Each) -> list[Server]:
-    """The same servers with what came while they were read. A running server writes a snapshot before what is logged
-    behind it, and its epoch before the transactions of it: so both are looked at once more after the logs."""
+    """Read again what changed on the servers while they were read.
+
+    A running server writes a snapshot before what is logged behind it, and its epoch before the transactions of the
+    epoch: so both are read once more after the logs.
+    """
     for _ in range(AGAIN):
         now = [listed(s.directory) for s in servers]
         if all(files_of(d) == files_of(s.directory) for s, d in zip(servers, now, strict=True)):
@@ -245,13 +254,13 @@ def settled(servers: list[Server], each: Each) -> list[Server]:
 
 
 def read_server(directory: Directory) -> Server:
-    """A server's files, read, and how its log goes on."""
+    """Read a server's files, and how its log continues."""
     load_kernels()
     return read_servers([directory], {}, in_threads)[0]
 
 
 def in_threads(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """A function over many arguments, on the cores of this machine."""
+    """Map a function over many arguments, on the cores of this machine."""
     if len(arguments) < 2:
         return [work(*a) for a in arguments]
     with ThreadPoolExecutor(min(len(arguments), os.cpu_count() or 1)) as pool:
@@ -259,7 +268,7 @@ def in_threads(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -
 
 
 def config_changes(servers: list[Server], quorums: Quorums) -> list[Finding]:
-    """Changes of the membership in the logs."""
+    """Return findings about changes of the membership in the logs, and record them in the quorums."""
     out: list[Finding] = []
     found: dict[int, Ensemble] = {}
     for server in servers:
@@ -280,7 +289,7 @@ def config_changes(servers: list[Server], quorums: Quorums) -> list[Finding]:
 
 
 def config_text(payload: bytes) -> str:
-    """What a transaction writes to /zookeeper/config.
+    """Return what a transaction writes to /zookeeper/config.
 
     Raises:
         Broken: it writes nothing there.
@@ -295,7 +304,7 @@ def config_text(payload: bytes) -> str:
 
 
 def load_kernels() -> None:
-    """Have every kernel in machine code: the compiler is for one thread at a time."""
+    """Load every kernel as machine code before threads start, since the compiler serves one thread at a time."""
     Reader()
     Reader(sums=False)
     DataTree()
@@ -314,7 +323,7 @@ def audit(
         digests: replay the logs.
         before: an earlier audit of the same directories; what has not changed since is not read again.
         each: runs a function over many arguments: in threads, or as Spark tasks.
-        release: of the servers, for what starts; empty: all that can have written the files.
+        release: of the servers, for what starts; empty for all that can have written the files.
         keep: keep the trees that were replayed, for an audit that goes on from this one.
         forecast: also say what starting these servers can come to.
 
@@ -337,8 +346,9 @@ def audit(
     for _ in range(LOOKS):
         if not any(f.code in FORGOT for f in out.findings if f.severity == DANGER):
             break
-        # A running server joins an epoch, or goes on, while the others are read, and before 3.8.5 it stores what it was
-        # sent behind its epoch: what was read at different times is no danger. What lies still is as it was read.
+        # A running server joins an epoch, or continues, while the others are read, and before 3.8.5 it stores what it
+        # was sent after its epoch: files that were read at different times are no danger. Those of a stopped server are
+        # as they were read.
         time.sleep(PAUSE)
         servers, before_that = settled(again(servers, each), each), servers
         if not all(unchanged(a, b) for a, b in zip(before_that, servers, strict=True)):
@@ -349,12 +359,12 @@ def audit(
 
 
 def again(servers: list[Server], each: Each) -> list[Server]:
-    """The same servers as they are now."""
+    """Read the servers again as they are now."""
     return read_servers([listed(s.directory) for s in servers], {s.name: s for s in servers}, each)
 
 
 def touched(server: Server) -> bool:
-    """Whether a file of a server was written just now, so that it may be running."""
+    """Return whether a file of a server was written just now, so that it may be running."""
     paths = [*files_of(server.directory), *server.directory.folders]
     paths += [folder / name for folder in server.directory.folders for name in server.directory.epochs]
     newest = 0.0
@@ -365,13 +375,13 @@ def touched(server: Server) -> bool:
 
 
 def unchanged(one: Server, two: Server) -> bool:
-    """Whether nothing of a server's files changed between two readings."""
+    """Return whether nothing in a server's files changed between two readings."""
     same = one.directory.epochs == two.directory.epochs and files_of(one.directory) == files_of(two.directory)
     return same and all(a.stamp == b.stamp for a, b in zip(one.logs, two.logs, strict=True))
 
 
 def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Replay] | None) -> dict[str, Replayed]:
-    """Every server's log replayed; on top of what is kept, if anything is."""
+    """Replay every server's log, on top of earlier replays that are kept, if any."""
     wanted = {s.logged for s in servers} | {s.top for s in servers}
     own = [(s, wanted | {x.digest_zxid for x in s.snapshots if x.has_digest}) for s in servers]
     if kept is None:
@@ -387,7 +397,7 @@ def conclude(
     servers: list[Server], replays: dict[str, Replayed], quorums: Quorums, show_data: bool, each: Each,
     kept: dict[tuple[str, str], Replay] | None = None, release: str = "", forecast: bool = False,
 ) -> Audit:  # fmt: skip
-    """Findings from what was read."""
+    """Derive all findings from the files that were read."""
     found: list[Finding] = []
     for s in servers:
         found += [*file_findings(s), *order_findings(s), *snapshot_findings(s), *epoch_findings(s)]
@@ -422,7 +432,7 @@ def conclude(
             )
         )
     if written:
-        what = f"{written:,} transactions are written differently and say the same"
+        what = f"{written:,} transactions are written differently and have the same effect"
         found.append(Finding("ENCODING", NOTE, what))
     ahead = look_ahead(servers, quorums, ends, found, release) if forecast else None
     if ahead is not None and ahead.losing and not any(f.severity in (VIOLATION, DANGER) for f in found):
@@ -437,7 +447,7 @@ def conclude(
 def look_ahead(
     servers: list[Server], quorums: Quorums, ends: dict[int, int], found: list[Finding], release: str
 ) -> Forecast:
-    """What starting these servers can come to: of the newest release in question, unless one is named."""
+    """Forecast what starting these servers can lead to, with the newest possible release unless one is named."""
     release = release or candidates(servers)[0]
     newest = max((s.top for s in servers), default=0)
     voters = [s for s in servers if quorums.votes(s.name, newest)]
@@ -447,46 +457,48 @@ def look_ahead(
         if f.code in ("SAME_MYID", "NOT_ONE_ENSEMBLE"):
             return Forecast(release, f.sentence)
         if own and (f.code == "UNREADABLE" or (f.severity == VIOLATION and f.code not in TOLD_BY_START)):
-            return Forecast(release, f"{f.code} {f.place}: what a server makes of such files is not known".strip())
+            return Forecast(release, f"{f.code} {f.place}: how a server treats such files is unknown".strip())
         if own and f.code in HIDING and f.severity != NOTE:
-            return Forecast(release, f"{f.code} {f.place}: its history may go on unseen".strip())
+            return Forecast(release, f"{f.code} {f.place}: its history may continue unseen".strip())
     ensemble, certain = quorums.at(newest), all(myid_of(s.directory) >= 0 for s in voters)
     if ensemble is None and len(servers) == 1:
-        return Forecast(release, "one server was given, and nothing says who votes (--config does)")
+        return Forecast(release, "one server was given, but not which servers vote (use --config)")
     moved = [s.name for s in servers if not unchanged(s, Server(listed(s.directory), s.logs, s.snapshots))]
     stamps = [(f.path, f.stamp) for s in servers for f in s.logs]
     stamps += [(x.path, x.stamp) for s in servers for x in s.snapshots]
     if moved or not all(same_stamp(path, stamp) for path, stamp in stamps):
-        return Forecast(release, f"{', '.join(moved) or 'a server'} changed its files while they were read: it runs")
+        return Forecast(
+            release, f"{', '.join(moved) or 'a server'} changed its files while they were read: it is running"
+        )
     told = told_to_observer(servers, quorums)
     if told[0] > max((s.top for s in voters), default=0):
-        return Forecast(release, f"no server that votes has {zxid_text(told[0])}, which may have been acknowledged")
+        return Forecast(release, f"no voting server has {zxid_text(told[0])}, which may have been acknowledged")
     doubted, applied = doubted_servers(voters, found), max(applied_by_snapshot(voters), told)[0]
     out = forecast_of(voters, quorums.numbers, ensemble, ends, release, doubted, applied, certain)
-    taken = [f"these {len(voters)} servers are all that vote (--config says who does)"] if ensemble is None else []
-    taken += [] if certain else ["ids are not known (there is no file myid): of equal votes anybody's may win"]
+    taken = [f"these {len(voters)} servers are all that vote (--config lists the voters)"] if ensemble is None else []
+    taken += [] if certain else ["ids are unknown (there is no file myid): any of several equal votes may win"]
     absent = set(ensemble.participants) - set(quorums.numbers.values()) if ensemble is not None else set()
     if absent:
         named = ", ".join(map(str, sorted(absent)))
-        taken.append(f"server {named}, which was not given, is not started: what starts with it come to is not told")
+        taken.append(f"server {named}, which was not given, is not started: starts with it are not forecast")
     out.taken = "; ".join(taken)
     return out
 
 
 def can_be_lost(ahead: Forecast) -> Finding:
-    """What the forecast says can be lost, where nothing else says so."""
+    """Return a finding about what the forecast says can be lost, for the case that no other finding says so."""
     first = min(ahead.losing, key=lambda o: not (o.loses or o.may_lose))
     what = f"{' and '.join(first.started)}, started without the others, elect {first.leader} and "
     if not (first.loses or first.may_lose):
         what += f"begin epoch {first.epoch} again, of which {', '.join(first.again)} has transactions"
         return Finding("CAN_BE_LOST", DANGER, what, servers=first.started)
     lo, hi = (first.loses or first.may_lose)[0]
-    what += f"go on without {zxid_text(lo)}..{zxid_text(hi)}, which may have been acknowledged"
+    what += f"continue without {zxid_text(lo)}..{zxid_text(hi)}, which may have been acknowledged"
     return Finding("CAN_BE_LOST", DANGER, what, "", "", -1, lo, hi, first.started)
 
 
 def not_starting(servers: list[Server], started: list[Start], found: list[Finding], quorum: Quorums) -> list[Finding]:
-    """Servers that no release in question starts from, though nothing else is found about them."""
+    """Return findings about servers that no possible release starts from, if nothing else was found about them."""
     told = {f.server for f in found if f.severity != NOTE}
     mine = {s.name: [x for x in started if x.server == s.name] for s in servers}
     ending = [n for n, of in mine.items() if of and all(x.outcome == REFUSES for x in of)]
@@ -500,9 +512,14 @@ def not_starting(servers: list[Server], started: list[Start], found: list[Findin
 
 
 def hold_back(servers: list[Server], found: list[Finding], quorum: Quorums) -> bool:
-    """Where the servers of which nothing is found are no quorum without a server, or it may have a last copy, no
-    finding advises to move its directory away. Returns whether those of which nothing is found are a quorum, and what
-    is found is of servers that it names."""
+    """Withdraw the advice to move a directory away where that could lose a last copy or the quorum.
+
+    It is withdrawn if the servers without findings are no quorum without the server, or the server may have a last
+    copy.
+
+    Returns:
+        Whether the servers without findings are a quorum, and every finding names its servers.
+    """
     newest = max((s.top for s in servers), default=0)
     names = {s.name for s in servers}
     grave = [f for f in found if f.severity in (VIOLATION, DANGER)]
@@ -518,15 +535,16 @@ def hold_back(servers: list[Server], found: list[Finding], quorum: Quorums) -> b
 
 
 def unconcluded(found: Audit) -> list[str]:
-    """What these directories cannot tell."""
+    """Return, as sentences, what these directories cannot tell."""
     out = [
-        "which of the last transactions were committed: what a quorum has logged may have been, and no file says more"
+        "which of the last transactions were committed: those that a quorum has logged may have been; no file shows "
+        "more"
     ]
     if any(f.code in ("PURGED", "GAP_UNKNOWN") for f in found.findings):
-        out.append("what was purged: nothing is known of transactions before the oldest log and snapshot")
+        out.append("what was purged: transactions before the oldest log and snapshot are unknown")
     out.append("what TRUNC has removed from a log, and when clients saw what")
     if any(f.code == "NO_DIGESTS" for f in found.findings):
-        out.append("who is wrong where two servers differ and there is no majority: there are no digests")
+        out.append("which server is wrong if two differ and there is no majority: there are no digests")
     if found.too_few:
         given = f"the {len(found.servers)} servers given are" if len(found.servers) > 1 else "the server given is"
         out.append(f"whether what was acknowledged is on a quorum of disks: {given} no quorum of those that vote")

@@ -1,5 +1,7 @@
-"""What can be found, a row a code: what it is, what it means for clients, which faults of ZooKeeper leave such a mark,
-and what an operator can do. A code stays what it is."""
+"""List what an audit can find, one row per code, with its meaning for clients, known causes, and advice.
+
+The meaning of a code never changes.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ __all__ = ["CODES", "TABLE", "Code", "advice_held"]
 
 @dataclass(frozen=True)
 class Code:
-    """A row.
+    """A row of the table of findings.
 
     Attributes:
-        what: it in a sentence.
+        what: the finding in one sentence.
         concerns: the property of ZAB, or what else is concerned.
         clients: what it means for clients.
         bugs: known faults of ZooKeeper that leave this mark, with the releases that have them.
@@ -28,7 +30,7 @@ class Code:
     do: str = ""
 
     def advice(self, do: str = "") -> list[tuple[str, str]]:
-        """All that there is to say of it, each with its name; `do`: what to do in this case."""
+        """Return all information on a code, by name; with `do` as the advice for this case."""
         given = (
             ("concerns", self.concerns), ("clients", self.clients), ("known bugs", self.bugs), ("to do", do or self.do),
         )  # fmt: skip
@@ -72,7 +74,7 @@ HELD = (
     "quorum, or it may have the last copy. Stop the servers, copy every directory, and see first who has what."
 )
 AGREEMENT = "agreement: what one server delivers, all deliver, and nothing else under its zxid"
-PREFIX = "prefix (agreement and total order): histories that go on past an epoch hold the same of it"
+PREFIX = "prefix (agreement and total order): histories that continue past an epoch agree on it"
 LOCAL = "local primary order: a primary's transactions are delivered in its order, without gaps"
 
 TABLE = (
@@ -89,26 +91,26 @@ TABLE = (
     Code(
         "BAD_EOR",
         what=(
-            "A record does not end with its mark: ZooKeeper takes it for the END OF FILE and drops the rest of "
-            "the file without a word"
+            "A record does not end with its mark: ZooKeeper treats it as the END OF FILE and silently drops the rest "
+            "of the file"
         ),
         concerns="integrity, durability",
-        clients="After a restart everything behind it in this file is gone from this server, committed or not.",
+        clients="After a restart everything after it in this file is lost on this server, committed or not.",
         do=f"{COPY} {DISK} {RESYNC}",
     ),
     Code(
         "BAD_LEN",
         what=(
-            "A record's length is wrong; ZooKeeper takes it for the end of the file (BAD_EOR), or refuses to "
+            "A record's length is wrong; ZooKeeper treats it as the end of the file (BAD_EOR), or refuses to "
             "start (Unreasonable length)"
         ),
         concerns="integrity, durability",
-        clients="After a restart everything behind it in this file is gone from this server, or it does not start.",
+        clients="After a restart everything after it in this file is lost on this server, or it does not start.",
         do=f"{COPY} {DISK} {RESYNC}",
     ),
     Code(
         "BAD_MAGIC",
-        what="A file of a log's name does not begin as a log does",
+        what="A file with the name of a log does not begin like a log",
         concerns="integrity",
         clients="The server does not start if it has to read the file.",
         do=f"{COPY} {DISK} {RESYNC}",
@@ -122,7 +124,7 @@ TABLE = (
     ),
     Code(
         "BAD_BODY",
-        what="A record whose checksum is right is no transaction of its kind",
+        what="A record with a correct checksum is not a transaction of its kind",
         concerns="integrity",
         clients="The server does not start if it has to read the record.",
         do=f"{COPY} {RESYNC}",
@@ -136,15 +138,16 @@ TABLE = (
     ),
     Code(
         "LEFT_OVER",
-        what="Bytes behind a transaction's body that are no digest",
+        what="Bytes after a transaction's body that are not a digest",
         concerns="integrity",
         do="Was the log written by a later release?",
     ),
     Code(
         "DATA_AFTER_END",
-        what="Behind the end of a log (a length of 0) there is more",
+        what="There is data after the end of a log (a length of 0)",
         concerns="durability",
-        clients="ZooKeeper reads nothing behind the first length of 0: after a restart it is gone from this server.",
+        clients="ZooKeeper reads nothing after the first length of 0: after a restart this data is lost on this "
+        "server.",
         do=f"{COPY} If the file was copied while it was written, copy it again. {DISK}",
     ),
     Code(
@@ -157,51 +160,51 @@ TABLE = (
         what="A log file without a record",
         clients="None.",
         do=(
-            "Releases before 3.9.3 do not start with a last file of no bytes, and none with a part of a header: it "
-            "holds nothing, and may be moved elsewhere."
+            "Releases before 3.9.3 do not start with an empty last file, and no release with a part of a header: the "
+            "file holds nothing, and may be moved elsewhere."
         ),
     ),
     Code(
         "PACKED_LOG",
-        what="A compressed log: ZooKeeper takes it for a log by its name, and cannot read it",
-        clients="None, but that a server whose start has to read it does not start.",
+        what="A compressed log: ZooKeeper treats it as a log by its name, and cannot read it",
+        clients="None, except that a server that has to read it does not start.",
         do="Keep compressed logs outside version-2. Where there is no other copy of one, decompress it.",
     ),
     Code(
         "LOGS_DELETED",
-        what="Old log files are not there which no start reads, since a later snapshot has what they held",
+        what="Old log files are missing that no start reads, since a later snapshot has their content",
         clients="None.",
         do="Leave that to PurgeTxnLog or autopurge: they keep what a start needs.",
     ),
     Code(
         "NAME_MISMATCH",
-        what="A log file's first record is not the one of its name",
+        what="A log file's first record is not the one in its name",
         concerns="integrity",
-        do="Was the file renamed, or written over?",
+        do="Was the file renamed, or overwritten?",
     ),
     # --- order ----------------------------------------------------------------------------------------------------
     Code(
         "GAP",
-        what="Transactions are missing between two that follow each other in a log",
+        what="Transactions are missing between two adjacent ones in a log",
         concerns=LOCAL,
         clients=(
-            "This server applies what depends on the missing transactions without them; after a restart its "
-            "tree is another than the others'."
+            "This server applies transactions that depend on the missing ones; after a restart its tree differs from "
+            "the others'."
         ),
         bugs=HOLES,
         do=f"{COPY} {RESYNC}",
     ),
     Code(
         "MISSING",
-        what="Transactions that other servers have, and that this one's live history goes on without",
+        what="Transactions that other servers have, and that this one's live history skips",
         concerns=f"{AGREEMENT}; durability",
-        clients="Reads from this server do not show these writes; if it leads, they are gone for all.",
+        clients="Reads from this server do not show these writes; if it leads, all servers lose them.",
         bugs=LOSSES,
         do=f"{COPY} {RESYNC}",
     ),
     Code(
         "ZXID_DECREASE",
-        what="A transaction stands behind a later one",
+        what="A transaction comes after a later one",
         concerns="total order",
         clients="This server applied transactions in another order than the others.",
         bugs="ZOOKEEPER-4712 (3.5.10, 3.6.3-3.6.4, 3.7.x, 3.8.x, 3.9.0-3.9.2)",
@@ -209,15 +212,15 @@ TABLE = (
     ),
     Code(
         "DUP_DIFFERS",
-        what="One zxid stands twice in a server's log, with different transactions",
+        what="One zxid occurs twice in a server's log, with different transactions",
         concerns="integrity",
-        clients="What a restart applies is not what was served.",
+        clients="A restart applies other transactions than were served.",
         do=f"{COPY} {RESYNC}",
     ),
     Code("BAD_ZXID", what="A zxid that no transaction can have", concerns="integrity", do=COPY),
     Code(
         "DUP_ZXID",
-        what="A transaction stands twice in a log, both times the same: it was synchronized twice",
+        what="The same transaction occurs twice in a log: it was synchronized twice",
         clients="None: applying it again changes nothing.",
     ),
     Code(
@@ -232,7 +235,7 @@ TABLE = (
     ),
     Code(
         "SNAP_LOST",
-        what="A gap in a log that a snapshot filled which can no longer be read: a restart falls into it",
+        what="A gap in a log, filled by a snapshot that can no longer be read: a restart loads the gap",
         concerns=LOCAL,
         clients="After a restart this server lacks these transactions.",
         bugs="ZOOKEEPER-2872 (before 3.5.10 and 3.6.0; all of 3.4)",
@@ -255,14 +258,14 @@ TABLE = (
     ),
     Code(
         "DIVERGENT_DIGEST",
-        what="Servers have one transaction with different digests behind it",
+        what="Servers have one transaction with different digests",
         concerns=AGREEMENT,
         do=COPY,
     ),
     Code(
         "ABANDONED_APPLIED",
         what=(
-            "An abandoned proposal was kept and applied: transactions that the next epoch does not follow on "
+            "An abandoned proposal was kept and applied: transactions that are not in the history of the next epoch "
             "stay in a live history"
         ),
         concerns=PREFIX,
@@ -274,7 +277,7 @@ TABLE = (
     ),
     Code(
         "EPOCH_BOUNDARY",
-        what="Servers disagree on what an epoch follows on, and nothing says which is right",
+        what="Servers disagree on the history before an epoch, and no file shows which is right",
         concerns=PREFIX,
         clients="Reads differ, depending on the server.",
         bugs=f"{ZOMBIES}; {LOSSES}",
@@ -282,9 +285,9 @@ TABLE = (
     ),
     Code(
         "COMMITTED_LOST",
-        what="Transactions in the logs of a quorum are in no history that goes on past them",
+        what="Transactions in the logs of a quorum are in no history that continues past them",
         concerns="durability: what a quorum has logged is never lost",
-        clients="Writes that were acknowledged to clients are gone.",
+        clients="Writes that were acknowledged to clients are lost.",
         bugs=LOSSES,
         do=(f"{COPY} The transactions are still in the logs named: they can be read there and written again by hand."),
     ),
@@ -304,13 +307,13 @@ TABLE = (
     Code(
         "TAIL_APART",
         what="A server's last transactions are in no later history, and it has joined no later epoch",
-        clients="None: proposals that a dead leader never got through; they are cut when the server joins.",
+        clients="None: proposals that a dead leader never committed; they are truncated when the server joins.",
     ),
     Code(
         "PARTED",
-        what="A server joined an epoch and kept transactions that it does not follow on: it looks merely behind",
+        what="A server joined an epoch and kept transactions that are not in its history: the server only seems behind",
         concerns=PREFIX,
-        clients="It can be elected, and bring back what was abandoned, or cut what others have acknowledged.",
+        clients="It can be elected, and bring back abandoned transactions, or truncate what others have acknowledged.",
         bugs=ZOMBIES,
         do=f"{COPY} {LAST} {HOLD}",
     ),
@@ -318,22 +321,23 @@ TABLE = (
         "SET_BACK",
         what="Less than a quorum has joined an epoch in which there are transactions",
         concerns="epoch-is-on-a-quorum: a leader proposes nothing before a quorum has joined its epoch",
-        clients="A quorum without the last transactions can elect a leader, which cuts them.",
+        clients="A quorum without the last transactions can elect a leader, which truncates them.",
         do=f"{COPY} {LAST} {HOLD} Was a directory restored from a backup, or a disk replaced?",
     ),
     Code(
         "LAST_COPY",
         what="Transactions that may have been acknowledged are on less than a quorum of disks",
         concerns="served-is-on-a-quorum: durability",
-        clients="An election without the servers named cuts them, and writes that clients were told of are gone.",
+        clients="An election without the named servers truncates them, and acknowledged writes are lost.",
         do=f"{COPY} Do not start an ensemble without the servers named. {HOLD}",
     ),
     Code(
         "CAN_BE_LOST",
-        what="Some servers of these, started first, elect a leader that cuts what may have been acknowledged",
+        what="Some of these servers, started first, elect a leader that truncates writes that may have been "
+        "acknowledged",
         concerns="acknowledged-survives: durability",
-        clients="Writes that clients were told of are gone when these servers are started without the others.",
-        do=f"{COPY} Read which servers to start together in what can happen next. {HOLD}",
+        clients="Acknowledged writes are lost when these servers are started without the others.",
+        do=f"{COPY} See which servers to start together under 'What can happen next'. {HOLD}",
     ),
     # --- what was given -------------------------------------------------------------------------------------------
     Code(
@@ -365,7 +369,7 @@ TABLE = (
     # --- digests and trees ----------------------------------------------------------------------------------------
     Code(
         "DIGEST_MISMATCH",
-        what=("Replaying the log gives another tree than the leader had: this server's log is not what was agreed on"),
+        what=("Replaying the log gives another tree than the leader had: this server's log is not the agreed one"),
         concerns=AGREEMENT,
         clients="Reads from this server may differ from the others', at the latest after a restart.",
         bugs=f"{ZOMBIES}; {HOLES}",
@@ -374,8 +378,8 @@ TABLE = (
     Code(
         "DIGEST_SHARED",
         what=(
-            "On every server the same record's digest is not the tree's: the servers agree, and the digest that"
-            " the leader computed does not"
+            "On every server the digest of the same record is not that of the tree: the servers agree, but the "
+            "leader computed another digest"
         ),
         concerns="the digest itself",
         clients="None known.",
@@ -406,20 +410,21 @@ TABLE = (
         "TREES_APART",
         what="The digests in the logs are those of one side's trees, and a quorum has the other side's",
         concerns=AGREEMENT,
-        clients="Reads differ, depending on the server: a write may have come back, or may be gone.",
+        clients="Reads differ, depending on the server: a write may have come back, or may be lost.",
         bugs=f"{ZOMBIES}; {LOSSES}",
-        do=f"{COPY} {HOLD} The nodes named here, and who has them, say what to read and to write again by hand.",
+        do=f"{COPY} {HOLD} The nodes listed here, with the servers that have them, are what to read and to write "
+        f"again by hand.",
     ),
     Code(
         "TREE_STATS",
-        what="Nodes of two servers differ in their versions, times or permissions alone",
+        what="Nodes of two servers differ only in their versions, times or permissions",
         concerns="none of ZAB",
         clients="Versions of children may be read differently.",
         bugs="ZOOKEEPER-3125 (before 3.6)",
     ),
     Code(
         "RESTART_DIFFERS",
-        what="A restart would build another tree than the log does: the newest snapshot is not what the log says",
+        what="A restart would build another tree than the log does: the newest snapshot contradicts the log",
         concerns="durability",
         clients="After a restart reads from this server differ.",
         bugs=(
@@ -431,7 +436,7 @@ TABLE = (
     # --- snapshots ------------------------------------------------------------------------------------------------
     Code(
         "SNAPSHOT_BROKEN",
-        what="A snapshot's checksum, or what is in it, is wrong though it ends as it should",
+        what="A snapshot's checksum or content is wrong, though its end is complete",
         concerns="integrity",
         clients="A server that starts falls back on an older snapshot, or does not start.",
         do=f"{COPY} {DISK}",
@@ -440,7 +445,7 @@ TABLE = (
         "SNAPSHOT_DIGEST",
         what="A snapshot's digest is not that of the tree at its transaction",
         concerns=AGREEMENT,
-        clients="What this server served, or will serve after a restart, is not what the others do.",
+        clients="This server served, or will serve after a restart, other data than the others.",
         bugs=ZOMBIES,
         do=f"{COPY} {RESYNC}",
     ),
@@ -468,7 +473,7 @@ TABLE = (
             "..., is older than the last zxid')"
         ),
         concerns="a process's epoch is never behind its history",
-        clients="The server is not there.",
+        clients="The server is down.",
         bugs="ZOOKEEPER-1653 (3.4.0-3.4.5), 2354 (3.5.0 and later)",
         do=f"{COPY} {RESYNC}",
     ),
@@ -476,23 +481,23 @@ TABLE = (
         "ACCEPTED_BEHIND",
         what="acceptedEpoch is less than currentEpoch: the server refuses to start",
         concerns="a process follows no epoch that it has not promised",
-        clients="The server is not there, or could promise an epoch twice.",
+        clients="The server is down, or could promise an epoch twice.",
         bugs="ZOOKEEPER-2307 (before 3.5.8, 3.6.3, 3.7.0)",
         do=f"{COPY} {RESYNC}",
     ),
     Code(
         "EPOCH_FILE",
-        what="An epoch file that holds no number, where the server does not start, or one that zxids have no room for",
+        what="An epoch file that has no number, so the server does not start, or a number too large for zxids",
         concerns="integrity",
-        clients="The server is not there; or an epoch begins whose writes get zxids that others have.",
+        clients="The server is down; or an epoch begins whose writes get zxids that others have.",
         do=f"{COPY} {DISK} {RESYNC}",
     ),
-    Code("EPOCH_MISSING", what="One of the two epoch files is not there", clients="None known."),
+    Code("EPOCH_MISSING", what="One of the two epoch files is missing", clients="None known."),
     Code(
         "EPOCH_AHEAD",
-        what="A server has joined an epoch, and its disk does not hold what that epoch began with",
+        what="A server has joined an epoch, and its disk does not hold the initial history of that epoch",
         concerns="epoch-has-its-history: who acknowledges NEWLEADER holds the leader's history",
-        clients="Servers vote by the epoch first: this one can be elected, and cut what others have acknowledged.",
+        clients="Servers vote by the epoch first: this one can be elected, and truncate what others have acknowledged.",
         bugs=LATE_LOGS,
         do=f"{COPY} {LAST} {HOLD} Was the directory restored from a backup, or were its logs deleted?",
     ),
@@ -503,34 +508,35 @@ TABLE = (
     ),
     Code(
         "WILL_NOT_START",
-        what="A server ends when it is started from this directory, though its history is whole",
+        what="A server exits when it is started from this directory, though its history is complete",
         concerns="availability",
-        clients="The server is not there.",
+        clients="The server is down.",
         do=f"{COPY} Do not delete files to make it start: what it holds may be needed. {HOLD}",
     ),
     # --- files ----------------------------------------------------------------------------------------------------
     Code(
         "UNREADABLE",
         what="A file cannot be read",
-        do="Give the command the right to read it: there is no verdict without it.",
+        do="Give the command permission to read it: there is no verdict without it.",
     ),
     Code("EMPTY_SERVER", what="A server without any history", clients="None: it takes a snapshot when it joins."),
     Code("STRAY_FILE", what="Files that are neither logs nor snapshots nor epochs", clients="None."),
-    Code("CONFIG", what="Transactions that change the membership: quorums are counted as they say", clients="None."),
+    Code("CONFIG", what="Transactions that change the membership: quorums are counted by them", clients="None."),
     Code(
         "CONFIG_UNREAD",
         what="A change of the membership that cannot be read: quorums are counted as before",
         clients="None.",
     ),
-    Code("TOO_MANY", what="A file in which hardly anything follows on anything: the rest of it is not reported"),
+    Code("TOO_MANY", what="A file in which hardly any record follows the one before: the rest of it is not reported"),
 )
 
 
 def advice_held(code: str, unread: bool = False) -> str:
-    """What to do about a code where no server may be synchronized anew; empty: the code advises nothing of the kind.
+    """Return the advice on a code where no server may be resynchronized; empty if it needs no such advice.
 
     Args:
-        unread: it could be, and need not: no start reads what is missing.
+        code: the code.
+        unread: it could be resynchronized, but need not be: no start reads what is missing.
     """
     do = CODES[code].do
     return do.replace(RESYNC, LEFT if unread else HELD) if RESYNC in do else ""

@@ -1,7 +1,7 @@
-"""What disks forgot: acknowledged transactions can be lost although no promise is broken yet.
+"""Find what disks forgot: acknowledged transactions that can be lost although no promise is broken yet.
 
 Each rule is an invariant over disks of the `zookeeper` protocol (zabspec/protocols/zookeeper/properties.py):
-`epoch-has-its-history`, `epoch-is-on-a-quorum` and `served-is-on-a-quorum`. Disks that break one were set back,
+`epoch-has-its-history`, `epoch-is-on-a-quorum` and `served-is-on-a-quorum`. Disks that violate one were set back,
 replaced, hit by a known bug, or copied at different times while the servers ran; files cannot tell which.
 """
 
@@ -33,34 +33,34 @@ HOT = "unless the directories were copied while the servers ran, or at different
 
 
 class Counting(Protocol):
-    """Which servers are a quorum."""
+    """Decides which servers are a quorum."""
 
     def __call__(self, names: Iterable[str], zxid: int) -> bool: ...
 
     def with_absent(self, names: Iterable[str], zxid: int) -> bool:
-        """Whether these servers and all that were not given are a quorum."""
+        """Return whether these servers and all that were not given are a quorum."""
 
     def votes(self, name: str, zxid: int) -> bool:
-        """Whether a server's vote counts: it is no observer, and its weight is not 0."""
+        """Return whether a server's vote counts: it is no observer, and its weight is not 0."""
 
     def observes(self, name: str, zxid: int) -> bool:
-        """Whether a server is an observer."""
+        """Return whether a server is an observer."""
 
     def all_given(self, zxid: int) -> bool:
-        """Whether every server given is taken for a voter, as nothing says who votes."""
+        """Return whether every given server is assumed to vote, since nothing says who votes."""
 
 
 def joined_epoch(server: Server) -> int:
-    """The epoch that a server joined last: its currentEpoch, or that of its history where it is later."""
+    """Return the epoch that a server joined last: its currentEpoch, or its history's epoch if that is later."""
     return max(epoch_value(server), server.top >> 32)
 
 
 @dataclass
 class Disks:
-    """The disks of one ensemble, and what is dangerous about them.
+    """The disks of one ensemble, and the dangers of starting from them.
 
     Attributes:
-        agreement: what is known of the ends of epochs. found: findings so far.
+        agreement: the known ends of epochs. found: findings so far.
         doubted: servers that may have lost what they acknowledged.
     """
 
@@ -81,34 +81,34 @@ class Disks:
         return [s for s in self.servers if self.quorum.votes(s.name, newest)]
 
     def those_with(self, *codes: str) -> set[str]:
-        """Servers about which more than a note of some code was found."""
+        """Return the servers with a finding of certain codes that is more than a note."""
         return {f.server for f in self.found if f.code in codes and f.severity != NOTE and f.server}
 
     @property
     def unread(self) -> set[str]:
-        """Servers of which something cannot be read: their histories may be longer."""
+        """Return the servers with unreadable files, whose histories may be longer."""
         return self.those_with("UNREADABLE", "EPOCH_FILE")
 
     @property
     def agreed(self) -> int:
-        """The last transaction up to which the histories of a quorum reach; 0: there is none."""
+        """Return the last transaction up to which the histories of a quorum reach; 0 if there is none."""
         tops = [(s.name, s.top) for s in self.voters if s.top]
         return max((z for _, z in tops if self.quorum([n for n, t in tops if t >= z], z)), default=0)
 
     def longer(self, server: Server, zxid: int) -> list[str]:
-        """Other servers whose histories reach a transaction."""
+        """Return the other servers whose histories reach a transaction."""
         return [s.name for s in self.servers if s is not server and s.top >= zxid]
 
     def unless_observers(self, zxid: int) -> str:
-        """What is taken for granted where nothing says who votes; empty: something does, or it makes no difference."""
+        """Return the assumption about observers as a phrase; empty if it is known who votes, or makes no difference."""
         if not self.quorum.all_given(zxid) or len(self.servers) <= 3:
             return ""
-        return f"unless some of these {len(self.servers)} servers are observers (--config says who votes), "
+        return f"unless some of these {len(self.servers)} servers are observers (--config lists the voters), "
 
     # --- epoch-has-its-history -------------------------------------------------------------------
 
     def epochs_without_history(self) -> None:
-        """A server that joined an epoch holds what the epoch began with."""
+        """Check that a server that joined an epoch has what the epoch began with."""
         ends, unseen = self.agreement.ends(), self.unread | self.those_with(*HIDING)
         for s in self.voters:
             epoch = epoch_value(s)
@@ -120,15 +120,15 @@ class Disks:
             self.doubted.add(s.name)
             first = max(s.top + 1, self.agreement.next_logged(s.top) or needed)
             has = zxid_text(s.top) if s.top else "nothing"
-            what = f"currentEpoch says {epoch}, and its history ends with {has}: {why}; {HOT}, this server has joined "
+            what = f"currentEpoch is {epoch}, and its history ends with {has}: {why}; {HOT}, this server has joined "
             what += f"epoch {epoch} and lost, or never stored, what came before it"
             self.add("EPOCH_AHEAD", DANGER, what, s.name, "currentEpoch", min(first, needed), needed)
 
     def began_with(self, s: Server, epoch: int, ends: dict[int, int]) -> tuple[int, str]:
-        """The last transaction that an epoch is known to have begun with, and what says so."""
+        """Return the last transaction that an epoch is known to have begun with, and the evidence."""
         end = max((z for e, z in ends.items() if e < epoch), default=0)
         if end > s.top:
-            return end, f"the histories of others went on from {zxid_text(end)}"
+            return end, f"the histories of others continued from {zxid_text(end)}"
         saved = [
             (x.zxid, f"{t.name}'s {x.name} was there before it")
             for t in self.voters
@@ -147,12 +147,12 @@ class Disks:
             having = self.longer(s, agreed)
             return agreed, (
                 f"{', '.join(having)}, a quorum, have {zxid_text(agreed)}, and {', '.join(outvoted)} would elect "
-                f"{s.name}, which has not"
+                f"{s.name}, which lacks them"
             )
         return 0, ""
 
     def parted(self) -> None:
-        """A server that joined a later epoch has cut what that epoch does not follow on."""
+        """Check that a server that joined a later epoch has cut what that epoch does not follow."""
         ends = self.agreement.ends()
         for s in self.voters:
             epoch = s.top >> 32
@@ -162,7 +162,7 @@ class Disks:
             first = min((max(end + 1, lo) for lo, hi in s.seen if hi > end), default=s.top)
             others = ", ".join(t.name for t in self.servers if t.top >> 32 > epoch)
             tail = f"{zxid_text(first)}..{zxid_text(s.top)}"
-            what = f"the histories of {others} go on from {zxid_text(end)} without {tail}"
+            what = f"the histories of {others} continue from {zxid_text(end)} without {tail}"
             if epoch_value(s) > epoch:
                 self.doubted.add(s.name)
                 what += f", with which this server's history ends though it has joined epoch {epoch_value(s)}"
@@ -174,7 +174,7 @@ class Disks:
     # --- epoch-is-on-a-quorum ----------------------------------------------------------------------
 
     def epochs_on_a_quorum(self) -> None:
-        """An epoch in which anything was proposed was joined by a quorum."""
+        """Check that an epoch in which anything was proposed was joined by a quorum."""
         newest = max((s.top for s in self.voters), default=0)
         epoch = newest >> 32
         inside = [s.name for s in self.voters if joined_epoch(s) >= epoch or s.name in self.unread]
@@ -194,7 +194,7 @@ class Disks:
     # --- served-is-on-a-quorum ------------------------------------------------------------------------
 
     def last_copies(self) -> None:
-        """What may have been acknowledged, and is on less than a quorum of disks."""
+        """Report what may have been acknowledged and is on less than a quorum of disks."""
         voters = self.voters
         newest = max((s.top for s in voters), default=0)
         if not newest or not self.quorum([s.name for s in voters], newest):
@@ -214,7 +214,7 @@ class Disks:
                 continue
             if self.quorum.with_absent(names | doubted, top):
                 others = sorted(doubted - names)
-                why = f"{', '.join(others)} may have had it, and cannot say: replaced, set back or damaged"
+                why = f"{', '.join(others)} may have had it, but that is unknown: replaced, set back or damaged"
                 self.last_copy(top, holders, why if others else "not every server was given")
                 return
 
@@ -230,29 +230,35 @@ class Disks:
 
 
 def applied_by_snapshot(servers: Sequence[Server]) -> tuple[int, str]:
-    """The last transaction that a snapshot shows as applied, and why: it was written between two transactions of an
-    epoch that had begun. What a server loads when it starts may never have been committed."""
+    """Return the last transaction that a snapshot shows as applied, and the evidence.
+
+    Such a snapshot was written between two transactions of an epoch that had begun. What a server loads when it starts
+    may never have been committed.
+    """
     out = (0, "")
     for s in servers:
         for x in s.snapshots:
             if x.usable and x.zxid & LOW and any(r.lo <= x.zxid < r.hi for r in s.runs):
-                why = f"{s.name}'s {x.name} was written while its epoch went on: what it holds was applied"
+                why = f"{s.name}'s {x.name} was written during its epoch: its content was applied"
                 out = max(out, (x.zxid, why))
     return out
 
 
 def told_to_observer(servers: Sequence[Server], quorum: Counting) -> tuple[int, str]:
-    """The last transaction that an observer has of the epoch that it joined last, and why that is applied: a leader
-    tells it what is committed alone (INFORM). What is of an epoch before came from a leader's log as it was elected."""
+    """Return the last transaction that an observer has of the epoch that it joined last, and why it is applied.
+
+    A leader informs an observer only of what is committed (INFORM). Transactions of an earlier epoch came from a
+    leader's log at its election.
+    """
     out = (0, "")
     for s in servers:
         if s.top and quorum.observes(s.name, s.top) and epoch_value(s) == s.top >> 32:
-            out = max(out, (s.top, f"{s.name}, an observer, has it, and is told of what is committed alone"))
+            out = max(out, (s.top, f"{s.name}, an observer, has it, and an observer only receives what is committed"))
     return out
 
 
 def doubted_servers(servers: Sequence[Server], found: Sequence[Finding]) -> list[str]:
-    """Servers that may have lost what they acknowledged, by what was found of them."""
+    """Return the servers that may have lost what they acknowledged, by the findings about them."""
     codes = ("EPOCH_AHEAD", "PARTED", "SET_BACK", *HIDING)
     named = {n for f in found if f.code in codes and f.severity != NOTE for n in (f.server, *f.servers)}
     return [s.name for s in servers if s.name in named or not s.top]
@@ -261,11 +267,13 @@ def doubted_servers(servers: Sequence[Server], found: Sequence[Finding]) -> list
 def danger_findings(
     servers: list[Server], quorum: Counting, agreement: Agreement, found: list[Finding]
 ) -> list[Finding]:  # fmt: skip
-    """What is dangerous about the disks of an ensemble.
+    """Return findings about the dangers on the disks of an ensemble.
 
     Args:
-        agreement: has been run.
-        found: what has been found about these servers.
+        servers: the servers.
+        quorum: decides which servers are a quorum.
+        agreement: the comparison of the servers, already run.
+        found: the findings about these servers so far.
     """
     if len(servers) < 2:
         return []
@@ -281,7 +289,7 @@ def danger_findings(
 
 
 def same_number(servers: list[Server], numbers: dict[str, int]) -> list[Finding]:
-    """Servers whose files myid say the same number."""
+    """Return findings about servers whose files myid contain the same number."""
     by_number: dict[int, list[str]] = defaultdict(list)
     for s in servers:
         if s.name in numbers:
@@ -289,14 +297,14 @@ def same_number(servers: list[Server], numbers: dict[str, int]) -> list[Finding]
     out = []
     for number, names in by_number.items():
         if len(names) > 1:
-            what = f"{', '.join(names)} all say that they are server {number} (myid): copies of one server count once, "
+            what = f"{', '.join(names)} all have the number {number} (myid): copies of one server count once, "
             what += "and servers that run with one number count each other's acknowledgements as their own"
             out.append(Finding("SAME_MYID", DANGER, what, servers=names))
     return out
 
 
 def separate_ensembles(servers: list[Server]) -> list[list[Server]]:
-    """Servers that have any transaction in common, together; also those of which nothing can be compared."""
+    """Group servers that have any transaction in common; servers that cannot be compared join the groups too."""
     groups: list[list[Server]] = []
     reader = Reader(sums=False)
     for s in servers:
@@ -308,7 +316,7 @@ def separate_ensembles(servers: list[Server]) -> list[list[Server]]:
 
 
 def strangers(one: Server, two: Server, reader: Reader) -> bool:
-    """Whether two servers have transactions of the same zxids, and none is the same."""
+    """Return whether two servers have transactions under the same zxids, all of them different."""
     mine, theirs = blocks_of(one), blocks_of(two)
     common = sorted(mine.keys() & theirs.keys())
     if not common:
@@ -330,8 +338,11 @@ def strangers(one: Server, two: Server, reader: Reader) -> bool:
 
 
 def began_without(one: Server, two: Server) -> bool:
-    """Whether a server's history begins, with nothing before it, behind all of another's that was surely agreed on: of
-    several epochs, or in a snapshot. One epoch's proposals can be those of a leader that had no quorum."""
+    """Return whether a server's history begins, with nothing before it, after all of another's agreed history.
+
+    The other's history is surely agreed if it spans several epochs, or is in a snapshot. One epoch's proposals can be
+    those of a leader without a quorum.
+    """
     first = one.runs[0] if one.runs else None
     if first is None or first.link != "epoch" or first.before or one.not_read(first) or two.top >= first.lo:
         return False
@@ -340,7 +351,7 @@ def began_without(one: Server, two: Server) -> bool:
 
 
 def mixed(groups: list[list[Server]]) -> Finding:
-    """Servers of several ensembles."""
+    """Return a finding about servers of several ensembles."""
     said = " | ".join(", ".join(s.name for s in g) for g in groups)
     what = f"{said}: servers of different sides have not one transaction in common: these are "
     what += f"{len(groups)} ensembles, or one whose logs do not reach back to what its servers share; each side is "

@@ -1,4 +1,4 @@
-"""One transaction as a person reads it, and as it is compared with another server's: for evidence, not for speed."""
+"""Decode one transaction for display and for comparison with another server's: for evidence, not for speed."""
 
 from __future__ import annotations
 
@@ -23,28 +23,29 @@ MOST_PARTS = 10_000  # of a vector that is decoded
 
 
 class Broken(ValueError):
-    """A payload is not what its kind says."""
+    """A payload does not match its kind."""
 
 
 def zxid_text(zxid: int) -> str:
-    """A zxid as its epoch and counter: 4:7c, both in hexadecimal as in ZooKeeper's own names."""
+    """Return a zxid as its epoch and counter: 4:7c, both in hexadecimal as in ZooKeeper's own names."""
     zxid &= (1 << 64) - 1
     return f"{zxid >> 32:x}:{zxid & 0xFFFFFFFF:x}"
 
 
 class Bytes:
-    """Reading numbers and buffers from bytes, never past their end."""
+    """Reads numbers and buffers from bytes, never past their end."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
 
     def take(self, count: int) -> bytes:
-        """
+        """Return the next `count` bytes.
+
         Raises:
-            Broken: there are not so many.
+            Broken: there are fewer.
         """
         if count < 0 or self.at + count > len(self.data):
-            raise Broken(f"{count} bytes are said to follow, and there are {len(self.data) - self.at}")
+            raise Broken(f"{count} bytes should follow, but there are {len(self.data) - self.at}")
         self.at += count
         return self.data[self.at - count : self.at]
 
@@ -61,7 +62,7 @@ class Bytes:
         return "" if found is None else found.decode("utf-8", "backslashreplace")
 
     def count(self) -> int:
-        """How long a vector is; -1, which is none, counts as 0.
+        """Return the length of a vector; -1, which stands for null, counts as 0.
 
         Raises:
             Broken: longer than there are bytes for.
@@ -81,11 +82,11 @@ class Bytes:
 
 @dataclass
 class Txn:
-    """A transaction.
+    """A transaction of a log.
 
     Attributes:
-        fields: what its kind has, by name; `parts` of a multi, each a pair of a kind and its fields.
-        digest: version and digest of the tree behind it; None: it says none.
+        fields: the fields of its kind, by name; `parts` of a multi, each a pair of a kind and its fields.
+        digest: version and digest of the tree behind it; None if it carries none.
     """
 
     session: int
@@ -103,12 +104,15 @@ class Txn:
 
     @property
     def failed(self) -> bool:
-        """Whether it is a multi that failed."""
+        """Return whether it is a multi that failed."""
         return any(kind == k.ERROR for kind, _ in self.fields.get("parts", ()))
 
     def meaning(self) -> tuple[Any, ...]:
-        """What two servers must agree on: without what they may write differently of the same transaction (the kinds
-        of a failed multi's parts, what releases add to a body, the digest)."""
+        """Return what two servers must agree on.
+
+        It leaves out what they may write differently for the same transaction: the kinds of a failed multi's parts,
+        what releases add to a body, and the digest.
+        """
         fields = dict(self.fields)
         kind = ALIKE.get(self.kind, self.kind)
         if self.failed:
@@ -118,7 +122,7 @@ class Txn:
         return (self.session, self.cxid, self.zxid, self.time, kind, fixed(fields))
 
     def same_as(self, other: Txn) -> bool:
-        """Whether both are one transaction. What only one of them says is no difference."""
+        """Return whether two are one transaction; fields that only one of them has do not count."""
         mine, theirs = self, other
         for one, two in ((mine, theirs), (theirs, mine)):
             if one.kind == k.CLOSE_SESSION and "paths" not in one.fields and "paths" in two.fields:
@@ -132,7 +136,7 @@ class Txn:
         return (self.session, self.cxid, self.zxid, self.time, ALIKE.get(self.kind, self.kind))
 
     def told(self, show_data: bool = False) -> str:
-        """In a line."""
+        """Return the transaction in one line."""
         said = ", ".join(f"{n} {shown(n, v, show_data)}" for n, v in self.fields.items() if n != "parts")
         if "parts" in self.fields:
             parts = [f"{KINDS.get(c, c)} {f.get('path', f.get('error', ''))}".strip() for c, f in self.fields["parts"]]
@@ -161,14 +165,14 @@ class Txn:
 
 
 def fixed(value: Any) -> Any:
-    """A value that can be compared and hashed."""
+    """Return a value in a form that can be compared and hashed."""
     if isinstance(value, dict):
         return tuple(sorted((n, fixed(v)) for n, v in value.items()))
     return tuple(fixed(v) for v in value) if isinstance(value, list) else value
 
 
 def plain(name: str, value: Any, show_data: bool) -> Any:
-    """A value for JSON: data is told by its length and hash, unless it may be shown."""
+    """Return a value for JSON; data is given by its length and hash, unless it may be shown."""
     if isinstance(value, bytes):
         out: dict[str, Any] = {"length": len(value), "sha256": hashlib.sha256(value).hexdigest()}
         return out | ({"text": value.decode("utf-8", "backslashreplace")} if show_data else {})
@@ -178,7 +182,7 @@ def plain(name: str, value: Any, show_data: bool) -> Any:
 
 
 def shown(name: str, value: Any, show_data: bool) -> str:
-    """The same for a line."""
+    """Return a value for a line of text; data is given by its length and hash, unless it may be shown."""
     if isinstance(value, bytes):
         text = f" {value[:200]!r}" if show_data else ""
         return f"of {len(value)} bytes (sha256 {hashlib.sha256(value).hexdigest()[:12]}){text}"
@@ -186,7 +190,13 @@ def shown(name: str, value: Any, show_data: bool) -> str:
 
 
 def body(kind: int, b: Bytes, end: int) -> dict[str, Any]:
-    """What a kind of transaction says; `end` is how many bytes may be left behind it for a digest."""
+    """Read the body of a transaction.
+
+    Args:
+        kind: the kind of transaction.
+        b: the bytes.
+        end: how many bytes may be left behind the body for a digest.
+    """
     if kind in CREATES:
         out: dict[str, Any] = {"path": b.text(), "data": b.buffer(), "permissions": b.acls()}
         if kind in (k.CREATE, k.CREATE2):
@@ -218,7 +228,7 @@ def body(kind: int, b: Bytes, end: int) -> dict[str, Any]:
 
 
 def part(b: Bytes) -> tuple[int, dict[str, Any]]:
-    """A part of a multi. What it says is not read where it may be an error under another name."""
+    """Read a part of a multi; a part that may be an error under another name stays raw."""
     kind = b.number("i")
     inside = Bytes(b.buffer() or b"")
     try:
@@ -229,10 +239,10 @@ def part(b: Bytes) -> tuple[int, dict[str, Any]]:
 
 
 def decoded(payload: bytes) -> Txn:
-    """The transaction of a payload.
+    """Decode the transaction of a payload.
 
     Raises:
-        Broken: it is none.
+        Broken: the payload is no transaction.
     """
     b = Bytes(payload)
     txn = Txn(b.number("q"), b.number("i"), b.number("q"), b.number("q"), b.number("i"))

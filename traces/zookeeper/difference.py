@@ -1,4 +1,4 @@
-"""The first transaction in which two servers part, both versions decoded."""
+"""Find the first transaction in which two servers differ, with both versions decoded."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["Difference", "first_difference"]
 
 @dataclass
 class Difference:
-    """Where two servers part.
+    """The first difference between the histories of two servers.
 
     Attributes:
-        state: `same` as far as both go, `parted`, or `unread`: something could not be read.
-        versions: of each server its place and its transaction, None where it has none.
+        state: `same` as far as both go, `parted`, or `unread` if something could not be read.
+        versions: for each server its place and its transaction, None where it has none.
     """
 
     state: str
@@ -74,19 +74,19 @@ def first_difference(directories: list[Directory], show_data: bool = False) -> D
         }
         return parted(zxid, copies, show_data)
     ends = f"{one.name} ends with {zxid_text(one.logged)}, {two.name} with {zxid_text(two.logged)}"
-    told = f"no transaction that both have logged differs, from {zxid_text(low)} to {zxid_text(high)}; {ends}"
+    told = f"no transaction in both logs differs, from {zxid_text(low)} to {zxid_text(high)}; {ends}"
     over = [
         f"{s.name} over {zxid_text(r.before)} to {zxid_text(r.lo)}"
         for s in (one, two)
         for r in s.runs
         if r.link in ("bridged", "unknown", "damaged") and r is not s.runs[0]
     ]
-    told += f"; not compared is what a snapshot brought, or cannot be read ({', '.join(over)})" if over else ""
+    told += f"; not compared: what came in a snapshot, or cannot be read ({', '.join(over)})" if over else ""
     return Difference("same", told)
 
 
 def lacking(one: Server, two: Server, low: int, high: int) -> int:
-    """The first transaction between two that one server has and the other's live history goes on without; 0: none."""
+    """Return the first transaction in a range that one server has and the other's live history skips; 0 if none."""
     edges = [
         z
         for s, o in ((one, two), (two, one))
@@ -101,7 +101,7 @@ def lacking(one: Server, two: Server, low: int, high: int) -> int:
 
 
 def excused(one: Server, two: Server, zxid: int) -> bool:
-    """Whether the one that has not logged a transaction was given a snapshot over it, or the other has it below one."""
+    """Return whether a snapshot excuses a server for not having logged a transaction."""
     return any(
         r.link in ("bridged", "unknown", "damaged") and r.before < zxid < r.lo for s in (one, two) for r in s.runs
     ) or any(
@@ -117,7 +117,7 @@ def differing(one: Server, two: Server) -> set[int]:
 
 
 def parted(zxid: int, copies: dict[str, tuple[Server, Held | None]], show_data: bool) -> Difference:
-    out = Difference("parted", f"the servers part at {zxid_text(zxid)}", zxid)
+    out = Difference("parted", f"the servers first differ at {zxid_text(zxid)}", zxid)
     for name, (server, held) in copies.items():
         if held is None:
             out.versions[name], out.texts[name] = None, "it is not in the log"
@@ -125,5 +125,5 @@ def parted(zxid: int, copies: dict[str, tuple[Server, Held | None]], show_data: 
         txn, file = read_txn(server, held), server.logs[held.file].name
         said = None if txn is None else txn.as_json(show_data)
         out.versions[name] = {"file": file, "offset": held.place, "transaction": said}
-        out.texts[name] = f"{file} at {held.place}: {'not to be decoded' if txn is None else txn.told(show_data)}"
+        out.texts[name] = f"{file} at {held.place}: {'it cannot be decoded' if txn is None else txn.told(show_data)}"
     return out

@@ -1,4 +1,4 @@
-"""What replaying says: trees that are not as their digests, snapshots that are not as the log, restarts that differ."""
+"""Report what replaying shows: trees unlike their digests, snapshots unlike the log, and restarts that differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from traces.zookeeper.trees import Node
 
 __all__ = ["digest_findings", "restart_findings", "side_by_side", "snapshot_digests"]
 
-SHOWN = 10  # nodes that are told
+SHOWN = 10  # nodes that are listed
 CAUSES = ("GAP", "MISSING", "ZXID_DECREASE", "DUP_DIFFERS", "DIVERGENT_TXN", "ABANDONED_APPLIED", "EPOCH_BOUNDARY",
           "CRC", "BAD_EOR", "BAD_LEN", "BAD_BODY", "DATA_AFTER_END", "BAD_MAGIC", "SNAP_LOST", "UNKNOWN_TYPE",
           "GAP_UNKNOWN", "LOGS_DELETED", "PACKED_LOG")  # fmt: skip
@@ -25,22 +25,24 @@ CAUSES = ("GAP", "MISSING", "ZXID_DECREASE", "DUP_DIFFERS", "DIVERGENT_TXN", "AB
 def digest_findings(
     servers: list[Server], replays: Mapping[str, Replayed], found: list[Finding], show_data: bool = False
 ) -> list[Finding]:
-    """Records whose digest is not the tree's, but what another finding has caused already: that it says so is noted
-    there."""
+    """Return findings about records whose digest is not the tree's.
+
+    A mismatch that an earlier finding explains is noted in that finding instead.
+    """
     out: list[Finding] = []
     for server in servers:
         replay = replays.get(server.name)
         if replay is None:
             continue
         if server.records and not replay.checked and replay.applied:
-            what = f"{replay.applied:,} transactions replayed, and none says a digest"
+            what = f"{replay.applied:,} transactions replayed, and none has a digest"
             out.append(Finding("NO_DIGESTS", NOTE, what, server.name))
         for episode in replay.episodes:
             cause = caused(server, episode, found)
             if cause is not None:
                 cause.evidence.setdefault("digests", told(episode))
             elif shared(server, episode, servers, replays):
-                what = f"it says {episode.wanted:#x}, and every server's tree has {episode.found:#x}"
+                what = f"it has {episode.wanted:#x}, but every server's tree has {episode.found:#x}"
                 out.append(at_episode("DIGEST_SHARED", WARN, what, server, episode, show_data))
             else:
                 out.append(at_episode("DIGEST_MISMATCH", VIOLATION, told(episode), server, episode, show_data))
@@ -50,7 +52,7 @@ def digest_findings(
 def told(episode: Episode) -> str:
     end = f", until {zxid_text(episode.healed)}" if episode.healed else ", to the end"
     return (
-        f"from {zxid_text(episode.zxid)} on the log says {episode.wanted:#x} and this server's tree has "
+        f"from {zxid_text(episode.zxid)} on the log has {episode.wanted:#x}, but this server's tree has "
         f"{episode.found:#x}{end}"
     )
 
@@ -64,8 +66,10 @@ def at_episode(code: str, severity: str, what: str, server: Server, e: Episode, 
 
 
 def caused(server: Server, episode: Episode, found: list[Finding]) -> Finding | None:
-    """The finding about this server that explains why its tree is another from a record on: the last one between the
-    record before, whose digest was right, and this one."""
+    """Return the finding about this server that explains why its tree differs from a record on, or None.
+
+    It is the last one between the record before, whose digest was right, and this one.
+    """
     order = {f.name: n for n, f in enumerate(server.logs)}
     here = (order.get(episode.file.name, -1), episode.place)
     for f in reversed(found):
@@ -79,12 +83,15 @@ def caused(server: Server, episode: Episode, found: list[Finding]) -> Finding | 
 
 
 def behind(server: Server, f: Finding, episode: Episode) -> bool:
-    """Whether an episode begins with the first digest behind a finding: no record between says that all was well."""
+    """Return whether an episode begins with the first digest behind a finding.
+
+    No record in between shows that the tree was right.
+    """
     return f.zxid <= episode.zxid and episode.before <= max(f.last, f.zxid)
 
 
 def shared(server: Server, episode: Episode, servers: list[Server], replays: Mapping[str, Replayed]) -> bool:
-    """Whether every server that has the record has the same tree, and there are others."""
+    """Return whether other servers have the record, and all have the same tree."""
     others = [s for s in servers if s is not server and s.has(episode.zxid) and s.name in replays]
 
     def said(e: Episode) -> tuple[int, int, int]:
@@ -98,7 +105,7 @@ def shared(server: Server, episode: Episode, servers: list[Server], replays: Map
 
 
 def snapshot_digests(server: Server, replay: Replayed) -> list[Finding]:
-    """Snapshots whose digest is not that of the tree at its transaction, where the log says what that is."""
+    """Return findings about snapshots whose digest is not that of the tree at their transaction in the log."""
     out = []
     for s in server.snapshots:
         if not s.usable or not s.has_digest:
@@ -106,7 +113,7 @@ def snapshot_digests(server: Server, replay: Replayed) -> list[Finding]:
         said = replay.captured.get(s.digest_zxid)
         word = (1 << 64) - 1
         if said is not None and said[2] and said[0] != s.digest & word:
-            what = f"it says {s.digest & word:#x} of the tree at {zxid_text(s.digest_zxid)}, "
+            what = f"it has {s.digest & word:#x} for the tree at {zxid_text(s.digest_zxid)}, "
             what += f"which the log gives {said[0]:#x}"
             out.append(Finding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
     return out
@@ -116,13 +123,13 @@ def restart_findings(
     servers: list[Server], replays: Mapping[str, Replayed], found: list[Finding], each: Each,
     kept: dict[tuple[str, str], Replay] | None = None,
 ) -> list[Finding]:  # fmt: skip
-    """The tree that each server would have after a restart, against its own log's and the others'."""
+    """Return findings about the trees after a restart, compared with each server's log and with one another."""
     out: list[Finding] = []
     ends: dict[str, tuple[int, Replayed, Snapshot]] = {}
     graves = [f for f in found if f.severity == VIOLATION and f.code in (*CAUSES, "DIGEST_MISMATCH", "COMMITTED_LOST")]
     blamed = {name for f in graves for name in (f.server, *f.servers)}
     blamed |= {f.server for f in found if f.code == "PACKED_LOG" and f.zxid >= 0}
-    parts = {f.server for f in found if f.code == "LOGS_DELETED"}  # of these the log alone says less than a restart
+    parts = {f.server for f in found if f.code == "LOGS_DELETED"}  # for these the log alone says less than a restart
     wanted = sorted({s.logged for s in servers} | {s.top for s in servers})
     asked = [(s, base, wanted) for s in servers if s.records and (base := restart_base(s)) is not None]
     for (server, base, _), again in zip(asked, restarts(asked, each, kept), strict=True):
@@ -136,7 +143,7 @@ def restart_findings(
 def restarts(
     asked: list[tuple[Server, Snapshot, list[int]]], each: Each, kept: dict[tuple[str, str], Replay] | None
 ) -> list[Replayed]:
-    """What servers have after a restart; on top of what is kept, if anything is."""
+    """Replay what servers load at a restart, on top of earlier replays that are kept, if any."""
     if kept is None:
         return each(restarted, asked)
     out = []
@@ -150,7 +157,16 @@ def restarts(
 def restart_of(
     server: Server, base: Snapshot, again: Replayed, replay: Replayed | None, blamed: bool, parts: bool = False
 ) -> list[Finding]:
-    """A server's restart against its own log; `parts`: not all of that is there."""
+    """Compare a server's restart with its own log.
+
+    Args:
+        server: the server.
+        base: the snapshot that it loads.
+        again: the replay of the restart.
+        replay: the replay of the log.
+        blamed: another finding already explains a difference.
+        parts: parts of the log are missing.
+    """
     if blamed or replay is None:
         return []
     if again.episodes:
@@ -164,7 +180,7 @@ def restart_of(
     if mine is None or logs is None or mine[0] == logs[0] or again.newest > again.last or replay.newest > again.last:
         return []
     if mine[1] == logs[1]:
-        return []  # statistics alone, which snapshots of older releases can have otherwise
+        return []  # only statistics differ, which can happen in snapshots of older releases
     nodes = differences(tree_at(server, again.last, base), tree_at(server, again.last, None))
     if not nodes:
         return []
@@ -176,7 +192,7 @@ def restart_of(
 
 
 def between(servers: list[Server], ends: Mapping[str, tuple[int, Replayed, Snapshot]], told: set[str]) -> list[Finding]:
-    """Servers whose trees at one transaction differ, though nothing else has been found about them."""
+    """Return findings about servers whose trees differ at one transaction, though nothing else was found about them."""
     out: list[Finding] = []
     names = [s.name for s in servers if s.name in ends and s.name not in told]
     by_name = {s.name: s for s in servers}
@@ -210,8 +226,11 @@ ACCUSING = ("DIGEST_MISMATCH", "ABANDONED_APPLIED", "MISSING", "SNAPSHOT_DIGEST"
 def side_by_side(
     servers: list[Server], found: list[Finding], quorum: Callable[[Iterable[str], int], bool]
 ) -> list[Finding]:
-    """The findings, but where they accuse a majority. A digest is that of one leader's tree: it says that the trees
-    differ, and not that a majority is wrong. A write that came back is such a case: those who have it are innocent."""
+    """Return the findings, but withdraw accusations of a majority.
+
+    A digest is that of one leader's tree: it shows that the trees differ, not that a majority is wrong. A write that
+    came back is such a case: the servers that have it are innocent.
+    """
     accusing = [f for f in found if f.code in ACCUSING and f.severity == VIOLATION]
     accused = [s.name for s in servers if any(f.server == s.name for f in accusing)]
     newest = max((s.top for s in servers), default=0)
@@ -221,8 +240,10 @@ def side_by_side(
     first = min((f.zxid for f in mine if f.zxid >= 0), default=-1)
     others = [s.name for s in servers if s.name not in accused]
     since = f" from {zxid_text(first)} on" if first >= 0 else ""
-    what = f"the trees of {', '.join(accused)}, a quorum, are{since} not as the digests in the logs say, and those of "
-    what += f"{', '.join(others)} are: which of them is right no file says"
+    what = (
+        f"the trees of {', '.join(accused)}, a quorum, are{since} not those of the digests in the logs, and those of "
+    )
+    what += f"{', '.join(others)} are: no file shows which of them is right"
     out = Finding("TREES_APART", VIOLATION, what, zxid=first, servers=[s.name for s in servers])
     out.evidence["nodes"] = dict(list(who_has_what(servers).items())[:SHOWN])
     for n, f in enumerate(mine, 1):
@@ -231,8 +252,10 @@ def side_by_side(
 
 
 def who_has_what(servers: list[Server]) -> dict[str, str]:
-    """The nodes in which the trees that servers start with differ, each with who has it how, at the last transaction
-    that all of them have."""
+    """Return the nodes in which the trees of starting servers differ, each with every server's version.
+
+    The trees are compared at the last transaction that all of them have.
+    """
     based = [(s, base) for s in servers if s.records and (base := restart_base(s)) is not None]
     at = min((s.top for s, _ in based), default=0)
     trees = {s.name: tree_at(s, at, base) for s, base in based if base.zxid <= at}
@@ -252,7 +275,7 @@ def who_has_what(servers: list[Server]) -> dict[str, str]:
 
 
 def differences(one: Mapping[str, Node], two: Mapping[str, Node]) -> dict[str, str]:
-    """The nodes in which two trees differ, each with how."""
+    """Return the nodes in which two trees differ, each with a description of the difference."""
     out: dict[str, str] = {}
     for path in sorted(one.keys() | two.keys()):
         a, b = one.get(path), two.get(path)

@@ -1,5 +1,4 @@
-"""A server's file: whether it is there no longer, and where it has data. Sparse files have holes, which are passed
-over."""
+"""Check whether a server's file still exists, and find its data; the holes of sparse files are skipped."""
 
 from __future__ import annotations
 
@@ -11,13 +10,15 @@ __all__ = ["data_from", "has_gone"]
 
 
 def has_gone(path: Path, problem: OSError) -> bool:
-    """Whether a file that was listed could not be opened because the server has removed it since. A link to a place
-    where nothing is was not removed: a server that starts finds its name and stops."""
+    """Return whether a listed file could not be opened because the server has removed it since.
+
+    A dangling link was not removed: a server that starts finds its name and stops.
+    """
     return problem.errno == errno.ENOENT and not path.is_symlink()
 
 
 def data_from(fd: int, at: int, size: int) -> int:
-    """Where a file may have other bytes than zeros from a place on; -1: nowhere. Holes are passed over."""
+    """Return the first place with a nonzero byte from a place on; -1 if there is none. Holes are skipped."""
     while at < size:
         try:
             at = os.lseek(fd, at, os.SEEK_DATA)
@@ -35,7 +36,7 @@ def data_from(fd: int, at: int, size: int) -> int:
 
 
 def past_data(fd: int, at: int) -> bool:
-    """Whether there is nothing but a hole from a place on."""
+    """Return whether there is nothing but a hole from a place on."""
     try:
         os.lseek(fd, at, os.SEEK_DATA)
     except OSError as problem:

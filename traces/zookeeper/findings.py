@@ -1,4 +1,4 @@
-"""What an audit finds: findings, and notes of what is odd and legitimate."""
+"""Define the findings of an audit, and its notes of what is unusual but legitimate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["DANGER", "GRAVE", "NOTE", "VIOLATION", "WARN", "Finding", "worst"]
 VIOLATION, DANGER, WARN, NOTE = "VIOLATION", "DANGER", "WARN", "NOTE"
 RANKS = {VIOLATION: 0, DANGER: 1, WARN: 2, NOTE: 3}
 DERIVED = ("MISSING", "COMMITTED_LOST", "DIGEST_MISMATCH", "DIGEST_SHARED", "TREE_DIFFERS", "SNAPSHOT_DIGEST",
-           "RESTART_DIFFERS")  # what another finding may have caused, which is told first  # fmt: skip
+           "RESTART_DIFFERS")  # what another finding may have caused, which is reported first  # fmt: skip
 GRAVE = (VIOLATION, DANGER, WARN)  # everything but notes
 
 
@@ -24,10 +24,10 @@ class Finding:
         code: see `codes.py`, which has what is the same of all findings of a code.
         severity: VIOLATION (a promise is broken), DANGER (nothing is proved lost, and what the ensemble does next can
             lose acknowledged writes), WARN or NOTE.
-        server: whose; empty: of no server, or it cannot be said whose. `servers`: all that it concerns.
-        file, offset, zxid: where, as far as there is such a place; `offset` -1, `zxid` -1: none.
+        server: whose it is; empty if it is of no server, or it is not known whose. `servers`: all that it concerns.
+        file, offset, zxid: where, as far as there is such a place; `offset` and `zxid` are -1 if not.
         sentence: what was found.
-        last: the last zxid of several; -1: of one.
+        last: the last zxid of several; -1 if there is only one.
         evidence: facts by name, for machines and people: both versions of a transaction, digests.
         advice: what to do here, where that is not what `codes.py` says.
     """
@@ -50,7 +50,7 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """Where, in words."""
+        """Return the place in words."""
         said = [self.server] if self.server else []
         said += [f"{self.file} at {self.offset}" if self.offset >= 0 else self.file] if self.file else []
         if self.zxid >= 0:
@@ -61,5 +61,5 @@ class Finding:
 
 
 def worst(findings: list[Finding]) -> list[Finding]:
-    """In the order in which they are told."""
+    """Sort findings by severity, the worst first."""
     return sorted(findings, key=Finding.order)

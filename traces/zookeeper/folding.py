@@ -1,12 +1,12 @@
-"""Real disks as a state of the `zookeeper` protocol: transactions renamed, what all servers have folded into one.
+"""Fold real disks into a state of the `zookeeper` protocol: transactions renamed, common ones merged.
 
-A block is a range of transactions of one epoch that each server's log, and each newest snapshot, holds as a whole or
-not at all: no step of the protocol can tell its transactions apart. What all servers hold, from the beginning on, is
-one block, <1,1>. Epochs are numbered anew, so that equal ones stay equal, and two between which an election can put one
-stay apart. What has more blocks or epochs than the protocol has room for is not folded, and the reason is said.
+A block is a range of transactions of one epoch that each server's log, and each newest snapshot, contains as a whole or
+not at all: no step of the protocol can tell its transactions apart. What all servers have, from the beginning on, is
+one block, <1,1>. Epochs are renumbered, so that equal ones stay equal, and two between which an election can put one
+stay apart. Disks with more blocks or epochs than the protocol has room for are not folded, and the reason is reported.
 
-Left out are snapshots but the newest of each server: the text of a release reads no other. committedLog is cut to what
-a start keeps of it (`KEPT`).
+Snapshots other than the newest of each server are left out: the protocol of a release reads no other. committedLog is
+cut to what a start keeps of it (`KEPT`).
 """
 
 from __future__ import annotations
@@ -32,20 +32,22 @@ from zabspec.quorums import MOST, text_of
 
 __all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold", "is_dead", "is_open", "variant_of"]
 
-ELECTIONS = 2  # of a run: one that fails may be held again
-TIMEOUTS = 2  # of a run: initLimit, where servers wait for what nobody sends
+ELECTIONS = 2  # per run: an election that fails may be repeated
+TIMEOUTS = 2  # per run: initLimit, where servers wait for messages that nobody sends
 KEPT = 500  # ZKDatabase.commitLogCount
 PROPOSALS = WIDTH - 3  # none is made; it says how many transactions a log has room for
 
 
 class CannotFold(Exception):
-    """These disks are no state of the protocol within its bounds; says why in a sentence."""
+    """These disks are no state of the protocol within its bounds; the message says why in one sentence."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Transactions `lo` to `hi` of one epoch, as the protocol's transaction `model`; or all that is behind `lo` - 1 and
-    before the epoch after `hi`, where snapshots alone can have it (`is_open`)."""
+    """Transactions `lo` to `hi` of one epoch, as the protocol's transaction `model`.
+
+    If `is_open`, it stands for everything from `lo` to the epoch after `hi`, which only snapshots can contain.
+    """
 
     lo: int
     hi: int
@@ -57,8 +59,9 @@ class Disk:
     """A server's disk as a start reads it.
 
     Attributes:
-        runs: the transactions of its logs, in their order. base: the newest snapshot; 0: none, or the empty one.
-        kept: the first transaction that committedLog keeps of those behind the snapshot; 0: all.
+        runs: the transactions of its logs, in their order. base: the newest snapshot; 0 if there is none, or an empty
+            one.
+        kept: the first transaction that committedLog keeps of those behind the snapshot; 0 for all.
     """
 
     server: Server
@@ -70,7 +73,7 @@ class Disk:
 
     @property
     def top(self) -> int:
-        """The last transaction that it has, also where it does not start."""
+        """Return the last transaction on the disk, also if the server does not start."""
         return max(self.base, *(hi for _, hi in self.runs), 0)
 
     def logged(self, lo: int, hi: int) -> bool:
@@ -79,12 +82,12 @@ class Disk:
 
 @dataclass
 class Folded:
-    """Disks as a state.
+    """The disks of an ensemble as a state of the model.
 
     Attributes:
         state: every server has started, or has refused to; nothing has been sent.
-        numbers: the id of each process, ascending. disks: of those that were given, by process.
-        blocks: the first is what all have, if `settled`. epochs: of each number the real epoch.
+        numbers: the id of each process, ascending. disks: the given disks, by process.
+        blocks: the first is what all have, if `settled`. epochs: the real epoch of each number.
     """
 
     release: str
@@ -98,18 +101,18 @@ class Folded:
     settled: bool = False
 
     def epoch(self, model: int) -> int:
-        """The real epoch: one that an election has made counts on from the one before it."""
+        """Return the real epoch of a model's; one that an election has made continues from the one before it."""
         known = max((m for m in self.epochs if m <= model), default=0)
         return self.epochs.get(known, 0) + model - known
 
     def zxid(self, model: int) -> int:
-        """The real zxid: of a block its last transaction."""
+        """Return the real zxid of a model's: of a block, its last transaction."""
         if counter_of(model):
             return next((b.hi for b in self.blocks if b.model == model), 0)
         return self.epoch(epoch_of(model)) << 32
 
     def ranges(self, tree: int) -> list[tuple[int, int]]:
-        """A set of transactions in ranges, those without a gap between together."""
+        """Return a set of transactions as ranges, merged where there is no gap."""
         out: list[tuple[int, int]] = []
         for b in self.blocks:
             if not tree >> b.model & 1:
@@ -130,7 +133,7 @@ def fold(
     """Make a state of the disks of those that vote.
 
     Args:
-        numbers: the id of each server by its name. ensemble: who votes; None: majorities of these servers.
+        numbers: the id of each server by its name. ensemble: who votes; None for majorities of these servers.
         ends: of an epoch the last transaction that histories go on from.
 
     Raises:
@@ -158,13 +161,14 @@ def fold(
 
 
 def quorums_of(ensemble: Ensemble | None) -> str:
-    """
+    """Return the quorums of an ensemble as configuration text; empty for majorities.
+
     Raises:
         CannotFold: no model has such quorums.
     """
     weightless = [n for n, weight in ensemble.weights.items() if not weight] if ensemble is not None else []
     if weightless:  # FastLeaderElection.totalOrderPredicate: its vote is never taken
-        raise CannotFold(f"server {weightless[0]} has no weight, and the model does not know that it never leads")
+        raise CannotFold(f"server {weightless[0]} has no weight, but in the model it could lead")
     try:
         return text_of(replace(ensemble, observers=())) if ensemble is not None else ""
     except ConfigError as problem:
@@ -172,12 +176,13 @@ def quorums_of(ensemble: Ensemble | None) -> str:
 
 
 def variant_of(release: str) -> str:
+    """Return the variant of the protocol for a release."""
     return next(variant for variant, numbers in SAME.items() if release in numbers)
 
 
 @lru_cache(maxsize=16)
 def model_for(release: str, nodes: int, epochs: int, quorums: str) -> Model:
-    """A model in which nothing fails but by time, and nothing is proposed.
+    """Return a model in which only time passes, nothing else fails, and nothing is proposed.
 
     Raises:
         CannotFold: there is no room for so many epochs, or no model with such quorums.
@@ -205,9 +210,10 @@ def bindings(model: Model) -> dict[str, Any]:
 
 
 def disk_of(s: Server, release: str) -> Disk:
-    """
+    """Return the disk of a server as a start of a release reads it.
+
     Raises:
-        CannotFold: what a start reads of it cannot be told.
+        CannotFold: the files do not determine what a start reads.
     """
     start, reading = start_of(s, release), read_by_start(s, release)
     if reading.doubt:
@@ -233,8 +239,11 @@ def disk_of(s: Server, release: str) -> Disk:
 
 
 def segments(disks: list[Disk], ends: dict[int, int]) -> list[tuple[int, int]]:
-    """The transactions that there are, cut wherever two servers' logs or newest snapshots begin, end or differ; and
-    those that snapshots alone can have: nothing says how an epoch ended, and a snapshot is of a later one."""
+    """Return the transactions that exist as ranges, cut wherever two servers' logs or newest snapshots differ.
+
+    They are also cut where a log or snapshot begins or ends. Transactions that only snapshots can contain are included
+    where an epoch's end is unknown and a snapshot is of a later epoch.
+    """
     cuts = {z for d in disks for lo, hi in d.runs for z in (lo - 1, hi)} | {d.base for d in disks}
     cuts |= set(ends.values()) | {d.kept - 1 for d in disks if d.kept}
     out: list[tuple[int, int]] = []
@@ -251,30 +260,33 @@ def segments(disks: list[Disk], ends: dict[int, int]) -> list[tuple[int, int]]:
 
 
 def is_open(hi: int) -> bool:
-    """Whether a range is one of which snapshots alone can have something: its end is not known."""
+    """Return whether only snapshots can contain something of a range, so that its end is unknown."""
     return hi & LOW == LOW
 
 
 def is_dead(hi: int, ends: dict[int, int]) -> bool:
-    """Whether histories go on from before a transaction: no snapshot of a later epoch has it."""
+    """Return whether histories continue from before a transaction, so that no later epoch's snapshot has it."""
     return hi > ends.get(hi >> 32, hi)
 
 
 def holds(d: Disk, lo: int, hi: int, ends: dict[int, int]) -> bool:
-    """Whether a server has transactions, in its log or in its newest snapshot."""
+    """Return whether a server has transactions, in its log or in its newest snapshot."""
     return d.logged(lo, hi) or in_snapshot(d, lo, hi, ends)
 
 
 def in_snapshot(d: Disk, lo: int, hi: int, ends: dict[int, int]) -> bool:
-    """Whether the newest snapshot has them: all that is not later is in it, but what a later epoch has left out. What
-    its own log has of its own last epoch is in it too."""
+    """Return whether the newest snapshot contains transactions.
+
+    It contains all that is not later than itself, except what a later epoch has left out. It also contains what its
+    server's own log has of its own last epoch.
+    """
     if hi > d.base:
         return False
     return not is_dead(hi, ends) or (d.logged(lo, hi) and hi >> 32 == d.base >> 32)
 
 
 def settled_of(parts: list[tuple[int, int]], disks: list[Disk], ends: dict[int, int]) -> int:
-    """The last transaction up to which all have the same; 0: there is none."""
+    """Return the last transaction up to which all servers have the same; 0 if there is none."""
     settled = 0
     for lo, hi in parts:
         if all(holds(d, lo, hi, ends) for d in disks):
@@ -284,11 +296,11 @@ def settled_of(parts: list[tuple[int, int]], disks: list[Disk], ends: dict[int, 
     return settled
 
 
-# --- names anew --------------------------------------------------------------------------------------------------
+# --- renaming ----------------------------------------------------------------------------------------------------
 
 
 def ranked(disks: dict[int, Disk], settled: int, later: list[int]) -> dict[int, int]:
-    """A number for each epoch that a step can see."""
+    """Return a number for each epoch that a step can distinguish."""
     found = {z >> 32 for z in later} | {settled >> 32}
     for d in disks.values():
         found |= {max(0, d.start.epoch), d.accepted, *([d.base >> 32] if d.base > settled else [])}
@@ -304,7 +316,8 @@ def ranked(disks: dict[int, Disk], settled: int, later: list[int]) -> dict[int, 
 
 
 def numbered(parts: list[tuple[int, int]], settled: int, ranks: dict[int, int]) -> list[Block]:
-    """
+    """Return the blocks with the numbers of their model transactions.
+
     Raises:
         CannotFold: an epoch has more blocks than the model has room for.
     """
@@ -324,7 +337,7 @@ def numbered(parts: list[tuple[int, int]], settled: int, ranks: dict[int, int]) 
 
 
 def fill(out: Folded, ranks: dict[int, int], ends: dict[int, int]) -> None:
-    """Put the disks into the state, and start every server: the protocol's own step says what it has in memory.
+    """Put the disks into the state, and start every server with the protocol's own step.
 
     Raises:
         CannotFold: the step and what is known of a start differ.
@@ -351,4 +364,4 @@ def fill(out: Folded, ranks: dict[int, int], ends: dict[int, int]) -> None:
         while d.kept and len(s.committed_log[p]) and out.zxid(int(s.committed_log[p][0])) < d.kept:
             s.committed_log[p].remove(0)
         if s.refused[p] or d.start.outcome != STARTS or out.zxid(int(s.last_processed[p])) != d.start.zxid:
-            raise CannotFold(f"{d.server.name}: the model starts otherwise from these files than is known of a start")
+            raise CannotFold(f"{d.server.name}: from these files the model starts differently than a real server")

@@ -1,9 +1,9 @@
-"""What can happen next: every run that the release's text has from these disks, when a quorum is started on them.
+"""Forecast what can happen next: every run of the release's protocol from these disks, when a quorum is started.
 
 The disks are a state of the `zookeeper` protocol (`folding.py`), and what follows are its own steps: the election, the
 packets, what is cut and written. Nothing fails and nothing is proposed. For each smallest quorum all orders of steps
-are gone through, then, from each end, what becomes of each server that is started later. A larger set of servers that
-is started at once comes to one of these: the smallest quorum of it that hears of each other elects, the others join.
+are explored, then, from each end, the fate of each server that is started later. A larger set of servers that is
+started at once leads to one of these: the smallest quorum of it that hears of each other elects, the others join.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ Ranges = list[tuple[int, int]]
 
 @dataclass
 class Change:
-    """What becomes of a server.
+    """What happens to a server in an outcome.
 
     Attributes:
-        serves: it serves in the end. cuts: what was on its disk, and is not in the history that is served.
-        gets: what it gets from the leader. keeps: what it applies and the leader does not: trees differ.
-        why: it does not serve: in words.
+        serves: whether it serves in the end. cuts: what was on its disk, and is not in the history that is served.
+        gets: what it gets from the leader. keeps: what it applies and the leader does not, so that trees differ.
+        why: the reason why it does not serve.
     """
 
     server: str
@@ -55,15 +55,15 @@ class Change:
 
 @dataclass
 class Outcome:
-    """What a quorum that is started comes to.
+    """A possible outcome of starting a quorum.
 
     Attributes:
-        started: who; `leader`, `epoch`, `last`: who leads, in which epoch, with a history up to where. `leader` empty:
-            nobody is elected for good.
-        changes: of each of these. later: of each other server, when it is started afterwards.
+        started: the servers; `leader`, `epoch`, `last`: who leads, in which epoch, and the end of its history. `leader`
+            is empty if nobody is elected for good.
+        changes: for each of these servers. later: for each other server, when it is started afterwards.
         loses: what a quorum of the disks has and the history that is served has not. may_lose: the same of what may
             have been on a quorum once. drops: the same of all else. revives: what is served and is on no quorum.
-        again: who has transactions of the epoch that begins: what is written in it has the same zxids.
+        again: the servers with transactions of the epoch that begins: what is written in it has the same zxids.
         run: the steps that lead there.
     """
 
@@ -82,7 +82,7 @@ class Outcome:
 
     @property
     def key(self) -> str:
-        """What tells it from another: all but the way to it."""
+        """Return a key of the outcome that leaves out the run that leads to it."""
         return repr((self.started, self.leader, self.epoch, self.last, self.changes, self.later))
 
 
@@ -97,16 +97,16 @@ class LastCopy:
 
 @dataclass
 class Forecast:
-    """What can happen next.
+    """What can happen when the servers are started.
 
     Attributes:
-        unknown: why nothing can be said; empty: something can.
-        outcomes: all that there are.
+        unknown: why nothing can be said; empty if something can.
+        outcomes: all possible outcomes.
         last_copies: what may have been acknowledged, and is on less than a quorum of disks.
-        states: how many the model has. at_once: whether every order of all servers' steps was gone through.
-        cut_off: some runs have more elections that fail than were gone through.
-        taken: what is taken for granted of who votes, and with which ids; empty: nothing.
-        paths: of first transactions of ranges what they do, where a log has them.
+        states: the number of states of the model. at_once: whether every order of all servers' steps was explored.
+        cut_off: whether some runs have more failed elections than were explored.
+        taken: what is assumed of who votes, and with which ids; empty for nothing.
+        paths: for the first transactions of ranges what they do, where a log has them.
     """
 
     release: str
@@ -121,7 +121,7 @@ class Forecast:
 
     @property
     def losing(self) -> list[Outcome]:
-        """Outcomes in which something that may have been acknowledged is lost, or may be by what is written then."""
+        """Return the outcomes that lose something that may have been acknowledged, or may lose it by later writes."""
         return [o for o in self.outcomes if o.loses or o.may_lose or o.again]
 
 
@@ -132,7 +132,7 @@ def forecast_of(
     """Forecast what starting these servers can come to.
 
     Args:
-        numbers: the id of each server by its name. ensemble: who votes; None: majorities of these servers.
+        numbers: the id of each server by its name. ensemble: who votes; None for majorities of these servers.
         ends: of an epoch the last transaction that histories go on from.
         doubted: servers that may have lost what they had. applied: the last transaction that is known to be
             applied. certain: whether the ids are known; of equal votes anybody's may win otherwise.
@@ -147,7 +147,7 @@ def forecast_of(
 
 
 def paths_of(ahead: Forecast, servers: Sequence[Server]) -> dict[int, str]:
-    """What the first transactions of ranges that are lost or brought back do, of a few of them."""
+    """Return, for a few lost or revived ranges, a description of their first transaction, by zxid."""
     found = {lo for o in ahead.outcomes for part in (o.loses, o.may_lose, o.drops, o.revives) for lo, _ in part}
     found |= {c.lo for c in ahead.last_copies}
     out: dict[int, str] = {}
@@ -163,7 +163,7 @@ def paths_of(ahead: Forecast, servers: Sequence[Server]) -> dict[int, str]:
 
 @dataclass
 class End:
-    """Where a run ends, and the steps to there. `stays` is False where it goes round for ever."""
+    """The end of a run, and the steps that lead to it; `stays` is False for an endless loop."""
 
     state: StateView
     run: list[str]
@@ -171,7 +171,7 @@ class End:
 
 
 class Search:
-    """The runs of a state of the protocol."""
+    """Explores the runs from a state of the protocol."""
 
     def __init__(
         self, folded: Folded, doubted: frozenset[str], applied: int, certain: bool, ends: dict[int, int]
@@ -186,7 +186,8 @@ class Search:
         self.cut_off = False
 
     def forecast(self) -> Forecast:
-        """
+        """Return the forecast.
+
         Raises:
             CannotFold: a run leaves the bounds of the model.
         """
@@ -216,7 +217,7 @@ class Search:
         return bool(self.state.is_quorum(members))
 
     def sets(self) -> Iterator[frozenset[int]]:
-        """Every smallest quorum of the servers that start; and, of up to three, all of them at once."""
+        """Return every smallest quorum of the servers that start; and, of up to three, all of them at once."""
         able = frozenset(p for p in self.folded.disks if not self.state.refused[p])
         smallest = []
         for mask in range(1 << self.nodes):
@@ -229,23 +230,28 @@ class Search:
             yield able
 
     def may_have_been(self, b: Block, have: set[int]) -> bool:
-        """Whether what less than a quorum has may have been on one: with those that may have lost it, or since it is
-        of a history that is known to be applied. What a later epoch has left out is of no such history."""
+        """Return whether a block that less than a quorum has may once have been on a quorum.
+
+        It may have been with the servers that may have lost it, or because it belongs to a history that is known to be
+        applied. What a later epoch has left out belongs to no such history.
+        """
         if not have - self.doubted:
             return False
         applied = not is_dead(b.hi, self.ended) or b.hi >> 32 == self.applied >> 32
         return self.is_quorum(have | self.doubted) or (applied and b.hi <= self.applied)
 
     def holders(self, zxid: int) -> set[int]:
-        """Whose disks have a transaction."""
+        """Return the processes whose disks have a transaction."""
         return {p for p, tree in self.trees.items() if tree >> zxid & 1}
 
     # --- runs -----------------------------------------------------------------------------------------------
 
     def possible(self, s: StateView, members: frozenset[int]) -> list[int]:
-        """The steps of these servers. Of equal votes the larger id wins (FastLeaderElection.totalOrderPredicate); who
-        elects is none of them while another is in a term. Time passes (initLimit) where nothing else can be done and
-        nobody serves."""
+        """Return the possible steps of these servers.
+
+        Of equal votes the larger id wins (FastLeaderElection.totalOrderPredicate); no election includes a server while
+        another is in a term. Time passes (initLimit) only where nothing else can be done and nobody serves.
+        """
         out = [0] * (self.folded.model.most_steps + 1)
         self.names["enabled"](s, out)
         ended = all(s.role[p] == LOOKING for p in members)
@@ -267,14 +273,14 @@ class Search:
         return found
 
     def wins(self, s: StateView, l: int, f: int) -> bool:
-        """Whether of two votes that of l is taken; which of equal ones, only where ids are known."""
+        """Return whether l wins the comparison of two votes; where they are equal, only if ids are known."""
         if not self.certain:
             return bool(self.names["outranks"](s, l, f))
         votes = SimpleNamespace(vote_epoch=s.current_epoch, vote_zxid=s.last_processed, voted=range(self.nodes))
         return bool(exceeds(votes, l, f))
 
     def ends(self, start: StateView, members: frozenset[int]) -> list[End]:
-        """Where the runs of these servers end, the shortest run to each; and one of each round that none leaves.
+        """Return where the runs of these servers end, with a shortest run to each, and one state of each endless loop.
 
         Raises:
             CannotFold: a run leaves the bounds of the model, or there are too many states.
@@ -294,7 +300,7 @@ class Search:
                 try:
                     self.names["apply"](after, word)
                 except ERRORS as error:
-                    raise CannotFold(f"a run has no room in the model: {said} ({error})") from None
+                    raise CannotFold(f"a run exceeds the bounds of the model: {said} ({error})") from None
                 reached = after.key()
                 before.setdefault(reached, []).append(key)
                 if reached not in found:
@@ -302,7 +308,7 @@ class Search:
                     ahead.append(after)
                     self.states += 1
                     if self.states > MOST_STATES:
-                        raise CannotFold(f"there are more than {MOST_STATES:,} states to look at")
+                        raise CannotFold(f"there are more than {MOST_STATES:,} states to explore")
         out = [End(self.view(key), self.run_to(found, key)) for key in stopped]
         ending, back = set(stopped), list(stopped)
         while back:
@@ -316,8 +322,11 @@ class Search:
         return out
 
     def lasting(self, ends: list[End], members: frozenset[int]) -> list[End]:
-        """Those that are no elections that failed, and that are held again until one of the others is what comes: all
-        is as it was, or the run has no election left to go on with, which is told."""
+        """Drop failed elections that are repeated until another end is reached.
+
+        An election failed if everything is as it was, or the run has no election left to continue with; the latter is
+        reported as `cut_off`.
+        """
         out, cut = [], False
         for e in ends:
             failed = e.stays and self.leader_of(e, members) is None
@@ -329,13 +338,13 @@ class Search:
         return out or ends
 
     def leader_of(self, end: End, members: frozenset[int]) -> int | None:
-        """Who leads in the end, and serves."""
+        """Return the process that leads and serves in the end, or None."""
         s = end.state
         found = (p for p in members if s.role[p] == LEADING and s.phase[p] == SERVING)
         return next(found, None) if end.stays else None
 
     def is_as_before(self, s: StateView, members: frozenset[int]) -> bool:
-        """Whether an election that begins here is one that begins at the start: votes, logs and trees are the same."""
+        """Return whether an election here is like one at the start: votes, logs and trees are the same."""
         names = ("log", "tree", "last_processed", "current_epoch", "committed_log")
         return all(getattr(s, n)[p] == getattr(self.state, n)[p] for n in names for p in members)
 
@@ -350,7 +359,7 @@ class Search:
         return out[::-1]
 
     def said(self, s: StateView, word: int) -> str:
-        """A step in words, with real zxids."""
+        """Return a step in words, with real zxids."""
         step, name = StepWord.of(word), self.folded.name
         p = step.process
         assert p is not None
@@ -372,17 +381,18 @@ class Search:
         return f"{name(p)}: {self.folded.model.program.actions[o['which']]}"
 
     def packet(self, message: Any) -> str:
-        """A packet in words."""
+        """Return a packet in words."""
         fields = carried(message)
         said = [str(message.kind)]
         said += [f"0x{self.folded.zxid(fields['zxid']):x}"] if "zxid" in fields else []
         said += [str(self.folded.epoch(fields[n])) for n in ("epoch", "accepted", "current") if fields.get(n, -1) >= 0]
         return " ".join(said)
 
-    # --- what a run comes to --------------------------------------------------------------------------------------
+    # --- the outcome of a run -------------------------------------------------------------------------------------
 
     def outcome(self, quorum: frozenset[int], end: End) -> Outcome:
-        """
+        """Return the outcome of a run's end.
+
         Raises:
             CannotFold: a run leaves the bounds of the model.
         """
@@ -409,16 +419,22 @@ class Search:
         return out
 
     def change(self, s: StateView, p: int, tree: int | None) -> Change:
-        """What has become of a server; `tree`: what is served."""
+        """Return what has become of a server.
+
+        Args:
+            s: the state.
+            p: the process.
+            tree: the transactions that are served; None if nobody serves.
+        """
         ranges = self.folded.ranges
         if tree is None or s.phase[p] != SERVING:
-            why = "it gets into no term that lasts"
+            why = "it reaches no lasting term"
             leader = next((q for q in range(self.nodes) if s.role[q] == LEADING), None)
             if leader is not None and s.accepted_epoch[p] > s.term[leader]:
                 accepted, term = (self.folded.epoch(int(e)) for e in (s.accepted_epoch[p], s.term[leader]))
                 why = f"its acceptedEpoch, {accepted}, is later than the epoch of its leader, {term}"
             elif s.threw:
-                why = "it stops for what its leader sends it"
+                why = "it stops because of a packet from its leader"
             cuts = 0 if tree is None else self.trees[p] & ~tree
             return Change(self.folded.name(p), False, cuts=ranges(cuts & ~int(on_disk(s, p))), why=why)
         own = int(s.tree[p])
@@ -427,7 +443,7 @@ class Search:
         )
 
     def classify(self, out: Outcome, tree: int) -> None:
-        """What the history that is served lacks, and what it has that is on no quorum."""
+        """Classify the transactions that the served history lacks, and those it has from less than a quorum."""
         loses = may_lose = drops = revives = 0
         for b in self.folded.blocks:
             have, bit = self.holders(b.model), 1 << b.model

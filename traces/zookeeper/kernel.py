@@ -1,11 +1,11 @@
-"""Records of a log file read, checked and summed up, in the kernel language.
+"""Read, check and sum up the records of a log file, in the kernel language.
 
-`scan` takes the bytes of a part of a file and finds its records: checksum, length, mark, and whether the body is what
-its kind says. Nothing is believed: every length is held against what is there before it is followed.
+`scan` takes the bytes of a part of a file and finds its records: checksum, length, mark, and whether the body matches
+its kind. Every length is checked against the available bytes before it is used.
 
-What two servers hold of one transaction is compared by a hash of 64 bits over header and body, without the digest
-behind it, and of a multi that failed without the kinds of its parts (ZooKeeper writes them over while it applies it).
-Hashes of a block of 4,096 zxids are added up, so that servers are compared block by block, in any order.
+Two servers' versions of a transaction are compared by a hash of 64 bits over header and body, without the digest behind
+it, and for a failed multi without the kinds of its parts (ZooKeeper overwrites them while applying it). Hashes of a
+block of 4,096 zxids are added up, so that servers are compared block by block, in any order.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ EVENTFUL = BAD_CHECKSUM | BAD_BODY | UNKNOWN_KIND | ON_CONFIG | LEFT_OVER
 
 
 def long_at(d: Text, p: int) -> int:
-    """The eight bytes at a place, most significant first, signed."""
+    """Return the eight bytes at a place as a signed number, most significant first."""
     return (
         shl(d.data[p], 56)
         | (d.data[p + 1] << 48)
@@ -77,7 +77,7 @@ def long_at(d: Text, p: int) -> int:
 
 
 def little_at(d: Text, p: int) -> int:
-    """The eight bytes at a place, least significant first, signed."""
+    """Return the eight bytes at a place as a signed number, least significant first."""
     return (
         d.data[p]
         | (d.data[p + 1] << 8)
@@ -91,14 +91,16 @@ def little_at(d: Text, p: int) -> int:
 
 
 def int_at(d: Text, p: int) -> int:
-    """The four bytes at a place, most significant first, signed."""
+    """Return the four bytes at a place as a signed number, most significant first."""
     w = (d.data[p] << 24) | (d.data[p + 1] << 16) | (d.data[p + 2] << 8) | d.data[p + 3]
     return w - 4294967296 if w >= 2147483648 else w
 
 
 def adler(d: Text, p: int, end: int) -> int:
-    """Adler-32 of the bytes of a range (RFC 1950), eight at a time: of a word both the sum of its bytes and their
-    weighted sum are lanes of a product."""
+    """Return the Adler-32 of the bytes of a range (RFC 1950), computed eight at a time.
+
+    The sum and the weighted sum of a word's bytes are lanes of a product.
+    """
     a = 1
     b = 0
     while p < end:
@@ -120,7 +122,7 @@ def adler(d: Text, p: int, end: int) -> int:
 
 
 def hashed(d: Text, h: int, p: int, end: int) -> int:
-    """A hash continued over the bytes of a range, and its length."""
+    """Continue a hash over the length and the bytes of a range."""
     h = wrap_add(h, end - p)
     while p + 8 <= end:
         h = wrap_mul(h ^ little_at(d, p), MIX)
@@ -138,7 +140,7 @@ def hashed(d: Text, h: int, p: int, end: int) -> int:
 
 
 def past_buffer(d: Text, p: int, end: int) -> int:
-    """Behind a buffer or string: a length, -1 for none, and so many bytes."""
+    """Return the place behind a buffer or string: a length (-1 for null) and that many bytes."""
     if p < 0 or p + 4 > end:
         return -1
     n = int_at(d, p)
@@ -149,19 +151,19 @@ def past_buffer(d: Text, p: int, end: int) -> int:
 
 
 def past(p: int, end: int, count: int) -> int:
-    """Behind so many bytes."""
+    """Return the place behind a number of bytes."""
     if p < 0 or p + count > end:
         return -1
     return p + count
 
 
 def past_acls(d: Text, p: int, end: int) -> int:
-    """Behind a list of permissions, scheme and identity."""
+    """Return the place behind a list of permissions, scheme and identity."""
     return past_list(d, p, end, True)
 
 
 def past_list(d: Text, p: int, end: int, acls: bool) -> int:
-    """Behind a list of strings, or of permissions with two strings each."""
+    """Return the place behind a list of strings, or of permissions with two strings each."""
     if p < 0 or p + 4 > end:
         return -1
     n = int_at(d, p)
@@ -177,7 +179,10 @@ def past_list(d: Text, p: int, end: int, acls: bool) -> int:
 
 
 def past_create(d: Text, kind: int, p: int, end: int) -> int:
-    """Behind a create of any kind: path, data, permissions, whether it is ephemeral, the parent's version, the life."""
+    """Return the place behind a create of any kind.
+
+    Its body is path, data, permissions, the ephemeral flag, the parent's version, and the time to live.
+    """
     p = past_acls(d, past_buffer(d, past_buffer(d, p, end), end), end)
     if kind == CREATE or kind == CREATE2:
         p = past(p, end, 1)
@@ -190,7 +195,7 @@ def past_create(d: Text, kind: int, p: int, end: int) -> int:
 
 
 def past_part(d: Text, kind: int, p: int, end: int) -> int:
-    """Behind the body of any kind of transaction but a multi; -1: it is no such body; -2: there is no such kind."""
+    """Return the place behind the body of a transaction other than a multi; -1 if malformed, -2 if of unknown kind."""
     if kind == CREATE or kind == CREATE2 or kind == CREATE_CONTAINER or kind == CREATE_TTL:
         return past_create(d, kind, p, end)
     if kind == SET_DATA or kind == RECONFIG:
@@ -209,12 +214,12 @@ def past_part(d: Text, kind: int, p: int, end: int) -> int:
 
 
 def part_of_multi(kind: int) -> bool:
-    """Whether a multi can have such a part."""
+    """Return whether a multi can have such a part."""
     return kind != CREATE_SESSION and kind != CLOSE_SESSION and kind != MULTI
 
 
 def past_multi(d: Text, p: int, end: int) -> int:
-    """Behind the parts of a multi."""
+    """Return the place behind the parts of a multi."""
     if p + 4 > end:
         return -1
     n = int_at(d, p)
@@ -232,7 +237,7 @@ def past_multi(d: Text, p: int, end: int) -> int:
 
 
 def multi_odd(d: Text, p: int) -> int:
-    """What is odd about a multi whose parts have been passed: whether it failed, or a part is not what it says."""
+    """Return the oddities of a multi that `past_multi` has passed: it failed, or a part does not match its kind."""
     n = int_at(d, p)
     p = p + 4
     failed = 0
@@ -259,7 +264,7 @@ def multi_odd(d: Text, p: int) -> int:
 
 
 def config_bit(d: Text, p: int, end: int) -> int:
-    """ON_CONFIG where the path at a place begins with /zookeeper/config and is as long."""
+    """Return ON_CONFIG if the path at a place is /zookeeper/config, else 0."""
     if p + 4 + CONFIG_NAME > end:
         return 0
     if int_at(d, p) != CONFIG_NAME:
@@ -271,7 +276,7 @@ def config_bit(d: Text, p: int, end: int) -> int:
 
 
 def failed_hash(d: Text, p: int, end: int) -> int:
-    """The hash of a failed multi without the kinds of its parts, which have been passed before."""
+    """Return the hash of a failed multi without the kinds of its parts, which `past_multi` has passed."""
     h = hashed(d, 1, p, p + TXN_HEAD)
     p = p + TXN_HEAD
     h = hashed(d, h, p, p + 4)
@@ -289,7 +294,7 @@ def failed_hash(d: Text, p: int, end: int) -> int:
 
 
 def read_record(s: Scan, d: Text, n: int, p: int, length: int) -> None:
-    """Entry n: the payload at a place, of so many bytes."""
+    """Read the payload at a place as entry n."""
     finish = p + length
     kind = int_at(d, p + 28)
     start = p + TXN_HEAD
@@ -303,7 +308,7 @@ def read_record(s: Scan, d: Text, n: int, p: int, length: int) -> None:
         if kind == SET_DATA or kind == RECONFIG:
             odd = config_bit(d, start, finish)
     if kind == CHECK:
-        end = -2  # which is a part of multis alone
+        end = -2  # which only occurs inside a multi
     if end == -2:
         odd = odd | UNKNOWN_KIND
         end = finish
@@ -327,7 +332,7 @@ def read_record(s: Scan, d: Text, n: int, p: int, length: int) -> None:
 
 
 def scan(s: Scan) -> int:
-    """Read records from `at` on, as many as there is room for, and sum them up; why it stopped."""
+    """Read records from `at` on, as many as there is room for, and return why the scan stopped."""
     d = s.text
     n = 0
     at = s.at
@@ -364,7 +369,7 @@ def scan(s: Scan) -> int:
 
 
 def sum_up(s: Scan) -> None:
-    """Sum up the entries: what follows what, and the blocks. A record with a bad checksum is an event and no more."""
+    """Sum up the entries: their sequence, and the blocks; a record with a bad checksum is only an event."""
     s.events = 0
     s.blocks = 0
     for n in range(s.count):
@@ -400,7 +405,7 @@ def sum_up(s: Scan) -> None:
 
 
 def note(s: Scan, event: int, n: int, before: int) -> None:
-    """An event of an entry."""
+    """Record an event of an entry."""
     s.event[s.events] = event
     s.event_entry[s.events] = n
     s.event_before[s.events] = before
@@ -408,7 +413,7 @@ def note(s: Scan, event: int, n: int, before: int) -> None:
 
 
 def put_block(s: Scan) -> None:
-    """The block that is being summed up is put with the others."""
+    """Store the block that is being summed up."""
     if s.now_count > 0:
         s.block[s.blocks] = s.now
         s.block_count[s.blocks] = s.now_count
@@ -419,12 +424,12 @@ def put_block(s: Scan) -> None:
 
 
 def scan_on(s: Scan) -> int:
-    """`scan`, and sum up what it found; why it stopped."""
+    """Scan and sum up records; return why the scan stopped."""
     stop = scan(s)
     sum_up(s)
     return stop
 
 
 def hash_text(d: Text, h: int, p: int, end: int) -> int:
-    """`hashed`, called from outside."""
+    """Call `hashed` from outside the kernel."""
     return hashed(d, h, p, end)

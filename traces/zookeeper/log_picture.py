@@ -1,7 +1,7 @@
-"""What text logs tell, drawn by the pictures of traces: a lane a server, a row a line that tells a phase.
+"""Draw what text logs contain as a picture of a trace: a lane per server, a row per line that reports a phase.
 
-Proposals and commits between two such lines are a row a server. The lines that a broken condition names have rows of
-their own. A synchronization is an arrow where both ends say the same zxid; what only one log says has none.
+Proposals and commits between two such lines are a row per server. The lines that a broken condition names have rows of
+their own. A synchronization is an arrow where both ends name the same zxid; what only one log contains has none.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ ROLES = {
     "following": "FOLLOWING", "started": "",
 }  # fmt: skip
 FIELDS = {
-    "role": "what its log says that it is", "epoch": "the last one that its log says it has joined",
-    "proposed": "the last transaction that its log says it proposed", "committed": "and the last that it committed",
+    "role": "its role by its log", "epoch": "the last epoch that it has joined by its log",
+    "proposed": "the last transaction that it proposed by its log", "committed": "and the last that it committed",
 }  # fmt: skip
 
 
 @dataclass
 class Item:
-    """A row to be: a line, or proposals or commits of one server that no other line stands between.
+    """A future row of the picture: a line, or proposals or commits of one server with no other line between.
 
     Attributes:
-        told: why it is drawn in any case: the sentences of the conditions that it breaks.
+        told: the sentences of the conditions that it violates, because of which it is drawn in any case.
     """
 
     events: list[LogEvent]
@@ -50,10 +50,10 @@ class Item:
 
 @dataclass(frozen=True)
 class LogPicture:
-    """A picture, and what a walk through it shows.
+    """A picture of text logs, and the values to show beside it.
 
     Attributes:
-        values: of each of `FIELDS`, of each lane: from which row on it has which value.
+        values: for each of `FIELDS` and each lane the values, each with the row from which on it holds.
     """
 
     picture: Picture
@@ -61,7 +61,7 @@ class LogPicture:
 
 
 def items_of(history: TextHistory, broken: Sequence[Broken]) -> list[Item]:
-    """Every row that there could be, in order of time."""
+    """Return every candidate row, in order of time."""
     named: dict[tuple[str, int], list[str]] = {}
     for b in broken:
         for e in b.lines:
@@ -83,8 +83,10 @@ def items_of(history: TextHistory, broken: Sequence[Broken]) -> list[Item]:
 
 
 def shown(items: list[Item]) -> list[Item | int]:
-    """The rows that are drawn: those that are named and what is near, then the last; and between them how many are
-    not."""
+    """Return the rows to draw, and between them the counts of omitted rows.
+
+    Rows are kept that are named by a condition or near such a row, then the last ones.
+    """
     if len(items) <= MOST_ROWS:
         return [*items]
     keep: set[int] = set()
@@ -108,10 +110,11 @@ def shown(items: list[Item]) -> list[Item | int]:
 
 
 def picture_of_logs(history: TextHistory, broken: Sequence[Broken], tool: str) -> LogPicture:
-    """What there is to draw.
+    """Return the picture of text logs.
 
     Args:
-        broken: the conditions that lines break; the first is said above the picture.
+        history: the logs.
+        broken: the conditions that lines break; the first is shown above the picture.
         tool: the version of zabcheck.
     """
     items = items_of(history, broken)
@@ -129,7 +132,7 @@ def picture_of_logs(history: TextHistory, broken: Sequence[Broken], tool: str) -
     size = f"{len(servers)} servers, {len(history.phases):,} phases, {history.proposals:,} proposals, "
     size += f"{history.commits:,} commits" + (f"; {left_out:,} rows left out" if left_out else "")
     picture = Picture(
-        f"{broken[0].rule}: broken" if broken else "What the logs tell",
+        f"{broken[0].rule}: broken" if broken else "What the logs show",
         broken[0].sentence + more if broken else "", "", "", size, (),
         tuple(f"server {n}" for n in servers), tuple(drawing.stretches(count)), tuple(drawing.rows),
         tuple(drawing.arrows), "epoch", "role", tool,
@@ -138,13 +141,13 @@ def picture_of_logs(history: TextHistory, broken: Sequence[Broken], tool: str) -
 
 
 def gap(number: int, count: int) -> Row:
-    """Rows that are left out."""
-    said = f"{count:,} rows are left out"
+    """Return a row that stands for omitted rows."""
+    said = f"{count:,} rows are omitted"
     return Row(number, (), said, "", False, (), (), False, (said,))
 
 
 class Drawing:
-    """Rows as they are put one behind the other.
+    """Collects the rows of a picture.
 
     Args:
         lanes: of each server.
@@ -155,10 +158,10 @@ class Drawing:
         self.rows: list[Row] = []
         self.arrows: list[Arrow] = []
         self.values: dict[str, list[list[tuple[int, str]]]] = {name: [[(0, "")] for _ in lanes] for name in FIELDS}
-        self.sent: list[tuple[str, int, int, int, int]] = []  # which sync, its zxid, to whom (-1: not said), lane, row
+        self.sent: list[tuple[str, int, int, int, int]] = []  # kind of sync, zxid, target (-1 if unknown), lane, row
 
     def add(self, item: Item) -> None:
-        """A row more."""
+        """Add a row."""
         e, number = item.last, len(self.rows) + 1
         lane = self.lanes[e.server]
         headline, label, mark = said_of(item, lane)
@@ -173,7 +176,7 @@ class Drawing:
             self.arrive(e.kind[4:], e, lane, number)
 
     def note(self, item: Item, lane: int, number: int) -> None:
-        """What a server's log says of it from here on."""
+        """Record what a server's log says about the server from this row on."""
         e = item.last
         role = e.detail.split()[0].upper() if e.kind == "phase" else ROLES.get(e.kind)
         if role is not None:
@@ -191,7 +194,7 @@ class Drawing:
             cell.append((number, value))
 
     def arrive(self, what: str, e: LogEvent, lane: int, number: int) -> None:
-        """What a follower got, from the leader whose log says that it sent it: just one, and to nobody else."""
+        """Add an arrow to a follower from the one leader whose log says that it sent this, if it is unique."""
         own = (lane, e.server)
         found = [s for s in self.sent if s[:2] == (what, e.value) and s[2] in (-1, own[1]) and s[3] != lane]
         if len({s[3] for s in found}) != 1:
@@ -205,7 +208,7 @@ class Drawing:
         self.arrows.append(Arrow(flight, name, text, e.value >> 32 or None, bool(self.rows[-1].events)))
 
     def stretches(self, count: int) -> Iterator[Stretch]:
-        """The parts of the lanes over which role and epoch are the same."""
+        """Yield the stretches of the lanes with constant role and epoch."""
         for lane in range(len(self.lanes)):
             changes = sorted({n for name in ("role", "epoch") for n, _ in self.values[name][lane]})
             for start, end in zip(changes, [*changes[1:], count + 1], strict=True):
@@ -217,7 +220,7 @@ class Drawing:
 
 
 def said_of(item: Item, lane: int) -> tuple[str, str, Mark | None]:
-    """A row's headline, its label beside the lane, and the sign that it has."""
+    """Return a row's headline, its label beside the lane, and its mark."""
     e, first = item.last, item.events[0]
     named = bool(item.told)
     if e.kind in TALLIED:
@@ -235,7 +238,7 @@ def said_of(item: Item, lane: int) -> tuple[str, str, Mark | None]:
 
 
 def page_of_logs(drawn: LogPicture) -> str:
-    """The page to walk through."""
+    """Return the page to walk through."""
     from traces.pictures.html import drawn as diagram_of
     from traces.pictures.html import events_of, explained, rendered
 

@@ -1,4 +1,4 @@
-"""A transaction log file read through, in pieces: what is in it, where it ends and why, and what is damaged."""
+"""Read a transaction log file in pieces: its records, where it ends and why, and what is damaged."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ ENTRIES = 1 << 15
 LONGEST = 1 << 26  # bytes of a payload that is believed: far more than jute.maxbuffer allows
 MOST_EVENTS = 10_000  # of a file: there is no telling more of one that is nothing but events
 SEALED = 1 << 16  # bytes before the end of what was read that are looked at again before a file is read on
-AGAIN = 1_000  # times that the end of a file is read again, while somebody writes there
+AGAIN = 1_000  # how often the end of a file is read again while someone writes to it
 
 
 @dataclass(frozen=True)
 class Damage:
-    """What is wrong with a record, or stands where one should.
+    """Damage to a record, or where a record should be.
 
     Attributes:
         code: see `codes.py`.
         place: bytes from the beginning of the file.
-        zxid: of the record, as far as it can be told; 0: not.
-        detail: in words.
+        zxid: of the record, as far as it is known; 0 if it is not.
+        detail: a description.
         hides: whether ZooKeeper reads nothing behind it in this file.
-        told: whether its zxid, and so that it is there, can be believed.
+        told: whether its zxid, and so its existence, can be believed.
     """
 
     code: str
@@ -52,7 +52,7 @@ class Damage:
 
 @dataclass(frozen=True)
 class Jump:
-    """From one transaction to another than the next: at which place, from which zxid, to which."""
+    """A jump from one transaction to another than the next: its place, and both zxids."""
 
     place: int
     before: int
@@ -61,18 +61,18 @@ class Jump:
 
 @dataclass
 class LogFile:
-    """What a log file has in it, summed up.
+    """A log file, summed up.
 
     Attributes:
-        path: where; `named` is the zxid of its name.
-        end: where what was read ends; `ending` says why: `padding` (zeros), `exact` (nothing behind the last record),
+        path: its path; `named` is the zxid of its name.
+        end: where the reading ended; `ending` says why: `padding` (zeros), `exact` (nothing behind the last record),
             `torn` (an unfinished record), `damage`, `unreadable`, `empty`.
-        torn: where an unfinished record stands, and its zxid (0: it does not say).
+        torn: where an unfinished record stands, and its zxid (0 if it does not say).
         sealed: a digest of the header and of the last bytes that were read, before `end`.
-        reading: says which reading from the file's beginning this goes back to.
-        blocks: of each block of zxids how many records, and the sum of their hashes.
+        reading: identifies the reading from the file's beginning that this one continues.
+        blocks: for each block of zxids the number of records, and the sum of their hashes.
         configs: places of transactions about /zookeeper/config.
-        pieces: as it was read, piece by piece: where each begins, the least and the greatest block in it.
+        pieces: for each piece that was read where it begins, and the least and the greatest block in it.
     """
 
     path: Path
@@ -111,10 +111,10 @@ class LogFile:
 
 
 class Reader:
-    """The buffer and the compiled kernels that files are read with; one at a time.
+    """The buffer and the compiled kernels with which files are read; one at a time.
 
     Args:
-        sums: sum up what is read; without, entries alone are made.
+        sums: whether to sum up what is read; if not, only entries are made.
     """
 
     def __init__(self, room: int = ROOM, sums: bool = True) -> None:
@@ -128,13 +128,13 @@ class Reader:
         self.bytes = self.text.views["data"].memory
 
     def begin(self) -> None:
-        """Another file."""
+        """Start with another file."""
         for name in ("records", "first", "last", "least", "greatest", "begun", "bits", "failed_multis", "digests",
                      "bare", "now", "now_count", "now_sum"):  # fmt: skip
             setattr(self.scan, name, 0)
 
     def fill(self, fd: int, base: int) -> int:
-        """Read from a place in a file; how many bytes."""
+        """Read from a place in a file; return the number of bytes."""
         s = self.scan
         s.base, s.at, s.filled = base, 0, 0
         while s.filled < self.text.room:
@@ -145,7 +145,10 @@ class Reader:
         return s.filled
 
     def grow(self) -> bool:
-        """A larger buffer, for a record that does not fit; whether there is one. The counts so far are kept."""
+        """Enlarge the buffer for a record that does not fit; return whether that was possible.
+
+        The counts so far are kept.
+        """
         if self.text.room >= 2 * LONGEST:
             return False
         old = self.scan
@@ -169,7 +172,7 @@ def read_log(path: Path, named: int, reader: Reader, visit: Visit | None = None,
 
     Args:
         visit: called with the entries of each piece, in order.
-        until: where what was read before ended: what has come since is left alone. 0: to the end.
+        until: where an earlier reading ended: what was appended since is left alone; 0 to read to the end.
     """
     out = LogFile(path, named)
     with troubled(out), opened(path) as fd:
@@ -183,8 +186,10 @@ def read_log(path: Path, named: int, reader: Reader, visit: Visit | None = None,
 
 
 def read_on(earlier: LogFile, reader: Reader, visit: Visit | None = None, until: int = 0) -> LogFile | None:
-    """What is behind what was read of a file before, with that; None: what was read last stands there no longer, and
-    nothing is read. The arguments are those of `read_log`."""
+    """Read what was added to a file since it was read, and return all of it; None if it is not a continuation.
+
+    If the last record read before has changed, nothing is read. The arguments are those of `read_log`.
+    """
     out = resumed(earlier, reader)
     with troubled(out), opened(earlier.path) as fd:
         if not goes_on(fd, earlier):
@@ -197,7 +202,7 @@ def read_on(earlier: LogFile, reader: Reader, visit: Visit | None = None, until:
 
 
 def read_blocks(f: LogFile, blocks: Collection[int], reader: Reader, visit: Visit) -> None:
-    """Read those parts of a file again that may have transactions of some blocks; what cannot be read is not there."""
+    """Read again those parts of a file that may have transactions of some blocks; unreadable parts are skipped."""
     ends = [*(place for place, _, _ in f.pieces[1:]), f.end]
     wanted = [any(lo <= b <= hi for b in blocks) for _, lo, hi in f.pieces]
     for asked, pieces in groupby(range(len(ends)), lambda n: wanted[n]):
@@ -212,7 +217,7 @@ def read_blocks(f: LogFile, blocks: Collection[int], reader: Reader, visit: Visi
 
 @contextlib.contextmanager
 def troubled(out: LogFile) -> Iterator[None]:
-    """Why a file cannot be read, noted."""
+    """Record why a file cannot be read."""
     try:
         yield
     except Unreadable as problem:
@@ -222,14 +227,13 @@ def troubled(out: LogFile) -> Iterator[None]:
 
 
 def seal(fd: int, end: int) -> bytes:
-    """A digest of the header of a file and of what stands before a place."""
+    """Return a digest of a file's header and of the bytes before a place."""
     start = max(0, end - SEALED)
     return hashlib.sha256(os.pread(fd, k.HEAD, 0) + os.pread(fd, end - start, start)).digest()
 
 
 def goes_on(fd: int, earlier: LogFile) -> bool:
-    """Whether a file is the one that was read, with no more than something new behind: not one that was cut, and
-    written on."""
+    """Return whether a file continues the one that was read, and was not cut and rewritten."""
     now = stamp_of(fd)
     return (
         earlier.ending in ("padding", "exact", "torn")
@@ -241,7 +245,7 @@ def goes_on(fd: int, earlier: LogFile) -> bool:
 
 
 def resumed(earlier: LogFile, reader: Reader) -> LogFile:
-    """What was read of a file, to go on from; the reader is where it was."""
+    """Return what was read of a file, to resume from; the reader is restored."""
     reader.begin()
     s = reader.scan
     s.records, s.first, s.last, s.least, s.greatest = (
@@ -255,7 +259,7 @@ def resumed(earlier: LogFile, reader: Reader) -> LogFile:
 
 
 def check_head(fd: int, out: LogFile) -> bool:
-    """Whether a file begins as a log does."""
+    """Check that a file begins as a log does."""
     head = os.pread(fd, k.HEAD, 0)
     if not head.rstrip(b"\0"):
         out.ending = "empty"  # no byte was written, or none reached the disk
@@ -268,7 +272,7 @@ def check_head(fd: int, out: LogFile) -> bool:
         if struct.pack(">iiq", k.LOG_MAGIC, k.LOG_VERSION, 0).startswith(head.rstrip(b"\0")):
             out.ending = "empty"
             return False
-        out.damages.append(Damage("BAD_MAGIC", 0, 0, f"{len(head)} bytes that are no header", True))
+        out.damages.append(Damage("BAD_MAGIC", 0, 0, f"{len(head)} bytes that are not a header", True))
         out.ending = "damage"
         return False
     magic, version, dbid = struct.unpack(">iiq", head)
@@ -288,8 +292,10 @@ def check_head(fd: int, out: LogFile) -> bool:
 
 
 def read_records(fd: int, out: LogFile, reader: Reader, visit: Visit | None, until: int, start: int) -> None:
-    """Read records to the end of the file, past what is damaged. Where somebody is writing, what stands there is read
-    again before anything is said of it."""
+    """Read records to the end of the file, skipping damaged ones.
+
+    Where the file is being written, a damaged place is read again before it is reported.
+    """
     at, again = start, 0
     while True:
         got = reader.fill(fd, at)
@@ -334,7 +340,7 @@ def read_records(fd: int, out: LogFile, reader: Reader, visit: Visit | None, unt
 
 
 def changed(fd: int, s: Scan, place: int, ended: bool) -> bool:
-    """Whether what a scan stopped at is not there any more, or, if the file `ended` there, more is: somebody writes."""
+    """Return whether the place where a scan stopped has changed since, or the file has grown behind its end."""
     if ended and os.fstat(fd).st_size > s.base + s.filled:
         return True
     memory = s.text.views["data"].memory
@@ -343,7 +349,7 @@ def changed(fd: int, s: Scan, place: int, ended: bool) -> bool:
 
 
 def take(out: LogFile, s: Scan) -> None:
-    """What a scan found that is not the next transaction, and its blocks."""
+    """Add the result of a scan: its blocks, and what is not the next transaction."""
     if not out.first_place and s.begun:
         out.first_place = next(s.place[n] for n in range(s.count) if not s.odd[n] & k.BAD_CHECKSUM)
     for b in range(s.blocks):
@@ -363,17 +369,17 @@ def take(out: LogFile, s: Scan) -> None:
         if odd & k.BAD_CHECKSUM:
             data = bytes(s.text.views["data"].memory[s.body[n] : s.finish[n]])
             said = struct.unpack(">q", s.text.views["data"].memory[s.body[n] - 12 : s.body[n] - 4])[0]
-            detail = f"the record says checksum {said & (1 << 64) - 1:#x}, its bytes have {zlib.adler32(data):#x}"
+            detail = f"the record has checksum {said & (1 << 64) - 1:#x}, its bytes have {zlib.adler32(data):#x}"
             near = zxid == s.event_before[e] + 1
             out.damages.append(Damage("CRC", place, zxid if near else s.event_before[e] + 1, detail, False, near))
         elif odd & k.BAD_BODY:
-            detail = f"the body is not that of a transaction of kind {s.kind[n]}, though its checksum is right"
+            detail = f"the body is not that of a transaction of kind {s.kind[n]}, though its checksum is correct"
             out.damages.append(Damage("BAD_BODY", place, zxid, detail, False, True))
         elif odd & k.UNKNOWN_KIND:
             detail = f"kind {s.kind[n]}, or a part of a multi, is of no kind known up to ZooKeeper 3.9"
             out.damages.append(Damage("UNKNOWN_TYPE", place, zxid, detail, False, True))
         elif odd & k.LEFT_OVER:
-            out.damages.append(Damage("LEFT_OVER", place, zxid, "bytes behind the body are no digest", False, True))
+            out.damages.append(Damage("LEFT_OVER", place, zxid, "bytes after the body are not a digest", False, True))
         if odd & k.ON_CONFIG and not odd & k.BAD_CHECKSUM:
             out.configs.append((place, zxid))
 
@@ -390,7 +396,7 @@ def note_totals(out: LogFile, reader: Reader) -> None:
 
 
 def at_end(fd: int, out: LogFile, s: Scan, place: int, stop: int) -> int:
-    """Say why a scan stopped at a place; where records begin again behind it, or -1."""
+    """Record why a scan stopped at a place; return where records continue behind it, or -1."""
     head = os.pread(fd, 12 + k.TXN_HEAD, place)
     if stop == k.END or not head.rstrip(b"\0"):
         return at_padding(fd, out, s, place)
@@ -405,7 +411,7 @@ def at_end(fd: int, out: LogFile, s: Scan, place: int, stop: int) -> int:
         if not true_length(fd, place, out.size):  # else it was whole, and its length is not its own
             out.end, out.ending, out.torn = place, "torn", (place, zxid)
             return -1
-    if stop == k.MORE:  # its end is past the end of the file, and other records stand before that
+    if stop == k.MORE:  # its end is past the end of the file, although other records come before that
         stop = k.BAD_LENGTH
     describe(fd, out, place, length, zxid, stop, further)
     if further < 0:
@@ -414,22 +420,22 @@ def at_end(fd: int, out: LogFile, s: Scan, place: int, stop: int) -> int:
 
 
 def lost_tail(fd: int, finish: int) -> bool:
-    """Whether the mark of a record was never written: zeros where it ends."""
+    """Return whether a record's end was never written: it is zeros where the mark should be."""
     return os.pread(fd, 1, finish - 1) in (b"", b"\0")
 
 
 def at_padding(fd: int, out: LogFile, s: Scan, place: int) -> int:
-    """The log ends at a place, unless there is data behind it."""
+    """Record that the log ends at a place, unless there is data behind it; return where records continue, or -1."""
     data = data_from(fd, place, out.size)
     out.end, out.ending = place, out.ending or "padding"
     if data < 0:
         return -1
     further = records_behind(fd, place + 1, out.size)
-    what = f"a record at {further}" if further >= 0 else f"bytes at {data} that are no record"
+    what = f"a record at {further}" if further >= 0 else f"bytes at {data} that are not a record"
     if data < place + 12 and further < 0:  # a checksum was written, and nothing after it
         out.ending, out.torn = "torn", (place, 0)
         return -1
-    detail = f"a length of 0, which ends the log, and behind it {what}"
+    detail = f"a length of 0, which ends the log, and after it {what}"
     out.damages.append(Damage("DATA_AFTER_END", place, s.last + 1 if s.begun else 0, detail, True, further >= 0))
     if further < 0:
         out.ending = "damage"
@@ -437,7 +443,7 @@ def at_padding(fd: int, out: LogFile, s: Scan, place: int) -> int:
 
 
 def describe(fd: int, out: LogFile, place: int, length: int, zxid: int, stop: int, further: int) -> None:
-    """The damage of a record whose length or mark is wrong."""
+    """Record the damage of a record whose length or mark is wrong."""
     rest = "; the rest of the file is hidden by it" if further >= 0 else ""
     right = length if stop == k.BAD_MARK and sums(fd, place, length) else true_length(fd, place, out.size)
     if right == length and stop == k.BAD_MARK:
@@ -448,21 +454,21 @@ def describe(fd: int, out: LogFile, place: int, length: int, zxid: int, stop: in
         detail = f"length {length:,}, where checksum and mark are right with {right:,}{rest}"
         out.damages.append(Damage("BAD_LEN", place, zxid, detail, True, True))
     elif stop == k.BAD_LENGTH:
-        detail = f"length {length:,} is no length of a record{rest}"
+        detail = f"length {length:,} is not valid for a record{rest}"
         out.damages.append(Damage("BAD_LEN", place, zxid, detail, True))
     else:
-        detail = f"where the record's length of {length:,} ends stands no mark, and its checksum is wrong{rest}"
+        detail = f"there is no mark at the end of the record's length of {length:,}, and its checksum is wrong{rest}"
         out.damages.append(Damage("BAD_EOR", place, zxid, detail, True))
 
 
 def sums(fd: int, place: int, length: int) -> bool:
-    """Whether the record at a place has the checksum of so many bytes."""
+    """Return whether the record at a place has a right checksum at a given length."""
     data = os.pread(fd, 12 + length, place)
     return len(data) == 12 + length and zlib.adler32(data[12:]) == int.from_bytes(data[:8], "big")
 
 
 def true_length(fd: int, place: int, size: int) -> int:
-    """With which length the record at a place has its checksum and mark; 0: with none up to 1 MiB."""
+    """Return the length up to 1 MiB with which the record at a place has a right checksum and mark; 0 if none."""
     data = os.pread(fd, min(size - place, (1 << 20) + 4096), place)
     if len(data) < 12 + k.TXN_HEAD:
         return 0
@@ -480,7 +486,7 @@ def true_length(fd: int, place: int, size: int) -> int:
 
 
 def records_behind(fd: int, at: int, size: int) -> int:
-    """Where from a place on the next whole record begins, checksum and mark right; -1: nowhere within 64 MiB."""
+    """Return where the next whole record begins, with checksum and mark right; -1 if none is within 64 MiB."""
     step, first = 1 << 20, at
     while at < size and at - first < 64 << 20:
         at = data_from(fd, at, size)
@@ -496,8 +502,10 @@ def records_behind(fd: int, at: int, size: int) -> int:
 
 
 def whole_record(data: bytes, most: int) -> int:
-    """Where among the first so many bytes a whole record begins; -1: nowhere. Of a record the first four bytes are
-    zero, and those of its length but for the low two or three."""
+    """Return where among the first `most` bytes a whole record begins; -1 if nowhere.
+
+    The first four bytes of a record are zero, and those of its length except the low two or three.
+    """
     at = data.find(b"\0\0\0\0")
     tried = 0
     while 0 <= at < most and tried < 1 << 20:
@@ -513,7 +521,7 @@ def whole_record(data: bytes, most: int) -> int:
 
 
 def payload_at(path: Path, place: int) -> bytes:
-    """The payload of the record at a place; empty: there is none."""
+    """Return the payload of the record at a place; empty if there is none."""
     try:
         with opened(path) as fd:
             head = os.pread(fd, 12, place)

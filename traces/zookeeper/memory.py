@@ -1,4 +1,4 @@
-"""The structs that the kernels over logs work on."""
+"""Define the structs on which the kernels for logs work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Scan", "Text", "Tree"]
 
 
 class Text(Struct):
-    """Bytes."""
+    """A buffer of bytes."""
 
     room = size()
     data = words(room, width=1)
@@ -119,11 +119,11 @@ class Tree(Struct):
     content = word()  # the sum of hashes of paths, data and owners
     zxid = word()  # the last transaction applied
     applied = word()
-    checked = word()  # records whose digest was compared
+    checked = word()  # the number of records whose digest was compared
     delta = word()  # what the digest of the last record compared was more than the tree's
     missed = word()  # creates without a parent, and changes of nodes that are not there
 
-    events = word()  # comparisons that came out otherwise than the one before
+    events = word()  # the number of comparisons with another result than the one before
     most_events = size()
     event_entry = words(most_events)
     event_wanted = words(most_events)

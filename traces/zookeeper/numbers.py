@@ -1,4 +1,4 @@
-"""The numbers of ZooKeeper's files: kinds of transaction, marks, and why a scan of a log stops."""
+"""Define the numbers of ZooKeeper's files: kinds of transaction, marks, and why a scan of a log stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each server's own files say: records that are damaged, gaps, order, epochs, snapshots."""
+"""Check each server's own files: damaged records, gaps, order, epochs, snapshots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAST_EPOCH = (1 << 31) - 1  # of a zxid, which is a long and not below zero
 
 
 def file_findings(server: Server) -> list[Finding]:
-    """Files that cannot be read, and records that are damaged."""
+    """Return findings about unreadable files and damaged records."""
     out = []
     d = server.directory
     for path, why in d.trouble:
@@ -34,21 +34,21 @@ def file_findings(server: Server) -> list[Finding]:
         if f.torn is not None:
             place, zxid = f.torn
             what = "the file ends within its last record"
-            where = "" if n == len(server.logs) - 1 else ", and the next file goes on"
+            where = "" if n == len(server.logs) - 1 else ", and the next file continues"
             out.append(Finding("TORN_TAIL", NOTE, what + where, d.name, f.name, place, zxid if zxid > 0 else -1))
         if f.ending == "empty":
             last = n == len(server.logs) - 1
             what = "no record was written to it" + ("" if last else ", and later files follow")
             out.append(Finding("EMPTY_LOG", NOTE, what, d.name, f.name, 0))
         if f.lost_events:
-            what = f"{f.lost_events:,} more oddities of this file are not told"
+            what = f"{f.lost_events:,} more anomalies of this file are not reported"
             out.append(Finding("TOO_MANY", WARN, what, d.name, f.name))
     out += packed_logs(server)
     names = [p.name for p in d.stray]
     if names:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         out.append(
-            Finding("STRAY_FILE", NOTE, f"passed over or read by its name alone: {', '.join(names[:5])}{more}", d.name)
+            Finding("STRAY_FILE", NOTE, f"skipped, or read only by its name: {', '.join(names[:5])}{more}", d.name)
         )
     if not server.logs and not any(s.zxid for s in server.snapshots):
         out.append(Finding("EMPTY_SERVER", NOTE, "there is no log and no snapshot but the first", d.name))
@@ -58,7 +58,7 @@ def file_findings(server: Server) -> list[Finding]:
 
 
 def packed_logs(server: Server) -> list[Finding]:
-    """Compressed copies of logs: ZooKeeper takes each for a log by its name."""
+    """Return findings about compressed copies of logs, which ZooKeeper takes for logs by their names."""
     out = []
     plain = dict(server.directory.logs)
     needed = max((z for z in plain if z <= server.restart_from), default=0)
@@ -78,7 +78,7 @@ def packed_logs(server: Server) -> list[Finding]:
 
 
 def order_findings(server: Server) -> list[Finding]:
-    """How a server's log goes on: gaps, order, repetitions."""
+    """Return findings about a server's log: gaps, order, repetitions."""
     out: list[Finding] = []
     known = [s.zxid for s in server.snapshots]
     for n, run in enumerate(server.runs):
@@ -96,13 +96,13 @@ def order_findings(server: Server) -> list[Finding]:
             what += "which nothing reads"
             out.append(Finding("PACKED_LOG", WARN, what, *where, run.before + 1, run.lo - 1))
         elif run.link == "epoch" and not run.before and run.lo >> 32 > 1 and server.begins_late(run):
-            what = f"the log begins with {zxid_text(run.lo)}: what was before it, if there was anything, is not there"
+            what = f"the log begins with {zxid_text(run.lo)}: earlier transactions, if any, are missing"
             out.append(deleted(server, run, what, run.lo, run.lo))
         elif run.link == "unknown" and n == 0:
             out += begins_late(server, run, f, known)
         elif run.link == "unknown":
             lo, hi = server.missing(run)
-            what = f"{zxid_text(lo)}..{zxid_text(hi)} are not in the log, and no snapshot from before is there"
+            what = f"{zxid_text(lo)}..{zxid_text(hi)} are not in the log, and no earlier snapshot exists"
             out.append(Finding("GAP_UNKNOWN", NOTE, what, *where, lo, hi))
         elif run.link == "bridged":
             out += bridged(server, run, f)
@@ -125,23 +125,23 @@ def order_findings(server: Server) -> list[Finding]:
 
 
 def deleted(server: Server, run: TransactionRun, what: str, lo: int, hi: int) -> Finding:
-    """Whole log files that are not there, and that no start reads."""
+    """Return findings about whole log files that are missing and that no start reads."""
     what += (
-        f", and the start reads from snapshot.{server.restart_from:x} on: whoever deleted the log files, nothing of "
+        f", and the start reads from snapshot.{server.restart_from:x} on: whoever deleted the log files, no part of "
     )
     what += "them is needed"
     return Finding("LOGS_DELETED", NOTE, what, server.name, server.file_of(run).name, run.place, lo, hi)
 
 
 def unread(server: Server, run: TransactionRun) -> str:
-    """That a start does not read what is missing, where that is so."""
+    """Return a phrase if a start does not read what is missing before a run, else an empty string."""
     if not server.not_read(run):
         return ""
     return f"; a start begins behind it, with snapshot.{server.restart_from:x}, {UNREAD}"
 
 
 def gap(server: Server, run: TransactionRun, known: list[int]) -> Finding:
-    """A gap, which a snapshot of its end would explain."""
+    """Return a finding about a gap, which a snapshot of its end would explain."""
     f = server.file_of(run)
     lo, hi = server.missing(run)
     first = run is server.runs[0]
@@ -165,7 +165,7 @@ def count_text(lo: int, hi: int) -> str:
 
 
 def begins_late(server: Server, run: TransactionRun, f: LogFile, known: list[int]) -> list[Finding]:
-    """A log that does not begin with the first transaction there is."""
+    """Return notes about a log that does not begin with the first transaction."""
     where = (server.name, f.name, run.place, run.lo)
     if not known:
         if run.lo & LOW == 1:
@@ -177,7 +177,7 @@ def begins_late(server: Server, run: TransactionRun, f: LogFile, known: list[int
 
 
 def bridged(server: Server, run: TransactionRun, f: LogFile) -> list[Finding]:
-    """A gap that a snapshot fills, if one that can be read does."""
+    """Return a finding about a gap, or a note if a readable snapshot fills it."""
     where = (server.name, f.name, run.place)
     usable = [s.zxid for s in server.snapshots if s.usable]
     fills = [s for s in usable if run.before < s < run.lo] if run is not server.runs[0] else usable
@@ -196,14 +196,14 @@ def bridged(server: Server, run: TransactionRun, f: LogFile) -> list[Finding]:
 
 
 def names_wrong(server: Server) -> list[Finding]:
-    """Files whose first record is not the one of their name."""
+    """Return findings about files whose first record is not the one in their name."""
     out = []
     for f in server.logs:
         if not f.first_place or f.first == f.named or any(d.place < f.first_place for d in f.damages):
             continue
         explained = any(r.link in ("gap", "damaged") and server.file_of(r) is f for r in server.runs)
         if not explained:
-            what = f"its first record is {zxid_text(f.first)}, its name says {zxid_text(f.named)}"
+            what = f"its first record is {zxid_text(f.first)}, its name has {zxid_text(f.named)}"
             lost = f.named < f.first and not server.has(f.named)
             severity = VIOLATION if lost and not bridges(server, f) else WARN
             code = "GAP" if severity == VIOLATION else "NAME_MISMATCH"
@@ -219,7 +219,7 @@ def bridges(server: Server, f: LogFile) -> bool:
 
 
 def snapshot_findings(server: Server) -> list[Finding]:
-    """Snapshots that cannot be read, or say what is not so."""
+    """Return findings about snapshots that are unreadable or wrong."""
     out = []
     for s in server.snapshots:
         if s.state == "unreadable":
@@ -237,12 +237,12 @@ def snapshot_findings(server: Server) -> list[Finding]:
 
 
 def ends_well(s: Snapshot) -> bool:
-    """Whether a snapshot ends as one that was finished does; a compressed one that is cut off does not."""
+    """Return whether a snapshot ends as a finished one does; a compressed one that is cut off does not."""
     return s.ended and not (s.state == "torn" and s.name.endswith(PACKED))
 
 
 def epoch_findings(server: Server) -> list[Finding]:
-    """The epoch files, against each other and against what is logged."""
+    """Return findings about the epoch files, compared with each other and with the log."""
     out: list[Finding] = []
     values: dict[str, int] = {}
     found = server.directory.epochs
@@ -255,22 +255,22 @@ def epoch_findings(server: Server) -> list[Finding]:
         if text.isdigit() and len(digits) < 20 and int(digits) < LAST_EPOCH:
             values[name] = int(digits)
         elif text.isdigit():
-            what = f"it holds {digits[:20].decode()}: zxids have no room for the epoch behind it, and begin again"
+            what = f"it holds {digits[:20].decode()}: zxids have no room for the next epoch, and wrap around"
             out.append(Finding("EPOCH_FILE", VIOLATION, what, server.name, name))
         else:
             shown = data[:40].decode("ascii", "backslashreplace")
-            out.append(Finding("EPOCH_FILE", VIOLATION, f"it holds {shown!r}, which is no epoch", server.name, name))
+            out.append(Finding("EPOCH_FILE", VIOLATION, f"it has {shown!r}, which is not an epoch", server.name, name))
     held = [n for n in ("currentEpoch", "acceptedEpoch") if n in found]
     if len(held) == 1 and server.top >> 32:
         other = "acceptedEpoch" if held[0] == "currentEpoch" else "currentEpoch"
-        out.append(Finding("EPOCH_MISSING", NOTE, f"there is {held[0]} and no {other}", server.name, other))
+        out.append(Finding("EPOCH_MISSING", NOTE, f"there is {held[0]}, but no {other}", server.name, other))
     pending = [n for n in found if n.endswith(".tmp") or n == "updatingEpoch"]
     for name in pending:
         out.append(Finding("EPOCH_PENDING", NOTE, "it was left behind", server.name, name))
     top = max([server.top, *(s.zxid for s in server.snapshots if s.usable)])
     current, accepted = values.get("currentEpoch"), values.get("acceptedEpoch")
     if current is not None and current < top >> 32:
-        what = f"its history holds epoch {top >> 32} (up to {zxid_text(top)}), currentEpoch says {current}"
+        what = f"its history holds epoch {top >> 32} (up to {zxid_text(top)}), currentEpoch is {current}"
         severity = WARN if pending_heals(found, top >> 32) else VIOLATION
         out.append(Finding("EPOCH_BEHIND_LOG", severity, what, server.name, "currentEpoch"))
     if current is not None and accepted is not None and accepted < current:
@@ -280,12 +280,12 @@ def epoch_findings(server: Server) -> list[Finding]:
 
 
 def pending_heals(found: dict[str, bytes | None], epoch: int) -> bool:
-    """Whether a server goes on by itself from what an interrupted update left."""
+    """Return whether a server recovers by itself from an interrupted update."""
     text = (found.get("currentEpoch.tmp") or b"").strip()
     return "updatingEpoch" in found or (text.isdigit() and len(text) < 20 and int(text) == epoch)
 
 
 def epoch_value(server: Server) -> int:
-    """currentEpoch; -1: it does not say."""
+    """Return currentEpoch; -1 if the file does not contain it."""
     text = (server.directory.epochs.get("currentEpoch") or b"").split(b"\n")[0].strip()
     return int(text) if text.isdigit() and len(text) < 20 else -1

@@ -1,5 +1,7 @@
-"""A server's log replayed: the tree that each transaction leaves, held against the digest behind its record; and the
-tree that a restart would build from the newest snapshot."""
+"""Replay a server's log: compare the tree after each transaction with its record's digest.
+
+The tree that a restart would build from the newest snapshot is replayed too.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,11 @@ WORD = (1 << 64) - 1
 
 @dataclass
 class Episode:
-    """From a record on whose digest is not the tree's, as long as it is not again.
+    """A stretch of a log in which the records' digests differ from the tree's.
 
     Attributes:
-        wanted, found: the digests of the first such record: what it says, and what the tree has.
-        healed: the first record that agrees again; 0: none does.
+        wanted, found: the digests of the first such record: the record's, and the tree's.
+        healed: the first record that agrees again; 0 if none does.
         settled: whether the tree was known to be right before.
     """
 
@@ -45,11 +47,12 @@ class Episode:
 
 @dataclass
 class Replayed:
-    """What replaying a server's log came to.
+    """The result of replaying a server's log.
 
     Attributes:
-        captured: of the zxids asked for: digest of the tree, sum of contents, whether the tree was held to be right.
-        base: what it began with, in words; empty: there was nothing to begin with.
+        captured: for each zxid asked for the digest of the tree, the sum of its contents, and whether the tree was
+            taken to be right.
+        base: the description of what it began with; empty if there was nothing to begin with.
         last: the last transaction applied.
     """
 
@@ -64,19 +67,19 @@ class Replayed:
     states: list[tuple[int, bool | None]] = field(default_factory=list)
 
     def right_at(self, zxid: int) -> bool | None:
-        """Whether the tree behind a transaction was as the records say; None: there is nothing that says so."""
+        """Return whether the tree after a transaction was as the records say; None if no record says it."""
         at = bisect.bisect_right([z for z, _ in self.states], zxid) - 1
         return self.states[at][1] if at >= 0 else None
 
 
 def restart_base(server: Server) -> Snapshot | None:
-    """The snapshot that the server begins with when it starts: the newest that it can load."""
+    """Return the snapshot that the server loads when it starts: the newest usable one, or None."""
     usable = [s for s in server.snapshots if s.usable]
     return usable[-1] if usable else None
 
 
 def first_file(server: Server, base: Snapshot) -> int:
-    """The first log file that a server reads which starts with a snapshot."""
+    """Return the index of the first log file that a server reads when it starts with a snapshot."""
     return max((n for n, f in enumerate(server.logs) if f.named <= base.zxid), default=0)
 
 
@@ -104,7 +107,7 @@ class Replay:
     # --- where it begins -----------------------------------------------------------------------
 
     def begin(self, snapshot: Snapshot | None) -> None:
-        """From a snapshot, or from the empty tree."""
+        """Begin with a snapshot, or with the empty tree."""
         if snapshot is None:
             self.tree.begin_empty()
             self.settle(True, 0, 0)
@@ -118,7 +121,7 @@ class Replay:
         self.settle(True if snapshot.zxid == 0 else None, snapshot.zxid, again.newest)
 
     def settle(self, right: bool | None, zxid: int, newest: int) -> None:
-        """A tree is there, known to be right or not."""
+        """Accept a tree, known to be right or not."""
         self.end_segment()
         self.dead = False
         self.segment_newest = newest
@@ -127,7 +130,7 @@ class Replay:
         self.settled = bool(right)
 
     def first_base(self) -> None:
-        """What the whole log begins with: the oldest snapshot that says what was there, or nothing."""
+        """Begin the whole log with the oldest snapshot that shows what was before it, or with the empty tree."""
         server = self.server
         first = server.runs[0] if server.runs else None
         usable = [s for s in server.snapshots if s.usable]
@@ -147,7 +150,7 @@ class Replay:
     # --- what is applied -------------------------------------------------------------------------
 
     def run(self) -> Replayed:
-        """Through all files."""
+        """Replay all files."""
         self.find_resets()
         for n, f in enumerate(self.server.logs):
             if n >= self.start and f.first_place:
@@ -156,7 +159,7 @@ class Replay:
         return self.come_to()
 
     def find_resets(self) -> None:
-        """Where the log goes on from a snapshot; a restart loads one and no more."""
+        """Find where the log continues from a snapshot; a restart loads only one."""
         if self.base is not None:
             return
         for run in self.server.runs:
@@ -165,8 +168,11 @@ class Replay:
                 self.resets[(run.file, run.place)] = found[-1] if found else None
 
     def go_on(self, server: Server, wanted: Iterable[int]) -> Replayed | None:
-        """Through what has come since the files were read; None: they do not go on from there, or a tree is asked for
-        that was not captured then. It can be used no more in that case."""
+        """Replay what was added since the files were read, or return None if that is not possible.
+
+        That is the case if the files do not continue the old ones, or a tree is wanted that was not captured; then this
+        object must not be used again.
+        """
         if self.dead or not self.whole or (self.base is not None and first_file(server, self.base) != self.start):
             return None
         before, self.server, self.wanted = self.server, server, sorted(set(wanted))
@@ -186,7 +192,7 @@ class Replay:
         return self.come_to()
 
     def read_new(self, f: LogFile, earlier: LogFile | None) -> bool:
-        """A file, or what has come to it; whether all of it was read, from where reading had come to."""
+        """Replay a file, or what was added to it; return whether all of it was read."""
         if earlier is None:
             return not read_log(f.path, f.named, self.reader, self.visit, until=f.end).trouble
         if f.reading != earlier.reading:
@@ -197,7 +203,7 @@ class Replay:
         return again is not None and not again.trouble
 
     def come_to(self) -> Replayed:
-        """What it has come to by now."""
+        """Return the result so far."""
         t = self.tree.tree
         self.capture(t.zxid)
         return replace(
@@ -207,7 +213,7 @@ class Replay:
         )  # fmt: skip
 
     def visit(self, s: Scan) -> None:
-        """The entries of a piece of a file, up to each place at which the tree is another."""
+        """Apply the entries of a piece of a file, switching trees where the log continues from a snapshot."""
         start = 0
         places = [p for n, p in self.resets if n == self.index]
         for at in sorted(p for p in places if s.count and s.place[0] <= p <= s.place[s.count - 1]):
@@ -219,7 +225,7 @@ class Replay:
         self.previous = s.zxid[s.count - 1] if s.count else self.previous
 
     def reset(self, snapshot: Snapshot | None) -> None:
-        """The log goes on from a snapshot."""
+        """Continue the log from a snapshot."""
         if snapshot is None:
             self.end_segment()
             self.dead = True
@@ -252,7 +258,7 @@ class Replay:
             self.out.captured[zxid] = (t.total & WORD, t.content & WORD, self.out.right_at(zxid))
 
     def compared(self, s: Scan, entry: int, wanted: int, found: int) -> None:
-        """A digest came out otherwise than the one before."""
+        """Handle a record whose digest compares otherwise than the one before."""
         zxid, right = s.zxid[entry], wanted == found
         if right:
             if self.open is not None:
@@ -278,12 +284,15 @@ class Replay:
 
     @property
     def says_nothing(self) -> bool:
-        """Whether what differs now was never right, and the log does not go on behind all that the snapshot can hold
-        which it begins with: that was written while transactions came in."""
+        """Return whether the current difference may come from the snapshot alone.
+
+        It was never right, and the log does not go beyond what the snapshot may contain, which was written while
+        transactions came in.
+        """
         return self.open is not None and not self.open.settled and self.tree.tree.zxid <= self.segment_newest
 
     def end_segment(self) -> None:
-        """Another tree begins."""
+        """End the part of the log that was replayed on one tree."""
         if self.says_nothing:
             self.out.episodes = [e for e in self.out.episodes if e is not self.open]
         self.open = None
@@ -291,12 +300,12 @@ class Replay:
 
 
 def replayed(server: Server, wanted: Iterable[int]) -> Replayed:
-    """A server's whole log, from the oldest beginning that there is."""
+    """Replay a server's whole log, from the oldest possible beginning."""
     return replayed_on(server, wanted, None)[0]
 
 
 def replayed_on(server: Server, wanted: Iterable[int], kept: Replay | None) -> tuple[Replayed, Replay]:
-    """The same, on top of what was replayed before as far as that holds; and what is kept to go on from."""
+    """Replay a server's whole log on top of an earlier replay if possible; return the result and the new replay."""
     if kept is not None and (out := kept.go_on(server, wanted)) is not None:
         return out, kept
     replay = Replay(server, wanted)
@@ -307,12 +316,12 @@ def replayed_on(server: Server, wanted: Iterable[int], kept: Replay | None) -> t
 
 
 def restarted(server: Server, base: Snapshot, wanted: Iterable[int] = ()) -> Replayed:
-    """What a server has after a restart: a snapshot and all records behind it, whatever lies between."""
+    """Replay what a server has after a restart: a snapshot and all records behind it, whatever lies between."""
     return restarted_on(server, base, wanted, None)[0]
 
 
 def restarted_on(server: Server, base: Snapshot, wanted: Iterable[int], kept: Replay | None) -> tuple[Replayed, Replay]:
-    """The same, on top of what was replayed before as far as that holds; and what is kept to go on from."""
+    """Replay a restart on top of an earlier replay if possible; return the result and the new replay."""
     if kept is not None and kept.base is base and (out := kept.go_on(server, wanted)) is not None:
         return out, kept
     replay = Replay(server, wanted)
@@ -323,7 +332,7 @@ def restarted_on(server: Server, base: Snapshot, wanted: Iterable[int], kept: Re
 
 
 def tree_at(server: Server, zxid: int, base: Snapshot | None) -> dict[str, Node]:
-    """The nodes of a server's tree behind a transaction, by their paths."""
+    """Return the nodes of a server's tree after a transaction, by path."""
     replay = Replay(server, [zxid])
     if base is None:
         replay.first_base()

@@ -1,4 +1,4 @@
-"""The directories of a server: which files there are, and how its log goes on from one transaction to the next."""
+"""Read the directories of a server: its files, and how its log continues from one transaction to the next."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ PACKED_LOG = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".snappy", ".Z")  # 
 
 
 class NotOne(ValueError):
-    """What is named is no directory of a server."""
+    """The given path is no directory of a server."""
 
 
 @dataclass
 class Directory:
-    """What lies in the directories of a server; nothing of it is read yet.
+    """The directories of a server, listed; no file is read yet.
 
     Attributes:
-        name: what reports call the server.
+        name: the name of the server in reports.
         logs, snapshots: paths with the zxids of their names, in order. packed: the same, of compressed logs.
         epochs: the text of each epoch file, None where it cannot be read.
-        stray: what is neither.
+        stray: other files.
         trouble: folders and files that cannot be read, with the reason.
-        origins: of folders that are copies, the address of the original; reports name that.
+        origins: for folders that are copies the address of the original, which reports name.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Directory:
 
 
 def zxid_of(name: str, prefix: str) -> int:
-    """The zxid of a file's name, as ZooKeeper reads it: the second of its parts; -1: it has none."""
+    """Return the zxid in a file's name, as ZooKeeper reads it: the second of its parts; -1 if it has none."""
     parts = name.split(".")
     if len(parts) < 2 or parts[0] != prefix:
         return -1
@@ -81,7 +81,7 @@ def entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def is_folder(e: os.DirEntry[str], follow: bool = True) -> bool:
-    """Whether an entry is a folder; a link that leads nowhere is none."""
+    """Return whether an entry is a folder; a dangling link is not."""
     try:
         return e.is_dir(follow_symlinks=follow)
     except OSError:
@@ -89,7 +89,7 @@ def is_folder(e: os.DirEntry[str], follow: bool = True) -> bool:
 
 
 def version_folders(path: Path) -> list[Path]:
-    """The folders version-2 at a path or a little below, symbolic links below it not followed."""
+    """Return the folders version-2 at a path or a little below, without following symbolic links below it."""
     if path.name == VERSION or any(e.name.startswith(("log.", "snapshot.")) for e in entries(path)):
         return [path]
     found, ahead = [], [(path, 0)]
@@ -108,17 +108,17 @@ def version_folders(path: Path) -> list[Path]:
 
 
 def file_instead(path: Path) -> str:
-    """What is needed instead of a file."""
+    """Return a message that says what is needed instead of a file."""
     needed = "an audit needs the data directory of each server (dataDir in zoo.cfg, and dataLogDir if there is one: "
     needed += f"DATA,LOGS), with its folder {VERSION} and everything in it"
     if zxid_of(path.name, "log") >= 0 or zxid_of(path.name, "snapshot") >= 0 or path.name in KNOWN:
         folder = path.absolute().parent
-        return f"{path} is no folder but one file of a server: {needed}; here {folder}"
+        return f"{path} is not a folder but one file of a server: {needed}; here {folder}"
     head = b""
     if path.is_file():
         with contextlib.suppress(OSError), path.open("rb") as file:
             head = file.read(1 << 16)
-    said = f"{path} is no folder but a file: {needed}"
+    said = f"{path} is not a folder but a file: {needed}"
     lines = re.findall(rb"^(data(?:Log)?Dir)\s*=\s*([\x20-\x7e]{1,200}?)\s*$", head, re.M)
     if lines:
         named = ", ".join(f"{key.decode()} {value.decode()}" for key, value in lines)
@@ -129,7 +129,7 @@ def file_instead(path: Path) -> str:
 
 
 def find_directory(words: list[Path], name: str) -> Directory:
-    """The directories of a server: one, or its data and its log directory apart.
+    """Find the directories of a server: one, or separate data and log directories.
 
     Raises:
         NotOne: there is none, it cannot be read, or it holds several servers.
@@ -145,17 +145,17 @@ def find_directory(words: list[Path], name: str) -> Directory:
                 raise
             raise NotOne(f"{path} cannot be read: {reason(problem)}") from None
         if not found:
-            raise NotOne(f"{path} has no {VERSION}: it is no data directory of a ZooKeeper server")
+            raise NotOne(f"{path} has no {VERSION}: it is not a data directory of a ZooKeeper server")
         with_epochs = [f for f in found if (f / "currentEpoch").exists()]
         if len(found) > 2 or len(with_epochs) > 1:
             names = ", ".join(str(f.parent) for f in found[:4])
-            raise NotOne(f"{path} holds several servers: name each of them ({names})")
+            raise NotOne(f"{path} has several servers: give each of them ({names})")
         folders += [f for f in found if f not in folders]
     return listed(Directory(name, folders))
 
 
 def listed(directory: Directory) -> Directory:
-    """What lies in a server's folders now.
+    """List what lies in a server's folders now.
 
     Raises:
         NotOne: one cannot be read.
@@ -170,9 +170,10 @@ def listed(directory: Directory) -> Directory:
 
 
 def list_folder(out: Directory, folder: Path) -> None:
-    """
+    """Add a folder's files to a server's directory.
+
     Raises:
-        NotOne: it cannot be read.
+        NotOne: the folder cannot be read.
     """
     try:
         inside = sorted(entries(folder), key=lambda e: e.name)
@@ -245,7 +246,7 @@ class Server:
 
     @property
     def logged(self) -> int:
-        """The greatest transaction in its logs; 0: none."""
+        """Return the greatest transaction in its logs; 0 if there is none."""
         return max((r.hi for r in self.runs), default=0)
 
     @property
@@ -257,7 +258,7 @@ class Server:
         return sum(f.records for f in self.logs)
 
     def has(self, zxid: int) -> bool:
-        """Whether its logs have a transaction."""
+        """Return whether its logs have a transaction."""
         return inside(self.seen, zxid)
 
     def file_of(self, run: TransactionRun) -> LogFile:
@@ -265,24 +266,24 @@ class Server:
 
     @property
     def restart_from(self) -> int:
-        """The zxid of the snapshot that a start begins with; -1: there is none."""
+        """Return the zxid of the snapshot that a start begins with; -1 if there is none."""
         return max((s.zxid for s in self.snapshots if s.usable), default=-1)
 
     def not_read(self, run: TransactionRun) -> bool:
-        """Whether what a run leaves out before it is read by no start, which begins with a later snapshot."""
+        """Return whether no start reads what is missing before a run, since it begins with a later snapshot."""
         return self.restart_from >= max(run.lo - 1, 1)
 
     def begins_late(self, run: TransactionRun) -> bool:
-        """Whether a run is where the logs begin, and older ones can have been deleted: no start reads them."""
+        """Return whether a run is where the logs begin, and older logs may be deleted since no start reads them."""
         return run is self.runs[0] and self.not_read(run)
 
     def packed_before(self, run: TransactionRun) -> bool:
-        """Whether a compressed log, of which there is no other copy, can hold what is missing before a run."""
+        """Return whether a compressed log without another copy may contain what is missing before a run."""
         names = {z for z, _ in self.directory.logs}
         return any(run.before < z < run.lo and z not in names for z, _ in self.directory.packed)
 
     def follow(self) -> None:
-        """How its runs follow each other."""
+        """Determine how its runs follow each other."""
         self.runs, self.seen = list(raw_runs(self.logs)), []
         zxids = sorted({s.zxid for s in self.snapshots})
         top = last = 0
@@ -300,7 +301,7 @@ class Server:
             last, top = run.hi, max(top, run.hi)
 
     def begin(self, run: TransactionRun, zxids: list[int]) -> None:
-        """What the first run follows on: nothing, a snapshot, or what was purged."""
+        """Determine what the first run follows: nothing, a snapshot, or what was purged."""
         below = [s for s in zxids if s < run.lo]
         run.before = below[-1] if below else 0
         if not below:
@@ -314,7 +315,7 @@ class Server:
             run.link = "damaged" if damaged else "gap"
 
     def forward(self, run: TransactionRun, before: TransactionRun, zxids: list[int]) -> None:
-        """What a run follows on that begins further on than the next transaction."""
+        """Determine what a run follows that begins after a gap."""
         between = [s for s in zxids if run.before < s < run.lo]
         damages = damages_between(self, before, run)
         new_epoch = run.lo >> 32 > run.before >> 32
@@ -332,7 +333,7 @@ class Server:
             run.link = "gap"
 
     def missing(self, run: TransactionRun) -> tuple[int, int]:
-        """The first and the last transaction that a gap before a run leaves out."""
+        """Return the first and the last transaction that a gap before a run leaves out."""
         if run.before >> 32 == run.lo >> 32:
             return run.before + 1, run.lo - 1
         return (run.lo >> 32 << 32) + 1, run.lo - 1
@@ -352,7 +353,7 @@ def raw_runs(logs: list[LogFile]) -> Iterator[TransactionRun]:
 
 
 def damages_between(server: Server, before: TransactionRun | None, run: TransactionRun) -> list[Damage]:
-    """The records between two runs that cannot be read."""
+    """Return the unreadable records between two runs."""
     start = (-1, 0) if before is None else (before.file, before.place)
     return [
         d
@@ -369,7 +370,7 @@ def inside(ranges: list[tuple[int, int]], zxid: int) -> bool:
 
 
 def add(ranges: list[tuple[int, int]], lo: int, hi: int) -> None:
-    """Put a range with others, those that touch it become one."""
+    """Add a range to others, merging those that touch it."""
     touching = [r for r in ranges if r[0] <= hi + 1 and lo <= r[1] + 1]
     for r in touching:
         ranges.remove(r)

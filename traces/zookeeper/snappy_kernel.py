@@ -1,4 +1,4 @@
-"""A block of Snappy decompressed, in the kernel language (google/snappy, format_description.txt)."""
+"""Decompress a block of Snappy, in the kernel language (google/snappy, format_description.txt)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from traces.zookeeper.memory import Text
 
 
 def number_at(source: Text, p: int, count: int) -> int:
-    """A number of so many bytes, the lowest first."""
+    """Return a number of `count` bytes, the lowest first."""
     number = 0
     for k in range(count):
         number = number | (source.data[p + k] << (8 * k))
@@ -14,8 +14,11 @@ def number_at(source: Text, p: int, count: int) -> int:
 
 
 def unsnap(source: Text, filled: int, out: Text) -> int:
-    """Decompress the first `filled` bytes of a text into another; how many bytes there are, or -1: it is no such block,
-    or has no room."""
+    """Decompress the first `filled` bytes of a text into another.
+
+    Returns:
+        The number of bytes, or -1 if it is no such block, or there is no room.
+    """
     size = 0
     shift = 0
     p = 0

@@ -1,5 +1,7 @@
-"""A snapshot read through, as a stream: its tree, its seals, its digest. Never more of it in memory than a piece and
-the tree without its data."""
+"""Read a snapshot as a stream: its tree, seals and digest.
+
+Memory holds one piece of it, and the tree without its data.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ class Torn(Exception):
 
 
 class Malformed(Exception):
-    """What is read is no snapshot; says why."""
+    """The file is no snapshot; the message says why."""
 
 
 @dataclass
@@ -45,14 +47,15 @@ class Snapshot:
     """A snapshot file.
 
     Attributes:
-        zxid: of its name; `digest_zxid` is what its digest is of (0: it does not say).
+        zxid: of its name; `digest_zxid` is what its digest is of (0 if it does not say).
         state: `whole`, `torn` (it ends too early: a server takes the next older one), `broken`, `unreadable`.
         why: what is broken.
         place: where, in the decompressed stream.
-        digest: of the tree, as it says; `total` as its nodes add up, `content` of paths, data and owners.
+        digest: of the tree, as the file says; `total` is the sum over its nodes, `content` that of paths, data and
+            owners.
         newest: the largest zxid in its nodes.
-        seals: which are wrong.
-        ended: it ended as one that is finished does when reading began; of a compressed one that is not asked.
+        seals: the checksums that are wrong.
+        ended: whether the file was complete when reading began; not determined for a compressed one.
     """
 
     path: Path
@@ -82,35 +85,35 @@ class Snapshot:
 
     @property
     def usable(self) -> bool:
-        """Whether a server that starts can load it."""
+        """Return whether a starting server can load it."""
         return self.state == "whole"
 
     @property
     def exact(self) -> bool:
-        """Whether it is known to be the tree at the zxid of its name."""
+        """Return whether it is known to be the tree at the zxid of its name."""
         return self.has_digest and self.digest_zxid == self.zxid
 
 
 class Stream:
-    """The bytes of a snapshot, decompressed, in a text of which a piece is read at a time; with their checksum."""
+    """The decompressed bytes of a snapshot, read piece by piece into a text, with their checksum."""
 
     def __init__(self, pieces: Iterator[bytes], tree: DataTree) -> None:
         self.pieces, self.text, self.scan = pieces, tree.text, tree.scan
         self.tree = tree
         self.at = self.filled = 0
         self.sum = 1
-        self.before = 0  # bytes that are not in the text any more
+        self.before = 0  # bytes that are no longer in the buffer
         self.held = b""
         self.ended = False
 
     @property
     def room(self) -> memoryview:
-        """The text's bytes."""
+        """Return the text's bytes."""
         memory: memoryview = self.text.views["data"].memory
         return memory
 
     def more(self) -> bool:
-        """Read a piece more; whether there was one. Makes room first, a larger text if need be."""
+        """Read one more piece, after making room for it; return whether there was one."""
         memory = self.room
         if self.at:
             rest = bytes(memory[self.at : self.filled])
@@ -135,14 +138,15 @@ class Stream:
         return True
 
     def pass_to(self, at: int) -> None:
-        """What is before a place has been read."""
+        """Advance to a place, including what is before it in the checksum."""
         self.sum = zlib.adler32(self.room[self.at : at], self.sum)
         self.at = at
 
     def take(self, count: int) -> bytes:
-        """
+        """Return the next `count` bytes.
+
         Raises:
-            Torn: there are not so many.
+            Torn: there are fewer.
         """
         while self.filled - self.at < count:
             if not self.more():
@@ -170,17 +174,17 @@ def plain_pieces(fd: int) -> Iterator[bytes]:
 
 
 def limited(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
-    """Pieces, as far as a file of so many bytes may grow."""
+    """Yield pieces, up to the size that a file of some bytes may grow to."""
     total = 0
     for piece in pieces:
         total += len(piece)
         if total > GROWS + RATIO * size:
-            raise Malformed(f"it grows to more than {total:,} bytes from {size:,}: it is not decompressed further")
+            raise Malformed(f"it grows to more than {total:,} bytes from {size:,}: decompression stopped")
         yield piece
 
 
 def gzip_pieces(fd: int) -> Iterator[bytes]:
-    """Decompressed by gzip, member after member."""
+    """Yield pieces decompressed by gzip, member after member."""
     unzip = zlib.decompressobj(31)
     for piece in plain_pieces(fd):
         rest = piece
@@ -202,7 +206,7 @@ def gzip_pieces(fd: int) -> Iterator[bytes]:
 
 
 def snappy_pieces(fd: int) -> Iterator[bytes]:
-    """Decompressed by Snappy, in the framing of snappy-java (Xerial)."""
+    """Yield pieces decompressed by Snappy, in the framing of snappy-java (Xerial)."""
     source, out, run = Text(room=BLOCK_ROOM), Text(room=BLOCK_ROOM), machine(unsnap)
     head = os.pread(fd, 16, 0)
     if not head.startswith(XERIAL):
@@ -239,7 +243,7 @@ def pieces_of(path: Path, fd: int, size: int) -> Iterator[bytes]:
 
 
 def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
-    """Read a snapshot through, into an empty tree."""
+    """Read a snapshot into an empty tree."""
     out = Snapshot(path, zxid)
     stream: Stream | None = None
     try:
@@ -270,7 +274,7 @@ def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
 
 
 def read_parts(s: Stream, out: Snapshot, tree: DataTree) -> None:
-    """Header, sessions, permissions, nodes, and what seals them.
+    """Read header, sessions, permissions, nodes, and the seals of a snapshot.
 
     Raises:
         Torn: it ends in between.
@@ -305,7 +309,7 @@ def read_parts(s: Stream, out: Snapshot, tree: DataTree) -> None:
 
 
 def read_permissions(s: Stream, tree: DataTree) -> list[tuple[int, int]]:
-    """The lists of permissions by their numbers: a hash of each."""
+    """Return the lists of permissions by number, each as a hash."""
     count = s.number("i")
     if not 0 <= count <= 1_000_000:
         raise Malformed(f"{count:,} lists of permissions")
@@ -328,7 +332,7 @@ OPEN = b"\0\0\0\1\0\0\0\x1f\0\0\0\5world\0\0\0\6anyone"
 
 
 def read_nodes(s: Stream, tree: DataTree) -> None:
-    """The nodes of the tree, as many as there are before the path /."""
+    """Read the nodes of the tree, up to the path / that ends them."""
     while True:
         scan = tree.scan
         scan.at, scan.filled = s.at, s.filled
@@ -339,7 +343,7 @@ def read_nodes(s: Stream, tree: DataTree) -> None:
         if why == tk.NODE_FULL:
             tree.grow(s.filled - s.at)
         elif why == tk.NODE_TWICE:
-            raise Malformed("a path stands in it twice")
+            raise Malformed("it has a path twice")
         elif why == tk.NODE_BAD:
             if tree.text.room < LARGEST and plausible(s):
                 kept = bytes(s.room[s.at : s.filled])
@@ -354,7 +358,7 @@ def read_nodes(s: Stream, tree: DataTree) -> None:
 
 
 def plausible(s: Stream) -> bool:
-    """Whether a node that does not fit says lengths that could be: below 64 MiB."""
+    """Return whether a node that does not fit has plausible lengths, below 64 MiB."""
     data = s.room[s.at : s.filled]
     length = int.from_bytes(data[:4], "big", signed=True)
     if not 0 <= length < LARGEST // 2:
@@ -365,7 +369,7 @@ def plausible(s: Stream) -> bool:
 
 
 def check_seal(s: Stream, out: Snapshot, name: str) -> None:
-    """A checksum of all before it, and the path /."""
+    """Check a seal: a checksum of all before it, and the path /."""
     if name == "the checksum":
         if s.take(5) != b"\0\0\0\1/":
             raise Malformed("the list of nodes does not end with /")
@@ -373,4 +377,4 @@ def check_seal(s: Stream, out: Snapshot, name: str) -> None:
     if s.number("q") != wanted:
         out.seals.append(f"{name} is")
     if s.take(5) != b"\0\0\0\1/":
-        raise Malformed(f"behind {name} stands something else than /")
+        raise Malformed(f"{name} is followed by something other than /")

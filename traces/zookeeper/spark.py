@@ -1,4 +1,4 @@
-"""A large ensemble audited by Spark: a task for each file, then for each server, then for each range of zxids.
+"""Audit a large ensemble with Spark: a task for each file, then for each server, then for each range of zxids.
 
 What is concluded is concluded in one place, from the same summaries: the findings are those of an audit without Spark.
 """
@@ -18,7 +18,7 @@ __all__ = ["audit_on_spark"]
 
 
 def away(directory: Directory) -> Directory:
-    """A directory as another process finds it: by absolute paths."""
+    """Return a directory with absolute paths, so that another process finds it."""
     return replace(
         directory,
         folders=[p.absolute() for p in directory.folders],

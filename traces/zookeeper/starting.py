@@ -1,10 +1,11 @@
-"""What starts: whether a server would start from its directory, with which last transaction, or which line of its log
-says why not; for a release, or for all that the files can be of.
+"""Determine whether a server would start from its directory, for a release or for all that can have written its files.
+
+A start comes to a last transaction, or to the line of its log that says why it stops.
 
 The rule is the `zookeeper` protocol's own starting step, `on_recovery` (zabspec/protocols/zookeeper/shutdown.py), which
-is called here on what a start reads from the files. Around it stands what that step leaves out, each with the class and
-method that it follows, read at the releases' tags: which files are read (FileTxnSnapLog.restore, FileTxnLog), what
-ends reading, and what an unfinished epoch file does.
+is called here on what a start reads from the files. This file adds what that step leaves out, each with the class and
+method that it follows, read at the releases' tags: which files are read (FileTxnSnapLog.restore, FileTxnLog), what ends
+reading, and what an unfinished epoch file does.
 """
 
 from __future__ import annotations
@@ -35,28 +36,28 @@ SLACK = 1024  # what 3.4 allows above it
 
 
 def version(release: str) -> tuple[int, ...]:
-    """A release as numbers that compare; `master` is later than all."""
+    """Return a release as numbers that compare; `master` is later than all."""
     return tuple(int(part) for part in release.split(".")) if release[0].isdigit() else (99,)
 
 
 def finishes_epoch(release: str) -> bool:
-    """Whether currentEpoch.tmp is taken for currentEpoch (ZOOKEEPER-4269, QuorumPeer.loadDataBase)."""
+    """Return whether currentEpoch.tmp is taken for currentEpoch (ZOOKEEPER-4269, QuorumPeer.loadDataBase)."""
     v = version(release)
     return (3, 5, 10) <= v < (3, 6) or (3, 6, 3) <= v < (3, 7) or v >= (3, 7, 1)
 
 
 @dataclass
 class Start:
-    """What a start from a directory comes to.
+    """The result of starting a server from its directories.
 
     Attributes:
         releases: those that do the same.
         outcome: `starts`, `refuses`, or `unknown`.
         zxid: the last transaction of the tree that it starts with, with which it votes.
-        snapshot: what it begins with; empty: the empty tree. records: how many transactions it applies behind it.
-        line: a part of the line in its log that says why it ends; empty: it starts.
-        why: in words.
-        option: a JVM option with which it would start all the same.
+        snapshot: what it begins with; empty for the empty tree. records: the number of transactions applied after it.
+        line: a part of the line in its log that says why it ends; empty if it starts.
+        why: the reason, as a sentence.
+        option: a JVM option with which it would start nevertheless.
     """
 
     server: str
@@ -75,12 +76,12 @@ class Start:
 
     @property
     def sentence(self) -> str:
-        """It in words."""
+        """Return the result in words."""
         if self.outcome == UNKNOWN:
-            return f"cannot be told: {self.why}"
+            return f"cannot be determined: {self.why}"
         if self.outcome == REFUSES:
             option = f" (it starts with {self.option})" if self.option else ""
-            return f"refuses: {self.why}; its log says '{self.line}'{option}"
+            return f"refuses: {self.why}; its log has '{self.line}'{option}"
         begin = self.snapshot or "the empty tree"
         behind = f" and {self.records:,} records behind it" if self.records else ""
         return f"starts with {zxid_text(self.zxid)} (0x{self.zxid:x}), epoch {self.epoch}, from {begin}{behind}"
@@ -90,7 +91,7 @@ class Start:
 
 
 def candidates(servers: Sequence[Server]) -> list[str]:
-    """The releases that can have written the files of all servers, the newest first."""
+    """Return the releases that can have written the files of all servers, the newest first."""
     least: tuple[int, ...] = (0,)
     most: tuple[int, ...] = (99, 99)
     for s in servers:
@@ -109,11 +110,11 @@ def candidates(servers: Sequence[Server]) -> list[str]:
 
 @dataclass
 class Reading:
-    """What a start reads of the files.
+    """The files that a start reads.
 
     Attributes:
-        files: the log files, each up to a place behind which nothing of it is seen.
-        ended: why reading ends with an error: a line, and in words; `doubt`: why it cannot be told.
+        files: the log files, each up to the place at which its reading ends.
+        ended: why reading ends with an error: the log line, and the reason; `doubt`: why it cannot be told.
     """
 
     base: Snapshot | None = None
@@ -133,7 +134,7 @@ class Reading:
 
 
 def read_by_start(server: Server, release: str) -> Reading:
-    """FileTxnSnapLog.restore: the newest snapshot that can be loaded, and which log files are read behind it."""
+    """Return what a start reads: the newest usable snapshot, and the log files behind it (FileTxnSnapLog.restore)."""
     out, v = Reading(), version(release)
     if server.directory.trouble or any(f.trouble for f in server.logs):
         out.doubt = "files cannot be read"
@@ -154,17 +155,20 @@ def read_by_start(server: Server, release: str) -> Reading:
 
 
 def logs_seen(server: Server, v: tuple[int, ...]) -> list[LogFile]:
-    """The files that a release takes for logs: before 3.6 a name has two parts (Util.getZxidFromName)."""
+    """Return the files that a release takes for logs: before 3.6 a name has two parts (Util.getZxidFromName)."""
     return [f for f in server.logs if v >= (3, 6) or f.name.count(".") == 1]
 
 
 def packed_seen(server: Server, v: tuple[int, ...]) -> list[int]:
-    """The zxids of compressed files that a release takes for logs."""
+    """Return the zxids of compressed files that a release takes for logs."""
     return [z for z, _ in server.directory.packed] if v >= (3, 6) else []
 
 
 def log_files(out: Reading, server: Server, v: tuple[int, ...]) -> Reading:
-    """FileTxnLog.FileTxnIterator: the last file whose name is not later than what is needed, and all behind it."""
+    """Select the log files to read, as FileTxnLog.FileTxnIterator does.
+
+    These are the last file that is not named later than needed, and all behind it.
+    """
     start = out.from_zxid + 1
     logs, packed = logs_seen(server, v), packed_seen(server, v)
     named = sorted({f.named for f in logs} | set(packed))
@@ -201,7 +205,10 @@ def zero_header(f: LogFile) -> bool:
 
 
 def ends_file(out: Reading, f: LogFile, code: str, place: int, hides: bool, v: tuple[int, ...]) -> bool:
-    """Whether a damaged record is taken for the end of its file (Util.readTxnBytes); else what it ends, if anything."""
+    """Return whether a damaged record counts as the end of its file (Util.readTxnBytes).
+
+    If it stops the start instead, the error is recorded in `out`.
+    """
     if code == "BAD_MAGIC":
         out.end("has invalid magic number", f"{f.name} does not begin as a log")
     elif code == "CRC":
@@ -209,14 +216,14 @@ def ends_file(out: Reading, f: LogFile, code: str, place: int, hides: bool, v: t
     elif code == "UNKNOWN_TYPE":
         out.end("Unsupported Txn with type", f"{f.name} has a transaction of a kind that the release does not know")
     elif code == "BAD_BODY":
-        out.doubt = f"a record of {f.name} is no transaction of its kind"
+        out.doubt = f"a record of {f.name} is not a transaction of its kind"
     elif hides and code != "DATA_AFTER_END" and unreasonable(f.path, place, v):
         out.end("Unreasonable length", f"the length of a record of {f.name} is wrong")
     return hides and not out.line
 
 
 def unreasonable(path: Path, place: int, v: tuple[int, ...]) -> bool:
-    """BinaryInputArchive.checkLength."""
+    """Return whether a length is unreasonable (BinaryInputArchive.checkLength)."""
     with path.open("rb") as file:
         file.seek(place + 8)
         data = file.read(4)
@@ -225,8 +232,13 @@ def unreasonable(path: Path, place: int, v: tuple[int, ...]) -> bool:
 
 
 def out_of_order(server: Server, reading: Reading) -> tuple[int, int]:
-    """ZKDatabase.addCommittedProposal (3.9.4): where the records behind the snapshot leave a gap inside an epoch; the
-    record and the one before it. (0, 0): nowhere."""
+    """Return the record behind a gap inside an epoch after the snapshot, and the one before the gap.
+
+    Such a gap stops a start (ZKDatabase.addCommittedProposal, 3.9.4).
+
+    Returns:
+        Both zxids; (0, 0) if there is no gap.
+    """
     seen = {id(f): stop for f, stop in reading.files}
     last = 0
     for run in server.runs:
@@ -268,13 +280,13 @@ def recovered(base: int, last: int, current: int, accepted: int, marked: bool) -
 
 
 def number_in(data: bytes | None) -> int | None:
-    """The number that an epoch file holds, as Long.parseLong reads its first line; None: it is none."""
+    """Return the number in an epoch file, as Long.parseLong reads its first line; None if there is none."""
     text = (data or b"").split(b"\n")[0].rstrip(b"\r")
     return int(text) if text.isdigit() and len(text) < 20 and int(text) < 1 << 63 else None
 
 
 def start_of(server: Server, release: str) -> Start:
-    """What a start of one release from a server's directory comes to."""
+    """Return the result of a start of one release from a server's directory."""
     reading = read_by_start(server, release)
     out = Start(server.name, [release], STARTS, snapshot=reading.base.name if reading.base is not None else "")
     if reading.doubt:
@@ -295,7 +307,7 @@ def refused(out: Start, line: str, why: str, option: str = "") -> Start:
 
 
 def epochs_checked(out: Start, server: Server, release: str, base: int) -> Start:
-    """QuorumPeer.loadDataBase: the epoch files beside the last transaction."""
+    """Check the epoch files against the last transaction (QuorumPeer.loadDataBase)."""
     files = server.directory.epochs
     values: dict[str, int] = {}
     for name in ("currentEpoch", "acceptedEpoch"):
@@ -319,7 +331,7 @@ def epochs_checked(out: Start, server: Server, release: str, base: int) -> Start
         older, _ = recovered(base, out.zxid, values["currentEpoch"], max(out.zxid >> 32, accepted, current), marked)
         if ends and older:
             line = f"The current epoch, {current:x}, is older than the last zxid, {out.zxid}"
-            return refused(out, line, f"currentEpoch says {current}, and its history ends with {zxid_text(out.zxid)}")
+            return refused(out, line, f"currentEpoch is {current}, and its history ends with {zxid_text(out.zxid)}")
     if ends:
         line = f"The accepted epoch, {accepted:x} is less than the current epoch, {current:x}"
         return refused(out, line, f"acceptedEpoch says {accepted}, and currentEpoch {current}")
@@ -331,7 +343,7 @@ def epochs_checked(out: Start, server: Server, release: str, base: int) -> Start
 
 
 def last_read(server: Server, reading: Reading) -> tuple[int, int]:
-    """The last transaction that a start applies, and how many it applies behind the snapshot."""
+    """Return the last transaction that a start applies, and how many it applies after the snapshot."""
     base, seen = reading.from_zxid, {id(f): stop for f, stop in reading.files}
     last, count = base, 0
     for run in server.runs:
@@ -342,7 +354,7 @@ def last_read(server: Server, reading: Reading) -> tuple[int, int]:
 
 
 def start_tree(server: Server, release: str) -> dict[str, Node]:
-    """The nodes that a server starts with, by their paths."""
+    """Return the nodes that a server starts with, by path."""
     reading, tree = read_by_start(server, release), DataTree()
     if reading.base is None:
         tree.begin_empty()
@@ -362,7 +374,7 @@ def start_tree(server: Server, release: str) -> dict[str, Node]:
 
 
 def starts(servers: Sequence[Server], releases: Iterable[str]) -> list[Start]:
-    """What becomes of each server when it is started, releases that do the same together, the newest first."""
+    """Return the result of starting each server; releases with the same result are merged, the newest first."""
     out: list[Start] = []
     for s in servers:
         mine: list[Start] = []

@@ -1,8 +1,8 @@
-"""Text logs of servers (zookeeper.log) as a history of phases and as rows of the event table.
+"""Read text logs of servers (zookeeper.log) as a history of phases and as rows of the event table.
 
 INFO has elections, epochs and kinds of synchronization; DEBUG of `org.apache.zookeeper.server.quorum` has proposals and
-commits besides. The texts are those of 3.4 to 3.9, whatever the pattern of a line: what stands before them is not
-read but for a time and a server's number. What a log does not say is a silent step: a server that goes on behind a
+commits as well. The messages are those of 3.4 to 3.9, whatever the pattern of a line: of the text before a message only
+a time and a server's number are read. What a log does not contain is a silent step: a server that continues after a
 synchronization has delivered what is before.
 """
 
@@ -24,13 +24,13 @@ __all__ = ["OBSERVES", "Broken", "LogEvent", "TextHistory", "phase_text", "read_
 
 OBSERVES = ("abcast", "abdeliver")
 LONGEST = 1 << 16  # bytes of a line that are read
-ENDLESS = 1 << 26  # bytes of a line that no log has: the file is no text
-LARGEST = 1 << 36  # bytes of a log: it takes minutes to read so many
+ENDLESS = 1 << 26  # a line of so many bytes means that the file is no text
+LARGEST = 1 << 36  # bytes of a log that take minutes to read
 ZXID = r"0x([0-9a-fA-F]{1,16})"
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,6}))?")
 MYID = re.compile(r"\[?myid[:=](\d{1,9})\b")
 
-# What is told, by the text of its line: kind, pattern. The first that is found counts.
+# The kinds of event, each with the pattern of its lines. The first that matches counts.
 LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("propose", re.compile(r"Proposing:: ?.*?\bzxid:" + ZXID)),
     ("commit", re.compile(r"Committing request:: ?.*?\bzxid:" + ZXID)),
@@ -63,12 +63,12 @@ SESSION = ("looking", "started", "got diff", "got snap", "got trunc", "establish
 
 @dataclass(frozen=True, order=True)
 class LogEvent:
-    """A line that tells something.
+    """A log line that reports an event.
 
     Attributes:
-        time: as the line says; the last one said where it says none.
+        time: the time of the line; if it has none, of the line before.
         server: the number of the server; `file` and `line` where it stands, lines from 1.
-        value: a zxid, an epoch; -1: none.
+        value: a zxid, or an epoch; -1 if it has neither.
     """
 
     time: str
@@ -100,12 +100,12 @@ class Broken:
 
 @dataclass
 class TextHistory:
-    """What text logs tell.
+    """The events in the text logs of an ensemble.
 
     Attributes:
-        events: everything that lines tell, in order of time; `phases` all of it but proposals and commits.
-        rows: of the event table; None: there are no proposals or commits (logs at INFO).
-        lines: of a row, by process and position, the line that says it; None: it is a silent step.
+        events: all events, in order of time; `phases` are those other than proposals and commits.
+        rows: of the event table; None if there are no proposals or commits (logs at INFO).
+        lines: for a row, by process and position, the line from which it comes; None for a silent step.
     """
 
     servers: dict[int, str]
@@ -120,10 +120,10 @@ class TextHistory:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers; raw bytes are escaped, and what is too long is cut.
+    """Yield the lines of a file with their numbers; raw bytes are escaped, and long lines are cut.
 
     Raises:
-        Unreadable: it cannot be read, is too large, or has a line without an end.
+        Unreadable: the file cannot be read, is too large, or has a line without an end.
     """
     with opened(path) as fd:
         import os
@@ -148,7 +148,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def events_of(path: Path, number: int, label: str) -> Iterator[LogEvent]:
-    """What the lines of a file tell, in their order. Times never go back: a clock that was set is passed over."""
+    """Yield the events in a file's lines, in order; a time before the previous one is replaced by it."""
     last = ""
     for line, text in lines_of(path):
         if not any(hint in text for hint in HINTS):
@@ -178,7 +178,7 @@ def value_of(kind: str, found: re.Match[str]) -> tuple[int, str]:
 
 
 def number_of(path: Path, place: int) -> int:
-    """Which server's log it is, by the first lines that say so; else its place."""
+    """Return the number of the server whose log it is, by the first lines that name it; else its place."""
     for line, text in lines_of(path):
         found = MYID.search(text)
         if found is not None:
@@ -189,7 +189,7 @@ def number_of(path: Path, place: int) -> int:
 
 
 def read_text_logs(paths: list[Path]) -> TextHistory:
-    """Read text logs. Files of one server are taken one behind the other, in the order given.
+    """Read text logs; files of one server are concatenated in the given order.
 
     Raises:
         Unreadable: one cannot be read; names it.
@@ -220,7 +220,7 @@ def is_txn(zxid: int) -> bool:
 
 
 def fill_rows(out: TextHistory, together: list[LogEvent]) -> None:
-    """Proposals and commits as rows: abcast and abdeliver."""
+    """Add proposals and commits as rows: abcast and abdeliver."""
     commits = [e for e in together if e.kind == "commit" and is_txn(e.value)]
     proposed: dict[int, LogEvent] = {}
     for e in together:
@@ -256,8 +256,11 @@ def fill_rows(out: TextHistory, together: list[LogEvent]) -> None:
         delivered[server].add(zxid)
 
     def catch_up(server: int, before: int) -> None:
-        """What a server has behind a synchronization, the log does not say how. What an old leader proposed and nobody
-        committed is taken to be there too: on every server, so that no two differ by it."""
+        """Add the deliveries of a server before a synchronization, which the log does not contain.
+
+        What an old leader proposed and nobody committed is assumed to be delivered too: on every server, so that no two
+        differ by it.
+        """
         for zxid in known:
             if zxid >= before:
                 break
@@ -283,7 +286,7 @@ def fill_rows(out: TextHistory, together: list[LogEvent]) -> None:
 
 
 def two_leaders(phases: list[LogEvent]) -> list[Broken]:
-    """One leader an epoch, and epochs that grow on each server."""
+    """Check that an epoch has one leader, and that epochs grow on each server."""
     out: list[Broken] = []
     leaders: dict[int, LogEvent] = {}
     last: dict[int, LogEvent] = {}
@@ -307,8 +310,10 @@ ORDER = ("newleader", "persisted", "epoch set", "newleader acked")
 
 
 def durable_order(events: dict[int, list[LogEvent]]) -> list[Broken]:
-    """f.2.1: the history is stored before the epoch, and both before NEWLEADER is acknowledged. Said at INFO by 3.8.5,
-    3.9.2 and later; releases before do not say it, which is no fault."""
+    """Check that the history is stored before the epoch, and both before NEWLEADER is acknowledged (f.2.1).
+
+    3.8.5, 3.9.2 and later log this at INFO; earlier releases do not, which is no fault.
+    """
     out = []
     for of_server in events.values():
         seen: list[LogEvent] = []
@@ -318,7 +323,7 @@ def durable_order(events: dict[int, list[LogEvent]]) -> list[Broken]:
             elif e.kind in ORDER and seen:
                 later = [s for s in seen if ORDER.index(s.kind) > ORDER.index(e.kind)]
                 if later:
-                    what = f"server {e.server}: '{later[0].kind}' stands before '{e.kind}'"
+                    what = f"server {e.server}: '{later[0].kind}' comes before '{e.kind}'"
                     out.append(
                         Broken(
                             "the history is stored before the epoch, and both before the answer",
@@ -332,7 +337,7 @@ def durable_order(events: dict[int, list[LogEvent]]) -> list[Broken]:
 
 
 def phase_text(e: LogEvent) -> str:
-    """A line of the history of phases."""
+    """Return a line of the history of phases."""
     value = "" if e.value < 0 else f" {e.value}" if e.kind == "epoch set" else f" {zxid_text(e.value)}"
     detail = f" to server {e.detail}" if e.kind.startswith("sends ") and e.detail else f" {e.detail}".rstrip()
     return f"server {e.server}: {e.kind}{value}{detail}"

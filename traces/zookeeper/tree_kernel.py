@@ -1,8 +1,8 @@
-"""A data tree as the transactions of a log make it, and ZooKeeper's digest of it, in the kernel language.
+"""Maintain a data tree under the transactions of a log, with ZooKeeper's digest of it, in the kernel language.
 
-The digest of a node is CRC-32 of path, data and statistics, that of the tree the sum over its nodes but those below
-/zookeeper/ (DigestCalculator, AdHash); every record since 3.6 says what it is behind it. Of the data only the CRC so
-far, a hash and the length are kept. What a transaction does is what `DataTree.processTxn` does with it.
+The digest of a node is the CRC-32 of path, data and statistics, that of the tree the sum over its nodes without those
+below /zookeeper/ (DigestCalculator, AdHash); since 3.6 every record has the digest of the tree after it. Of the data
+only the CRC so far, a hash and the length are kept. Transactions act as in `DataTree.processTxn`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NODE_READ, NODE_MORE, NODE_LAST, NODE_BAD, NODE_FULL, NODE_TWICE = 0, 1, 2, 3, 4
 
 
 def fill_table(t: Tree) -> None:
-    """The tables of CRC-32: of a byte, and of a byte that so many others follow."""
+    """Fill the tables of CRC-32: of a byte, and of a byte that up to seven others follow."""
     for n in range(256):
         c = n
         for _ in range(8):
@@ -58,7 +58,7 @@ def fill_table(t: Tree) -> None:
 
 
 def crc(t: Tree, d: Text, c: int, p: int, end: int) -> int:
-    """A CRC-32 continued over bytes; it is kept as the register, which is the CRC inverted."""
+    """Continue a CRC-32 over bytes; it is kept as the register, which is the CRC inverted."""
     while p + 8 <= end:
         w = little_at(d, p)
         a = c ^ (w & LOW)
@@ -81,7 +81,7 @@ def crc(t: Tree, d: Text, c: int, p: int, end: int) -> int:
 
 
 def crc_long(t: Tree, c: int, v: int) -> int:
-    """A CRC-32 continued over a number of eight bytes, most significant first."""
+    """Continue a CRC-32 over a number of eight bytes, most significant first."""
     h = shr(v, 32)
     a = c ^ ((h >> 24) | ((h >> 8) & 0xFF00) | ((h & 0xFF00) << 8) | ((h & 255) << 24))
     return (
@@ -97,13 +97,13 @@ def crc_long(t: Tree, c: int, v: int) -> int:
 
 
 def crc_int(t: Tree, c: int, v: int) -> int:
-    """The same of four bytes."""
+    """Continue a CRC-32 over a number of four bytes, most significant first."""
     a = c ^ (((v >> 24) & 255) | ((v >> 8) & 0xFF00) | ((v & 0xFF00) << 8) | ((v & 255) << 24))
     return t.table[3][a & 255] ^ t.table[2][(a >> 8) & 255] ^ t.table[1][(a >> 16) & 255] ^ t.table[0][a >> 24]
 
 
 def stat_crc(t: Tree, n: int) -> int:
-    """The CRC-32 of a node: what follows path and data is its statistics."""
+    """Return the CRC-32 of a node: its statistics follow path and data."""
     c = crc_long(t, t.data_crc[n], t.czxid[n])
     c = crc_long(t, c, t.mzxid[n])
     c = crc_long(t, c, t.pzxid[n])
@@ -116,7 +116,7 @@ def stat_crc(t: Tree, n: int) -> int:
 
 
 def content_of(t: Tree, n: int) -> int:
-    """A hash of a node's path, data and owner."""
+    """Return a hash of a node's path, data and owner."""
     return wrap_mul(t.hash[n] ^ wrap_mul(t.data_hash[n] ^ t.owner[n], MIX), MIX)
 
 
@@ -124,12 +124,12 @@ def content_of(t: Tree, n: int) -> int:
 
 
 def home(t: Tree, h: int) -> int:
-    """Where a hash is looked for first."""
+    """Return the slot where a hash is looked for first."""
     return shr(wrap_mul(h, MIX), 20) & (t.slots - 1)
 
 
 def same_path(t: Tree, n: int, d: Text, p: int, length: int) -> bool:
-    """Whether a node has the path that lies at a place."""
+    """Return whether a node has the path at a place."""
     if t.length[n] != length:
         return False
     at = t.path[n]
@@ -146,7 +146,7 @@ def same_path(t: Tree, n: int, d: Text, p: int, length: int) -> bool:
 
 
 def find(t: Tree, d: Text, p: int, length: int) -> int:
-    """The node of the path at a place; -1: none."""
+    """Return the node of the path at a place; -1 if there is none."""
     h = hashed(d, PATHS, p, p + length)
     at = home(t, h)
     while t.slot[at] != 0:
@@ -158,7 +158,7 @@ def find(t: Tree, d: Text, p: int, length: int) -> int:
 
 
 def slot_of(t: Tree, n: int) -> int:
-    """The place of a node in the table of paths."""
+    """Return the slot of a node in the table of paths."""
     at = home(t, t.hash[n])
     while t.slot[at] != n + 1:
         at = (at + 1) & (t.slots - 1)
@@ -166,7 +166,7 @@ def slot_of(t: Tree, n: int) -> int:
 
 
 def take_slot(t: Tree, at: int) -> None:
-    """Empty a place in the table of paths; what it kept from its own place moves up."""
+    """Empty a slot in the table of paths; displaced entries move up."""
     mask = t.slots - 1
     to = (at + 1) & mask
     while t.slot[to] != 0:
@@ -179,12 +179,12 @@ def take_slot(t: Tree, at: int) -> None:
 
 
 def is_session(owner: int) -> bool:
-    """Whether an owner is a session, and no mark of a container or a lifetime."""
+    """Return whether an owner is a session, and no mark of a container or a time to live."""
     return owner != 0 and owner != CONTAINER and unsigned_less(owner, TTL)
 
 
 def owner_slot(t: Tree, owner: int) -> int:
-    """The place of an owner's list, or where it would be."""
+    """Return the slot of an owner's list, or where it would be."""
     at = home(t, owner)
     while t.owned[at] != 0 and t.owner[t.owned[at] - 1] != owner:
         at = (at + 1) & (t.slots - 1)
@@ -205,7 +205,7 @@ def own(t: Tree, n: int) -> None:
 
 
 def disown(t: Tree, n: int) -> None:
-    """Take a node out of its owner's list."""
+    """Remove a node from its owner's list."""
     if not is_session(t.owner[n]):
         return
     after = t.next[n]
@@ -230,7 +230,7 @@ def disown(t: Tree, n: int) -> None:
 
 
 def count_in(t: Tree, n: int) -> None:
-    """A node's digest is as its statistics now are."""
+    """Update a node's digest from its statistics."""
     if t.outside[n] != 0:
         return
     c = stat_crc(t, n)
@@ -239,14 +239,14 @@ def count_in(t: Tree, n: int) -> None:
 
 
 def below_zookeeper(d: Text, p: int, length: int) -> bool:
-    """Whether a path begins with /zookeeper/."""
+    """Return whether a path begins with /zookeeper/."""
     if length < OUTSIDE or long_at(d, p) != 0x2F7A6F6F6B656570:  # /zookeep
         return False
     return d.data[p + 8] == 0x65 and d.data[p + 9] == 0x72 and d.data[p + 10] == 0x2F
 
 
 def add_node(t: Tree, d: Text, p: int, length: int) -> int:
-    """A node of the path at a place, in the table and nowhere else. There is room for it."""
+    """Add a node with the path at a place to the table of paths only; there must be room for it."""
     n = t.free - 1
     if n >= 0:
         t.free = t.next[n]
@@ -276,7 +276,7 @@ def add_node(t: Tree, d: Text, p: int, length: int) -> int:
 
 
 def put_data(t: Tree, n: int, d: Text, p: int) -> int:
-    """A node's data is what lies at a place, length first; where it ends. The content's sum is not touched."""
+    """Set a node's data from a place, length first; return where it ends. The content's sum is not updated."""
     length = int_at(d, p)
     end = p + 4 + max(0, length)
     t.data_crc[n] = crc(t, d, t.path_crc[n], p + 4, end)
@@ -286,13 +286,13 @@ def put_data(t: Tree, n: int, d: Text, p: int) -> int:
 
 
 def add_content(t: Tree, n: int, sign: int) -> None:
-    """The content's sum with a node more, or less."""
+    """Add a node to the content's sum, or subtract it."""
     if t.outside[n] == 0:
         t.content = wrap_add(t.content, content_of(t, n) if sign > 0 else 0 - content_of(t, n))
 
 
 def last_slash(d: Text, p: int, length: int) -> int:
-    """How many bytes of a path stand before its last slash; -1: it has none."""
+    """Return the number of bytes before a path's last slash; -1 if it has none."""
     k = length - 1
     while k >= 0 and d.data[p + k] != 0x2F:
         k = k - 1
@@ -303,7 +303,7 @@ def last_slash(d: Text, p: int, length: int) -> int:
 
 
 def create(t: Tree, d: Text, kind: int, p: int, end: int, zxid: int, time: int, session: int) -> None:
-    """A node is created; the parent's version is what the transaction says, if that is more."""
+    """Create a node; the parent gets the version in the transaction, if that is greater."""
     length = max(0, int_at(d, p))
     path = p + 4
     cut = last_slash(d, path, length)
@@ -350,7 +350,7 @@ def create(t: Tree, d: Text, kind: int, p: int, end: int, zxid: int, time: int, 
 
 
 def remove(t: Tree, n: int) -> None:
-    """A node is gone."""
+    """Remove a node."""
     disown(t, n)
     add_content(t, n, -1)
     if t.outside[n] == 0:
@@ -364,7 +364,7 @@ def remove(t: Tree, n: int) -> None:
 
 
 def delete(t: Tree, d: Text, p: int, length: int, zxid: int) -> None:
-    """The node of the path at a place is deleted, if it is there; its parent knows when."""
+    """Delete the node of the path at a place, if it exists; its parent's pzxid is updated."""
     cut = last_slash(d, p, length)
     if cut < 0:
         t.missed = t.missed + 1
@@ -384,7 +384,7 @@ def delete(t: Tree, d: Text, p: int, length: int, zxid: int) -> None:
 
 
 def set_data(t: Tree, d: Text, p: int, end: int, zxid: int, time: int) -> None:
-    """A node's data is set."""
+    """Set a node's data."""
     length = max(0, int_at(d, p))
     n = find(t, d, p + 4, 0 if length == 1 else length)  # "/" is the root's other name
     if n < 0:
@@ -400,7 +400,7 @@ def set_data(t: Tree, d: Text, p: int, end: int, zxid: int, time: int) -> None:
 
 
 def set_acl(t: Tree, d: Text, p: int, end: int) -> None:
-    """A node's permissions are set."""
+    """Set a node's permissions."""
     length = max(0, int_at(d, p))
     n = find(t, d, p + 4, 0 if length == 1 else length)
     if n < 0:
@@ -413,7 +413,7 @@ def set_acl(t: Tree, d: Text, p: int, end: int) -> None:
 
 
 def close_session(t: Tree, d: Text, p: int, end: int, zxid: int, session: int) -> None:
-    """The nodes that the transaction names are deleted, and those that the session still owns."""
+    """Delete the nodes that the transaction names, and those that the session still owns."""
     if p + 4 <= end:
         count = int_at(d, p)
         p = p + 4
@@ -435,7 +435,7 @@ def close_session(t: Tree, d: Text, p: int, end: int, zxid: int, session: int) -
 
 
 def apply_part(t: Tree, d: Text, kind: int, p: int, end: int, zxid: int, time: int, session: int) -> None:
-    """A transaction, or a part of a multi, is applied."""
+    """Apply a transaction, or a part of a multi."""
     if kind == CREATE or kind == CREATE2 or kind == CREATE_CONTAINER or kind == CREATE_TTL:
         create(t, d, kind, p, end, zxid, time, session)
     elif kind == SET_DATA or kind == RECONFIG:
@@ -449,7 +449,7 @@ def apply_part(t: Tree, d: Text, kind: int, p: int, end: int, zxid: int, time: i
 
 
 def apply_record(t: Tree, s: Scan, k: int) -> None:
-    """An entry is applied."""
+    """Apply an entry."""
     d = s.text
     p = s.body[k]
     session = long_at(d, p)
@@ -468,8 +468,11 @@ def apply_record(t: Tree, s: Scan, k: int) -> None:
 
 
 def replay(t: Tree, s: Scan, start: int, end: int) -> int:
-    """Apply entries, those that come behind what has been applied, and hold the digests that they say against the
-    tree's; the first that was not looked at, for want of room in the tree, or `end`."""
+    """Apply the entries that follow what has been applied, and compare their digests with the tree's.
+
+    Returns:
+        The first entry that was not looked at, for want of room in the tree, or `end`.
+    """
     t.events = 0
     for k in range(start, end):
         room = s.ends[k] - s.body[k]
@@ -490,7 +493,7 @@ UNSOUND = BAD_BODY | UNKNOWN_KIND
 
 
 def compare(t: Tree, k: int, wanted: int) -> None:
-    """Hold the tree's digest against what a record says; another difference than before is an event."""
+    """Compare the tree's digest with a record's; a difference other than the one before is an event."""
     t.checked = t.checked + 1
     delta = wrap_add(wanted, 0 - t.total)
     if delta != t.delta:
@@ -505,7 +508,7 @@ def compare(t: Tree, k: int, wanted: int) -> None:
 
 
 def load_node(t: Tree, d: Text, p: int, filled: int) -> int:
-    """Where the node that a snapshot has at a place ends; what there is instead as -1 - NODE_... ."""
+    """Return where the node at a place of a snapshot ends; else -1 - NODE_... for what is there instead."""
     if p + 4 > filled:
         return -1 - NODE_MORE
     length = int_at(d, p)
@@ -526,7 +529,7 @@ def load_node(t: Tree, d: Text, p: int, filled: int) -> int:
 
 
 def load_nodes(t: Tree, s: Scan) -> int:
-    """Put the nodes of a part of a snapshot into the tree, from `at` on; why it ended, as NODE_..."""
+    """Put the nodes of a part of a snapshot into the tree, from `at` on; return why it ended, as NODE_..."""
     d = s.text
     while True:
         end = load_node(t, d, s.at, s.filled)
@@ -543,7 +546,7 @@ def load_nodes(t: Tree, s: Scan) -> int:
 
 
 def put_node(t: Tree, d: Text, p: int, length: int) -> None:
-    """The node at a place of a snapshot."""
+    """Put the node at a place of a snapshot into the tree."""
     n = add_node(t, d, p + 4, length)
     q = put_data(t, n, d, p + 4 + length)
     t.acl[n] = list_at(t, long_at(d, q))
@@ -563,7 +566,7 @@ def put_node(t: Tree, d: Text, p: int, length: int) -> None:
 
 
 def list_at(t: Tree, index: int) -> int:
-    """The hash of the permissions that a snapshot gives this number; 0: it has none such."""
+    """Return the hash of the permissions with a number in a snapshot; 0 if there are none."""
     low = 0
     high = t.lists
     while low < high:
@@ -578,7 +581,7 @@ def list_at(t: Tree, index: int) -> int:
 
 
 def move_all(t: Tree, to: Tree) -> None:
-    """Put every node of a tree into another, which is empty and has room."""
+    """Move every node of a tree into another, which is empty and has room."""
     for n in range(t.top):
         if t.alive[n] != 0:
             m = add_node(to, t.text, t.path[n], t.length[n])
@@ -609,7 +612,7 @@ def move_all(t: Tree, to: Tree) -> None:
 
 
 def newest_zxid(t: Tree) -> int:
-    """The largest zxid in a node's statistics."""
+    """Return the largest zxid in the nodes' statistics."""
     newest = 0
     for n in range(t.top):
         if t.alive[n] != 0 and t.outside[n] == 0:

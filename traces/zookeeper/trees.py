@@ -1,4 +1,4 @@
-"""A data tree that grows as it needs to, and the buffer that it is fed from."""
+"""Provide a data tree that grows as needed, and the buffer from which it is fed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IN_HEX = ("czxid", "mzxid", "pzxid", "owner")  # as zkCli's `stat` prints them
 
 @dataclass(frozen=True)
 class Node:
-    """A node as it can be compared: of its data a hash and the length."""
+    """A node for comparison, with a hash and the length of its data."""
 
     path: str
     data: int
@@ -38,11 +38,11 @@ class Node:
 
 
 class DataTree:
-    """A tree, empty to begin with.
+    """A data tree, empty at first.
 
     Attributes:
-        tree: the struct; another one after it has grown.
-        text, scan: the buffer that snapshots are read into.
+        tree: the struct; it is replaced when it grows.
+        text, scan: the buffer into which snapshots are read.
     """
 
     def __init__(self) -> None:
@@ -68,14 +68,14 @@ class DataTree:
         return made
 
     def begin(self, permissions: list[tuple[int, int]]) -> None:
-        """An empty tree, with the permissions of a snapshot by their numbers."""
+        """Start an empty tree, with the permissions of a snapshot by number."""
         self.tree = self.make(NODES, NODES * 32, len(permissions))
         for place, (index, value) in enumerate(permissions):
             self.tree.list_index[place] = index
             self.tree.list_hash[place] = value
 
     def begin_empty(self) -> None:
-        """The tree that every server begins with: the root and /zookeeper, with its two nodes."""
+        """Start the tree that every server begins with: the root and /zookeeper, with its two nodes."""
         self.begin([])
         for path in (b"", b"/zookeeper", b"/zookeeper/quota", b"/zookeeper/config"):
             node = struct.pack(">i", len(path)) + path + struct.pack(">i", 0) + bytes(8 + tk.STAT)
@@ -84,13 +84,13 @@ class DataTree:
             self.load(self.tree, self.scan)
 
     def hash_of(self, data: bytes) -> int:
-        """The hash of a list of permissions."""
+        """Return the hash of a list of permissions."""
         text = Text(room=len(data))
         text.views["data"].memory[:] = data
         return self.hash(text, tk.LISTS, 0, len(data))
 
     def grow(self, wanted: int = 0) -> None:
-        """Room for more nodes and paths: at least so many bytes."""
+        """Make room for more nodes and for at least some bytes of paths."""
         old = self.tree
         nodes = max(NODES, 2 * old.count, old.count + wanted // 16 + 4)
         room = max(2 * old.live, old.live + wanted, NODES * 32)
@@ -99,8 +99,11 @@ class DataTree:
         self.tree = made
 
     def apply(self, scan: Scan, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """Apply entries of a scan; gives those at which the digest came out otherwise than before: the entry, what
-        the record says, what the tree has."""
+        """Apply entries of a scan, and yield those whose digest compares otherwise than the one before.
+
+        Yields:
+            The entry, the record's digest, and the tree's.
+        """
         while True:
             done = self.run(self.tree, scan, start, end)
             t = self.tree
@@ -113,11 +116,11 @@ class DataTree:
             start = done
 
     def newest(self) -> int:
-        """The largest zxid in a node's statistics."""
+        """Return the largest zxid in the nodes' statistics."""
         return self.latest(self.tree)
 
     def nodes(self, ignore: str = "/zookeeper/") -> Iterator[Node]:
-        """Every node that is in ZooKeeper's digest."""
+        """Yield every node in ZooKeeper's digest."""
         t = self.tree
         views: dict[str, Any] = t.views
         memory = t.text.views["data"].memory

@@ -1,4 +1,4 @@
-"""Where the two guards named `fifo` come from: abstract ZAB again, over connections.
+"""Derive the two guards named `fifo`: abstract ZAB over connections.
 
 A process has one connection at a time, to one attempt, and never the same one twice (single iteration). The
 leader sends NEWLEADER on it, with all of its log, and from then on what it proposes, as it proposes it.
@@ -69,9 +69,12 @@ def over(
     updates: Callable[..., Updates],
     without: tuple[str, ...],
 ) -> AbstractAction:
-    """An action of the abstract protocol with what it does on connections, and without guards to be derived.
+    """Return an action of the abstract protocol over connections, without the guards to be derived.
 
-    `guards` and `updates` have parameters of their own after the action's.
+    Args:
+        base: the action.
+        guards, updates: what it does on connections; their own parameters follow the action's.
+        without: the names of the guards to be derived.
     """
     parameters = (*base.parameters, *parameters_of(guards)[len(base.parameters) :])
     kept = {name: g for name, g in base.guards.items() if name not in without}

@@ -1,4 +1,4 @@
-"""The inductive invariant of abstract ZAB, clause by clause, each with its reason in a sentence.
+"""State the inductive invariant of abstract ZAB, clause by clause, each with its reason in a sentence.
 
 Statements about quorums have the form "every quorum has a member that ...": that is what the other side
 of an argument needs, which meets one quorum of its own with it. The heart is `chosen in later histories`.

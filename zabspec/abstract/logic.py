@@ -1,8 +1,8 @@
-"""Many-sorted first-order logic with equality, as small as the abstract protocol needs.
+"""Provide many-sorted first-order logic with equality, as small as the abstract protocol needs.
 
-A formula is a tree without any world in it; `checker/proof/` turns it into z3 over unbounded sorts, into
-z3 over a finite instance, and into truth values in one state. Quantifiers are written as functions, and
-the first letter of a bound name says its sort: `forall(lambda p, c, x: ...)` (see `SORT_OF`).
+A formula is a tree independent of any world; `checker/proof/` turns it into z3 over unbounded sorts, into z3 over a
+finite instance, and into truth values in one state. Quantifiers are written as functions, and the first letter of a
+bound name gives its sort: `forall(lambda p, c, x: ...)` (see `SORT_OF`).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Expression:
         raise TypeError("a formula has no truth value outside a world; use & and |, not `and` and `or`")
 
     def parts(self) -> tuple[Expression, ...]:
-        """What it is made of."""
+        """Return the direct subexpressions."""
         return ()
 
 
@@ -179,7 +179,7 @@ class Symbol:
     doc: str
 
     def __hash__(self) -> int:
-        """Of its name alone: a state looks its symbols up all the time."""
+        """Hash the name alone, since a state looks its symbols up all the time."""
         return hash(self.name)
 
     def __call__(self, *arguments: Expression) -> Apply:
@@ -212,12 +212,12 @@ def flat(every: bool, formulas: tuple[Expression, ...]) -> Expression:
 
 
 def conj(*formulas: Expression) -> Expression:
-    """All of them."""
+    """Return the conjunction of formulas."""
     return flat(True, formulas)
 
 
 def disj(*formulas: Expression) -> Expression:
-    """Some of them."""
+    """Return the disjunction of formulas."""
     return flat(False, formulas)
 
 
@@ -225,44 +225,44 @@ TRUE, FALSE = conj(), disj()
 
 
 def neg(formula: Expression) -> Expression:
-    """Not so."""
+    """Return the negation of a formula."""
     return formula.body if isinstance(formula, Not) else Not(formula)
 
 
 def implies(*formulas: Expression) -> Expression:
-    """The last follows from the others together."""
+    """Return the implication of the last formula by the conjunction of the others."""
     return disj(neg(conj(*formulas[:-1])), formulas[-1])
 
 
 def ite(test: Expression, then: Expression, otherwise: Expression) -> Expression:
-    """`then` where the test holds, `otherwise` elsewhere; both terms of one sort."""
+    """Return a term that is `then` where the test holds, `otherwise` elsewhere; both are of one sort."""
     return IfThenElse(test, then, otherwise)
 
 
 def parameters_of(body: Callable[..., Any]) -> tuple[Variable, ...]:
-    """The parameters of a function as variables; the first letter says the sort."""
+    """Return the parameters of a function as variables; the first letter of a name gives its sort."""
     return tuple(Variable(name, SORT_OF[name[0]]) for name in inspect.signature(body).parameters)
 
 
 def forall(body: Callable[..., Expression]) -> Expression:
-    """For all values of the function's parameters."""
+    """Return the formula quantified universally over the function's parameters."""
     variables = parameters_of(body)
     return Quantified(True, variables, body(*variables))
 
 
 def exists(body: Callable[..., Expression]) -> Expression:
-    """For some values of the function's parameters."""
+    """Return the formula quantified existentially over the function's parameters."""
     variables = parameters_of(body)
     return Quantified(False, variables, body(*variables))
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """The expression and everything in it."""
+    """Yield the expression and all its subexpressions."""
     yield expression
     for part in expression.parts():
         yield from walk(part)
 
 
 def mentions(expression: Expression) -> frozenset[Symbol]:
-    """The symbols in it."""
+    """Return the symbols in an expression."""
     return frozenset(e.symbol for e in walk(expression) if isinstance(e, Apply))

@@ -1,4 +1,4 @@
-"""The protocol with one rule broken: each is a difference to the text, so that nothing is written twice."""
+"""Define mutants of the protocol with one rule changed, each as a difference."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["MUTANTS", "Mutant"]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A rule changed.
+    """An abstract protocol with one rule changed.
 
     Attributes:
-        guards: for each action and name of a guard, what stands there instead; None: nothing.
-        axioms: those of them that do not hold; with `without`.
-        within: steps (of sets of processes) in which the finite instance shows what comes of it.
-        breaks: the property that a run from the beginning breaks; empty where none was found.
+        guards: for each action and name of a guard, what stands there instead; None if the guard is dropped.
+        axioms: the axioms that do not hold (with `without`).
+        within: the number of steps (of sets of processes) in which the finite instance shows the effect.
+        breaks: the property that a run from the initial state violates; empty where none was found.
         of: the sound protocol.
     """
 
@@ -40,12 +40,12 @@ class Mutant:
 
     @property
     def theory(self) -> Theory:
-        """The broken protocol, with the invariant and the properties of the sound one."""
+        """Return the changed protocol, with the invariant and the properties of the sound one."""
         axioms = {n: f for n, f in self.of.axioms.items() if n not in self.removed} | dict(self.added or {})
         return replace(self.of, axioms=axioms, actions=tuple(self.changed(a) for a in self.of.actions))
 
     def changed(self, action: AbstractAction) -> AbstractAction:
-        """The action with this mutant's guards."""
+        """Return the action with this mutant's guards."""
         for (name, guard), body in self.guards.items():
             if name == action.name:
                 action = action.with_guard(guard, body)
@@ -53,12 +53,12 @@ class Mutant:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """The actions it changes; all of them if it changes an axiom."""
+        """Return the actions that it changes; all of them if it changes an axiom."""
         return tuple(a.name for a in self.of.actions if self.removed or a.name in {name for name, _ in self.guards})
 
 
 def best(better: Callable[..., Expression]) -> Callable[..., Expression]:
-    """l.1.2 with another idea of which history is best: `better(f, x)` of what f's ACK-E holds."""
+    """Return l.1.2 with another criterion for the best history: `better(f, x)` about what f's ACK-E holds."""
     return lambda d, q, p, h: forall(lambda f, x: implies(member(f, q), ack_hist(f, d, x), better(f, x, d, p, h)))
 
 

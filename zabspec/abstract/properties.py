@@ -1,4 +1,4 @@
-"""What the invariant must imply: the core properties of DSN'11 III.A, and claims of sections V and VI."""
+"""State what the invariant must imply: the core properties of DSN'11 III.A, and claims of sections V and VI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Abstract ZAB: how it begins and what it may do, named by the paper's steps.
+"""State abstract ZAB: how it begins and what it may do, named by the paper's steps.
 
 Each action says when it may happen (guards, by name) and what it changes; whatever it does not mention
 stays. It may do more than the executable protocol: any epoch may be proposed (l.1.1's choice matters for
@@ -51,11 +51,11 @@ class AbstractAction:
 
     @property
     def guard(self) -> Expression:
-        """All guards together."""
+        """Return the conjunction of the guards."""
         return conj(*self.guards.values())
 
     def with_guard(self, name: str, body: Callable[..., Expression] | None) -> AbstractAction:
-        """The action with one guard put in another's place, or (None) left out.
+        """Return the action with one guard replaced, or (None) left out.
 
         Raises:
             KeyError: it has no such guard.
@@ -80,7 +80,7 @@ def action(
 
 
 def definitions(bodies: Updates) -> dict[Symbol, Definition]:
-    """What each symbol is to mean, over variables of its own."""
+    """Return the definition of each symbol, over variables of its own."""
     found = {}
     for symbol, body in bodies.items():
         variables = tuple(Variable(f"{sort.name} {k}", sort) for k, sort in enumerate(symbol.arguments))

@@ -1,4 +1,4 @@
-"""Runs of the finite instance: one in which everything happens, and for each mutant one that it breaks.
+"""State runs of the finite instance: one in which everything happens, and for each mutant one that it breaks.
 
 Three processes, majorities. A run is written as a person would tell it; it proves nothing by itself:
 `checker/proof/stepping.py` takes it step by step, guard by guard, and looks at what holds in the end.
@@ -14,14 +14,14 @@ __all__ = ["EVERYTHING", "OVER_CONNECTIONS", "RUNS", "Story"]
 
 @dataclass(frozen=True)
 class Story:
-    """A run in words.
+    """A run of the abstract protocol, written down.
 
     Attributes:
         attempts: a1, a2, ...: the process and the epoch of each.
         histories: h1, h2, ...: what each extends, its epoch and its counter.
-        steps: the paper's step and its parameters, in the order the action has them.
-        story: what it is about, in a sentence.
-        quorums: majorities of three unless given.
+        steps: the paper's step and its parameters, in the order of the action's.
+        story: what the run shows, in one sentence.
+        quorums: the quorums; majorities of three unless given.
         connections: i1, i2, ...: the process and the attempt of each.
     """
 
@@ -34,22 +34,22 @@ class Story:
 
 
 def phase_1(c: str, who: str, best: str, h: str, followers: str = "") -> tuple[str, ...]:
-    """A quorum promises (and `followers` with it), and the initial history is the one of `best`, which is h."""
+    """Return the steps in which a quorum promises (and `followers` with it); `best` has the initial history h."""
     return (f"f.1.2 {followers or who} {c}", f"l.1.2 {c} q{digits(who)} {best} {h}")
 
 
 def phase_2(c: str, who: str, h: str, followers: str = "") -> tuple[str, ...]:
-    """A quorum acknowledges NEWLEADER (and `followers` with it), and the leader is established."""
+    """Return the steps in which a quorum (and `followers`) acknowledges NEWLEADER and establishes the leader."""
     return (f"f.2.1 {followers or who} {c} {h}", f"l.2.2 {c} q{digits(who)}")
 
 
 def ready(c: str, l: str, h: str) -> tuple[str, ...]:
-    """The leader's process delivers the initial history h and is ready."""
+    """Return the steps in which the leader's process delivers the initial history h and is ready."""
     return (*(() if h == "-" else (f"f.2.2 {l} {c} {h}",)), f"f.3.1 {l} {c}")
 
 
 def lead(c: str, l: str, who: str, h: str = "-", best: str = "", followers: str = "") -> tuple[str, ...]:
-    """The three phases as far as ready, everybody starting a new iteration."""
+    """Return the steps of the three phases as far as ready, in which all start a new iteration."""
     return (
         *(f"restart {p}" for p in (followers or who).split("+")),
         *phase_1(c, who, best or l, h, followers),
@@ -59,12 +59,12 @@ def lead(c: str, l: str, who: str, h: str = "-", best: str = "", followers: str 
 
 
 def propose(c: str, l: str, h: str, who: str) -> tuple[str, ...]:
-    """A transaction is abcast, and accepted by some."""
+    """Return the steps in which a transaction is abcast, and accepted by some."""
     return (f"l.3.1 {l} {c} {h}", f"f.3.2 {who} {c} {h}")
 
 
 def commit(c: str, quorum: str, h: str, who: str) -> tuple[str, ...]:
-    """A transaction is committed, and delivered by some."""
+    """Return the steps in which a transaction is committed, and delivered by some."""
     return (f"l.3.2 {c} q{digits(quorum)} {h}", f"f.3.3 {who} {c} {h}")
 
 
@@ -96,12 +96,12 @@ EVERYTHING = Story(
 
 
 def link(c: str, who: str, h: str, links: str) -> tuple[str, ...]:
-    """Processes connect to an attempt, and are sent NEWLEADER."""
+    """Return the steps in which processes connect to an attempt, and are sent NEWLEADER."""
     return (f"connect {who} {c} {links}", *(f"l.2.1 {c} {h} {i}" for i in links.split("+")))
 
 
 def start(c: str, l: str, who: str, h: str, links: str) -> tuple[str, ...]:
-    """The three phases as far as ready, over connections."""
+    """Return the steps of the three phases as far as ready, over connections."""
     return (
         *phase_1(c, who, l, h), *link(c, who, h, links), f"f.2.1 {who} {c} {h} {links}", f"l.2.2 {c} q{digits(who)}",
         *ready(c, l, h),

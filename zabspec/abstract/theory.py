@@ -1,4 +1,4 @@
-"""All of abstract ZAB in one hand: what is asked of, and what a mutant changes."""
+"""Combine abstract ZAB to one object: what is to be proved, and what a mutant changes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ __all__ = ["ZAB", "Theory"]
 
 @dataclass(frozen=True)
 class Theory:
-    """Axioms, how it begins, actions, the invariant's clauses, and the properties it must imply.
+    """Axioms, initial states, actions, the clauses of the invariant, and the properties that it must imply.
 
-    One that stands over another has all of that one, and actions of the same names that do the same and more; some
-    of them do without guards that they have there, and these are to be `derived`: for each action, the guards by name.
+    A theory that refines another has everything of that one, and actions of the same names that do the same and more.
+    Some of them lack guards that they have there: `derived` has these guards, by name for each action, and they are to
+    be proved from the clauses.
     """
 
     axioms: Mapping[str, Expression]
@@ -33,18 +34,18 @@ class Theory:
 
     @property
     def state(self) -> tuple[Symbol, ...]:
-        """What actions change."""
+        """Return the symbols that actions change."""
         return tuple(self.initial)
 
     @property
     def new(self) -> tuple[Clause, ...]:
-        """The clauses that are its own."""
+        """Return the clauses that it adds to the theory below."""
         known = () if self.over is None else self.over.clauses
         return tuple(c for c in self.clauses if c not in known)
 
     @property
     def beginning(self) -> Mapping[Symbol, Expression]:
-        """How it begins, one formula for each symbol."""
+        """Return the initial conditions, one formula for each symbol."""
         return {s: Quantified(True, d.variables, s(*d.variables) == d.body) for s, d in self.initial.items()}
 
 

@@ -92,7 +92,7 @@ def before(x: Expression, y: Expression) -> Expression:
 
 
 def comparable(x: Expression, y: Expression) -> Expression:
-    """One is a prefix of the other."""
+    """Return the formula that one of two histories is a prefix of the other."""
     return prefix(x, y) | prefix(y, x)
 
 
@@ -107,12 +107,12 @@ def of_epoch(p: Expression, c: Expression) -> Expression:
 
 
 def acked_of_epoch(p: Expression, d: Expression, c: Expression) -> Expression:
-    """The f.a in p's ACK-E to d is the epoch of c, and it was c's NEWLEADER that had set it."""
+    """Return the formula that p's f.a in its ACK-E to d is the epoch of c, set by c's NEWLEADER."""
     return promise(p, d) & ack_ld(p, c) & (ack_current(p, d) == ep(c))
 
 
 def ordered(before: Symbol, a: Expression, b: Expression, c: Expression) -> Expression:
-    """A relation is a total order, as far as these three go."""
+    """Return the formula that a relation is a total order, as far as three values go."""
     return (
         before(a, a)
         & implies(before(a, b), before(b, a), a == b)

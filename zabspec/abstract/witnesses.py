@@ -1,4 +1,4 @@
-"""What must be possible: a protocol that does nothing keeps every invariant."""
+"""State what must be possible, since a protocol that does nothing keeps every invariant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many alternatives a step of a protocol can have, read from the calls of `choose` in its source.
+"""Bound how many alternatives a step of a protocol can have, from the calls of `choose` in its source.
 
 The bound is more than the truth wherever the source does not show it: in a loop, with a computed number, in what is no
 receipt of a message. It says how much room the steps of a state take, so it may never be too small.
@@ -27,11 +27,11 @@ LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.Di
 
 
 def most_alternatives(namespaces: Iterable[Mapping[str, Any]], overrides: Mapping[str, Sequence[FunctionType]]) -> int:
-    """Return the most alternatives that a step can have; 1: nothing chooses.
+    """Return the most alternatives that a step can have; 1 if nothing chooses.
 
     Args:
         namespaces: of the modules of the source.
-        overrides: the functions that may stand in, by the name of what they stand in for.
+        overrides: the functions that variants may override with, by the name of the original.
     """
     return Alternatives(overrides).most(
         f for names in namespaces for f in names.values() if isinstance(f, FunctionType)
@@ -109,8 +109,10 @@ class Alternatives:
 
 
 def is_choose(f: FunctionType, name: str) -> bool:
-    """Return whether a name of a function may mean `choose`, or what chooses a process, under whatever name it was
-    imported."""
+    """Return whether a name in a function may mean `choose`, or a function that chooses a process.
+
+    Such a function may have been imported under any name.
+    """
     given = f.__globals__.get(name)
     return name in CHOICES or (isinstance(given, FunctionType) and given.__name__ in CHOICES)
 

@@ -29,31 +29,31 @@ OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 class Undecided(Exception):
-    """It is not evaluated, or takes too long."""
+    """The property cannot be evaluated here, or takes too long."""
 
 
 class Errs(Exception):
-    """A run-time error is met: the property is neither True nor False."""
+    """Evaluating the property meets a run-time error, so that it is neither True nor False."""
 
 
 class Returned(Exception):
-    """A function ends."""
+    """A function returns."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 class Broken(Exception):
-    """A loop ends."""
+    """A loop ends by `break`."""
 
 
 class Continued(Exception):
-    """A round ends."""
+    """An iteration ends by `continue`."""
 
 
 @dataclass(frozen=True)
 class At:
-    """A place: of which state, and where."""
+    """A place: in which state, and where."""
 
     state: str
     offset: int
@@ -63,7 +63,7 @@ Names = dict[str, Any]
 
 
 def never_false_in_any_case(functions: Mapping[str, t.Function], name: str) -> bool:
-    """Whether a property is False in no case, all of them having been evaluated."""
+    """Return whether a property is False in no case, all of them having been evaluated."""
     cases = _Cases(functions)
     try:
         return not any(cases.drawn(name) for _ in range(DRAWN)) and not cases.is_false_in_some(name)
@@ -79,16 +79,16 @@ class _Cases:
         self.work = 0
         self.chance: random.Random | None = random.Random(0)
         self.cells: dict[Any, int] = {}
-        self.ways: list[list[int]] = []  # of each choice which way it goes, and how many there are
+        self.ways: list[list[int]] = []  # for each choice the way that it goes, and how many ways there are
         self.at = 0
 
     def drawn(self, name: str) -> bool:
-        """Whether the property is False in a case that is drawn."""
+        """Return whether the property is False in a random case."""
         self.chance = random.Random(self.work)
         return self.is_false(name)
 
     def is_false_in_some(self, name: str) -> bool:
-        """Whether it is in any case, each being evaluated."""
+        """Return whether the property is False in any case, evaluating each."""
         self.chance, self.ways = None, []
         while True:
             if self.is_false(name):
@@ -113,7 +113,7 @@ class _Cases:
             return False
 
     def cell(self, key: Any, low: int, high: int) -> int:
-        """The value of a part of the state, chosen where it is not yet."""
+        """Return the value of a part of the state, chosen where it is not known yet."""
         if (found := self.cells.get((key, low, high))) is not None:
             return found
         if high - low >= MOST_VALUES:
@@ -200,7 +200,7 @@ class _Cases:
         return self.made(e, names)
 
     def made(self, e: t.Expr, names: Names) -> Any:
-        """A value that is made of others."""
+        """Evaluate an expression that is made of others."""
         match e:
             case t.Compare():
                 return OPERATORS[e.op](self.whole(e.left, names), self.whole(e.right, names))
@@ -234,7 +234,7 @@ class _Cases:
         return value
 
     def whole(self, e: t.Expr, names: Names) -> Any:
-        """A value that is compared."""
+        """Return a value in a form that can be compared."""
         value = self.of(e, names)
         match e.type:
             case t.RecordType(record=record):

@@ -1,5 +1,7 @@
-"""What a text of somebody's own may not say, found before anything is made of it: names that mean two things, and kinds
-and budgets that there cannot be. Each is refused in one sentence, with file and line where there is one.
+"""Refuse what a user protocol may not contain, before anything is made of it.
+
+This covers names that mean two things, and impossible kinds and budgets. Each is refused in one sentence, with file and
+line where there is one.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ WORLDS = (DATAGRAMS, CONNECTIONS)
 
 OURS = frozenset({"zabspec", "zabcheck", "checker", "traces", "invariants"})
 
-# What a configuration's constants are called besides its budgets: `s.NODES` and the like.
+# The names of a configuration's constants other than its budgets: `s.NODES` and the like.
 CONSTANTS = frozenset(
     {
         "nodes",
@@ -65,13 +67,13 @@ TWICE = "it is declared twice"
 MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
 MOST_BITS = 63
 MOST_NODE_AXES = (2, 1)  # what blocks of a state are repeated by; of those of what was observed
-INSTEAD = ("its own process counted: keep sets in it", "as it is a ghost: keep a set of processes for each")
+INSTEAD = ("counting its own process: keep sets in it", "as it is a ghost: keep a set of processes for each")
 MOST_OF_PROCESSES = 7
 NO_ROLE = frozenset({"node", "p", "nobody"})  # names that say something of every process
 
 
 def is_ours(function: FunctionType) -> bool:
-    """Whether a function is of zabcheck, and not of somebody's text."""
+    """Return whether a function is zabcheck's, and not a user protocol's."""
     return function.__module__.partition(".")[0] in OURS
 
 
@@ -79,9 +81,10 @@ def is_ours(function: FunctionType) -> bool:
 
 
 def check_texts(name: str, tree: ast.Module) -> None:
-    """
+    """Check that no two functions of a source have one name, since only the second would exist.
+
     Raises:
-        ProtocolError: two functions of a text are called the same: only the second would be there.
+        ProtocolError: two have.
     """
     seen: dict[str, int] = {}
     for node in tree.body:
@@ -93,7 +96,7 @@ def check_texts(name: str, tree: ast.Module) -> None:
 
 
 def constants_of(module: ModuleType) -> dict[str, int | str]:
-    """What the names of a module stand for that texts read as constants."""
+    """Return the values of a module's names that protocols read as constants."""
     given = vars(module).items()
     return {
         name: value.name if isinstance(value, MessageName) else value
@@ -104,16 +107,16 @@ def constants_of(module: ModuleType) -> dict[str, int | str]:
 
 @cache
 def read_by(code: CodeType) -> set[str]:
-    """The names beside it that a function reads, also within its sentences; those of fields are none."""
+    """Return the global names that a function reads, also within its sentences, without names of fields."""
     names = {str(i.argval) for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     return names.union(*(read_by(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
 
 
 def check_oracle(name: str, oracle: ModuleType, world: Iterable[ModuleType]) -> None:
-    """
+    """Check that an oracle module that overrides the world does not reuse a name of the world's.
+
     Raises:
-        ProtocolError: what stands in the world's place has a name that the world gives to something else: one of the
-            two would be in the place of the other.
+        ProtocolError: it does, so that one of the two meanings would be lost.
     """
     if oracle.__name__.partition(".")[0] in OURS:
         return
@@ -124,32 +127,37 @@ def check_oracle(name: str, oracle: ModuleType, world: Iterable[ModuleType]) -> 
             if given == "oracle_may_name" or given.startswith("__") or imported:
                 continue
             if isinstance(value, (FunctionType, int)) and isinstance(there, (FunctionType, int)) and there != value:
-                said = f"oracle: {oracle.__name__} has a {given}, and so has the world: call it something else"
+                said = f"oracle: {oracle.__name__} has a {given}, and so has the world: rename it"
                 raise misdeclared(name, ("argument", "oracle"), said)
 
 
 def check_kept(name: str, module: ModuleType, read: Mapping[str, int | str]) -> None:
-    """
+    """Check that the constants of a protocol have kept their values since the source was read.
+
     Raises:
-        ProtocolError: a constant is not what it was when the text was read.
+        ProtocolError: one has changed.
     """
     now = constants_of(module)
     for constant, value in read.items():
         if now.get(constant) != value:
             said = f"{constant} was {value} when the file was read, and is {now.get(constant)} now"
-            raise misdeclared(name, ("constant", constant), f"{said}: what depends on a size is a field, or a budget")
+            raise misdeclared(
+                name, ("constant", constant), f"{said}: a value that depends on a size must be a field or a budget"
+            )
 
 
 def check_one_meaning(
     name: str, module: ModuleType, functions: Iterable[FunctionType], keys: Mapping[int, Mapping[str, str]]
 ) -> None:
-    """What a function of another module means by a name, the text means by it too: a program has one meaning for each.
+    """Check that functions of other modules mean the same by their names as the protocol does.
+
+    A program has one meaning for each name.
 
     Args:
-        keys: of functions in some other modules, the names that are kept apart.
+        keys: by the id of a module's globals, the names that are kept apart.
 
     Raises:
-        ProtocolError: it does not.
+        ProtocolError: a name has two meanings.
     """
     for function in functions:
         theirs = function.__globals__
@@ -177,7 +185,7 @@ def check_one_meaning(
 
 
 def is_alike(here: object, there: object) -> bool:
-    """Return whether two values of a name are one to a program."""
+    """Return whether two values of a name are the same to a program."""
     match here, there:
         case MessageName(), MessageName():
             return here.name == there.name
@@ -187,8 +195,9 @@ def is_alike(here: object, there: object) -> bool:
 
 
 def check_own_names(functions: Iterable[FunctionType]) -> None:
-    """Check that functions call what the language provides by its own name: by another one they would call what stands
-    in zabcheck's files for readers, and that does nothing.
+    """Check that functions call what the language provides by its own name.
+
+    By another name they would call the placeholders in zabcheck's files, which do nothing.
 
     Raises:
         ProtocolError: one does not.
@@ -206,9 +215,10 @@ def check_own_names(functions: Iterable[FunctionType]) -> None:
 
 
 def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> None:
-    """
+    """Check the budgets that a protocol declares.
+
     Raises:
-        ProtocolError: a budget's name, or how much there is of it, cannot be.
+        ProtocolError: a budget's name or amount is invalid.
     """
     there = set(worlds)
     for budget, amount in declared.budgets.items():
@@ -219,7 +229,7 @@ def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> No
             said = f"s.{budget.upper()} is a constant already: call budget {budget} something else"
             raise misdeclared(name, at, said)
         if budget in BUDGETS and budget not in there:
-            said = f"the world of this protocol has no {budget}: call the budget something else"
+            said = f"the world of this protocol has no {budget}: rename the budget"
             raise misdeclared(name, at, said)
         most = MOST_OF_WORLDS if budget in BUDGETS else MOST_OF_BUDGET
         if not isinstance(amount, int) or isinstance(amount, bool) or not 0 <= amount <= most:
@@ -227,16 +237,17 @@ def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> No
 
 
 def check_of(name: str, fields: Iterable[Field], messages: Iterable[Message], roles: Collection[str]) -> None:
-    """
+    """Check the roles that fields and messages refer to.
+
     Raises:
-        ProtocolError: a field, or what it or a message holds, is of a role that there is not.
+        ProtocolError: a field, a message or what it holds is of an unknown role.
     """
-    there = f"there are {', '.join(roles)}" if roles else "declare(..., roles={...}) says which there are"
+    there = f"there are {', '.join(roles)}" if roles else "declare(..., roles={...}) declares them"
 
     def check(at: tuple[str, ...], what: str, role: str) -> None:
         if role and role not in roles:
             axis = (
-                ", which is an axis: a field of each process has it anyhow, and a timer has none"
+                ", which is an axis: a field of each process has it anyway, and a timer has none"
                 if role == NODE
                 else ""
             )
@@ -258,15 +269,16 @@ def check_of(name: str, fields: Iterable[Field], messages: Iterable[Message], ro
 
 
 def role_in(kind: Kind) -> str:
-    """The role that a kind says its processes are of; empty: none."""
+    """Return the role that a kind declares for its processes; empty for none."""
     inner = kind.element if isinstance(kind, Seq) else kind
     return inner.role if isinstance(inner, NodeId | SetOf) else ""
 
 
 def check_declared_roles(name: str, declared: Declaration, functions: Mapping[str, FunctionType]) -> None:
-    """
+    """Check the roles that a protocol declares.
+
     Raises:
-        ProtocolError: a role's name, or how many processes it has, cannot be; or the protocol cannot have roles.
+        ProtocolError: a role's name or size is invalid, or the protocol cannot have roles.
     """
     for role, count in declared.roles.items():
         at = ("role", role)
@@ -287,71 +299,75 @@ def check_declared_roles(name: str, declared: Declaration, functions: Mapping[st
         raise misdeclared(name, ("argument", "roles"), said)
     for argument, value in (("transactions", declared.transactions), ("replicas", declared.replicas)):
         if value:
-            said = f"a protocol with {argument} has one kind of process: leave out roles, or {argument}"
+            said = f"a protocol with {argument} has one kind of process: omit roles, or {argument}"
             raise misdeclared(name, ("argument", argument), said)
     if declared.world == CONNECTIONS:
-        said = "over connections processes lead and follow: roles are for protocols over datagrams"
+        said = "over connections processes lead and follow: roles are only for protocols over datagrams"
         raise misdeclared(name, ("argument", "roles"), said)
     if "on_message" in functions:
-        said = "with roles each message has a function that is marked @receives, of the role that receives it"
+        said = "with roles each message needs a function marked @receives, of the role that receives it"
         raise misdeclared(name, ("function", "on_message"), said)
 
 
 def check_world(name: str, declared: Declaration, functions: Mapping[str, FunctionType]) -> None:
-    """
+    """Check the world that a protocol declares.
+
     Raises:
-        ProtocolError: there is no such world, or the text asks of it what it has not.
+        ProtocolError: there is no such world, or it lacks what the protocol needs.
     """
     over = declared.world
     if over not in WORLDS:
         raise misdeclared(name, ("argument", "world"), f"there is no world {over!r}; there are {' and '.join(WORLDS)}")
     if over == CONNECTIONS and "on_message" in functions:
-        said = "over connections a message is received at one end: mark what does with @receives"
+        said = "over connections a message is received at one end: mark the receiving function with @receives"
         raise misdeclared(name, ("function", "on_message"), said)
     if declared.elects and over != CONNECTIONS:
-        raise misdeclared(name, ("argument", "elects"), "elections that are one step are over connections")
+        raise misdeclared(name, ("argument", "elects"), "elections in one step need connections")
     for hook in ("on_elected", "on_follow"):
         if declared.elects and hook not in functions:
-            raise misdeclared(name, ("argument", "elects"), f"it elects, and has no {hook}: define it")
+            raise misdeclared(name, ("argument", "elects"), f"it elects, but has no {hook}: define it")
     if over == CONNECTIONS and not declared.elects and "on_oracle" not in functions:
-        said = "over connections it says what it elects by (elects=...), or has an on_oracle"
+        said = "over connections it declares how it elects (elects=...), or has an on_oracle"
         raise misdeclared(name, ("argument", "world"), said)
     names: set[str] = set()
     for start in declared.starts:
         if not isinstance(start, Start):
-            raise misdeclared(name, ("argument", "starts"), f"starts are Start(...), and {start!r} is none")
+            raise misdeclared(name, ("argument", "starts"), f"starts must be Start(...), and {start!r} is not")
         if not isinstance(start.name, str) or not start.name.strip() or start.name in names:
             raise misdeclared(name, ("start", start.name), f"a start has a name of its own, not {start.name!r}")
         if functions.get(getattr(start.function, "__name__", "")) is not start.function:
-            said = f"what start {start.name} begins with is no function of the file, or has another name there"
+            said = f"the function of start {start.name} is not defined in the file, or has another name there"
             raise misdeclared(name, ("start", start.name), said)
         names.add(start.name)
 
 
 def check_roles(name: str, fields: Iterable[Field], nodes: int, elects: Iterable[str]) -> None:
-    """
+    """Check the fields that a protocol over connections needs: `role` and `leader`.
+
     Raises:
-        ProtocolError: a text over connections has not the fields that these read, or they are of another kind.
+        ProtocolError: one is missing, or of another kind.
     """
     there = {f.name: f for f in fields}
     role, leader = there.get("role"), there.get("leader")
     own = {Role.VOLATILE, Role.PERSISTENT}
     if role is None or role.axes != (NODE,) or role.role not in own or not isinstance(role.kind, Int) or role.kind.lo:
-        said = "over connections a field role says of each process where it stands: 0, 1 or 2"
+        said = "over connections a field role has the role of each process: 0, 1 or 2"
         raise misdeclared(name, ("field", "role"), said)
     if role.kind.hi < LEADING:
-        raise misdeclared(name, ("field", "role"), f"role has no {LEADING}, which is that it leads")
+        raise misdeclared(name, ("field", "role"), f"role has no {LEADING}, the role of a leader")
     if leader is None or leader.axes != (NODE,) or leader.role not in own or not isinstance(leader.kind, NodeId):
-        said = "over connections a field leader, NodeId.of(size.nodes), says whom it follows"
+        said = "over connections a field leader, NodeId.of(size.nodes), has the leader that a process follows"
         raise misdeclared(name, ("field", "leader"), said)
     for f in (role, leader):  # a connection is closed by what they say when its process fails
         if f.disk:
-            said = f"{f.name} is on a disk: where a process stands now is volatile, or stored"
+            said = f"{f.name} is on a disk: the current role of a process is volatile, or stored"
             raise misdeclared(name, ("field", f.name), said)
     for what in elects:
         vote = there.get(what)
         if vote is None or vote.axes != (NODE,) or not isinstance(vote.kind, Int) or isinstance(vote.kind, NodeId):
-            raise misdeclared(name, ("argument", "elects"), f"it elects by {what}, which is no number of each process")
+            raise misdeclared(
+                name, ("argument", "elects"), f"it elects by {what}, which is not a number of each process"
+            )
 
 
 # What the fields of a replica are: of each several names, of which it has one.
@@ -361,9 +377,10 @@ OF_A_REPLICA = (
 
 
 def check_replicas(name: str, declared: Declaration, fields: Iterable[Field]) -> None:
-    """
+    """Check the fields of a protocol that declares its processes to be replicas.
+
     Raises:
-        ProtocolError: a protocol says that its processes are replicas, and they have not what is shown of these.
+        ProtocolError: a field that replicas need is missing.
     """
     there = {f.name: f for f in fields if f.axes == (NODE,)}
     at = ("argument", "replicas")
@@ -380,13 +397,17 @@ def check_replicas(name: str, declared: Declaration, fields: Iterable[Field]) ->
 
 
 def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], messages: Iterable[Message]) -> None:
-    """
+    """Check the names and kinds of fields and messages.
+
     Args:
-        others: the fields and constants that are the world's.
+        name: the protocol.
+        fields: its fields.
+        others: the fields and constants of the world.
+        messages: its messages.
 
     Raises:
-        ProtocolError: two are called the same, one is called what a state or a message says itself, or a kind has no
-            values, or too many.
+        ProtocolError: two have one name, one has a name that a state or a message already has, or a kind has no values,
+            or too many.
     """
     taken = dict.fromkeys(SIMULATED, "the simulator has one") | dict.fromkeys(others, "the world has one")
     taken |= dict.fromkeys(own_names(StateView), "a state has one")
@@ -399,7 +420,7 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
             raise misdeclared(name, at, f"field {f.name} has an axis without entries")
         most = MOST_NODE_AXES[f.observed]
         if f.node_axes > most:
-            said = f"field {f.name} has {f.node_axes} axes of processes, one behind the other, and there may be {most}"
+            said = f"field {f.name} has {f.node_axes} axes of processes in a row, and there may be {most}"
             raise misdeclared(name, at, f"{said}, {INSTEAD[f.observed]}")
     kinds: dict[str, str] = {}
     for m in messages:
@@ -411,13 +432,14 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
             check_name(name, at, f"field of {m.name}", part, parts)
             check_kind(name, at, f"{m.name}.{part}", kind)
             if any(isinstance(inner, Seq) and inner.bag for inner in parts_of(kind)):
-                raise misdeclared(name, at, f"{m.name}.{part} is a bag, which a field of the state alone can be")
+                raise misdeclared(name, at, f"{m.name}.{part} is a bag, which only a field of the state can be")
 
 
 def check_flags(name: str, fields: Iterable[Field], messages: Iterable[Message], budgets: Iterable[str]) -> None:
-    """
+    """Check that ranges name only existing options as those that widen them.
+
     Raises:
-        ProtocolError: a range is said to be widened by a flag that there is not.
+        ProtocolError: there is no such option.
     """
     known = {f"--{budget.replace('_', '-')}" for budget in (*budgets, *BUDGETS)} | OTHER_FLAGS
     declared: list[tuple[tuple[str, ...], Kind]] = [(("field", f.name), f.kind) for f in fields]
@@ -431,21 +453,28 @@ def check_flags(name: str, fields: Iterable[Field], messages: Iterable[Message],
 
 
 def own_names(view: type) -> set[str]:
-    """What the views of the CPython world have names for, which a field of that name would not be read by."""
+    """Return the attribute names of a view of the CPython world, which would hide fields of the same name."""
     return {what for what in dir(view) if not what.startswith("__")}
 
 
 def check_name(name: str, at: tuple[str, ...], what: str, given: object, taken: Mapping[str, str]) -> None:
-    """
+    """Check that a declared name is valid and not taken.
+
     Args:
+        name: the protocol.
         at: where it is declared (`misdeclared`).
-        taken: the names that are taken, each with why.
+        what: the kind of declaration, for messages.
+        given: the name.
+        taken: the names that are taken, each with the reason.
+
+    Raises:
+        ProtocolError: it is not.
     """
     if not isinstance(given, str) or not given.isidentifier() or not given.isascii():
         raise misdeclared(name, at, f"a {what} is called by a name of Python's, not {given!r}")
     if given in taken:
         twice = taken[given] == TWICE
-        raise misdeclared(name, at, f"{what} {given}: {taken[given]}{'' if twice else ': call it something else'}")
+        raise misdeclared(name, at, f"{what} {given}: {taken[given]}{'' if twice else ': rename it'}")
 
 
 def parts_of(kind: Kind) -> Iterator[Kind]:
@@ -459,25 +488,27 @@ def parts_of(kind: Kind) -> Iterator[Kind]:
 
 def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:
     if isinstance(given, Map):
-        raise misdeclared(name, at, f"{what} is a map, and a map is a field of its own")
+        raise misdeclared(name, at, f"{what} is a map, but a map must be a field")
     if not isinstance(given, Kind):
-        raise misdeclared(name, at, f"{what} is of {given!r}, which is no kind: Int(0, 3), Bool(), OneOf(...), ...")
+        raise misdeclared(name, at, f"{what} is of {given!r}, which is not a kind: Int(0, 3), Bool(), OneOf(...), ...")
     for kind in parts_of(given):
         if isinstance(kind, Int) and kind.hi < kind.lo:
             raise misdeclared(name, at, f"{what} has no values: {kind.lo}..{kind.hi}")
         if isinstance(kind, (Int, SetOf, Record)) and kind.bits > MOST_BITS:
-            raise misdeclared(name, at, f"{what} takes {kind.bits} bits, and a kind has at most {MOST_BITS}")
+            raise misdeclared(name, at, f"{what} needs {kind.bits} bits, and a kind has at most {MOST_BITS}")
         if isinstance(kind, SetOf) and kind.count < 1:
-            raise misdeclared(name, at, f"{what} is a set that nothing can be in")
+            raise misdeclared(name, at, f"{what} is a set that can have no members")
         if isinstance(kind, Seq) and any(isinstance(k, Seq) and k.bag for k in parts_of(kind.element)):
-            raise misdeclared(name, at, f"{what} has bags as elements, and a bag is a field of its own")
+            raise misdeclared(name, at, f"{what} has bags as elements, but a bag must be a field")
         if isinstance(kind, Seq) and not 1 <= kind.capacity <= 255:
             raise misdeclared(name, at, f"{what} has room for {kind.capacity}: it must be 1 to 255")
         if isinstance(kind, Record):
             for part, inner in kind.fields.items():
                 if not isinstance(inner, Int | SetOf) or (isinstance(inner, SetOf) and not inner.nodes):
                     said = "a number, a truth value, a process or a set of processes"
-                    raise misdeclared(name, at, f"{what}: {kind.name}.{part} is no part of a record, which is {said}")
+                    raise misdeclared(
+                        name, at, f"{what}: {kind.name}.{part} is not allowed in a record, whose parts are {said}"
+                    )
                 check_name(
                     name,
                     at,

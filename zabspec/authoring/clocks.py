@@ -1,11 +1,11 @@
-"""Clocks that count down, leases, and the step in which time passes (docs/decisions/0026).
+"""Provide clocks that count down, leases, and the step in which time passes (docs/decisions/0026).
 
-A clock is a number of a process that each tick of that process's clock makes smaller, down to 0. No moment is kept
-anywhere, so time has no end and the states are finite. Clocks of processes differ by at most a declared drift; of that
-each process has how far it is ahead of the slowest. A lease is a field with a clock beside it, which ends it.
+A clock is a number of a process that each tick of that process's clock decreases, down to 0. No absolute time is kept
+anywhere, so time has no end and the states are finite. Clocks of processes differ by at most a declared drift; for
+that, each process has how far it is ahead of the slowest. A lease is a field with a clock beside it, which ends it.
 
-The step is an internal step of a process (`clock-ticks`), also of one that is down. Its functions are written here from
-the fields of a size, and stand in the world's place: they write what no handler may.
+The step is an internal step of a process (`clock-ticks`), also of one that is down. Its functions are generated here
+from the fields of a size, and override the world: they write what no handler may.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ LEFT = "_left"
 
 
 def clock_ticks(s: State, p: Node) -> None:
-    """The clock of p goes on by one tick; what it does is written for each size."""
+    """Advance the clock of p by one tick; the body is generated for each size."""
 
 
 def clock_may_tick(s: State, p: Node) -> bool:
-    """Whether it may, while no clock gets too far ahead of the slowest; written for each size."""
+    """Return whether the clock of p may advance without getting too far ahead; generated for each size."""
     return False
 
 
@@ -52,9 +52,10 @@ TICKS = Action(STEP, cast(FunctionType, clock_ticks), cast(FunctionType, clock_m
 
 
 def check_drift(name: str, declared: Declaration, actions: Iterable[Action]) -> None:
-    """
+    """Check what a protocol declares about clocks.
+
     Raises:
-        ProtocolError: what is said of clocks cannot be.
+        ProtocolError: the declaration is invalid.
     """
     drift = declared.drift
     if drift is None:
@@ -62,24 +63,24 @@ def check_drift(name: str, declared: Declaration, actions: Iterable[Action]) -> 
     at = ("argument", "drift")
     if isinstance(drift, str):
         if drift not in declared.budgets:
-            said = f"drift={drift!r} names no budget: declare(..., budgets={{{drift!r}: 1}}) says how large it is"
+            said = f"drift={drift!r} names no budget: declare(..., budgets={{{drift!r}: 1}}) sets its size"
             raise misdeclared(name, at, said)
         if any(a.budget == drift for a in actions):
-            said = f"drift={drift!r} is a budget that steps spend: name one that is for drift alone"
+            said = f"drift={drift!r} is a budget that steps spend: name one that is only for drift"
             raise misdeclared(name, at, said)
     elif not isinstance(drift, int) or isinstance(drift, bool) or not 0 <= drift <= MOST_DRIFT:
-        said = f"drift is 0 to {MOST_DRIFT}, by how many ticks clocks may differ, or the name of a budget"
+        said = f"drift is 0 to {MOST_DRIFT}, the number of ticks by which clocks may differ, or the name of a budget"
         raise misdeclared(name, at, f"{said}, not {drift!r}")
     if declared.world == CONNECTIONS:
-        raise misdeclared(name, at, "clocks are over datagrams: leave out drift, or world")
+        raise misdeclared(name, at, "clocks need datagrams: omit drift, or world")
     for a in actions:
         if a.name == STEP:
-            said = f"two steps are called {STEP}, by which time passes: call yours something else"
+            said = f"two steps are called {STEP}, the step by which time passes: rename yours"
             raise misdeclared(name, ("function", a.function.__name__), said)
 
 
 def drift_of(name: str, declared: Declaration, size: Size) -> int:
-    """By how many ticks clocks may differ at a size.
+    """Return by how many ticks clocks may differ at a size.
 
     Raises:
         ProtocolError: by too many.
@@ -94,7 +95,7 @@ def drift_of(name: str, declared: Declaration, size: Size) -> int:
 
 
 def with_clocks(fields: Iterable[Field]) -> Iterator[Field]:
-    """The fields, each lease being followed by its clock."""
+    """Yield the fields, each lease followed by its clock."""
     for f in fields:
         yield f
         if f.lasts:
@@ -104,37 +105,43 @@ def with_clocks(fields: Iterable[Field]) -> Iterator[Field]:
 
 
 def ahead_field(drift: int) -> Field:
-    """The field that says by how much the clock of each process is ahead of the slowest."""
+    """Return the field with the number of ticks that each process's clock is ahead of the slowest."""
     return Field(AHEAD, Int(0, drift), Role.ENVIRONMENT, (NODE,), "by how many ticks its clock is ahead of the slowest")
 
 
 def check_clocks(name: str, declared: Declaration, fields: Iterable[Field]) -> None:
-    """
+    """Check the clocks and leases of a protocol.
+
     Raises:
-        ProtocolError: a clock or a lease cannot be so, or nothing says how clocks go.
+        ProtocolError: one is invalid, or no drift is declared.
     """
     there = [f for f in fields if f.clock or f.lasts]
     for f in there:
         what, at = ("lease" if f.lasts or f.ends else "clock"), ("field", f.name)
         if declared.drift is None:
-            said = "declare(..., drift=0) says by how many ticks the clocks of processes may differ"
-            raise misdeclared(name, at, f"{what} {f.name} counts ticks, and nothing says how clocks go: {said}")
+            said = "declare(..., drift=0) sets by how many ticks the clocks of processes may differ"
+            raise misdeclared(name, at, f"{what} {f.name} counts ticks, but the declaration has no drift: {said}")
         if f.lasts and reset(f) is None:
-            said = "a number, a truth value, a process or a set of processes, which goes back to how it begins"
-            raise misdeclared(name, at, f"lease {f.name} is of a {type(f.kind).__name__}, and a lease is of {said}")
+            said = "a number, a truth value, a process or a set of processes, which is reset to its initial value"
+            raise misdeclared(
+                name, at, f"lease {f.name} is of a {type(f.kind).__name__}, but a lease can only be of {said}"
+            )
     if declared.drift is not None and not there:
-        said = "clock(...) or lease(...) in state(size) declares what counts ticks"
-        raise misdeclared(name, ("argument", "drift"), f"drift={declared.drift!r}, and there is no clock: {said}")
+        said = "declare a clock(...) or lease(...) in state(size)"
+        raise misdeclared(name, ("argument", "drift"), f"drift={declared.drift!r}, but there is no clock: {said}")
 
 
 def refuse_unset(name: str, fields: Iterable[Field], assigned: Collection[str], asks: Place | None) -> None:
-    """
+    """Check that every clock is set somewhere, and that no function reads how far clocks are ahead.
+
     Args:
-        assigned: the fields that the functions of the text assign to.
-        asks: where one asks how far clocks are ahead; None: nowhere.
+        name: the protocol.
+        fields: its fields.
+        assigned: the fields that its functions assign to.
+        asks: where a function reads how far clocks are ahead, or None.
 
     Raises:
-        ProtocolError: a clock is never set, so that it never runs, or a function asks what no process knows.
+        ProtocolError: a clock is never set, so that it never runs, or a function reads what no process knows.
     """
     if asks is not None:
         said = f"{name}:{asks.line}: {AHEAD} is the world's: no process knows how far its clock is ahead"
@@ -142,7 +149,7 @@ def refuse_unset(name: str, fields: Iterable[Field], assigned: Collection[str], 
     for f in fields:
         if f.clock and f.name not in assigned:
             if f.ends:
-                said = f"nothing sets s.{f.name}[p]: lease {f.ends} is given no time, so that it never ends"
+                said = f"nothing sets s.{f.name}[p]: lease {f.ends} is given no time, so it never ends"
                 raise misdeclared(name, ("field", f.ends), said)
             raise misdeclared(name, ("field", f.name), f"nothing sets s.{f.name}[p]: clock {f.name} never runs")
 
@@ -151,7 +158,7 @@ def refuse_unset(name: str, fields: Iterable[Field], assigned: Collection[str], 
 
 
 def reset(f: Field) -> str | None:
-    """The statement that makes a field of process p what it begins with; None: there is none for its kind."""
+    """Return the statement that resets a field of process p, or None if its kind has none."""
     kind: Kind = f.kind
     match kind:
         case NodeId():
@@ -166,7 +173,7 @@ def reset(f: Field) -> str | None:
 
 
 def clock_text(fields: Iterable[Field]) -> list[str]:
-    """The functions of the step in which time passes, for the fields of a size."""
+    """Return the functions of the step in which time passes, for the fields of a size."""
     by_name = {f.name: f for f in fields}
     clocks = [f for f in by_name.values() if f.clock]
     drift = by_name[AHEAD].kind if AHEAD in by_name else None

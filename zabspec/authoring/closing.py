@@ -1,12 +1,13 @@
-"""Whether a text over connections always closes its end of a connection before it follows another, or nobody.
+"""Check whether a protocol always closes its end of a connection before it follows another process, or none.
 
-Then no end is ever left open, and what stands for such ends (`zabspec/worlds/left_open.py`) is not needed: the world's
-shorter functions, of which reductions know what they touch, do the same. What is shown of every function of the text is
-that this stays so: **a process has its end of a connection only to whom `leader` says, and while `role` is not 0.**
+Then no end is ever left open, and the override for such ends (`zabspec/worlds/left_open.py`) is not needed: the world's
+shorter functions, whose reads and writes reductions know, do the same. The invariant that is shown for every function
+of the protocol is: **a process has its end of a connection only to the process in `leader`, and while `role` is not
+0.**
 
-A function may write `role` or `leader`, or `forget` where these are volatile, only where its process has closed: behind
+A function may write `role` or `leader`, or `forget` where these are volatile, only where its process has closed: after
 `disconnect`, or where the world calls it for a process without connections. It may `connect` only where the oracle or
-an election names a leader, to that one, and behind `s.leader[p] = l` and a `role` of 1 or 2. Whatever is not of this
+an election names a leader, to that one, and after `s.leader[p] = l` and a `role` of 1 or 2. Whatever is not of this
 form counts as leaving an end open: that costs reductions, and is never wrong.
 """
 
@@ -25,19 +26,19 @@ __all__ = ["leaves_open"]
 
 WRITTEN = ("role", "leader")
 WORKING = (1, 2)  # a process with this role does not look for a leader
-NAMED = ("on_oracle", "on_follow")  # where a process without connections is told whom to follow
+NAMED = ("on_oracle", "on_follow")  # the hooks that tell a process without connections whom to follow
 WITHOUT = (*NAMED, "on_elected", "on_start", "on_crash", "on_recovery")  # called for a process without connections
 WORDS = ("connect", "disconnect", "forget")
 
 
 @dataclass(frozen=True)
 class At:
-    """What is known of a function's process at one point.
+    """The facts about a function's process at one point of the function.
 
     Attributes:
         closed: it has no end of a connection.
-        fresh: whom it may open one to: who it was told to follow, by the name of the first function; empty: nobody.
-        leader: whom `leader` names, in the same words; empty: not known.
+        fresh: whom it may open one to: who it was told to follow, by the name of the first function; empty for nobody.
+        leader: whom `leader` names, in the same words; empty if it is not known.
         working: `role` is 1 or 2.
     """
 
@@ -57,18 +58,18 @@ class At:
 
 
 class LeftOpen(Exception):
-    """A function may leave an end open, or is not understood; the text says where."""
+    """A function may leave an end open, or is not understood; the message says where."""
 
 
 def leaves_open(
     text: Mapping[str, object], overrides: Mapping[str, FunctionType], start: str, volatile: Collection[str]
 ) -> str:
-    """Return where a text may leave an end of a connection open; nothing: it never does.
+    """Return where a text may leave an end of a connection open; empty if it never does.
 
     Args:
         text: the names of its module.
         overrides: functions of a variant, by the names of those that they replace.
-        start: the function that a run begins with; empty: none.
+        start: the function that a run begins with; empty if it has none.
         volatile: the volatile ones among `role` and `leader`.
     """
     words = [*vars(actor).values(), *vars(lang).values()]
@@ -89,7 +90,7 @@ def file_of(function: FunctionType) -> str:
 
 
 class Walk:
-    """Goes through the functions of a text."""
+    """Walks through the functions of a protocol."""
 
     def __init__(self, functions: Mapping[str, FunctionType], volatile: Collection[str]) -> None:
         self.functions, self.volatile = functions, volatile
@@ -99,11 +100,11 @@ class Walk:
     # --- which functions --------------------------------------------------------------------------
 
     def function(self, name: str) -> FunctionType | None:
-        """The function of the text that a name means; None: it is the world's, or none."""
+        """Return the function of the protocol that a name means; None for the world's, or no function."""
         return self.functions.get(name)
 
     def matters(self, name: str) -> bool:
-        """Whether a function may open or close an end, or write what says whom its process follows."""
+        """Return whether a function may open or close an end, or write whom its process follows."""
         if name not in self.known:
             self.known[name] = False  # there is no recursion
             function = self.functions[name]
@@ -115,17 +116,17 @@ class Walk:
         return self.known[name]
 
     def begins(self, name: str) -> bool:
-        """Whether it is called by anything but functions of the text: by the world, or for a mark of its own."""
+        """Return whether it is called from outside the protocol's functions: by the world, or through a mark."""
         function = self.functions[name]
         if len(definition(function).args.args) == 1 and not hasattr(function, "made_change"):
-            return False  # what a run begins with, which is asked only where it does
+            return False  # the function that a run begins with; it is checked there
         marked = any(hasattr(function, mark) for mark in ("made_action", "made_change", "receives"))
         return marked or name not in self.called or name in vars(actor)
 
     # --- what is known ----------------------------------------------------------------------------
 
     def root(self, name: str) -> None:
-        """Go through a function that the world calls.
+        """Walk through a function that the world calls.
 
         Raises:
             LeftOpen: an end may stay open.
@@ -138,7 +139,7 @@ class Walk:
         self.inside(name, at, {word: word for word in given[1:]})
 
     def told_down(self) -> bool:
-        """Whether a process is down only after a crash, or by its `role`, which it writes where it has closed."""
+        """Return whether a process is down only after a crash, or by a `role` that it writes after closing."""
         if "is_down" not in self.functions:
             return True
         body = definition(self.functions["is_down"]).body
@@ -148,7 +149,7 @@ class Walk:
         return False
 
     def inside(self, name: str, at: At, names: Mapping[str, str]) -> At:
-        """Go through a function, and return what is known where it ends.
+        """Walk through a function, and return what is known at its end.
 
         Args:
             names: its parameters, by what the first function calls them.
@@ -162,10 +163,10 @@ class Walk:
 
 
 class Body:
-    """Goes through one function.
+    """Walks through one function.
 
     Args:
-        names: its parameters, by what the first function calls them.
+        names: its parameters, each with its name in the first function.
     """
 
     def __init__(self, walk: Walk, name: str, names: Mapping[str, str]) -> None:
@@ -181,7 +182,7 @@ class Body:
         return LeftOpen(f"{said} ({file_of(self.function)}:{getattr(node, 'lineno', 0)})")
 
     def block(self, statements: list[ast.stmt], at: At) -> At | None:
-        """Return what is known behind some statements; None: nothing comes behind them."""
+        """Return what is known after some statements; None if nothing follows them."""
         known: At | None = at
         for statement in statements:
             if known is None:
@@ -213,7 +214,7 @@ class Body:
         return at
 
     def loop(self, body: list[ast.stmt], at: At) -> At:
-        """Any number of rounds: what is known before each is what all leave."""
+        """Walk through a loop of any number of iterations; what is known before each is kept by all."""
         outer, known = self.breaks, at
         while True:
             self.breaks = []
@@ -227,9 +228,10 @@ class Body:
             known = after
 
     def only_looks(self, *parts: ast.AST) -> None:
-        """
+        """Check that expressions neither open or close an end, nor write whom a process follows.
+
         Raises:
-            LeftOpen: what stands in an expression opens or closes an end, or writes whom its process follows.
+            LeftOpen: one does.
         """
         for part in parts:
             for inner in ast.walk(part):
@@ -261,13 +263,13 @@ class Body:
         return at
 
     def is_working(self, value: ast.expr | None) -> bool:
-        """Whether a value of `role` is 1 or 2."""
+        """Return whether a value of `role` is 1 or 2."""
         if isinstance(value, ast.IfExp):
             return self.is_working(value.body) and self.is_working(value.orelse)
         return value is not None and number(self.function, value) in WORKING
 
     def call(self, node: ast.Call, called: str, at: At) -> At:
-        """A statement that calls a function."""
+        """Return what is known after a statement that calls a function."""
         own = bool(self.own) and len(node.args) > 1 and ast.unparse(node.args[1]) == self.own
         if self.walk.function(called) is not None:
             if not self.walk.matters(called):
@@ -286,12 +288,12 @@ class Body:
             return replace(at, closed=True, fresh="")
         if called == "forget":
             if self.walk.volatile and not at.closed:
-                raise self.fail(node, f"{' and '.join(self.walk.volatile)} may be forgotten with a connection open")
+                raise self.fail(node, f"{' and '.join(self.walk.volatile)} may be reset with a connection open")
             leader = "" if "leader" in self.walk.volatile else at.leader
             return replace(at, leader=leader, working=at.working and "role" not in self.walk.volatile)
         whom = self.names.get(node.args[2].id, "") if isinstance(node.args[2], ast.Name) else ""
         if not (at.closed and at.working and whom and whom == at.fresh == at.leader):
-            raise self.fail(node, "it connects to one that it does not yet follow, or was not told to follow")
+            raise self.fail(node, "it connects to a process that it does not yet follow, or that no oracle named")
         return replace(at, closed=False, fresh="")
 
 
@@ -306,7 +308,7 @@ def either(one: At | None, other: At | None) -> At | None:
 
 
 def targets(node: ast.AST) -> Iterator[ast.expr]:
-    """What a statement assigns to."""
+    """Yield the targets of an assignment."""
     if isinstance(node, ast.Assign):
         yield from node.targets
     elif isinstance(node, ast.AugAssign | ast.AnnAssign):
@@ -314,7 +316,7 @@ def targets(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def field_of(node: ast.expr) -> str:
-    """The field that a place is of, as `s.role[p]`; empty: it is no such place."""
+    """Return the field of a place such as `s.role[p]`; empty for anything else."""
     match node:
         case ast.Subscript(value=ast.Attribute(value=ast.Name(), attr=name)):
             return name
@@ -322,7 +324,7 @@ def field_of(node: ast.expr) -> str:
 
 
 def number(function: FunctionType, node: ast.expr) -> int | None:
-    """The number that an expression is; None: it is none that follows from the text."""
+    """Return the number that an expression means, or None if it does not follow from the source."""
     match node:
         case ast.Constant(value=bool()):
             return None

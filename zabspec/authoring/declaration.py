@@ -1,9 +1,10 @@
-"""What the author of a protocol writes with: its fields, its steps, what it shows and what must hold of it.
+"""Provide what the author of a protocol writes with: fields, steps, observations and properties.
 
-A protocol is one file (`docs/your-own-protocol.md`). It declares the fields of its processes and its messages, marks
-its functions with what they are (`receives`, `action`, `environment_step`, `observation`, `safety`), and ends with one
-line that names the whole: `PROTOCOL = declare(__name__, ...)`. Nothing is explored while it is read:
-`zabspec/authoring/reading.py` makes a protocol of what is said here.
+A protocol is one file (`docs/reference/protocol-language.md`). It declares the fields of its processes and its
+messages, marks its functions with what they are (`receives`, `action`, `environment_step`, `observation`, `safety`),
+and ends with one line that names the whole: `PROTOCOL = declare(__name__, ...)`. Nothing is explored while it is
+read:
+`zabspec/authoring/reading.py` makes a protocol of what is declared here.
 """
 
 from __future__ import annotations
@@ -68,14 +69,14 @@ Looks = TypeVar("Looks", bound=Callable[..., bool])
 
 
 class ConfigError(ValueError):
-    """The question was wrong: one sentence says how."""
+    """The configuration is invalid; the message says how in one sentence."""
 
 
 class ProtocolError(ConfigError):
-    """A protocol's text cannot be used: one sentence, with file and line where there is one.
+    """A protocol's source cannot be used: one sentence, with file and line where there is one.
 
     Attributes:
-        place: the piece of the source that it is about; None: none is known.
+        place: the piece of the source that it is about; None if it is not known.
     """
 
     def __init__(self, sentence: str, place: Place | None = None) -> None:
@@ -84,7 +85,7 @@ class ProtocolError(ConfigError):
 
 
 def said_at(function: Any) -> str:
-    """Where a function stands, for an error's sentence."""
+    """Return where a function is defined, for an error message."""
     code = getattr(function, "__code__", None)
     return f"{relative(code.co_filename)}:{code.co_firstlineno}: " if code is not None else ""
 
@@ -94,18 +95,18 @@ def said_at(function: Any) -> str:
 
 @dataclass(frozen=True)
 class Size:
-    """How large a question is: what the ranges of a protocol's fields follow from.
+    """The sizes of a model, from which the ranges of a protocol's fields follow.
 
     Attributes:
-        nodes: processes, at least 1.
-        txns: transactions that may be abcast; 0 for a protocol that has none.
-        epochs: the largest epoch, of a protocol that abcasts.
-        log: entries of a history, of such a protocol.
-        envelope: what the world writes on every message.
+        nodes: the number of processes, at least 1.
+        txns: the number of transactions that may be abcast; 0 for a protocol that has none.
+        epochs: the largest epoch, for a protocol that abcasts.
+        log: the maximum length of a history, for such a protocol.
+        envelope: the fields that the world adds to every message.
         budgets: how often each budgeted step may be taken, by the budget's name, and how many processes each role has;
             `size.crashes` is short for `size.budgets["crashes"]`.
-        variant: the variant; empty: none.
-        least: processes of the smallest quorum of the system that the model is given; 0: majorities are counted.
+        variant: the variant; empty for the protocol itself.
+        least: the size of the smallest quorum of the model's quorum system; 0 if majorities are counted.
     """
 
     nodes: int
@@ -125,71 +126,72 @@ class Size:
 
     @property
     def majority(self) -> int:
-        """The processes of the smallest majority.
+        """Return the size of a smallest majority.
 
         Raises:
             ConfigError: the model counts no majorities.
         """
         if self.least:
-            raise ConfigError("--quorums: size.majority is of majorities; size.smallest_quorum is of any system")
+            raise ConfigError("--quorums: size.majority is only for majorities; use size.smallest_quorum")
         return self.nodes // 2 + 1
 
     @property
     def smallest_quorum(self) -> int:
-        """The processes of the smallest quorum: of a majority, or of the system that the model is given."""
+        """Return the size of a smallest quorum: of a majority, or of the system that the model is given."""
         return self.least or self.nodes // 2 + 1
 
     @property
     def epoch(self) -> Int:
-        """An epoch."""
+        """Return the kind of an epoch."""
         return Int(0, self.epochs, "--max-epoch")
 
     @property
     def count(self) -> Int:
-        """A number of transactions, or the identity of one."""
+        """Return the kind of a number of transactions, or of the identity of one."""
         return Int(0, self.txns, "--txns")
 
     @cached_property
     def txn(self) -> Record:
-        """A transaction <v, z>: zxid z = <epoch, counter>, and an identity standing for v (DSN'11 III)."""
+        """Return the kind of a transaction <v, z>: zxid z = <epoch, counter>, and an identity for v (DSN'11 III)."""
         return Record("Txn", {"epoch": self.epoch, "counter": self.count, "value": self.count})
 
     @property
     def history(self) -> Seq:
-        """A history: a sequence of transactions."""
+        """Return the kind of a history: a sequence of transactions."""
         return Seq(self.txn, self.log, "--txns")
 
     @property
     def faults(self) -> int:
-        """The faults that can make a process begin another iteration: what the budgets of worlds add up to."""
+        """Return how many faults can make a process begin another iteration: the sum of the worlds' budgets."""
         return sum(self.budgets.get(name, 0) for name in BUDGETS)
 
 
 def OneOf(*names: str) -> Int:
-    """One of several names, the first being what a process begins with. The text calls them by constants:
-    `IDLE, BUSY = range(2)`, which must say the same.
+    """Declare a kind with several named values, the first being the initial one.
+
+    The source refers to them by constants: `IDLE, BUSY = range(2)`, which must agree.
 
     Raises:
-        ProtocolError: there are none, or one twice.
+        ProtocolError: there are no names, or one twice.
     """
     if not names or len(set(names)) < len(names):
-        raise ProtocolError(f"OneOf{names!r} needs names, each once")
+        raise ProtocolError(f"OneOf{names!r} needs distinct names")
     return Int(0, len(names) - 1, names=names)
 
 
 def Processes(nodes: int, role: str = "") -> SetOf:
-    """A set of processes; of one role, if it is named."""
+    """Declare the kind of a set of processes; of one role, if it is named."""
     return SetOf(nodes, nodes=True, role=role)
 
 
 def Maybe(kind: Int) -> OptionalInt:
-    """An optional value: one of a kind of numbers from 0 on, or `NOTHING`, which is what it begins with.
+    """Declare the kind of an optional number: a number from 0 on, or `NOTHING`, the initial value.
 
     Raises:
         ProtocolError: a value of that kind cannot be optional.
     """
     if type(kind) is not Int or kind.lo != 0 or kind.members:
-        more = ": a process is optional as it is, by NOBODY" if isinstance(kind, NodeId) else ""
+        more = ": a process is already optional, by NOBODY" if isinstance(kind, NodeId) else ""
         given = type(kind).__name__ + (f"({kind.lo}, {kind.hi})" if type(kind) is Int else "")
         raise ProtocolError(f"Maybe takes numbers from 0 on, as Int(0, 3) or OneOf(...), not {given}{more}")
     return OptionalInt(NOTHING, kind.hi, kind.widen, ("NOTHING", *kind.names) if kind.names else ())
@@ -215,17 +217,17 @@ class Map:
 
     @property
     def role(self) -> str:
-        """The role of its keys; empty: they are of any, or numbers."""
+        """Return the role of its keys; empty if they are any processes, or numbers."""
         return self.key if isinstance(self.key, str) and self.key != NODE else ""
 
     @property
     def axis(self) -> str | int:
-        """What a field with it is laid out over."""
+        """Return the axis over which a field with this map is laid out."""
         return NODE if isinstance(self.key, str) else self.key
 
 
 def Multiset(key: str | int, most: int, widen: str = "") -> Map:
-    """A small multiset of keys, as those of a `Map`: of each how often it is in it, at most so many times."""
+    """Declare a small multiset of keys, as those of a `Map`: how often each key is in it, at most `most` times."""
     return Map(key, Int(0, most, widen))
 
 
@@ -233,7 +235,7 @@ def Multiset(key: str | int, most: int, widen: str = "") -> Map:
 
 
 def field_of(name: str, kind: Kind | Map, role: Role, axes: tuple[str | int, ...], doc: str, **more: Any) -> Field:
-    """A field, of which a map is laid out over further axes."""
+    """Return a field; a map is laid out over further axes."""
     keys = [""] * len(axes)
     while isinstance(kind, Map):
         keys.append(kind.role)
@@ -243,64 +245,89 @@ def field_of(name: str, kind: Kind | Map, role: Role, axes: tuple[str | int, ...
 
 
 def stored(name: str, kind: Kind | Map, doc: str, *axes: int, of: str = "") -> Field:
-    """A field of each process, or of each of a role (`of="server"`), that survives a crash; `axes`: so many entries of
-    it."""
+    """Declare a field of each process, or of each of a role (`of="server"`), that survives a crash.
+
+    Args:
+        axes: further axes, by their numbers of entries.
+    """
     return field_of(name, kind, Role.PERSISTENT, (NODE, *axes), doc, of=of)
 
 
 def on_disk(name: str, kind: Kind | Map, doc: str, *axes: int, of: str = "") -> Field:
-    """A field of each process, or of each of a role, on its disk: a crash keeps what it wrote; loss of power keeps what
-    it forced (`force(s, p)`), and any prefix of what it wrote since, in the order of the statements that wrote."""
+    """Declare a field of each process, or of each of a role, on its disk.
+
+    A crash keeps what the process wrote; loss of power keeps what it forced (`force(s, p)`), and any prefix of what it
+    wrote since, in the order of the statements that wrote.
+    """
     return field_of(name, kind, Role.PERSISTENT, (NODE, *axes), doc, disk=True, of=of)
 
 
 def volatile(name: str, kind: Kind | Map, doc: str, *axes: int, of: str = "") -> Field:
-    """A field of each process, or of each of a role, that a crash sets back to the low end of its range."""
+    """Declare a field of each process, or of each of a role, that a crash resets to its lowest value."""
     return field_of(name, kind, Role.VOLATILE, (NODE, *axes), doc, of=of)
 
 
 def timer(name: str, doc: str, of: str = "") -> Field:
-    """A timer of each process, or of each of a role: a truth value that is True while it is armed, so that
-    `s.lease[p] = True` arms it. Once armed it may fire at any time: what it does is marked `@fires("lease")`. A crash
-    forgets it."""
+    """Declare a timer of each process, or of each of a role.
+
+    It is a truth value that is True while the timer is armed, so that `s.lease[p] = True` arms it. Once armed it may
+    fire at any time: what it does is marked `@fires("lease")`. A crash disarms it.
+    """
     return Field(name, Bool(), Role.VOLATILE, (NODE,), doc, of=of, timer=True)
 
 
 def clock(name: str, most: int, doc: str, of: str = "", kept: bool = False, widen: str = "") -> Field:
-    """A clock of each process, or of each of a role, that counts down: `s.wait[p] = 3` sets it to three ticks, at most
-    `most`, and it has run out at 0. A crash forgets it, unless it is `kept`; then it goes on while the process is down.
-    `widen`: the flag of the budget that `most` follows from."""
+    """Declare a clock of each process, or of each of a role, that counts down.
+
+    `s.wait[p] = 3` sets it to three ticks, at most `most`, and it has run out at 0. A crash resets it, unless it is
+    `kept`; then it continues while the process is down.
+
+    Args:
+        widen: the option of the budget from which `most` follows.
+    """
     check_ticks(f"clock {name}", most)
     return Field(name, Int(0, most, widen), Role.PERSISTENT if kept else Role.VOLATILE, (NODE,), doc, of=of, clock=True)
 
 
 def lease(name: str, kind: Kind, most: int, doc: str, of: str = "", kept: bool = False, widen: str = "") -> Field:
-    """A lease: a field of each process, or of each of a role, with a clock beside it: `s.holder[p] = q` gives it, and
-    `s.holder_left[p] = 3` for three ticks, at most `most`. With the last of them it goes back to how it begins. `kept`,
-    `widen`: as of a clock."""
+    """Declare a lease: a field of each process, or of each of a role, with a clock beside it.
+
+    `s.holder[p] = q` grants it, and `s.holder_left[p] = 3` for three ticks, at most `most`. With the last of them it
+    returns to its initial value.
+
+    Args:
+        kept, widen: as for a clock.
+    """
     check_ticks(f"lease {name}", most)
     role = Role.PERSISTENT if kept else Role.VOLATILE
     return Field(name, kind, role, (NODE,), doc, of=of, lasts=most, lasts_widen=widen)
 
 
 def check_ticks(what: str, most: object) -> None:
-    """
+    """Check a number of ticks.
+
     Raises:
-        ProtocolError: so many ticks there cannot be.
+        ProtocolError: it is invalid.
     """
     if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= MOST_TICKS:
         raise ProtocolError(f"{what} is set to 1 to {MOST_TICKS} ticks, not {most!r}")
 
 
 def ghost(name: str, kind: Kind | Map, doc: str, *axes: str | int, reading: str = "") -> Field:
-    """What observations write and properties read, and no handler may. `axes`: NODE for each process, or a number of
-    entries. `reading`: how a person reads one of these, with `{}` for its number: `epoch {} served`."""
+    """Declare a ghost: observations write it and properties read it, and no handler may.
+
+    Args:
+        axes: NODE for each process, or a number of entries.
+        reading: how an entry is shown, with `{}` for its number: `epoch {} served`.
+    """
     return field_of(name, kind, Role.GHOST, axes, doc, observed=True, reading=reading)
 
 
 def environment(name: str, kind: Kind | Map, doc: str, *axes: str | int) -> Field:
-    """What the world around the processes holds (a clock, a resource): any handler may read it, and only steps of the
-    environment write it."""
+    """Declare a field of the environment (a clock, a resource).
+
+    Any handler may read it, and only steps of the environment write it.
+    """
     return field_of(name, kind, Role.ENVIRONMENT, axes, doc)
 
 
@@ -309,21 +336,21 @@ def environment(name: str, kind: Kind | Map, doc: str, *axes: str | int) -> Fiel
 
 @dataclass(frozen=True)
 class Action:
-    """A step that happens by itself.
+    """A step that is possible without a message.
 
     Attributes:
-        name: what it is called.
-        function: what it does, of a process (s, p), or of the environment (s).
-        when: whether it is possible, of the same parameters; None: always.
-        budget: which budget it spends; empty: it is free.
-        every: in the simulator, about so many ticks lie between two of them.
-        everywhere: of the environment, it writes fields of processes too.
-        fair: of a process, and free: it is taken sooner or later, where from some moment on it always can be.
-        strong: it is fair where it can be taken again and again, too.
-        together: what is fair is that some process takes it, and not that each does.
-        timer: the field of the timer whose firing it is; empty: none.
-        role: the type of the role whose processes take it; empty: all do.
-        joins, leaves: it is that by which a process becomes a member, or is one no longer.
+        name: the name of the step.
+        function: its effect, of a process (s, p), or of the environment (s).
+        when: whether it is possible, with the same parameters; None if it always is.
+        budget: the budget that it spends; empty if it is free.
+        every: in the simulator, the mean number of ticks between two of them.
+        everywhere: of the environment: whether it writes fields of processes too.
+        fair: of a process, without a budget: whether it is taken eventually if from some moment on it always can be.
+        strong: whether it is fair also if it can be taken again and again.
+        together: whether only the step of some process is fair, and not that of each.
+        timer: the field of the timer whose firing it is; empty if it is no timer's.
+        role: the type of the role whose processes take it; empty if all do.
+        joins, leaves: whether a process becomes a member by it, or stops being one.
     """
 
     name: str
@@ -342,35 +369,37 @@ class Action:
 
 
 def as_function(function: Callable[..., Any]) -> FunctionType:
-    """A function that is marked: what a tool sees as callable, and Python made of `def`."""
+    """Return a marked function: for a tool it is a callable, and Python made it of `def`."""
     return cast(FunctionType, function)
 
 
 def mark_step(function: Callable[..., Any], mark: str, made: object) -> None:
-    """
+    """Mark a function as a step.
+
     Raises:
-        ProtocolError: the function is a step already, of which only one of the marks would count.
+        ProtocolError: the function is a step already; only one of the marks would count.
     """
     if not vars(function).keys().isdisjoint(("made_action", "made_change")):
         said = f"{function.__name__} is marked as a step twice: mark two functions"
-        raise ProtocolError(f"{said}, which may call one that both share")
+        raise ProtocolError(f"{said}, which may share a third")
     vars(function)[mark] = made
 
 
 def looks(when: Callable[..., bool] | None) -> FunctionType | None:
-    """What says whether a step is possible; None: it always is."""
+    """Return the function that decides whether a step is possible, or None if it always is."""
     return None if when is None else as_function(when)
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """A function's name as people read it."""
+    """Return a function's name as people read it."""
     return function.__name__.replace("_", "-")
 
 
 def marked_bare(mark: str, function: object) -> None:
-    """
+    """Check that a mark that takes arguments is written with parentheses.
+
     Raises:
-        ProtocolError: a mark that takes arguments stands without its parentheses.
+        ProtocolError: it is not.
     """
     if function is not None:
         raise ProtocolError(f"write @{mark}(...), with its parentheses")
@@ -380,18 +409,21 @@ WEAK, STRONG = "weak", "strong"
 
 
 def check_fairness(fair: object, fair_to: object, budget: str) -> None:
-    """
+    """Check the declared fairness of an action.
+
     Raises:
-        ProtocolError: what is said of an action's fairness cannot be.
+        ProtocolError: it is invalid.
     """
     if fair not in (True, False, WEAK, STRONG) or not isinstance(fair, bool | str):
-        raise ProtocolError(f'fair is "weak", "strong" or False (it need not be done), not {fair!r}')
+        raise ProtocolError(f'fair is "weak", "strong" or False (it may never be taken), not {fair!r}')
     if fair_to not in ("process", "action"):
-        raise ProtocolError(f'fair_to is "process" (each does it) or "action" (some process does), not {fair_to!r}')
+        raise ProtocolError(
+            f'fair_to is "process" (each process takes it) or "action" (some process takes it), not {fair_to!r}'
+        )
     if budget and (isinstance(fair, str) or fair_to == "action"):
-        raise ProtocolError(f"what costs a budget never needs to be done: without {budget} it could be fair")
+        raise ProtocolError(f"a step that costs a budget need not be taken: without {budget} it could be fair")
     if not fair and fair_to == "action":
-        raise ProtocolError('fair=False says that it need not be done, and fair_to="action" that some process does it')
+        raise ProtocolError('fair=False contradicts fair_to="action": the first means that no process need take it')
 
 
 @overload
@@ -425,13 +457,15 @@ def action(
     fair: bool | str = True,
     fair_to: str = "process",
 ) -> Any:
-    """Marks what a process p does by itself, `(s, p)`, whenever `when(s, p)` is so: as free as a receipt, or at the
-    cost of one of a budget that `declare` names.
+    """Mark what a process p does by itself, `(s, p)`, whenever `when(s, p)` holds.
 
-    Where progress properties are checked, it is done sooner or later by each process that always can from some moment
-    on (`fair="weak"`, unless it says otherwise), or that can again and again (`fair="strong"`); with `fair_to="action"`
-    by some process, if always, or again and again, one can. `fair=False`: what it may do and need not (a request); what
-    costs a budget never needs to be done."""
+    It is as free as a receipt, or costs one of a budget that `declare` names.
+
+    Where progress properties are checked, each process that can take it for ever from some time on does so eventually
+    (`fair="weak"`, the default), or each that can infinitely often (`fair="strong"`). With `fair_to="action"` some
+    process does so eventually, if always, or infinitely often, one can. `fair=False` is for what need not happen (a
+    request); what costs a budget never needs to happen.
+    """
     marked_bare("action", bare)
     check_fairness(fair, fair_to, budget)
 
@@ -456,8 +490,10 @@ def fires(
     name: str = "",
     fair: bool | str = True,
 ) -> Callable[[Step], Step]:
-    """Marks what a process does as a timer of it fires, `(s, p)`: possible while that timer is armed, which it then no
-    longer is. All else is as of an `action`."""
+    """Mark what a process does when a timer of it fires, `(s, p)`.
+
+    It is possible while that timer is armed, which it then no longer is. Everything else is as for an `action`.
+    """
     if not isinstance(timer, str):
         raise ProtocolError('write @fires("lease"), with the name of a timer')
     check_fairness(fair, "process", budget)
@@ -483,8 +519,11 @@ def joins(
     name: str = "",
     fair: bool | str = False,
 ) -> Callable[[Step], Step]:
-    """Marks what a process does as it becomes a member, `(s, p)`: possible for one that never was one. It need not
-    happen, unless it is `fair`. All else is as of an `action`."""
+    """Mark what a process does when it becomes a member, `(s, p)`.
+
+    It is possible for a process that never was a member. It need not happen, unless it is `fair`. Everything else is as
+    for an `action`.
+    """
     marked_bare("joins", bare)
     return member_step(when, budget, every, name, fair, joins=True)
 
@@ -499,8 +538,10 @@ def leaves(
     name: str = "",
     fair: bool | str = False,
 ) -> Callable[[Step], Step]:
-    """Marks what a member does as the last thing before it leaves for good, `(s, p)`. It need not happen, unless it is
-    `fair`. All else is as of an `action`."""
+    """Mark what a member does as the last thing before it leaves for good, `(s, p)`.
+
+    It need not happen, unless it is `fair`. Everything else is as for an `action`.
+    """
     marked_bare("leaves", bare)
     return member_step(when, budget, every, name, fair, leaves=True)
 
@@ -514,7 +555,7 @@ def member_step(
     joins: bool = False,
     leaves: bool = False,
 ) -> Callable[[Step], Step]:
-    """Mark a step by which who is a member changes."""
+    """Mark a step that changes who is a member."""
     check_fairness(fair, "process", budget)
 
     def mark(function: Step) -> Step:
@@ -538,9 +579,11 @@ def environment_step(
     name: str = "",
     everywhere: bool = False,
 ) -> Callable[[Change], Change]:
-    """Marks what the environment does, `(s)`, whenever `when(s)` is so. It writes fields of the environment only;
-    `everywhere`: those of processes too, at once, as an election does that is not modelled, or what the processes are
-    found in at first."""
+    """Mark what the environment does, `(s)`, whenever `when(s)` holds.
+
+    It writes fields of the environment only. With `everywhere` it may write those of processes too, at once, as an
+    election does that is not modelled, or the initial values of processes.
+    """
     marked_bare("environment_step", bare)
 
     def mark(function: Change) -> Change:
@@ -552,8 +595,10 @@ def environment_step(
 
 
 def receives(function: Does) -> Does:
-    """Marks what a process does on receipt of the kind of message that its last parameter is annotated with:
-    `(s, p, source, m: VOTE)`, or without the source."""
+    """Mark what a process does on receipt of the kind of message with which its last parameter is annotated.
+
+    Its parameters are `(s, p, source, m: VOTE)`, or the same without the source.
+    """
     function.receives = True  # type: ignore[attr-defined]
     return function
 
@@ -563,12 +608,15 @@ def observation(bare: Does, /) -> Does: ...
 @overload
 def observation(bare: None = None, /, **read_as: str) -> Callable[[Does], Does]: ...
 def observation(bare: Does | None = None, /, **read_as: str) -> Does | Callable[[Does], Does]:
-    """Marks what handlers show the outside: `(s, p, ...)`. Its body writes ghosts; it is a row of event tables.
-    `@observation(tree="exposed")`: a person reads its number `tree` as the values of the field `exposed` are read."""
+    """Mark an observation that handlers publish: `(s, p, ...)`.
+
+    Its body writes ghosts; it is a row of event tables. `@observation(tree="exposed")` shows its number `tree` as
+    values of the field `exposed` are shown.
+    """
 
     def mark(function: Does) -> Does:
         function.observes = True  # type: ignore[attr-defined]
-        function.acts = ""  # type: ignore[attr-defined]  # whose it is, its reader says
+        function.acts = ""  # type: ignore[attr-defined]  # set by the reader of the file
         function.read_as = read_as  # type: ignore[attr-defined]
         return function
 
@@ -583,22 +631,27 @@ def safety(
     over: str = "state",
     premise: str = "",
     name: str = "",
+    default: bool = True,
 ) -> Callable[[Looks], Looks]:
-    """Marks a property: true in every state (`over="state"`), of every observed history (`"history"`) or of every step
-    (`"step"`, of `(before, event, after)`). Its docstring is its statement; `witness`, of the same parameters, says
-    whether it is put to the test, in words by its own docstring.
+    """Mark a safety property.
 
-    One of states may take messages beside the state, `(s, m: VOTE)`: it is then true of every message in flight of that
-    kind, of two of every two (`m.source` sent it, and it is for `m.target`); its witness takes the state alone."""
+    It is true in every state (`over="state"`), of every observed history (`"history"`) or of every step (`"step"`, of
+    `(before, event, after)`). Its docstring is its statement; `witness`, of the same parameters, returns whether the
+    property is checked non-vacuously, and its docstring says when.
+
+    A property of states may take messages beside the state, `(s, m: VOTE)`: it is then true of every message in flight
+    of that kind, and with two messages of every two (`m.source` sent it, and it is for `m.target`); its witness takes
+    the state alone.
+    """
     marked_bare("safety", bare)
     if witness is None:
-        raise ProtocolError("a property has a witness, which says whether a state puts it to the test: witness=...")
+        raise ProtocolError("a property needs a witness, which decides whether its premise is true: witness=...")
 
     def mark(function: Looks) -> Looks:
         if over not in (STATE, HISTORY, STEP):
             raise ProtocolError(f"a property is over state, history or step, not {over!r}")
         words = premise or (inspect.cleandoc(witness.__doc__ or "").split("\n")[0] or name_of(witness)).rstrip(".")
-        made = Property(name or name_of(function), over, "", words, function, witness)
+        made = Property(name or name_of(function), over, "", words, function, witness, default=default)
         function.claim = made  # type: ignore[attr-defined]
         return function
 
@@ -606,18 +659,23 @@ def safety(
 
 
 def invariant(function: Looks) -> Looks:
-    """Marks a clause of an inductive invariant: true in every state, and kept by every step from any state in which all
-    clauses are true. `induct` asks that; an exploration judges it where it is named. It may take messages beside the
-    state, as a property of states may."""
+    """Mark a clause of an inductive invariant.
+
+    It is true in every state, and kept by every step from any state in which all clauses are true. `induct` checks
+    that; an exploration checks it where it is named. It may take messages beside the state, as a property of states
+    may.
+    """
     made = Property(name_of(function), STATE, "", "any state", function, function, default=False)
     function.claim = made  # type: ignore[attr-defined]
     return function
 
 
 def progress(function: Looks) -> Looks:
-    """Mark a progress property, `(s, p)`: True while p waits; none may wait for ever. Over connections it may take who
-    the oracle names, `(s, p, named)`. Its docstring states what p waits for; `--live` checks it
-    (docs/explanation/liveness.md)."""
+    """Mark a progress property, `(s, p)`: True while p waits; no process may wait for ever.
+
+    Over connections it may take the process that the oracle names, `(s, p, named)`. Its docstring states what p waits
+    for; `--live` checks it (docs/explanation/liveness.md).
+    """
     function.progress_property = ProgressProperty(name_of(function), "", function)  # type: ignore[attr-defined]
     return function
 
@@ -630,15 +688,16 @@ class Variant:
     """A protocol with one rule changed.
 
     Attributes:
-        name: as on the command line.
-        summary: what is different, in a phrase.
-        overrides: the functions that stand in, by the name of what they stand in for.
-        rule: which rule it changes: the paper's step or section.
+        name: the name on the command line.
+        summary: the difference, in a phrase.
+        overrides: the replacements of functions, by the name of the function that they replace.
+        rule: the rule that it changes: the paper's step or section.
         safe: whether every property is expected to hold.
-        over: variants of which it takes the place where both change one function, if they are asked for together.
-        repairs: it mends a rule: `--repair` takes it.
+        over: the variants over which it takes precedence where both change one function, if they are asked for
+            together.
+        repairs: whether it mends a rule, so that `--repair` takes it.
         gives_up: from the number of transactions to how often its rules end an iteration without a fault; each may
-            begin one more epoch. None: never.
+            begin one more epoch. None if they never do.
     """
 
     name: str
@@ -653,12 +712,12 @@ class Variant:
 
 @dataclass(frozen=True)
 class Start:
-    """A state that a run may begin in, besides the one that the fields begin with.
+    """A state that a run may begin in, besides the initial values of the fields.
 
     Attributes:
-        name: as on the command line.
-        summary: what it is, in a phrase.
-        function: `(s)`, which writes what is otherwise than at the beginning, at once and everywhere; it may open
+        name: the name on the command line.
+        summary: a description of the state, in a phrase.
+        function: `(s)`, which writes what differs from the initial values, at once and everywhere; it may open
             connections and send.
     """
 
@@ -676,24 +735,24 @@ class Declaration:
         state: from a size to the fields.
         messages: from a size to the messages.
         types: from a size to further kinds, by the names that annotations use.
-        budgets: how much there is of each budget unless a question says otherwise.
-        roles: the roles of processes, and how many there are of each unless a question says otherwise. Empty: all
+        roles: the roles of processes, and how many there are of each unless a question says otherwise; empty if all
             processes are alike.
         nodes: how many processes unless a question says otherwise.
         network: which network unless a question says otherwise.
-        drift: by how many ticks the clocks of processes may differ, or the name of a budget, whose amount it is. None:
-            there are no clocks.
-        members: how many processes are members at the beginning, with roles by their names. None: all are, for ever.
+        drift: by how many ticks the clocks of processes may differ, or the name of a budget, whose amount it is; None
+            if there are no clocks.
+        members: how many processes are members at the beginning, with roles by their names; None if all are, for ever.
         variants: the protocol with one rule changed; or the name of the module whose `VARIANTS` has them.
         transactions: it abcasts and abdelivers, and is judged by the properties of atomic broadcast.
-        epochs: of such a protocol, from a size to the largest epoch; None: as many as there are processes.
+        epochs: of such a protocol, from a size to the largest epoch; None for as many as there are processes.
         flight: from a size to how many messages can be in flight at once: in a channel, over connections, or as two
-            numbers in a channel to a leader and in one to a follower. None: 32.
+            numbers in a channel to a leader and in one to a follower; None for 32.
         unforced: how many writes to its disk a process may have made since it forced them.
         world: what it speaks over: `datagrams`, or `connections`, in which a field `role` says where each process
             stands (0: it looks for a leader, 1: it follows `leader`, 2: it leads).
         elects: over connections, the fields that processes vote with, the first counting most: an election is one step,
-            and costs one of the budget `elections`, if there is one. None: a leader oracle names anybody (`on_oracle`).
+            and costs one of the budget `elections`, if there is one; None if a leader oracle names anybody
+            (`on_oracle`).
         starts: further states that a run may begin in; a question names one.
         ignored: messages that are sent and that nothing receives, on purpose.
         bounded_by_world: it has every budget of its world, as much of each as is usual there, and from these follow
@@ -713,7 +772,7 @@ class Declaration:
             variant is the protocol itself.
         extends: the names of modules whose functions are its own too; its own functions stand over theirs.
         leaders_weigh: why no process without weight leads in the implementation that it follows, where it does not say
-            so itself: quorum systems with such a process are refused. Empty: they are not.
+            so itself: quorum systems with such a process are refused. If empty, they are not.
     """
 
     module: str
@@ -757,7 +816,7 @@ class Declaration:
 
     @property
     def text(self) -> ModuleType:
-        """The module."""
+        """Return the module."""
         return sys.modules[self.module]
 
 

@@ -1,5 +1,6 @@
-"""Where a text of somebody's own is found, and how it is read: a file with the modules beside it, or a module of a
-package. A text is what it says when it is asked for: one that was edited, or that a module beside it was, is read anew.
+"""Find and read the source of a user protocol: a file with the modules beside it, or a module of a package.
+
+A source is read again when it, or a module beside it, was edited.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ __all__ = ["failed", "read_file"]
 
 
 def read_file(name: str) -> Read:
-    """What a file, or a module, declares.
+    """Read what a file, or a module, declares.
 
     Args:
         name: `path/to/file.py` or `package.module`.
 
     Raises:
-        ProtocolError: there is none, it is no Python, it fails when it is read, or it declares no protocol.
+        ProtocolError: it does not exist, is not Python, fails when it is read, or declares no protocol.
     """
     key = key_of(name)
     known = last_read(name)
@@ -52,7 +53,7 @@ def read_file(name: str) -> Read:
 
 
 def declared_by(module: ModuleType) -> list[Declaration]:
-    """The protocols that a module declares itself."""
+    """Return the protocols that a module declares itself."""
     return [d for d in vars(module).values() if isinstance(d, Declaration) and d.module == module.__name__]
 
 
@@ -60,8 +61,10 @@ Named = dict[str, ModuleType | BaseException]
 
 
 def named_by(module: ModuleType) -> Named:
-    """The modules that a module's declaration names, imported: they are parts of it as those that it imports are. One
-    that cannot be imported is told by its reader, with the line."""
+    """Import the modules that a module's declaration names, which are parts of it as those that it imports are.
+
+    One that cannot be imported is reported by the reader, with its line.
+    """
     found: Named = {}
     for declared in declared_by(module):
         for name in (declared.variants, declared.oracle):
@@ -74,7 +77,7 @@ def named_by(module: ModuleType) -> Named:
 
 
 def is_released(module: ModuleType) -> bool:
-    """Whether a module is of this project, and declares a protocol that changes with its releases only."""
+    """Return whether a module is this project's, with a protocol that changes only with releases of zabcheck."""
     declared = getattr(module, "PROTOCOL", None)
     return isinstance(declared, Declaration) and declared.released and module.__name__.partition(".")[0] in OURS
 
@@ -83,7 +86,7 @@ _times = 0  # how often a file was read
 
 
 def _from_file(path: Path) -> tuple[ModuleType, list[str], Named]:
-    """A file, read, with those beside it that it is made of."""
+    """Read a file, with the modules beside it that it imports."""
     global _times
     try:
         text = read_bytes(path, LARGEST_SOURCE)
@@ -100,12 +103,12 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str], Named]:
         code = compile(text, file, "exec", dont_inherit=True)
     except SyntaxError as problem:
         line, column = problem.lineno or 1, max(0, (problem.offset or 1) - 1)
-        said = f"{path}:{line}: this is no Python: {problem.msg}"
+        said = f"{path}:{line}: this is not Python: {problem.msg}"
         raise ProtocolError(said, Place(file, line, column, column + 1)) from None
     except ProtocolError:
         raise
     except ValueError as problem:
-        raise ProtocolError(f"{path} is no Python: {problem}") from None
+        raise ProtocolError(f"{path} is not Python: {problem}") from None
     module = ModuleType(name)
     module.__file__ = file
     linecache.checkcache(file)
@@ -129,11 +132,12 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str], Named]:
 
 
 class _Beside:
-    """While a file is read, the modules beside it can be imported: for it, and anew for the next, so that two files of
-    one name in two folders are two.
+    """Lets a file import the modules beside it while it is read.
+
+    They are imported again for the next file, so that two files of one name in two folders are two.
 
     Attributes:
-        files: those that were.
+        files: the files that were imported.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -161,8 +165,10 @@ class _Beside:
 
 
 class _Written(SourceFileLoader):
-    """Compiles what the file says now. Bytecode that Python has kept may be of a text of the same size and second, and
-    what is digested is the file."""
+    """Compiles what the file contains now.
+
+    Python's cached bytecode may be that of a source of the same size and second, while the digest is the file's.
+    """
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
@@ -173,7 +179,7 @@ class _Written(SourceFileLoader):
 
 
 class _AsWritten:
-    """While texts are read, modules in a folder, and in packages there, are made of what their files say now."""
+    """Imports modules of a folder, and of its packages, from their current files while sources are read."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -189,14 +195,14 @@ class _AsWritten:
         self._forget()
 
     def _forget(self) -> None:
-        """The finders that Python has kept for the folder and what is in it."""
+        """Drop Python's cached finders for the folder and what is in it."""
         for path in list(sys.path_importer_cache):
             if path == self.folder or path.startswith(self.folder + os.sep):
                 del sys.path_importer_cache[path]
 
 
 def _from_package(name: str) -> tuple[ModuleType, list[str], Named]:
-    """A module of a package, with those of the package that are there."""
+    """Read a module of a package, with those of the package that it imports."""
     if not all(part.isidentifier() for part in name.split(".")):
         raise ProtocolError(f"there is no module {name}")
     forget_loaded(name)
@@ -229,8 +235,11 @@ def _from_package(name: str) -> tuple[ModuleType, list[str], Named]:
 
 
 def forget_loaded(name: str) -> None:
-    """Drop the modules that a protocol of a package is made of, so that Python imports what their files say now: those
-    that it was made of when it was last read, and those in its folder, which a script or notebook may have imported."""
+    """Drop the loaded modules of a protocol of a package, so that Python imports their current files.
+
+    These are the modules that it was made of when it was last read, and those in its folder, which a script or notebook
+    may have imported.
+    """
     first, known, loaded = name.partition(".")[0], last_read(name), sys.modules.get(name)
     if first in OURS:
         return
@@ -244,7 +253,7 @@ def forget_loaded(name: str) -> None:
 
 
 def origin_of(name: str) -> str:
-    """The file of a module; empty: there is none, or the package around it fails when it is imported."""
+    """Return the file of a module; empty if there is none, or its package fails when it is imported."""
     try:
         found = importlib.util.find_spec(name)
     except (Exception, SystemExit):
@@ -253,9 +262,9 @@ def origin_of(name: str) -> str:
 
 
 def failed(said: str, file: str, problem: BaseException) -> ProtocolError:
-    """What went wrong while a text was read, with the line of the text that did it."""
+    """Return the error for what went wrong while a source was read, with the responsible line."""
     if isinstance(problem, SyntaxError):
-        return ProtocolError(f"{problem.filename or said}:{problem.lineno or 1}: this is no Python: {problem.msg}")
+        return ProtocolError(f"{problem.filename or said}:{problem.lineno or 1}: this is not Python: {problem.msg}")
     if isinstance(problem, ProtocolError) and ":" in str(problem).split(" ")[0]:
         return ProtocolError(str(problem))
     lines = [f.lineno for f in traceback.extract_tb(problem.__traceback__) if f.filename == file and f.lineno]
@@ -272,7 +281,7 @@ def failed(said: str, file: str, problem: BaseException) -> ProtocolError:
 
 
 def defined_below(tree: ast.Module, name: str, line: int) -> int:
-    """The line below another one in which a module defines a name that is used too early; 0: it does not."""
+    """Return the line below a given one in which a module defines a name that is used too early; 0 if none."""
     for x in tree.body:
         names = [x.name] if isinstance(x, (ast.FunctionDef, ast.ClassDef)) else []
         if isinstance(x, ast.Assign):
@@ -286,10 +295,10 @@ LANGUAGE = ("zabcheck.language", "zabspec.language.lang")
 
 
 def check_plain_names(name: str, file: str, tree: ast.Module) -> None:
-    """The words of the language are read by their plain names, in annotations and in functions alike.
+    """Check that the words of the language are used by their plain names, in annotations and functions.
 
     Raises:
-        ProtocolError: a function that takes a state reads them from a module, as `z.State`.
+        ProtocolError: a function that takes a state uses them through a module, as `z.State`.
     """
     bound: dict[str, ast.stmt] = {}
     for x in tree.body:
@@ -306,10 +315,10 @@ def check_plain_names(name: str, file: str, tree: ast.Module) -> None:
                 used = sorted({x.attr for x in ast.walk(tree) if is_of(x, module)})
                 said = f"import it by its name, as `from zabcheck.language import {', '.join(used)}`"
                 raise ProtocolError(
-                    f"{name}:{place.line}: {module}.{node.attr} is no word of the language: {said}", place
+                    f"{name}:{place.line}: {module}.{node.attr} is not a word of the language: {said}", place
                 )
 
 
 def is_of(node: ast.AST, module: str) -> TypeGuard[ast.Attribute]:
-    """Whether a piece of syntax is a name of a module."""
+    """Return whether a piece of syntax is a name in a module."""
     return isinstance(node, ast.Attribute) and ast.unparse(node.value) == module

@@ -1,4 +1,4 @@
-"""The text between a protocol of somebody's own and its world: functions that follow from the marks on its own."""
+"""Generate the functions between a user protocol and its world, which follow from the protocol's marks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zabspec.language.schema import Field
 from zabspec.language.sentences import MARK
 from zabspec.worlds.steps import CONNECTIONS
 
-ELECTIONS = "elections"  # the budget that an election costs, of a text that has it
+ELECTIONS = "elections"  # the budget of elections, in protocols that have it
 FAILING = ("crashes", "power_losses")  # the budgets that a failure inside a step spends
 
 __all__ = [
@@ -24,14 +24,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Marked:
-    """The marks of a user protocol that the functions between it and its world follow from.
+    """The marks of a user protocol from which the functions between it and its world follow.
 
     Attributes:
-        declared: what it declares.
-        actions, changes: what processes, and the environment, do by themselves, in the source's order.
+        declared: the declaration.
+        actions, changes: the steps of processes, and of the environment, that need no message, in the source's order.
         receipts: the function that receives each kind of message.
-        hooks: of hooks of the world that roles have functions of their own for, these by the types of roles.
-        receivers: of each kind of message that one role receives, the role's type.
+        hooks: for hooks of the world that roles define for themselves, the functions by the types of roles.
+        receivers: for each kind of message that only one role receives, the role's type.
     """
 
     declared: Declaration
@@ -62,12 +62,17 @@ def world_text(
     fields: Iterable[Field] = (),
     members: Mapping[str, int] | None = None,
 ) -> str:
-    """The functions between a text and its world.
+    """Return the source of the functions between a protocol and its world.
 
     Args:
+        text: the marks of the protocol.
+        union: its messages.
+        down: whether the world tracks crashes.
+        budgets: the budgets to fill.
+        start: the start state; empty for the initial one.
         absent: budgets that the state does not have; a step that spends one is never possible.
-        fields: of the text, at the size that it is asked of.
-        members: how many are members at the beginning, by role; None: all are, for ever.
+        fields: the protocol's fields, at the size of the model.
+        members: the initial number of members, by role; None if all processes are members for ever.
     """
     filled = [f"    s.{name}_left = s.{name.upper()}" for name in budgets]
     begin = ["    first_members(s)"] if members is not None else []
@@ -110,17 +115,17 @@ def world_text(
 
 
 def own_names(text: Marked, start: str, members: Mapping[str, int] | None) -> frozenset[str]:
-    """The names that this text means as its world's or its own, whatever a protocol calls by them."""
+    """Return the names that the generated functions use as the world's or their own, whatever a protocol means."""
     clocks = ("NOBODY", *CLOCK_NAMES) if TICKS in text.actions else ()
     begins = ("first_members",) if members is not None else ()
     return frozenset((*clocks, *begins, *(("came_back",) if start else ())))
 
 
 def by_role(hooks: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """The hooks of the world that roles have functions of their own for.
+    """Yield the source of the hooks of the world that have a function per role.
 
     Args:
-        hooks: of each, the function of a role by the role's type.
+        hooks: for each hook, the function of a role by the role's type.
     """
     for hook, functions in hooks.items():
         more, otherwise = BY_ROLE[hook]
@@ -135,7 +140,7 @@ def by_role(hooks: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
 
 
 def between_connections(text: Marked, union: MessageUnion) -> list[str]:
-    """What a text over connections is to its world besides: receipts at either end, and what an election compares."""
+    """Return the additional functions over connections: receipts at either end, and the comparison in an election."""
     ends = [{n: f for n, f in text.receipts.items() if f.__code__.co_argcount == count} for count in (4, 3)]
     parts = []
     if ends[0]:
@@ -161,7 +166,7 @@ def received(
     given: str,
     receivers: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """What hands each kind of message to the function that receives it. A process of another role ignores it."""
+    """Return the source that passes each kind of message to its function; a process of another role ignores it."""
     processes = ", ".join(f"{p}: Node" for p in given.strip(", ").split(", "))
     lines = [f"def {name}(s: State, {processes}, m: AnyMessage) -> None:"]
     for message in union.messages:
@@ -175,17 +180,17 @@ def received(
 
 
 def asks_of_messages(function: FunctionType) -> bool:
-    """Whether a claim is about messages in flight, which it takes beside the state."""
+    """Return whether a property takes messages in flight beside the state."""
     return function.__code__.co_argcount > 1 and [*function.__annotations__.values()][1:2] != ["State"]
 
 
 def name_of_every(function: FunctionType) -> str:
-    """What asks a claim of every message is called."""
+    """Return the name of the function that evaluates a property for every message."""
     return f"{function.__name__}_of_every_message"
 
 
 def every_message(function: FunctionType, kinds: list[str]) -> str:
-    """What asks a claim of all messages in flight, of each of several in every place."""
+    """Return the source that evaluates a property for all messages in flight, or all combinations of several."""
     lines, inside = [f"def {name_of_every(function)}(s: State) -> bool:"], "    "
     places = [f"s.in_flight[k{n}]" for n, _ in enumerate(kinds)]
     for n, kind in enumerate(kinds):
@@ -202,7 +207,7 @@ def every_message(function: FunctionType, kinds: list[str]) -> str:
 
 
 def spent(budget: str, actions: Iterable[Action]) -> str:
-    """How much of a budget each internal step spends itself, by its number."""
+    """Return the source that gives how much of a budget each internal step spends itself, by its number."""
     lines = [f"def {budget}_spent(s: State, k: int) -> int:"]
     for k, a in enumerate(actions):
         lines += [f"    if k == {k}:", "        return 1"] if a.budget == budget else []
@@ -212,8 +217,10 @@ def spent(budget: str, actions: Iterable[Action]) -> str:
 def dispatch(
     may: str, on: str, parameters: str, passed: str, steps: Iterable[Action], absent: Collection[str]
 ) -> list[str]:
-    """Whether one of several steps is possible, what each does, and about how many ticks the simulator lets pass
-    between two of them, by its number."""
+    """Return the source of three functions: whether a step is possible, what it does, and its pace in the simulator.
+
+    The pace is the number of ticks that the simulator leaves, on average, between two of these steps.
+    """
     asks, does = [f"def {may}({parameters}, k: int) -> bool:"], [f"def {on}({parameters}, k: int) -> None:"]
     for k, a in enumerate(steps):
         if a.budget in absent:

@@ -1,8 +1,8 @@
-"""Processes that join and leave (docs/decisions/0029): what is declared of them, and what the world keeps.
+"""Support processes that join and leave (docs/decisions/0029): their declaration, and the world's fields.
 
-`declare(..., members=2)` says how many processes are members at the beginning, `@joins` what another does as it joins,
+`declare(..., members=2)` gives the number of initial members, `@joins` marks what another process does when it joins,
 and `@leaves` what a member does last. A process that is no member is down. Each joins at most once and leaves at most
-once, so that no number of a process is that of two machines.
+once, so that no process number stands for two machines.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ WITHOUT = "a protocol whose members change has none of these"
 def check_membership(
     name: str, declared: Declaration, actions: Iterable[Action], functions: Mapping[str, FunctionType]
 ) -> None:
-    """
+    """Check what a protocol declares about members.
+
     Raises:
-        ProtocolError: what is declared of members cannot be.
+        ProtocolError: the declaration is invalid.
     """
     marked = [a for a in actions if a.joins or a.leaves]
     given, at = declared.members, ("argument", "members")
     if given is None:
         for a in marked:
-            said = "declare(..., members=2) says how many processes are members at the beginning"
+            said = "declare(..., members=2) sets how many processes are initially members"
             mark = "@joins" if a.joins else "@leaves"
             raise misdeclared(name, ("function", a.function.__name__), f"{a.name} is marked {mark}: {said}")
         return
@@ -52,39 +53,39 @@ def check_membership(
         if role and role not in declared.roles:
             raise misdeclared(name, at, f"members: there is no role {role!r}; there are {', '.join(declared.roles)}")
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-            raise misdeclared(name, at, f"members is how many processes are members at the beginning, not {count!r}")
+            raise misdeclared(name, at, f"members is the number of initial members, not {count!r}")
     if not marked:
-        raise misdeclared(name, at, f"members={given!r}, and nothing is marked @joins or @leaves")
+        raise misdeclared(name, at, f"members={given!r}, but nothing is marked @joins or @leaves")
     for what, there in (
         ('world="connections"', declared.world == CONNECTIONS),
         ("transactions", declared.transactions),
         ("a function is_down", "is_down" in functions),
     ):
         if there:
-            raise misdeclared(name, at, f"members and {what}: {WITHOUT}, or leave out members")
+            raise misdeclared(name, at, f"members and {what}: {WITHOUT}, or omit members")
 
 
 def begun_with(declared: Declaration) -> Mapping[str, int] | None:
-    """How many processes are members at the beginning: of each role that is named; of "", of all. None: members do not
-    change."""
+    """Return the initial number of members by role, with "" for all processes; None if members do not change."""
     given = declared.members
     return given if given is None or isinstance(given, Mapping) else {"": given}
 
 
 def check_counts(name: str, declared: Declaration, size: Size) -> None:
-    """
+    """Check that no more processes are initially members than there are.
+
     Raises:
-        ProtocolError: more processes are members at the beginning than there are.
+        ProtocolError: more are.
     """
     for role, count in (begun_with(declared) or {}).items():
         there = size.budgets[role] if role else size.nodes
         if count > there:
-            said = f"members are {count} at the beginning, and there are {there} processes"
+            said = f"{count} initial members, but there are {there} processes"
             raise misdeclared(name, ("argument", "members"), f"{said}{f' of role {role}' if role else ''}")
 
 
 def member_fields(nodes: int) -> tuple[Field, ...]:
-    """The fields that say who is a member, and who has left."""
+    """Return the fields for the current members, and for those that have left."""
     kind, around = SetOf(nodes, nodes=True), Role.ENVIRONMENT
     return (
         Field(MEMBERS, kind, around, (), "the processes that are members"),
@@ -93,23 +94,26 @@ def member_fields(nodes: int) -> tuple[Field, ...]:
 
 
 def check_sizes(name: str, fields: Iterable[Field], begins: Iterable[FunctionType]) -> None:
-    """
+    """Check the fields and start functions of a protocol with members.
+
     Args:
-        begins: what runs of every process at the beginning.
+        name: the protocol.
+        fields: its fields.
+        begins: the functions that run for every process initially.
 
     Raises:
-        ProtocolError: a field has a name that is the world's, or is on a disk; or a process that may be no member sends
-            or chooses as it starts.
+        ProtocolError: a field has a name of the world's, or is on a disk; or a process that may be no member sends or
+            chooses when it starts.
     """
     for f in fields:
         if f.name in (MEMBERS, DEPARTED):
-            raise misdeclared(name, ("field", f.name), f"field {f.name}: the world has one: call it something else")
+            raise misdeclared(name, ("field", f.name), f"field {f.name}: the world has one: rename it")
         if f.disk:
-            raise misdeclared(name, ("field", f.name), f"{f.name} is on a disk: {WITHOUT}, or leave out members")
+            raise misdeclared(name, ("field", f.name), f"{f.name} is on a disk: {WITHOUT}, or omit members")
     for function in begins:
         if "send" in function.__code__.co_names or not CHOICES.isdisjoint(function.__code__.co_names):
             line = function.__code__.co_firstlineno
-            said = "on_start runs of every process, member or not, and may not send: a member begins by an action"
+            said = "on_start runs for every process, member or not, and cannot send: a member starts with an action"
             raise ProtocolError(f"{name}:{line}: {said}, and one that joins in @joins")
 
 
@@ -117,10 +121,10 @@ def check_sizes(name: str, fields: Iterable[Field], begins: Iterable[FunctionTyp
 
 
 def membership_text(counts: Mapping[str, int], roles: Iterable[str], down: bool) -> list[str]:
-    """The functions that make a process down that is no member.
+    """Return the functions that make a process down that is no member.
 
     Args:
-        counts: how many members there are at the beginning: of each role that is named; of "", of all.
+        counts: the initial number of members by role, with "" for all.
         roles: all roles.
         down: whether processes crash.
     """
@@ -141,15 +145,15 @@ def membership_text(counts: Mapping[str, int], roles: Iterable[str], down: bool)
 
 
 def asks_member(a: Action) -> str:
-    """What is asked of a process before it joins; a member that leaves is up, which the world asks of any action."""
+    """Return the condition for a process to join; that a leaving member is up is a condition of any action."""
     return f"p not in s.{MEMBERS} and p not in s.{DEPARTED}" if a.joins else ""
 
 
 def begins_member(a: Action) -> list[str]:
-    """The statements before the function of an action."""
+    """Return the statements before the function of an action."""
     return [f"s.{MEMBERS}.add(p)"] if a.joins else []
 
 
 def ends_member(a: Action) -> list[str]:
-    """The statements behind it."""
+    """Return the statements after the function of an action."""
     return ["forget(s, p)", f"s.{MEMBERS}.discard(p)", f"s.{DEPARTED}.add(p)"] if a.leaves else []

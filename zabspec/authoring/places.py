@@ -1,4 +1,4 @@
-"""Where a protocol's source declares what: the place that a message about a declaration points at."""
+"""Find where a protocol's source declares something, for messages about the declaration."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ FIELDS = ("stored", "on_disk", "volatile", "timer", "clock", "lease", "ghost", "
 
 
 def misdeclared(name: str, what: tuple[str, ...], reason: str) -> ProtocolError:
-    """What is wrong with a declaration, with its line.
+    """Return the error for an invalid declaration, with its line.
 
     Args:
-        name: the protocol's, as it was asked for.
-        what: what is declared: `("field", "level")`, `("message", "VOTE")`, `("part", "VOTE", "yes")`,
-            `("budget", "ticks")`, `("role", "client")`,
-            `("argument", "nodes")` of `declare`, `("variant", "hasty")`, `("start", "led")`,
-            `("function", "state")`, `("constant", "IDLE")`, `("class", "Entry")`.
+        name: the protocol's, as it was given.
+        what: what is declared: `("field", "level")`, `("message", "VOTE")`, `("part", "VOTE", "yes")`, `("budget",
+            "ticks")`, `("role", "client")`, `("argument", "nodes")` of `declare`, `("variant", "hasty")`, `("start",
+            "led")`, `("function", "state")`, `("constant", "IDLE")`, `("class", "Entry")`.
         reason: what is wrong, and what to do.
     """
     place = place_of(name, what)
@@ -35,14 +34,14 @@ def misdeclared(name: str, what: tuple[str, ...], reason: str) -> ProtocolError:
 
 
 def with_place(name: str, sentence: str) -> ProtocolError:
-    """A sentence that begins with a line of a protocol's own file, as an error that points at it."""
+    """Return a sentence that begins with a line of a protocol's file as an error with that place."""
     found = re.match(rf"{re.escape(name)}:(\d+): ", sentence)
     file = file_of(name)
     return ProtocolError(sentence, Place(file, int(found[1])) if found and file else None)
 
 
 def place_of(name: str, what: tuple[str, ...]) -> Place | None:
-    """Where a protocol's source declares something; None: that cannot be seen in it."""
+    """Return the place where a protocol's source declares something, or None if it is not visible there."""
     file = file_of(name)
     tree = known_tree(file) if file else None
     if tree is None:
@@ -61,13 +60,13 @@ def place_of(name: str, what: tuple[str, ...]) -> Place | None:
 
 
 def file_of(name: str) -> str:
-    """The file of a protocol that was read; empty: it was not."""
+    """Return the file of a protocol that was read; empty if it was not."""
     known = last_read(name)
     return (getattr(sys.modules.get(known.module.__name__), "__file__", None) or "") if known is not None else ""
 
 
 def calls(tree: ast.AST, names: tuple[str, ...]) -> Iterator[ast.Call]:
-    """The calls of some functions, by their plain names or as attributes, in the order of the source."""
+    """Yield the calls of some functions, by their plain names or as attributes, in source order."""
     found = [
         x
         for x in ast.walk(tree)
@@ -79,13 +78,13 @@ def calls(tree: ast.AST, names: tuple[str, ...]) -> Iterator[ast.Call]:
 
 
 def names_it(node: ast.Call, name: str) -> bool:
-    """Whether a call's first argument, or its `name=`, is a name."""
+    """Return whether a call's first argument, or its `name=`, is a name."""
     given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "name")]
     return any(isinstance(x, ast.Constant) and x.value == name for x in given)
 
 
 def declared(tree: ast.Module, what: tuple[str, ...]) -> Iterator[ast.expr | ast.stmt]:
-    """The syntax that declares something, in the order of the source."""
+    """Yield the syntax that declares something, in source order."""
     kind, name = what[0], what[1]
     if kind == "function":
         yield from (x for x in tree.body if isinstance(x, ast.FunctionDef) and x.name == name)
@@ -117,7 +116,7 @@ def declared(tree: ast.Module, what: tuple[str, ...]) -> Iterator[ast.expr | ast
 
 
 def keys_of(node: ast.AST, name: str) -> Iterator[ast.expr]:
-    """The keys of dictionaries, and keywords of calls of `dict`, that are a name."""
+    """Yield the dictionary keys, and the keywords of calls, that are equal to a name."""
     for x in ast.walk(node):
         if isinstance(x, ast.Dict):
             yield from (k for k in x.keys if isinstance(k, ast.Constant) and k.value == name)

@@ -1,4 +1,4 @@
-"""Whether a protocol takes a quorum system: it calls `is_quorum`, and counts no majorities by hand.
+"""Decide whether a protocol supports quorum systems: it calls `is_quorum`, and counts no majorities by hand.
 
 What counts by hand would go on counting majorities under another system, and nothing would say so. So what looks like
 counting is refused there, also where it is not: `s.MAJORITY`, arithmetic with `s.NODES`, how large a set of processes
@@ -30,8 +30,8 @@ def system_for(text: str, nodes: int | None) -> tuple[str, int | None]:
     """Return the text of a quorum system, empty for majorities, and how many processes there are.
 
     Args:
-        text: of the system; empty, or `majority`: majorities.
-        nodes: processes; None: as many as the system has servers.
+        text: of the system; empty, or `majority`, for majorities.
+        nodes: processes; None for as many as the system has servers.
 
     Raises:
         ConfigError: there is no such system, or it is not of so many.
@@ -43,7 +43,7 @@ def system_for(text: str, nodes: int | None) -> tuple[str, int | None]:
     except NoSystem as problem:
         raise ConfigError(f"--quorums: {problem}") from None
     if nodes is not None and nodes != servers:
-        raise ConfigError(f"--quorums is a system of {servers} servers, and --nodes is {nodes}")
+        raise ConfigError(f"--quorums is a system of {servers} servers, but --nodes is {nodes}")
     return text, servers
 
 
@@ -59,14 +59,14 @@ def check_quorums(
     """Check that nothing in a protocol counts a majority by hand.
 
     Args:
-        name: of the protocol, as messages name it.
-        modules: its source. What is of zabcheck counts nothing by hand, but a variant of it may.
+        name: the name of the protocol in messages.
+        modules: its source. zabcheck's own modules count nothing by hand, but a variant of them may.
         overrides: the functions of its variant.
-        others: those of all its variants, which stand in the source and need not be of the protocol.
-        elects: its elections are one step, so that the world asks for quorums.
+        others: the functions of all its variants, which are in the source and need not be part of the protocol.
+        elects: whether its elections are one step, so that the world asks for quorums.
 
     Raises:
-        ProtocolError: something does, or nothing asks for a quorum; with file and line where there is one.
+        ProtocolError: something counts by hand, or nothing asks for a quorum; with file and line where there is one.
     """
     stand_in = list(overrides)
     theirs = in_use(modules, stand_in, [f for f in others if f not in stand_in])
@@ -80,7 +80,7 @@ def check_quorums(
             place = Place(function.__code__.co_filename, line)
             raise ProtocolError(
                 f"--quorums: {relative(place.file)}:{line}: {function.__name__} {what}, and may count majorities by "
-                "hand: let it call is_quorum(s, members), which counts as the system does",
+                f"hand: call is_quorum(s, members), which uses the quorum system",
                 place,
             )
     if not elects and not any("is_quorum" in f.__code__.co_names for f in theirs):
@@ -90,8 +90,7 @@ def check_quorums(
 def in_use(
     modules: Collection[ModuleType], overrides: Iterable[FunctionType], others: Collection[FunctionType]
 ) -> list[FunctionType]:
-    """The functions of a source, and those of others' modules that it imports; not those that only other variants
-    have."""
+    """Return the functions of a source, and those of other modules that it imports, without those of other variants."""
     names = {module.__name__ for module in modules}
 
     def of_protocol(f: object) -> TypeGuard[FunctionType]:
@@ -106,12 +105,12 @@ def in_use(
 
 
 def holds_processes(kind: Kind) -> bool:
-    """Whether a kind is, or has as elements, sets of processes."""
+    """Return whether a kind is a set of processes, or has such sets as elements."""
     return holds_processes(kind.element) if isinstance(kind, Seq) else isinstance(kind, SetOf) and kind.nodes
 
 
 def parts_with_processes(kind: Kind) -> list[str]:
-    """The parts of a record, or of the records of a sequence, that are sets of processes."""
+    """Return the parts of a record, or of a sequence's records, that are sets of processes."""
     inner = kind.element if isinstance(kind, Seq) else kind
     return [n for n, k in inner.fields.items() if holds_processes(k)] if isinstance(inner, Record) else []
 
@@ -135,14 +134,14 @@ def counted(function: FunctionType, sets: set[str]) -> Iterator[tuple[int, str]]
             case ast.Call(func=ast.Name(id="len"), args=[of]) if id(part) not in tests and (
                 isinstance(of, ast.SetComp) or root(of) in (sets if isinstance(root_of(of), ast.Attribute) else members)
             ):
-                yield part.lineno, "asks how large a set of processes is"
+                yield part.lineno, "uses the size of a set of processes"
             case ast.For() if over_processes(part, sets | members):
                 for line in growing(part):
                     yield line, "counts in a loop over processes"
 
 
 def scales(node: ast.AST) -> Iterator[int]:
-    """Where a number of processes is a modulus, or scales what is no constant: neither says how many are enough."""
+    """Yield the ids of expressions that are a modulus, or a factor of a nonconstant: these count no majority."""
     for part in ast.walk(node):
         match part:
             case ast.BinOp(op=ast.Mod(), right=right):
@@ -152,38 +151,38 @@ def scales(node: ast.AST) -> Iterator[int]:
 
 
 def calls(node: ast.AST, name: str) -> Iterator[ast.Call]:
-    """The calls of a function in a piece of source."""
+    """Yield the calls of a function in a piece of source."""
     for part in ast.walk(node):
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == name:
             yield part
 
 
 def is_emptiness(op: ast.cmpop, other: ast.expr) -> bool:
-    """Whether a size that is compared so is asked to be zero, or not to be."""
+    """Return whether a comparison of a size only tests for emptiness."""
     return isinstance(other, ast.Constant) and any(isinstance(op, o) and other.value == n for o, n in NOT_COUNTED)
 
 
 def root_of(node: ast.expr) -> ast.expr:
-    """What a place is indexed from: `s.votes` of `s.votes[p]`."""
+    """Return what a place is indexed from: `s.votes` of `s.votes[p]`."""
     while isinstance(node, ast.Subscript):
         node = node.value
     return node
 
 
 def root(node: ast.expr) -> str:
-    """The name of the field, or of the parameter, that a place is in."""
+    """Return the name of the field, or of the parameter, that a place is in."""
     found = root_of(node)
     return found.attr if isinstance(found, ast.Attribute) else found.id if isinstance(found, ast.Name) else ""
 
 
 def over_processes(loop: ast.For, sets: Collection[str]) -> bool:
-    """Whether a loop goes through processes: `range(s.NODES)`, or a set of them."""
+    """Return whether a loop goes through processes: `range(s.NODES)`, or a set of them."""
     named = [part for call in calls(loop.iter, "range") for part in ast.walk(call)]
     return any(isinstance(p, ast.Attribute) and p.attr == "NODES" for p in named) or root(loop.iter) in sets
 
 
 def growing(loop: ast.For) -> Iterator[int]:
-    """The lines in which a loop adds something to a local name."""
+    """Yield the lines in which a loop adds something to a local name."""
     for part in ast.walk(loop):
         match part:
             case ast.AugAssign(target=ast.Name(), op=ast.Add()):

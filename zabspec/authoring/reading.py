@@ -134,7 +134,7 @@ HOOKS = (
 )
 # Hooks that look, and write nothing.
 LOOKING = frozenset(n for n in HOOKS if vars(actor)[n].__annotations__["return"] != "None")
-NOT_ASKED = "starts_at_once is not asked where is_down is a function of the file: on_crash says how a process is then"
+NOT_ASKED = "starts_at_once is ignored if is_down is a function of the file: on_crash sets the state after a crash"
 # Hooks that are of the world: they may look at every process, as no handler does.
 OVERSEEING = {"oracle_may_name"}
 ACTING = HOOKS - OVERSEEING
@@ -142,8 +142,8 @@ OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of
 BUILT_IN = "no-runtime-error"  # the property that every protocol has
 # Arguments that a protocol of somebody's own has not, and what to do instead.
 OF_OURS = {
-    "shared_names": "leave it out",
-    "extends": "leave it out",
+    "shared_names": "omit it",
+    "extends": "omit it",
     "progress": "mark functions of the file with @progress",
 }
 ONLY_END = {LEADER: "leader", FOLLOWER: "follower"}  # as a message says it
@@ -158,13 +158,13 @@ OBSERVED_KINDS = ("Node", "int", "bool")  # of what kind an observation's fields
 
 @dataclass(frozen=True)
 class ObservationKind:
-    """What an observation says.
+    """A kind of observation that a protocol declares.
 
     Attributes:
-        function: what it writes of it.
-        acts: which of its fields is the process that shows it; empty: none.
-        fields: by name `Node`, `int` or `bool`.
-        read_as: of numbers, the field of the state as whose values a person reads them; of others nothing is known.
+        function: the function that writes it.
+        acts: the field with the process that shows it; empty if it has none.
+        fields: `Node`, `int` or `bool`, by name.
+        read_as: for numbers the field of the state as whose values a person reads them, where there is one.
     """
 
     function: FunctionType
@@ -173,46 +173,46 @@ class ObservationKind:
     read_as: Mapping[str, str] = field(default_factory=dict)
 
     def json(self, name: str, value: Any) -> int | bool:
-        """What a field holds."""
+        """Convert a field's value to JSON."""
         return bool(value) if self.fields[name] == "bool" else int(value)
 
 
 @dataclass(frozen=True)
 class ProtocolSource:
-    """A text, read and checked.
+    """The source of a protocol, read and checked.
 
     Attributes:
-        name: what it is asked for by.
-        declared: what it declares.
-        module: it.
-        digest: of its text, and of the modules beside it that it imports.
+        name: the name by which it is asked for.
+        declared: the declaration.
+        module: the module.
+        digest: the digest of the source, and of the modules beside it that it imports.
         constants: its constants, as they were when it was read.
-        handlers: the functions that act for a process, and what they call.
-        actions, changes: what processes, and the environment, do by themselves, in the text's order.
-        receipts: what each kind of message is given to.
-        observations: what handlers show the outside, by the names of the observations.
-        claims: what must hold.
-        goals: what nobody waits for in vain.
-        unheard: the sentence about a message that is sent and that nothing receives; empty: there is none.
-        apart: names that mean something in the text alone, by the keys that they have in a program: whatever its world
-            is written with, it may call its own functions and constants as it likes.
-        through: of each claim that asks of messages in flight, what asks it of all of them: its name, and that of what
-            is asked.
-        quantified: where these functions are.
-        elects_by_choice: where what a process does in an election that is one step chooses; empty: it does not.
+        handlers: the functions that act for a process, and the functions that they call.
+        actions, changes: the steps of processes, and of the environment, that need no message, in the source's order.
+        receipts: the function that receives each kind of message.
+        observations: the observations, by name.
+        claims: the properties.
+        goals: the progress properties.
+        unheard: the sentence about a message that is sent and that nothing receives; empty if there is none.
+        apart: names that have a meaning in the source only, by the keys that they have in a program: it may call its
+            own functions and constants as it likes, independently of its world's names.
+        through: for each property of messages in flight the function that checks it for all of them: its name, and the
+            name of the property.
+        quantified: the module with these functions.
+        elects_by_choice: where a handler of an election that is one step chooses; empty if nowhere.
         variants: the protocol with one rule changed, by name.
-        keeps_down: it keeps by itself which processes are down (`is_down`); if not, a field is added where processes
-            crash.
-        oracle: the modules that stand in its world's place: whom a leader oracle may name.
+        keeps_down: whether it records by itself which processes are down (`is_down`); if not, a field is added where
+            processes crash.
+        oracle: the modules that replace its world's leader oracle.
         hooks, receivers: with roles, as of `Marked`.
-        typed: with roles, the functions in which processes are told apart by their roles.
+        typed: with roles, the functions in which processes are distinguished by their roles.
         assigned: with clocks, the fields that functions of the source assign to.
-        begins: what runs of every process at the beginning.
-        asks_ahead: with clocks, where a function asks how far clocks are ahead; None: nowhere.
-        sent_to: over connections, by kind of message the ends that it is sent to; of a released protocol nothing, its
-            messages say so.
-        released: it is of this project and changes with releases of zabcheck only: tests have checked it, no run does
-            again. A file that declares so is believed nothing.
+        begins: the functions that run at the beginning, for every process.
+        asks_ahead: with clocks, where a function asks how far clocks are ahead; None if nowhere.
+        sent_to: over connections, for each kind of message the ends that it is sent to; empty for a released protocol,
+            whose messages have it.
+        released: whether it belongs to zabcheck and changes only with its releases: then tests have checked it, and it
+            is not checked again at run time. A user's file cannot claim this.
     """
 
     name: str
@@ -246,8 +246,10 @@ class ProtocolSource:
 
     @property
     def beside(self) -> tuple[ModuleType, ...]:
-        """The modules that it extends; of a protocol of this project of several files, those of its package whose
-        functions it has."""
+        """Return the modules that it extends.
+
+        For a protocol of this project in several files, they are those of its package whose functions it has.
+        """
         if self.declared.extends:
             return tuple(sys.modules[name] for name in self.declared.extends)
         package = self.module.__name__.rpartition(".")[0] + "."
@@ -257,26 +259,26 @@ class ProtocolSource:
 
     @property
     def title(self) -> str:
-        """What it is, in a phrase: the first line of its text."""
+        """Return its title: the first line of its module docstring."""
         return (self.module.__doc__ or self.name).strip().split("\n")[0].rstrip(".")
 
     @property
     def source(self) -> str:
-        """Where its properties are stated: the name of its file, or of its module."""
+        """Return where its properties are stated: the name of its file, or of its module."""
         return Path(self.name).name if self.name.endswith(".py") else self.name
 
     @property
     def shows(self) -> tuple[FunctionType, ...]:
-        """The functions by which handlers show the outside what happens."""
+        """Return the functions by which handlers publish observations."""
         return tuple(shown.function for shown in self.observations.values())
 
     @property
     def budgets(self) -> Mapping[str, int]:
-        """Every budget it speaks of, and how much of it there is unless a question says otherwise."""
+        """Return every budget it uses, with the default amount."""
         return self.declared.budgets
 
     def parts(self, size: Size) -> tuple[tuple[Field, ...], tuple[Message, ...], dict[str, Any]]:
-        """Its fields, its messages and its further kinds at a size.
+        """Return its fields, messages and further kinds at a size.
 
         Raises:
             ProtocolError: it fails, or makes something else.
@@ -301,8 +303,10 @@ class ProtocolSource:
         return fields, messages, types
 
     def _only_end(self, message: Message) -> str:
-        """The only end that a message is sent to; empty: it may be sent to both. What the source says itself changes no
-        step, so that nothing follows from it where the message is sent at all."""
+        """Return the only end that a message is sent to; empty if it may be sent to both.
+
+        The source's own declaration changes no step, so nothing follows from it where the message is sent at all.
+        """
         ends = self.sent_to.get(message.name, frozenset()) | self.sent_to.get("", frozenset())
         if not ends:
             return message.to
@@ -333,14 +337,17 @@ class ProtocolSource:
             self._check_members(("field", f.name), f.kind)
             self._check_reading(f)
             if f.disk and self.keeps_down:
-                said = f"{f.name} is on a disk, and is_down is a function of the file: let the world keep who is down"
+                said = (
+                    f"{f.name} is on a disk, and is_down is a function of the file: let the world track which "
+                    f"processes are down"
+                )
                 raise misdeclared(self.name, ("field", f.name), said)
             if f.disk and isinstance(f.kind, Seq) and f.kind.bag:
-                said = f"{f.name} is a bag on a disk, where each write replaces what was there: keep a sequence"
+                said = f"{f.name} is a bag on a disk, where each write replaces the previous value: keep a sequence"
                 raise misdeclared(self.name, ("field", f.name), said)
             if f.disk and self.elects_by_choice:
                 raise ProtocolError(
-                    f"{self.elects_by_choice}: what is elected inside which processes fail may not choose"
+                    f"{self.elects_by_choice}: a function within an election in which processes can fail cannot choose"
                 )
         numbers = {f.name for f in fields if isinstance(f.kind, Int)}
         for shown in self.observations.values():
@@ -355,12 +362,12 @@ class ProtocolSource:
                 self._check_members(("part", message.name, name), kind)
         for name in self.declared.ignored:
             if name not in {m.name for m in messages}:
-                said = f"{name!r} is declared ignored, and messages(size) has no such message"
+                said = f"{name!r} is declared ignored, but messages(size) has no such message"
                 raise misdeclared(self.name, ("argument", "ignored"), said)
         for name, function in self.receipts.items():
             if name not in {m.name for m in messages}:
                 place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
-                said = f"{function.__name__} receives {name}, which messages(size) has not"
+                said = f"{function.__name__} receives {name}, which messages(size) does not have"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
 
     def _asked(self, what: str, make: Callable[[Size], Iterable[Any]], size: Size, kind: type) -> list[Any]:
@@ -375,39 +382,45 @@ class ProtocolSource:
         return made
 
     def _failed(self, what: str, make: object, problem: BaseException) -> ProtocolError:
-        """What went wrong in a function that is asked for parts of the text, with its line if no other is known."""
+        """Return the error for a failure in a function that makes parts of the protocol.
+
+        It has the function's line if no other is known.
+        """
         code = getattr(make, "__code__", None)
         if code is None or problem.__traceback__ is None or problem.__traceback__.tb_next is not None:
             return failed(self.name, self.module.__file__ or "", problem)
         return ProtocolError(f"{self.name}:{code.co_firstlineno}: {what}: {type(problem).__name__}: {problem}")
 
     def _check_constant(self, message: str) -> None:
-        """
+        """Check that a message's constant has the message's name.
+
         Raises:
-            ProtocolError: the text calls another message by this one's name.
+            ProtocolError: the source gives that name to another message.
         """
         known = vars(self.module).get(message)
         if isinstance(known, MessageName) and known.name != message:
-            said = f'{message} = MessageName("{known.name}") names no message {message}: give both one name'
+            said = f'{message} = MessageName("{known.name}") names no message {message}: use one name for both'
             raise misdeclared(self.name, ("constant", message), said)
 
     def _check_parts_said(self, message: Message) -> None:
-        """
+        """Check that the class of a message has the fields of the message.
+
         Raises:
-            ProtocolError: the class of a message says other fields than the message has.
+            ProtocolError: it has others.
         """
         known = vars(self.module).get(message.name)
         parts = known.parts if isinstance(known, MessageName) else None
         if parts is not None and set(parts) != set(message.fields):
             has = ", ".join(message.fields) or "none"
-            said = f"class {message.name} has the fields {', '.join(parts) or 'none'}, and the message {has}"
+            said = f"class {message.name} has the fields {', '.join(parts) or 'none'}, but the message has {has}"
             raise misdeclared(self.name, ("message", message.name), f"{said}: make them alike")
 
     def _check_annotated(self, fields: Iterable[Field], types: Mapping[str, Any]) -> None:
-        """
+        """Check the class `State` and the classes of records against the fields and types.
+
         Raises:
             ProtocolError: the class `State` lacks a field or has one too many, or is wrong about what a field has
-                entries for; or the class of a record is not what `types(size)` has by its name.
+                entries for; or the class of a record differs from `types(size)`.
         """
         for name, known in vars(self.module).items():
             if isinstance(known, RecordName) and known.parts is not None:
@@ -423,41 +436,42 @@ class ProtocolSource:
             if not said[name].startswith(entries) or (not entries and said[name].startswith("Each[")):
                 told = f"is {told_of(entries)}"
                 raise misdeclared(
-                    self.name, ("field", name), f"class State says {name}: {said[name]}, and {name} {told}"
+                    self.name, ("field", name), f"class State declares {name}: {said[name]}, but {name} {told}"
                 )
         budgets = {f"{budget}_left" for budget in self.budgets}
         budgets |= {MEMBERS, DEPARTED} if self.declared.members is not None else set()
         for name in said:
             if name not in wanted and name.islower() and name not in budgets:
                 raise misdeclared(
-                    self.name, ("function", "state"), f"class State says {name}, which state(size) has not"
+                    self.name, ("function", "state"), f"class State has {name}, which state(size) does not have"
                 )
 
     def _check_record(self, name: str, parts: tuple[str, ...], kind: object) -> None:
-        """
+        """Check the class of a record against the record that `types(size)` has.
+
         Raises:
-            ProtocolError: a class says another record than `types(size)` has.
+            ProtocolError: they differ.
         """
         if not isinstance(kind, Record):
             made = f'{{"{name}": Record("{name}", ...)}}'
-            said = f"{name} is no record of types(size): declare(..., types=...) names what makes {made}"
+            said = (
+                f"{name} is not a record of types(size): declare(..., types=...) names the function that makes {made}"
+            )
             raise misdeclared(self.name, ("class", name), said)
         if set(parts) != set(kind.fields):
             has = ", ".join(kind.fields) or "none"
-            said = f"class {name} has the fields {', '.join(parts) or 'none'}, and the record {has}"
+            said = f"class {name} has the fields {', '.join(parts) or 'none'}, but the record has {has}"
             raise misdeclared(self.name, ("class", name), f"{said}: make them alike")
 
     def _check_reading(self, f: Field) -> None:
-        """Check that the words for an entry of a field say each of its numbers."""
+        """Check that the words for an entry of a field contain each of its numbers."""
         numbers = [f"<{n}>" for n in range(len(f.axes))]
         try:
             said = f.reading.format(*numbers)
         except (IndexError, KeyError, ValueError, AttributeError):
             said = ""
         if f.reading and not all(number in said for number in numbers):
-            wrong = (
-                f"reading={f.reading!r} of {f.name} has to have {{}} for each of its numbers, which are {len(f.axes)}"
-            )
+            wrong = f"reading={f.reading!r} of {f.name} needs {{}} for each of its numbers, which are {len(f.axes)}"
             raise misdeclared(self.name, ("field", f.name), wrong)
 
     def _check_timers(self, fields: Iterable[Field]) -> None:
@@ -470,12 +484,15 @@ class ProtocolSource:
                 there = (
                     f"there are {', '.join(timers)}" if timers else 'timer("name", "doc") in state(size) declares one'
                 )
-                raise misdeclared(self.name, at, f"{a.timer} is no timer; {there}")
+                raise misdeclared(self.name, at, f"{a.timer} is not a timer; {there}")
             if f is not None and f.of and type_name(f.of) != a.role:
-                said = f"{f.name} is a timer of role {f.of}, and {a.function.__name__} is not: annotate its process so"
+                said = (
+                    f"{f.name} is a timer of role {f.of}, but {a.function.__name__} is not: annotate its process "
+                    f"with that role"
+                )
                 raise misdeclared(self.name, at, said)
         for name in timers.keys() - {a.timer for a in self.actions}:
-            said = f'nothing is marked @fires("{name}"): timer {name} is armed in vain'
+            said = f'nothing is marked @fires("{name}"), so timer {name} never fires'
             raise misdeclared(self.name, ("field", name), said)
 
     def _check_members(self, what: tuple[str, ...], kind: Kind) -> None:
@@ -485,7 +502,7 @@ class ProtocolSource:
             return
         if held.lo < 0 or held.hi >= 1 << len(held.members) or len(set(held.members)) < len(held.members):
             said = f"members= of {what[-1]} name {len(held.members)} bits of {held.lo}..{held.hi}: "
-            raise misdeclared(self.name, what, f"{said}name each, by a name of its own")
+            raise misdeclared(self.name, what, f"{said}give each a distinct name")
 
     def _check_names(self, f: Field) -> None:
         kinds = [f.kind, f.kind.element] if isinstance(f.kind, Seq) else [f.kind]
@@ -497,28 +514,36 @@ class ProtocolSource:
                     raise misdeclared(self.name, ("constant", name), said)
 
     def epochs(self, size: Size) -> int:
-        """The largest epoch there can be."""
+        """Return the largest possible epoch."""
         return self._numbers("epochs", self.declared.epochs or (lambda size: size.nodes), size)[0]
 
     def flight(self, size: Size) -> tuple[int, int]:
-        """The most messages in a channel to a leader and in one to a follower; over datagrams both are the most in
-        flight at once."""
+        """Return the maximum number of messages in a channel to a leader and in one to a follower.
+
+        Over datagrams both are the maximum number in flight at once.
+        """
         found = self._numbers("flight", self.declared.flight or (lambda _: USUAL_FLIGHT), size, 1 + self.over_channels)
         return found[0], found[-1]
 
     @property
     def judged_by_event(self) -> bool:
-        """Whether a simulated run is judged after each event. What the papers say of replicas changes only where
-        something is observed, or a history changes."""
+        """Return whether a simulated run is checked after each event.
+
+        What the papers say of replicas changes only where something is observed, or a history changes.
+        """
         return not self.declared.replicas or bool(self.claims)
 
     @property
     def over_channels(self) -> bool:
-        """Whether it speaks over connections, whose channels have two ends."""
+        """Return whether it uses connections, whose channels have two ends."""
         return self.declared.world == CONNECTIONS
 
     def _numbers(self, what: str, make: Callable[[Size], object], size: Size, most: int = 1) -> tuple[int, ...]:
-        """What a bound is at a size: one number, or a tuple of several."""
+        """Return the value of a bound at a size: one number, or a tuple of several.
+
+        Raises:
+            ProtocolError: it is no such number.
+        """
         try:
             value = make(size)
         except (Exception, SystemExit) as problem:
@@ -531,7 +556,7 @@ class ProtocolSource:
 
     @cached_property
     def alternatives(self) -> int:
-        """The most alternatives that a step of it can have; 1: none chooses."""
+        """Return the maximum number of alternatives of a step; 1 if no step chooses."""
         overrides: dict[str, list[FunctionType]] = {}
         for variant in self.variants.values():
             for name, f in variant.overrides.items():
@@ -541,10 +566,10 @@ class ProtocolSource:
         return most_alternatives(modules, overrides)
 
     def check_apart(self, world: Iterable[ModuleType]) -> None:
-        """
+        """Check that properties and observations, which are called by name, do not reuse names of the world's.
+
         Raises:
-            ProtocolError: what is called by its name from elsewhere, a property or an observation, has a name that the
-                world gives to something of its own.
+            ProtocolError: one does.
         """
         mine = {f.__name__: f for c in self.claims for f in (c.holds, c.witness)}
         mine |= {name: shown.function for name, shown in self.observations.items()}
@@ -556,7 +581,7 @@ class ProtocolSource:
             known = {name for f in own for name in (f.__name__, *f.__code__.co_names)}
             for name in sorted(known & mine.keys()):
                 place = Place(mine[name].__code__.co_filename, mine[name].__code__.co_firstlineno)
-                said = f"the world has a {name} of its own: call yours something else"
+                said = f"the world has a {name} of its own: rename yours"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
 
     def world(
@@ -568,15 +593,15 @@ class ProtocolSource:
         fails: bool = True,
         fields: tuple[Field, ...] = (),
     ) -> ModuleType:
-        """What stands between the text and its world, as a module of generated text.
+        """Return the module of generated functions between the protocol and its world.
 
         Args:
             union: its messages.
-            down: whether processes crash, and the protocol does not keep by itself which are down.
-            filled: the budgets to begin with; none: those that the world does not know itself.
-            start: the state that runs begin in; empty: the one that the fields begin with.
-            fails: whether processes fail that have something on disks: else no power is lost, by no step of the text.
-            fields: its fields at the size that is asked of, of which clocks follow.
+            down: whether the world tracks crashes.
+            filled: the budgets to fill; by default those that the world does not know itself.
+            start: the start state of runs; empty for the initial one.
+            fails: whether processes with fields on disks fail; otherwise no step of the protocol spends a power loss.
+            fields: its fields at the size of the model, from which clocks follow.
         """
         own = filled or tuple(name for name in self.budgets if name not in BUDGETS)
         marked = Marked(
@@ -599,12 +624,15 @@ class ProtocolSource:
         return module
 
     def check_called(self, kept: Collection[str], union: MessageUnion, start: str) -> None:
-        """
+        """Check that the generated functions do not call the protocol's functions by names that they use themselves.
+
         Args:
-            kept: names that the text between this and its world means as its own.
+            kept: the names that the generated functions use.
+            union: the messages.
+            start: the start state.
 
         Raises:
-            ProtocolError: that text has to call something of this one by such a name.
+            ProtocolError: they would have to.
         """
         steps = (*self.actions, *self.changes)
         functions = [f for a in steps if a is not TICKS for f in (a.function, a.when) if f is not None]
@@ -614,20 +642,18 @@ class ProtocolSource:
         for f in functions:
             if f.__name__ in kept:
                 place = Place(f.__code__.co_filename, f.__code__.co_firstlineno)
-                said = f"the world has a {f.__name__} of its own: call yours something else"
+                said = f"the world has a {f.__name__} of its own: rename yours"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
         for m in union.messages:
             if m.name in kept:
-                raise ProtocolError(
-                    f"{self.name}: the world has a {m.name} of its own: call your message something else"
-                )
+                raise ProtocolError(f"{self.name}: the world has a {m.name} of its own: rename your message")
 
 
 def read_source(name: str) -> ProtocolSource:
-    """The text that a name says where to find.
+    """Read the protocol with a name.
 
     Raises:
-        ProtocolError: there is none, or it is not what a protocol has to be.
+        ProtocolError: there is none, or its source is invalid.
     """
     read = read_file(name)
     known = _open.get(read.module.__name__)
@@ -643,11 +669,12 @@ _open: dict[str, ProtocolSource] = {}  # by the names of modules
 
 
 def check_released(name: str) -> ProtocolSource:
-    """Read the source of a released protocol and check it as every other one is. Tests do that with each release, so
-    that no run has to.
+    """Read the source of a released protocol and check it as every other one is.
+
+    Tests do that with each release, so that no run has to.
 
     Raises:
-        ProtocolError: it is not what a protocol has to be.
+        ProtocolError: its source is invalid.
     """
     found = _Reader(name, read_file(name), checked=True).text()
     usual = dict.fromkeys(BUDGETS, 1)
@@ -712,14 +739,14 @@ class _Reader:
             raise misdeclared(self.name, ("argument", argument), f"{argument}: {name} has no {has}")
 
     def named(self, name: str) -> ModuleType:
-        """A module that the declaration names."""
+        """Return a module that the declaration names."""
         found = self.read.named.get(name) or importlib.import_module(name)
         if isinstance(found, BaseException):
             raise found
         return found
 
     def own(self, function: FunctionType) -> bool:
-        """Whether a function is of the text: of its file, or of one that it imports, or marked."""
+        """Return whether a function belongs to the protocol: to its file, or one that it imports, or is marked."""
         marks = ("made_action", "made_change", "receives", "observes", "claim", "progress_property")
         return (
             not is_ours(function)
@@ -729,7 +756,7 @@ class _Reader:
         )
 
     def beside(self, function: FunctionType) -> bool:
-        """Whether a function is of a module beside the text, in a package of this project that is a text's alone."""
+        """Return whether a function is of a module beside the source, in this project's package for the protocol."""
         package = self.module.__name__.rpartition(".")[0]
         return package.startswith(OWN_TEXTS) and function.__module__.startswith(f"{package}.")
 
@@ -740,7 +767,7 @@ class _Reader:
         return ProtocolError(f"{self.name if own else relative(code.co_filename)}:{place.line}: {problem}", place)
 
     def declared_variants(self) -> Mapping[str, Variant]:
-        """The variants by name: of a module that is named, the mapping that it has."""
+        """Return the variants by name; for a named module, those of its mapping."""
         given = self.declared.variants
         if isinstance(given, str):
             given = tuple(self.named(given).VARIANTS.values())
@@ -749,7 +776,7 @@ class _Reader:
         for variant in given:
             if not isinstance(variant, Variant):
                 raise misdeclared(
-                    self.name, ("argument", "variants"), f"variants are Variant(...), and {variant!r} is none"
+                    self.name, ("argument", "variants"), f"variants must be Variant(...), and {variant!r} is not"
                 )
             if variant.name in out:
                 said = f"two variants are called {variant.name}"
@@ -759,9 +786,11 @@ class _Reader:
         return out
 
     def apart_here(self, function: Any) -> Any:
-        """A function that stands in, as this source means it: of one in a module that others may name too, a copy, and
-        copies of the functions there that it may call. All these keep their own names, whatever the source, or its
-        world, calls its functions."""
+        """Return an overriding function as this source means it.
+
+        A function of a module that others may name too is copied, with copies of the functions there that it may call.
+        All these keep their own names, whatever the source, or its world, calls its functions.
+        """
         if not isinstance(function, FunctionType) or function.__globals__ is vars(self.module):
             return function
         if self.beside(function):  # of the same text: another variant may stand in for what it calls
@@ -795,26 +824,32 @@ class _Reader:
                 what = f"variant {variant.name}"
                 if not isinstance(function, FunctionType):
                     raise misdeclared(
-                        self.name, ("variant", variant.name), f"{what}: what stands in for {stood} is no function"
+                        self.name, ("variant", variant.name), f"{what}: the replacement of {stood} is not a function"
                     )
                 if stood not in self.functions and stood not in HOOKS:
-                    raise self.fail(function, f"{what}: there is no function {stood} to stand in for")
+                    raise self.fail(function, f"{what}: there is no function {stood} to replace")
                 claim = getattr(self.functions.get(stood), "claim", None)
                 if stood == "starts_at_once" and "is_down" in self.functions:
                     raise self.fail(function, f"{what}: {NOT_ASKED}")
                 if stood == "is_down" and stood not in self.functions:
                     raise self.fail(function, f"{what}: there is no function is_down: the world keeps who is down")
                 if claim is not None:
-                    raise self.fail(function, f"{what} changes the property {claim.name}, and not what is judged by it")
+                    raise self.fail(
+                        function, f"{what} changes the property {claim.name}, not the protocol that it checks"
+                    )
                 self.check_signature(what, stood, function)
 
     def check_signature(self, what: str, stood: str, function: FunctionType) -> None:
-        """A variant's function takes what the one that it stands in for takes, and returns the same."""
+        """Check that a variant's function has the parameters and the result of the one that it overrides.
+
+        Raises:
+            ProtocolError: it has not.
+        """
         original = self.functions.get(stood) or vars(actor)[stood]
         signatures = [(self.annotations(f), self.returned(f) or "None") for f in (original, function)]
         if signatures[0] != signatures[1]:
             wanted, given = (f"({', '.join(kinds)}) -> {returns}" for kinds, returns in signatures)
-            said = f"{function.__name__} is {given}, and {stood}, for which it stands in, is {wanted}"
+            said = f"{function.__name__} is {given}, but {stood}, which it replaces, is {wanted}"
             raise self.fail(function, f"{what}: {said}: make them alike")
 
     def text(self) -> ProtocolSource:
@@ -858,7 +893,7 @@ class _Reader:
         )  # fmt: skip
 
     def mark_apart(self, apart: Mapping[str, str]) -> None:
-        """Mark every function with the names that mean something in its own text alone."""
+        """Mark every function with the names that have a meaning of their own in its source."""
         for function in (*self.functions.values(), *(f for functions in self.instead.values() for f in functions)):
             keys = self.keys.get(id(function.__globals__))
             vars(function)["apart"] = apart if keys is None else {**apart, **keys}
@@ -870,18 +905,20 @@ class _Reader:
                 vars(function)["beside"] = there
 
     def role_of(self, function: FunctionType) -> str:
-        """The type of the role whose processes a function is of; empty: it is of all."""
+        """Return the type of the role whose processes a function is for; empty if it is for all."""
         kinds = self.annotations(function) if self.roles else []
         return kinds[1] if len(kinds) > 1 and kinds[1] in self.roles else ""
 
     def typed_by_role(self) -> tuple[FunctionType, ...]:
-        """With roles, the functions of the source and those that stand in."""
+        """Return the functions of the source and of variants if there are roles."""
         stand_in = [f for functions in self.instead.values() for f in functions]
         return tuple(dict.fromkeys((*self.functions.values(), *stand_in))) if self.roles else ()
 
     def asked_of_clocks(self) -> tuple[frozenset[str], Place | None]:
-        """With clocks, the fields that functions of the source assign to, and where one asks how far clocks are
-        ahead."""
+        """Return the fields that functions assign to, and where one reads how far clocks are ahead.
+
+        Without clocks both are empty.
+        """
         if self.declared.drift is None:
             return frozenset(), None
         stand_in = [f for functions in self.instead.values() for f in functions]
@@ -898,17 +935,17 @@ class _Reader:
 
     @property
     def starting(self) -> frozenset[str]:
-        """The names of the functions that run of every process at the beginning."""
+        """Return the names of the functions that run for every process initially."""
         return frozenset({"on_start", *self.hooks.get("on_start", {}).values()})
 
     @cached_property
     def roles(self) -> Mapping[str, str]:
-        """The roles by the names of their types."""
+        """Return the roles by the names of their types."""
         return {type_name(role): role for role in self.declared.roles}
 
     @cached_property
     def hooks(self) -> Mapping[str, Mapping[str, str]]:
-        """Of hooks of the world that roles have functions of their own for, these by the types of roles."""
+        """Return the hooks of the world for which roles have functions, each with these functions by role type."""
         out: dict[str, dict[str, str]] = {}
         for hook, (more, _) in BY_ROLE.items():
             for kind, role in self.roles.items():
@@ -921,13 +958,13 @@ class _Reader:
                     )
                 if hook in self.functions:
                     raise self.fail(
-                        self.functions[hook], f"{hook} is of all processes, and {function.__name__} of some"
+                        self.functions[hook], f"{hook} is for all processes, but {function.__name__} only for some"
                     )
                 out.setdefault(hook, {})[kind] = function.__name__
         return out
 
     def acting(self, marked: Marked) -> list[FunctionType]:
-        """The functions that the world calls for a process that acts."""
+        """Return the functions that the world calls for a process that acts."""
         roots = [f for n, f in self.functions.items() if n in ACTING]
         by_role = [name for functions in self.hooks.values() for name in functions.values()]
         roots += [f for name in by_role for f in (self.functions[name], *self.instead.get(name, []))]
@@ -935,7 +972,7 @@ class _Reader:
         return [*roots, *marked.receipts.values(), *(a.function for a in marked.actions)]
 
     def handlers(self, marked: Marked, observations: Iterable[FunctionType]) -> list[FunctionType]:
-        """The functions that act for a process, and what they call."""
+        """Return the functions that act for a process, and what they call."""
         if self.declared.shared_names:  # modules of its world may call any of them
             return [*self.functions.values(), *self.helpers.values()]
         only_shown = set(self.reached(observations))
@@ -952,7 +989,7 @@ class _Reader:
         """Check what functions are marked as, and mark each with what it may write.
 
         Returns:
-            The sentence about a message that nothing receives; empty: there is none.
+            The sentence about a message that nothing receives; empty if there is none.
         """
         actions, changes = marked.actions, marked.changes
         starts = [s.function for s in self.declared.starts]
@@ -999,18 +1036,22 @@ class _Reader:
         return self.unheard([*roots, *(a.function for a in changes), *starts], marked.receipts)
 
     def check_starts(self, starts: Iterable[FunctionType]) -> None:
-        """What a process starts with, and what a run begins with."""
+        """Check the functions that a process or a run starts with.
+
+        Raises:
+            ProtocolError: one has wrong parameters, or chooses.
+        """
         for f in starts:
             if self.annotations(f) != ["State"]:
                 raise self.fail(f, "a start takes (s: State)")
         begins = [f for n, f in self.functions.items() if n == "on_start"]
         for f in self.reached([*begins, *starts]):
             if not CHOICES.isdisjoint(f.__code__.co_names):
-                raise self.fail(f, "a process starts in one way: on_start, or a start, may not choose")
+                raise self.fail(f, "a process starts in one way: on_start, or a start, cannot choose")
 
     @cached_property
     def helpers(self) -> dict[str, FunctionType]:
-        """The functions beside those of variants, in modules of their own."""
+        """Return the functions beside those of variants, in modules of their own."""
         out: dict[str, FunctionType] = {}
         for function in (f for functions in self.instead.values() for f in functions):
             for name, value in function.__globals__.items():
@@ -1019,8 +1060,10 @@ class _Reader:
         return out
 
     def elects_by_choice(self) -> str:
-        """Where what a process does in an election chooses. In such a step the others go on when one has failed, and
-        what they chose then would not be told apart."""
+        """Return where a handler of an election chooses; empty if none does.
+
+        In such a step the other processes continue when one has failed, and their choices then would not be told apart.
+        """
         parts = ("on_elected", "on_follow") if self.declared.elects else ()
         does = [self.functions[n] for n in parts] + [f for n in parts for f in self.instead.get(n, [])]
         for f in self.reached(does):
@@ -1029,8 +1072,10 @@ class _Reader:
         return ""
 
     def apart(self, claims: Iterable[Property], observations: Iterable[FunctionType]) -> dict[str, str]:
-        """The names that mean something in the text alone: its constants, its messages, and its functions but for those
-        that are called by their names from elsewhere."""
+        """Return the names with a meaning of their own in the source.
+
+        They are its constants, its messages, and its functions except those that are called by name from elsewhere.
+        """
         if self.declared.shared_names:
             return {}
         called = {f.__name__ for f in observations} | {f.__name__ for c in claims for f in (c.holds, c.witness)}
@@ -1044,8 +1089,11 @@ class _Reader:
     def of_every_message(
         self, claims: Iterable[Property], apart: Mapping[str, str]
     ) -> tuple[tuple[Property, ...], dict[str, str], ModuleType]:
-        """The claims, those that take messages beside the state being asked of all that are in flight; the functions
-        that do so, by what they ask; and where they are."""
+        """Return the properties with messages in a form that quantifies over all messages in flight.
+
+        Returns:
+            The properties; the generated functions, each with the property that it evaluates; and their module.
+        """
         texts = {
             c.holds: every_message(c.holds, self.annotations(c.holds)[1:]) for c in claims if asks_of_messages(c.holds)
         }
@@ -1068,16 +1116,20 @@ class _Reader:
             ours = isinstance(value, FunctionType) and value.__module__ == "zabspec.language.lang"
             words = OWN_WORDS | WORDS_OF_ROLES if self.declared.roles else OWN_WORDS
             if isinstance(value, (FunctionType, int)) and name in words and not ours:
-                said = f"{name} is a word of the language: call it something else"
+                said = f"{name} is a word of the language: rename it"
                 if isinstance(value, FunctionType):
                     raise self.fail(value, said)
                 raise misdeclared(self.name, ("constant", name), said)
 
     def check_itself(self, function: FunctionType) -> None:
-        """A function that is marked is found under its name: it is called by that."""
+        """Check that a marked function is found under its name, by which it is called.
+
+        Raises:
+            ProtocolError: it is not.
+        """
         name = function.__name__
         if self.functions.get(name) is not function:
-            said = f"{name} is another function where the text ends: defined again, wrapped, or renamed"
+            said = f"{name} is another function at the end of the file: redefined, wrapped, or renamed"
             raise self.fail(function, said)
 
     def check_actions(self, actions: Iterable[Action], changes: Iterable[Action]) -> None:
@@ -1090,23 +1142,23 @@ class _Reader:
                 for function in (a.function, a.when):
                     if function is None or (given := self.without_role(function, a.role)) == wanted:
                         continue
-                    chosen = ": another process it chooses, q = any_of(s, {q for q in ... if ...})"
+                    chosen = ": to choose another process, use q = any_of(s, {q for q in ... if ...})"
                     more = chosen if given[:2] == wanted else ""
                     raise self.fail(function, f"{kind}, and so does its `when`{more}")
                 if a.budget and a.budget not in self.declared.budgets:
-                    said = f"declare(..., budgets={{{a.budget!r}: 1}}) says how much there is"
-                    raise self.fail(a.function, f"{a.name} spends {a.budget!r}, which is no budget: {said}")
+                    said = f"declare(..., budgets={{{a.budget!r}: 1}}) sets its amount"
+                    raise self.fail(a.function, f"{a.name} spends {a.budget!r}, which is not a budget: {said}")
                 if a.name in names:
                     raise self.fail(a.function, f"two steps are called {a.name}")
                 names.add(a.name)
 
     def without_role(self, function: FunctionType, role: str) -> list[str]:
-        """The types of a function's parameters, the process that acts being any where it is of the given role."""
+        """Return the types of a function's parameters, with `Node` for an acting process of the given role."""
         kinds = self.annotations(function)
         return [*kinds[:1], "Node", *kinds[2:]] if kinds[1:2] == [role] else kinds
 
     def check_hooks(self) -> None:
-        """Check that what the world calls for every process is of every process."""
+        """Check that the hooks that the world calls for every process accept every process."""
         for name in HOOKS & self.functions.keys():
             if role := self.roles.get(self.role_of(self.functions[name])):
                 instead = f": call it {name}_{role}" if name in BY_ROLE else ""
@@ -1122,18 +1174,18 @@ class _Reader:
                     asked = asked[:1]
                 over = self.declared.world
                 if function is c.holds and over == CONNECTIONS and asks_of_messages(function):
-                    raise self.fail(function, f"a property asks of messages in flight over datagrams, not {over}")
+                    raise self.fail(function, f"a property can only read messages in flight over datagrams, not {over}")
                 if asked != wanted or self.returned(function) != "bool":
                     said = "(before: State, event: State, after: State)" if len(wanted) == 3 else "(s: State)"
                     messages = f" (or {said[:-1]}, m: MESSAGE, ...) of those in flight)" if c.of == "state" else ""
                     said = f"a property over {c.of} is {said} -> bool{messages}, and so is its witness"
                     raise self.fail(function, said)
             if not (c.holds.__doc__ or "").strip():
-                raise self.fail(c.holds, f"{c.name} has no docstring: a property says in words what must hold")
+                raise self.fail(c.holds, f"{c.name} has no docstring: it must state the property in words")
             if c.name in names:
                 raise self.fail(c.holds, f"two properties are called {c.name}")
             if c.name == BUILT_IN:
-                raise self.fail(c.holds, f"{c.name} is built in, and always checked: call yours something else")
+                raise self.fail(c.holds, f"{c.name} is built in, and always checked: rename yours")
             names.add(c.name)
 
     def check_goals(self, goals: Iterable[ProgressProperty]) -> None:
@@ -1145,15 +1197,15 @@ class _Reader:
                 more = f", or p: {', p: '.join(self.roles)}" if self.roles else more
                 raise self.fail(g.waits, f"a progress property is (s: State, p: Node) -> bool{more}")
             if not (g.waits.__doc__ or "").strip():
-                raise self.fail(g.waits, f"{g.name} has no docstring: it states in words what is waited for")
+                raise self.fail(g.waits, f"{g.name} has no docstring: it must state in words what is awaited")
 
     def are_messages(self, names: Iterable[str]) -> bool:
-        """Whether these are kinds of message."""
+        """Return whether these are kinds of message."""
         known = vars(self.module)
         return all(name == "AnyMessage" or isinstance(known.get(name), MessageName) for name in names)
 
     def receipts(self) -> dict[str, FunctionType]:
-        """What each kind of message is given to."""
+        """Return the function that receives each kind of message."""
         out: dict[str, FunctionType] = {}
         for function in self.functions.values():
             if not hasattr(function, "receives"):
@@ -1162,28 +1214,32 @@ class _Reader:
             of = ("Node", *self.roles)
             ours = kinds[:1] == ["State"] and kinds[1:2] and kinds[1] in of
             if not ours or len(kinds) not in (3, 4) or (len(kinds) == 4 and kinds[2] not in of):
-                raise self.fail(function, "what receives takes (s: State, p: Node, source: Node, m: MESSAGE)")
+                raise self.fail(function, "a receiving function takes (s: State, p: Node, source: Node, m: MESSAGE)")
             if not kinds[-1]:
-                raise self.fail(function, "the last parameter of what receives has no type: the message, m: MESSAGE")
+                raise self.fail(
+                    function, "the last parameter of a receiving function, the message, has no type: m: MESSAGE"
+                )
             if kinds[-1] in out:
-                raise self.fail(function, f"{kinds[-1]} is received by {out[kinds[-1]].__name__} already")
+                raise self.fail(function, f"{kinds[-1]} is already received by {out[kinds[-1]].__name__}")
             out[kinds[-1]] = function
         if self.declared.world == CONNECTIONS:
             return out
         if out and "on_message" in self.functions:
-            raise self.fail(self.functions["on_message"], "on_message receives all messages, and others receive one")
+            raise self.fail(
+                self.functions["on_message"], "on_message receives all messages, so no other function may receive one"
+            )
         return out
 
     def unheard(self, roots: Sequence[FunctionType], receipts: Mapping[str, FunctionType]) -> str:
-        """The sentence about a message that is sent and that nothing receives; empty: there is none.
+        """Return the sentence about a message that is sent and never received; empty if there is none.
 
         Raises:
-            ProtocolError: one is declared ignored that is received.
+            ProtocolError: a message is declared ignored but received.
         """
         ignored = self.declared.ignored
         for name in ignored:
             if name in receipts:
-                raise self.fail(receipts[name], f"{name} is received here, and declared ignored")
+                raise self.fail(receipts[name], f"{name} is received here, but declared ignored")
         acting = self.reached(roots)
         hooks = {
             name: [
@@ -1202,7 +1258,11 @@ class _Reader:
         return ""
 
     def observation(self, function: FunctionType) -> ObservationKind:
-        """What an observation says."""
+        """Return the description of an observation.
+
+        Raises:
+            ProtocolError: its signature is invalid.
+        """
         kinds = ["Node" if kind in self.roles else kind for kind in self.annotations(function)]
         given = [a.arg for a in self.node(function).args.args]
         if kinds[:1] != ["State"] or not set(kinds[1:]) <= set(OBSERVED_KINDS) or self.returned(function) != "None":
@@ -1214,7 +1274,8 @@ class _Reader:
         for name in read_as:
             if shown.get(name) != "int":
                 raise self.fail(
-                    function, f"@observation({name}=...) says how a number is read, and it shows none so called"
+                    function,
+                    f"@observation({name}=...) declares how a number is read, but there is no number of that name",
                 )
         return ObservationKind(function, acts, shown, read_as)
 
@@ -1227,7 +1288,7 @@ class _Reader:
             raise ProtocolError(str(problem)) from None
 
     def annotations(self, function: FunctionType) -> list[str]:
-        """The types of its parameters, as written."""
+        """Return the types of a function's parameters, as written."""
         given = (a.annotation for a in self.node(function).args.args)
         return [ast.unparse(a).strip("'\"") if a is not None else "" for a in given]
 
@@ -1236,7 +1297,7 @@ class _Reader:
         return ast.unparse(node).strip("'\"") if node is not None else ""
 
     def reached(self, roots: Iterable[FunctionType]) -> list[FunctionType]:
-        """Functions of the text, with those that they call."""
+        """Return functions of the source, with those that they call."""
         found: list[FunctionType] = []
         ahead = list(roots)
         while ahead:
@@ -1272,16 +1333,20 @@ def told_of(entries: str) -> str:
 
 
 def is_renamed(name: str, function: FunctionType) -> bool:
-    """Return whether a name means a function that is defined by another one (`from helper import f as name`). A program
-    calls functions by their names. One that a wrapper returned is not: the names that it closes over have no keys."""
+    """Return whether a name means a function that is defined under another one (`from helper import f as name`).
+
+    A program calls functions by their names. A function that a wrapper returned does not count: the names that it
+    closes over have no keys.
+    """
     return function.__name__ not in (name, "<lambda>") and function.__closure__ is None
 
 
 def copied(function: FunctionType, names: dict[str, Any] | None = None) -> FunctionType:
-    """The same function, which nothing is known of yet but what its own file marks it with.
+    """Copy a function, with only the marks of its own file.
 
     Args:
-        names: what it means by names that are not its own; none: what the function means by them.
+        function: the function.
+        names: its global names; by default the function's own.
     """
     known = function.__globals__ if names is None else names
     made = FunctionType(function.__code__, known, function.__name__, function.__defaults__, function.__closure__)

@@ -1,11 +1,11 @@
-"""Processes by their roles: that none stands where one of another role is wanted.
+"""Check that no process is used where one of another role is required.
 
 A name is of a role by its annotation (`p: Client`), by the loop that goes through the role (`processes(s, Client)`), or
 by the declared kind of the field or message that it comes from (`NodeId.of(size.nodes, "client")`). A process annotated
-`Node` may be of any role; where one of a certain role is wanted, the function has to ask: `is_a(s, q, Client)`.
+`Node` may be of any role; where one of a certain role is required, the function has to test it: `is_a(s, q, Client)`.
 
 What is checked: the index of a field that one role has, what is stored where processes of one role are kept, what is
-passed and given back, to whom a message is sent, who is said to have sent it, and what is compared.
+passed and returned, to whom a message is sent, who is given as its sender, and what is compared.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ OF_ROLE = {"processes": 1, "any_of": 1, "only": 1, "is_a": 2, "is_quorum": 2}  #
 
 @dataclass(frozen=True)
 class Value:
-    """What is known of a value that has to do with processes.
+    """The facts about a value that involves processes.
 
     Attributes:
-        what: it is a `process`, a `set` of some, or a `message`.
-        role: of the processes; of a message, its kind.
+        what: `process`, `set` for a set of processes, or `message`.
+        role: the role of the processes; for a message, its kind.
     """
 
     what: str
@@ -45,15 +45,15 @@ class Value:
 
 @dataclass(frozen=True)
 class RoleTypes:
-    """What a protocol declares of roles.
+    """The declarations of a protocol that concern roles.
 
     Attributes:
-        name: of the protocol, as sentences name it.
-        roles: their names.
+        name: the name of the protocol in messages.
+        roles: the names of the roles.
         fields: by name.
         messages: by name.
         receipts: the function that receives each kind of message.
-        functions: those of the source, by name.
+        functions: the functions of the source, by name.
     """
 
     name: str
@@ -65,23 +65,23 @@ class RoleTypes:
 
     @property
     def by_type(self) -> Mapping[str, str]:
-        """The roles by the names of their types, and what is known of `Node`."""
+        """Return the roles by the names of their types, and that of `Node`."""
         return {**{type_name(role): role for role in self.roles}, "Node": ANY}
 
     @cached_property
     def records(self) -> Mapping[str, Record]:
-        """The records of fields and messages, by name."""
+        """Return the records of fields and messages, by name."""
         kinds = [f.kind for f in self.fields.values()]
         kinds += [kind for m in self.messages.values() for kind in m.fields.values()]
         inner = [kind.element if isinstance(kind, Seq) else kind for kind in kinds]
         return {kind.name: kind for kind in inner if isinstance(kind, Record)}
 
     def parameters(self, function: FunctionType) -> list[tuple[str, Value | None]]:
-        """The parameters of a function, with what their annotations say."""
+        """Return the parameters of a function, with what their annotations imply."""
         return [(a.arg, self.said(a.annotation)) for a in definition(function).args.args]
 
     def said(self, annotation: ast.expr | None) -> Value | None:
-        """What an annotation says."""
+        """Return what an annotation implies."""
         text = annotated(annotation) if annotation is not None else ""
         if text in self.by_type:
             return Value("process", self.by_type[text])
@@ -90,7 +90,7 @@ class RoleTypes:
         return Value("message", text) if text in self.messages else None
 
     def held(self, kind: Kind) -> Value | None:
-        """What a place of a kind holds."""
+        """Return what a place of a kind holds."""
         match kind:
             case NodeId(role=role):
                 return Value("process", role)
@@ -116,16 +116,16 @@ class Reader:
         self.types, self.function = types, function
         self.node = definition(function)
         self.known: dict[str, Value | None] = dict(types.parameters(function))
-        self.asked = {  # names whose role the function asks for, each with the roles
+        self.asked = {  # names whose role the function tests, each with the roles
             (call.args[1].id, call.args[2].id)
             for call in self.calls("is_a")
             if len(call.args) == 3 and isinstance(call.args[1], ast.Name) and isinstance(call.args[2], ast.Name)
         }
-        for _ in range(2):  # a name may get its value from one that stands below it in the text
+        for _ in range(2):  # a name may get its value from one that is further down in the function
             self.learn()
 
     def calls(self, name: str) -> Iterator[ast.Call]:
-        """Every call of a function by its name."""
+        """Return every call of a function by its name."""
         for part in ast.walk(self.node):
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == name:
                 yield part
@@ -137,7 +137,7 @@ class Reader:
     # --- what names hold -----------------------------------------------------------------------
 
     def learn(self) -> None:
-        """Note what is known of local names."""
+        """Record what is known of local names."""
         for part in ast.walk(self.node):
             match part:
                 case ast.For(target=ast.Name(id=name), iter=through):
@@ -150,7 +150,7 @@ class Reader:
                     self.note(name, self.of(value))
 
     def note(self, name: str, value: Value | None) -> None:
-        """A name has a value; if it has another one elsewhere in the function, it may be of either role."""
+        """Record the value of a name; if it has another one elsewhere in the function, it may be of either role."""
         before = self.known.get(name)
         if value is None or value == before or value.role == NOTHING:
             self.known.setdefault(name, value)
@@ -160,7 +160,7 @@ class Reader:
             self.known[name] = Value(value.what, ANY)
 
     def visited(self, through: ast.expr) -> Value | None:
-        """What a loop goes through."""
+        """Return what a loop goes through."""
         match through:
             case ast.Call(func=ast.Name(id="processes"), args=[_, ast.Name(id=role)]):
                 return Value("process", self.types.by_type.get(role, ANY))
@@ -177,7 +177,7 @@ class Reader:
     # --- what expressions are ------------------------------------------------------------------
 
     def kind_of(self, node: ast.expr) -> Kind | None:
-        """The kind of a place of the state, or of a part of a message."""
+        """Return the kind of a place of the state, or of a part of a message."""
         indices, base = 0, node
         while isinstance(base, ast.Subscript):
             indices, base = indices + 1, base.value
@@ -198,7 +198,7 @@ class Reader:
         return kind if indices == axes else None
 
     def of(self, node: ast.expr) -> Value | None:
-        """What is known of a value."""
+        """Return what is known of a value."""
         match node:
             case ast.Name(id="NOBODY"):
                 return Value("process", NOTHING)
@@ -231,9 +231,10 @@ class Reader:
     # --- what is checked -----------------------------------------------------------------------
 
     def check(self) -> None:
-        """
+        """Check the roles of all processes in the function.
+
         Raises:
-            ProtocolError: a process of another role stands where one of a certain role is wanted.
+            ProtocolError: a process of another role is used where one of a certain role is required.
         """
         for name, at in OF_ROLE.items():
             for call in self.calls(name):
@@ -257,22 +258,30 @@ class Reader:
                     self.check_call(part)
 
     def check_role(self, node: ast.Call, at: int) -> None:
-        """An argument of a call is a role."""
+        """Check that an argument of a call is a role.
+
+        Raises:
+            ProtocolError: it is not.
+        """
         there = [*map(type_name, self.types.roles)]
         if ast.unparse(node.func) == "any_of" and at < len(node.args) and self.is_set(node.args[at]):
             return
         if ast.unparse(node.func) == "is_quorum" and not isinstance(node.args[-1], ast.Name):
             return  # of a set of processes
         if at < len(node.args) and ast.unparse(node.args[at]) not in there:
-            raise self.fail(node, f"{ast.unparse(node.args[at])} is no role; there are {', '.join(there)}")
+            raise self.fail(node, f"{ast.unparse(node.args[at])} is not a role; there are {', '.join(there)}")
 
     def is_set(self, node: ast.expr) -> bool:
-        """Whether a value is a set of processes, as far as is known here."""
+        """Return whether a value is a set of processes, as far as is known here."""
         known = self.of(node)
         return isinstance(node, ast.SetComp) or (known is not None and known.what == "set")
 
     def check_kept(self, node: ast.AST, where: str, wanted: Value | None, given: ast.expr) -> None:
-        """A value is kept, passed or given back where one of a certain role is wanted."""
+        """Check a value that is kept, passed or returned where one of a certain role is required.
+
+        Raises:
+            ProtocolError: it is of another role.
+        """
         if wanted is None or wanted.role in (ANY, NOTHING) or wanted.what == "message":
             return
         found = self.of(given)
@@ -287,16 +296,16 @@ class Reader:
         raise self.fail(node, said)
 
     def may_be(self, found: Value, given: ast.expr, wanted: Value) -> str:
-        """How a sentence says what a value is instead."""
+        """Return how a message describes what a value is instead."""
         if found.role:
             return f"is of role {found.role}"
         if wanted.what == "process" and isinstance(given, ast.Name):
-            asked = f"ask is_a(s, {given.id}, {type_name(wanted.role)}) first"
-            return f"may be of any role: annotate it, or give the role where it is kept, or {asked}"
+            asked = f"check is_a(s, {given.id}, {type_name(wanted.role)}) first"
+            return f"may be of any role: annotate it, or declare the role of its field, or {asked}"
         return "may be of any role"
 
     def check_index(self, node: ast.Subscript) -> None:
-        """The process that a field is of, or that is a key of a map."""
+        """Check the process that indexes a field, or is a key of a map."""
         depth, base = 0, node.value
         while isinstance(base, ast.Subscript):
             depth, base = depth + 1, base.value
@@ -312,7 +321,7 @@ class Reader:
                 self.check_kept(node, said, Value("process", role), node.slice)
 
     def check_compare(self, node: ast.Compare) -> None:
-        """Processes of two roles are never the same."""
+        """Check that no processes of two different roles are compared, since they are never equal."""
         for op, left, right in zip(node.ops, [node.left, *node.comparators], node.comparators, strict=False):
             one, other = self.of(left), self.of(right)
             if one is None or other is None or {one.what, other.what} & {"message"}:
@@ -320,10 +329,10 @@ class Reader:
             known = {one.role, other.role} - {ANY, NOTHING}
             if isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn) and len(known) == 2:
                 said = f"{ast.unparse(left)} is of role {one.role}, and {ast.unparse(right)} of role {other.role}"
-                raise self.fail(node, f"{said}: they are never the same")
+                raise self.fail(node, f"{said}: they are never equal")
 
     def check_call(self, node: ast.Call) -> None:
-        """What is passed to a function, and to whom a message is sent."""
+        """Check what is passed to a function, and to whom a message is sent."""
         assert isinstance(node.func, ast.Name)
         name = node.func.id
         if name == "send" and len(node.args) == 4:
@@ -345,7 +354,7 @@ class Reader:
                 self.check_kept(node, f"{name}({parameter})", wanted, given)
 
     def check_send(self, node: ast.Call) -> None:
-        """Who sends a message, and to whom."""
+        """Check who sends a message, and to whom."""
         _, sender, target, message = node.args
         match message:
             case ast.Call(func=ast.Name(id=kind)):

@@ -1,4 +1,4 @@
-"""The sources of user protocols that have been read: what each declares, and the files that it is made of."""
+"""Keep the sources of user protocols that have been read: what each declares, and its files."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ __all__ = ["Read", "digest_of", "is_elsewhere", "is_file", "keep", "key_of", "la
 
 
 def is_file(name: str) -> bool:
-    """Whether a protocol's name is a path to a file, and not a module of a package."""
+    """Return whether a protocol's name is a path to a file, and not a module of a package."""
     return name.endswith(".py") or os.sep in name
 
 
 def is_elsewhere(name: str) -> bool:
-    """Whether a protocol's name says where its source is: a file, or a module of a package."""
+    """Return whether a protocol's name says where its source is: a file, or a module of a package."""
     return is_file(name) or "." in name
 
 
 @dataclass(frozen=True)
 class Read:
-    """A source that was read.
+    """The source of a protocol, after its file was read.
 
     Attributes:
-        declared: what it declares.
-        module: it.
-        files: the files that it is made of, itself first, each with the digest of what it said.
-        released: it changes with releases of zabcheck only, and its digest is empty.
-        named: by name the modules that it names and does not import, or why one could not be imported.
+        declared: the declaration.
+        module: the module.
+        files: the files of which it consists, itself first, each with the digest of its contents.
+        released: whether it changes only with releases of zabcheck, so that its digest is empty.
+        named: the modules that it names and does not import, by name, or why one could not be imported.
     """
 
     declared: Declaration
@@ -45,7 +45,7 @@ class Read:
 
     @property
     def digest(self) -> str:
-        """Of all that it is made of: of its own file, where there is no other."""
+        """Return the digest of all that it is made of: that of its file, if there is no other."""
         if len(self.files) == 1:
             return self.files[0][1]
         said = [(os.path.relpath(f, os.path.dirname(self.files[0][0])), digest) for f, digest in self.files]
@@ -53,12 +53,12 @@ class Read:
 
     @property
     def is_current(self) -> bool:
-        """Whether its files still say what was read."""
+        """Return whether its files are unchanged since they were read."""
         return all(digest_of(Path(file)) == digest for file, digest in self.files)
 
 
 def digest_of(path: Path) -> str:
-    """The digest of a file's content; empty: it cannot be read."""
+    """Return the digest of a file's content; empty if it cannot be read."""
     try:
         return hashlib.sha256(read_bytes(path, LARGEST_SOURCE)).hexdigest()
     except OSError:

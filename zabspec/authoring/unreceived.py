@@ -1,7 +1,7 @@
-"""Which messages a user protocol sends, to which end of a connection, and whether anything receives them there.
+"""Find the messages that a user protocol sends, to which end of a connection, and those that nothing receives.
 
-A message that nothing receives is taken out of the channel and changes nothing: most often a forgotten `@receives`. It
-is a wrong question, unless the protocol declares that it ignores that message.
+A message that nothing receives is taken out of the channel and changes nothing: most often a `@receives` is missing. It
+is an error, unless the protocol declares that it ignores that message.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Taken = frozenset[str] | None  # kinds of message; None: all
 
 @dataclass(frozen=True)
 class Sending:
-    """A message that is made, or passed on.
+    """A message that is created or passed on.
 
     Attributes:
-        kind: its name; empty: it may be of any kind, as one that is passed on or that a field keeps.
-        to: who receives it; ANY where that is not known.
-        function, line: where.
+        kind: its name; empty if it may be of any kind, as one that is passed on or that a field keeps.
+        to: the end that receives it; ANY where that is not known.
+        function, line: the place in the source.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Sending:
 
 
 class _Text:
-    """One function's syntax, with what its names refer to."""
+    """The syntax of one function, with what its names refer to."""
 
     def __init__(self, function: FunctionType, node: ast.FunctionDef) -> None:
         self.function, self.node = function, node
@@ -64,12 +64,12 @@ class _Text:
         return self.function.__globals__.get(call.func.id) if isinstance(call.func, ast.Name) else None
 
     def made(self, e: ast.expr) -> str:
-        """The kind of message that an expression makes; empty: none."""
+        """Return the kind of message that an expression makes; empty if it makes none."""
         known = self.called(e) if isinstance(e, ast.Call) else None
         return known.name if isinstance(known, MessageName) else ""
 
     def sources(self, e: ast.expr, seen: frozenset[str] = frozenset()) -> list[ast.Call | str]:
-        """Where a message comes from: the expressions that make it, and parameters by their names."""
+        """Yield where a message comes from: the expressions that make it, and parameters by name."""
         match e:
             case ast.Call() if self.made(e):
                 return [e]
@@ -82,7 +82,7 @@ class _Text:
         return []
 
     def is_followed(self, e: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
-        """Whether `sources` finds all that a message may come from."""
+        """Return whether `sources` finds all that a message may come from."""
         match e:
             case ast.IfExp():
                 return self.is_followed(e.body, seen) and self.is_followed(e.orelse, seen)
@@ -99,13 +99,14 @@ def sendings(
     instead: Mapping[str, Sequence[FunctionType]],
     roots: Iterable[FunctionType] = (),
 ) -> list[Sending]:
-    """Return the messages that some functions send. One that is made, and sent by a way that is not followed here, is
-    sent to ANY.
+    """Return the messages that some functions send.
+
+    A message that is made, and sent in a way that is not followed here, is sent to ANY.
 
     Args:
         functions: all that act.
-        node_of: the syntax of one.
-        instead: by the name of a function those that stand in for it in some variant.
+        node_of: returns the syntax of a function.
+        instead: by the name of a function those that override it in some variant.
         roots: those that are called from elsewhere, with messages of any kind.
     """
     texts = {f: _Text(f, node_of(f)) for f in functions}
@@ -144,7 +145,7 @@ def arguments(
     passes: Mapping[FunctionType, Mapping[int, set[str]]],
     instead: Mapping[str, Sequence[FunctionType]],
 ) -> Iterable[tuple[ast.expr, str]]:
-    """The messages among a call's arguments that are sent, each with whom it is sent to."""
+    """Yield the messages among a call's arguments that are sent, each with its receiver."""
     function = text.called(call)
     if not isinstance(function, FunctionType):
         return
@@ -162,11 +163,11 @@ def arguments(
 def unreceived(
     found: Iterable[Sending], world: str, receipts: Mapping[str, FunctionType], hooks: Mapping[str, Sequence[Taken]]
 ) -> Iterable[Sending]:
-    """Those messages that nothing receives where they are sent.
+    """Yield the messages that nothing receives at an end to which they are sent.
 
     Args:
-        world: what the protocol speaks over.
-        receipts: what each kind is given to; over connections a leader's receipt takes the follower too.
+        world: the world of the protocol.
+        receipts: the function that receives each kind; over connections a leader's receipt takes the follower too.
         hooks: of the hooks that are given messages of all kinds, those that the protocol or a variant has, with what
             each takes (`taken`).
     """
@@ -179,8 +180,10 @@ def unreceived(
 
 
 def taken(node: ast.FunctionDef) -> Taken:
-    """The kinds of message that a hook does anything with: those that it names, if it is a chain of
-    `if m.kind == KIND` and nothing else."""
+    """Return the kinds of message that a hook handles: those that it names.
+
+    This holds if it is a chain of `if m.kind == KIND` and nothing else.
+    """
     kinds: set[str] = set()
     for s in node.body:
         if isinstance(s, (ast.Return, ast.Pass)) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)):
@@ -200,7 +203,7 @@ def taken(node: ast.FunctionDef) -> Taken:
 
 
 def takes(receipt: FunctionType | None, end: str) -> bool:
-    """Whether a function marked `@receives` receives at an end."""
+    """Return whether a function marked `@receives` receives at an end."""
     if receipt is None or end == ANY:
         return receipt is not None
     return receipt.__code__.co_argcount == (4 if end == LEADER else 3)

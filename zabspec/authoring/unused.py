@@ -1,4 +1,4 @@
-"""What of a text of somebody's own is there for nothing: said beside an answer, since it may be a slip of the pen."""
+"""Find parts of a user protocol that are never used, which may be a mistake, to warn about them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ __all__ = ["unused"]
 
 
 def unused(model: Model) -> list[str]:
-    """The messages of a protocol that nothing sends and the functions of its own file that take a state and that
-    nothing calls, each with its line; none, of a protocol of this project."""
+    """Return the unused messages and functions of a protocol, each with its line; none for this project's protocols.
+
+    These are messages that nothing sends, and functions of its own file that take a state and that nothing calls.
+    """
     text = model.protocol.text
     if text.released:
         return []

@@ -31,7 +31,7 @@ def never_false(model: Model, functions: Iterable[str], front: FrontEnd) -> dict
     text, out = model.protocol.text, {}
     for name in functions:
         front.function(name)
-        asked = text.through.get(name, name)  # of a claim about messages, what is asked of each
+        asked = text.through.get(name, name)  # for a property of messages, the check of each message
         typed = front.program.functions
         if Intervals(typed).result(name, {})[0] > 0 or never_false_in_any_case(typed, asked):
             out[name] = f"{text.source}:{front.function(asked).line}"

@@ -1,4 +1,4 @@
-"""The language: a state declared once, a checked subset of Python, and its back ends.
+"""Define the language: a state declared once, a checked subset of Python, and its back ends.
 
 Start with `schema.py` (the state) and `frontend.py` (from Python to the typed tree, `tree.py`). The back ends are
 `reference.py` (CPython), `llvm_text.py` (machine code, compiled by `jit.py`) and `symbolic.py` (terms for z3).

@@ -1,7 +1,7 @@
-"""Products and shifts in CPython, whose integers have no end: checked against 64 bits, as machine code checks them.
+"""Check products and shifts in CPython, whose integers are unbounded, against 64 bits, as machine code does.
 
-A function of a protocol is compiled anew with a call in the place of each product and shift that may err. The call has
-the piece of the source that it stands for, so that an error is shown there.
+A function of a protocol is compiled again with a call in place of each product and shift that may overflow. The call
+has the piece of the source that it stands for, so that an error is shown there.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from zabspec.language.wrapping import __all__ as ON_WORDS
 
 __all__ = ["CHECKED", "Checked", "may_overflow"]
 
-# The functions that stand for operators, by names that no protocol can write.
+# The functions that replace operators, by names that no protocol can use.
 CHECKED: dict[type[ast.operator], str] = {ast.Mult: "int.times", ast.LShift: "int.left", ast.RShift: "int.right"}
 OPERATORS = frozenset({"*", "<<", ">>", "*=", "<<=", ">>="})
 
 
 def may_overflow(function: FunctionType) -> bool:
-    """Return whether a function has a product or a shift to check. The project's own, and kernels, which work on
-    words, are not checked."""
+    """Return whether a function has a product or a shift to check.
+
+    The project's own functions, and kernels, which work on words, are not checked.
+    """
     code = function.__code__
     if is_own_file(code.co_filename) or not set(ON_WORDS).isdisjoint(code.co_names):
         return False
@@ -30,7 +32,7 @@ def may_overflow(function: FunctionType) -> bool:
 
 
 class Checked(ast.NodeTransformer):
-    """Puts a call of a checked operation in the place of each product and shift."""
+    """Replaces each product and shift by a call of a checked operation."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
@@ -51,5 +53,5 @@ class Checked(ast.NodeTransformer):
 
 
 def checked(name: str, left: ast.expr, right: ast.expr, node: ast.AST) -> ast.expr:
-    """Return the call that stands for an operation."""
+    """Return the call that replaces an operation."""
     return ast.fix_missing_locations(ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [left, right], []), node))

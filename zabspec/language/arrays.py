@@ -1,4 +1,4 @@
-"""Arrays in the kernel language, as Python's tools see them."""
+"""Describe arrays of the kernel language to Python's tools."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class LazyEffects(Mapping[str, Effects]):
         self.known: dict[str, Effects] = {}
 
     def of(self, function: t.Function) -> EffectsOf:
-        """What works out the effects of one function's statements."""
+        """Return the object that computes the effects of one function's statements."""
         return EffectsOf(function, self.layout, self.program.functions, self)
 
     def __getitem__(self, name: str) -> Effects:
@@ -92,7 +92,7 @@ class _Places:
     """Checks the places of one function.
 
     Attributes:
-        parameters: which are places, and the bag of each, by the names that it has in the function.
+        parameters: those that are places, each with its bag, by the names in the function.
         through: the loops through bags.
     """
 
@@ -109,7 +109,7 @@ class _Places:
 
     @property
     def is_concerned(self) -> bool:
-        """Whether the function has to do with a bag at all."""
+        """Return whether the function uses a bag at all."""
         return any(
             (isinstance(e, t.Term) and e.bag is not None)
             or (isinstance(e, t.For) and bag_through(e) is not None)
@@ -131,17 +131,17 @@ class _Places:
                 known = self.parameters.setdefault(index.name, bag)
                 self.check_stays(bag, self.assigned)
                 if index.name in self.assigned or index.name in self.function.processes:
-                    raise self.fail(f"{index.name} is used as a place in {name_of(bag)}, and is given another value")
+                    raise self.fail(f"{index.name} is used as a place in {name_of(bag)}, but is assigned another value")
                 if not alike(known, bag):
                     raise self.fail(f"{index.name} is used as a place in two bags, {name_of(known)} and {name_of(bag)}")
 
     def remove(self, s: t.Remove) -> None:
-        """Which element is removed would be an accident."""
+        """Refuse a removal whose element would be arbitrary."""
         if isinstance(s.place.kind, Seq) and s.place.kind.bag:
             raise self.fail(f"remove takes the element at a place, and {name_of(s.place)} is a bag, which has no order")
 
     def looks(self, s: t.Stmt) -> Iterator[tuple[t.Expr, t.Expr]]:
-        """What a statement itself uses as a place, and the bag of each."""
+        """Yield what a statement itself uses as a place, each with its bag."""
         for e in own_parts(s):
             if isinstance(e, t.Term) and e.bag is not None:
                 yield e.index, e.bag
@@ -149,19 +149,23 @@ class _Places:
                 yield from self.passed(e)
 
     def passed(self, e: t.Call) -> Iterator[tuple[t.Expr, t.Expr]]:
-        """The arguments of a call that stand for places, and the bag of each as the caller names it."""
+        """Yield the arguments of a call that are places in a bag, each with its bag in the caller's names."""
         target = self.program.functions[e.function]
         given = {name: value for (name, _), value in zip(target.params, e.args, strict=True)}
         for name, bag in target.places.items():
             yield given[name], named_by(bag, given)
 
     def check_stays(self, bag: t.Expr, assigned: frozenset[str]) -> None:
-        """A bag is named by names and constants that stay the same as long as its places are used."""
+        """Check that a bag is named by names and constants that do not change while its places are used.
+
+        Raises:
+            LanguageError: it is not.
+        """
         for e in parts(bag):
             if isinstance(e, t.Var) and e.name in assigned:
-                raise self.fail(f"{e.name} is given a value meanwhile, and says which bag {name_of(bag)} is")
+                raise self.fail(f"{e.name} is assigned in the loop, but determines which bag {name_of(bag)} is")
             if isinstance(e, (t.Load, t.Call)):
-                raise self.fail(f"which bag {name_of(bag)} is may change meanwhile: give its index a name first")
+                raise self.fail(f"which bag {name_of(bag)} is may change in the loop: give its index a name first")
 
     # --- statements ---------------------------------------------------------------------------
 
@@ -183,12 +187,12 @@ class _Places:
         inside = frozenset(given(s.body))
         for r in self.rounds:
             if r.name == s.name:
-                raise self.fail(f"{s.name} is a place in {name_of(r.bag)}: this loop needs a name of its own")
+                raise self.fail(f"{s.name} is a place in {name_of(r.bag)}: this loop needs another name")
         if bag is None:
             self.block(s.body)
             return
         if s.name in live_in(self.function).head(s) or s.name in inside:
-            raise self.fail(f"{s.name} is a place in {name_of(bag)}, and has another value before or in this loop")
+            raise self.fail(f"{s.name} is a place in {name_of(bag)}, but has another value before or in this loop")
         self.check_stays(bag, inside)
         self.through.append(s)
         self.rounds.append(_Round(s.name, bag))
@@ -198,7 +202,7 @@ class _Places:
     # --- expressions --------------------------------------------------------------------------
 
     def expressions(self, s: t.Stmt) -> None:
-        """Check what a statement itself says, without the statements in it."""
+        """Check the expressions of a statement, without the statements in it."""
         if isinstance(s, t.Remove):
             self.remove(s)
         fine: set[int] = set()
@@ -211,8 +215,8 @@ class _Places:
         for e in own_parts(s):
             if isinstance(e, t.Var) and id(e) not in fine and (bag := self.bag_of(e)) is not None:
                 raise self.fail(
-                    f"{e.name} is a place in {name_of(bag)}, which has no order: it may be looked at, compared with "
-                    "another by == and !=, and passed as a place, no more"
+                    f"{e.name} is a place in {name_of(bag)}, which has no order: it can only be read, compared by == "
+                    f"and !=, and passed as a place"
                 )
 
     def compare(self, e: t.Compare, fine: set[int]) -> None:
@@ -223,20 +227,24 @@ class _Places:
             fine |= {id(e.left), id(e.right)}
 
     def check_place(self, index: t.Expr, bag: t.Expr) -> None:
-        """What stands where a place in a bag is wanted is one."""
+        """Check that an expression is a place where a place in a bag is required.
+
+        Raises:
+            LanguageError: it is not.
+        """
         found = self.bag_of(index)
         if found is None:
             label = f"the number {index.value}" if isinstance(index, t.Const) else "a number"
             what = index.name if isinstance(index, t.Var) else label
             raise self.fail(
-                f"{what} is no place in {name_of(bag)}, which has no order, so that none is the first: a place comes "
+                f"{what} is not a place in {name_of(bag)}, which has no order and so no first element: a place comes "
                 f"from a loop, `for k in range(len({name_of(bag)}))` or `for m in {name_of(bag)}`"
             )
         if not alike(found, bag):
-            raise self.fail(f"a place in {name_of(found)} is used to look into {name_of(bag)}")
+            raise self.fail(f"a place in {name_of(found)} is used as an index of {name_of(bag)}")
 
     def bag_of(self, e: t.Expr) -> t.Expr | None:
-        """The bag that a value is a place in."""
+        """Return the bag that a value is a place in, or None."""
         if not isinstance(e, t.Var) or e.type != t.INT:
             return None
         for r in reversed(self.rounds):
@@ -249,7 +257,7 @@ class _Places:
 
 
 def bag_through(s: t.For) -> t.Expr | None:
-    """The bag that a loop goes through, each place once."""
+    """Return the bag that a loop goes through, each place once, or None."""
     match s:
         case t.For(start=t.Const(value=0), stop=t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind)) as bag)) if kind.bag:
             return bag
@@ -261,7 +269,7 @@ NESTED = (*PARTS, list, tuple)  # what has parts
 
 
 def parts(e: Any) -> Iterator[Any]:
-    """Every expression and statement in one, itself first; the bag of a term is named by it, not a part of it."""
+    """Yield every expression and statement in one, itself first; the bag of a term is not a part of it."""
     if isinstance(e, PARTS):
         yield e
         for name, value in vars(e).items():
@@ -274,19 +282,19 @@ def parts(e: Any) -> Iterator[Any]:
 
 
 def own_parts(s: t.Stmt) -> Iterator[Any]:
-    """Every expression of a statement, without the statements in it."""
+    """Yield every expression of a statement, without the statements in it."""
     for value in vars(s).values():
         if not (isinstance(value, list) and value and isinstance(value[0], t.Stmt)):
             yield from parts(value)
 
 
 def statements(body: list[t.Stmt]) -> Iterator[t.Stmt]:
-    """Every statement, at any depth."""
+    """Yield every statement, at any depth."""
     return (e for e in parts(body) if isinstance(e, t.Stmt))
 
 
 def named_by(e: Any, given: Mapping[str, t.Expr]) -> Any:
-    """An expression of a called function in the words of its caller: its parameters replaced by what is passed."""
+    """Return an expression of a called function with its parameters replaced by the caller's arguments."""
     if isinstance(e, t.Var):
         return given.get(e.name, e)
     if isinstance(e, (list, tuple)):
@@ -300,7 +308,7 @@ def named_by(e: Any, given: Mapping[str, t.Expr]) -> Any:
 
 
 def flattened(place: t.Memory) -> t.Memory:
-    """A place whose base is itself a place, as the front end writes it: one place."""
+    """Return a place whose base is itself a place as one place, as the front end writes it."""
     base = place.base
     if not isinstance(base, t.Memory):
         return place
@@ -309,7 +317,7 @@ def flattened(place: t.Memory) -> t.Memory:
 
 
 def name_of(bag: t.Expr) -> str:
-    """What a sentence calls a bag."""
+    """Return the name of a bag for a message."""
     if isinstance(bag, t.Memory) and bag.field != "a sequence":
         base = f"{bag.base.name}." if isinstance(bag.base, t.Var) and bag.base.type == t.STATE else ""
         return base + bag.field + "".join(f"[{index_text(term.index)}]" for term in bag.terms)

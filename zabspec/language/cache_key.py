@@ -1,8 +1,8 @@
-"""What compiled code is made from, as a digest of what Python has loaded.
+"""Compute cache keys: what compiled code is made from, as a digest of what Python has loaded.
 
-A function is known by its code and by the text of its file: the code is what the CPython world runs, the text is what
-the front end reads, and `source.py` refuses a text that is not the code's. So a text that is edited, wherever it lies,
-gives another digest, and none that was edited while it was in use is compiled. A value is known by all it holds.
+A function is identified by its code and by the text of its file: CPython runs the code, the front end reads the text,
+and `source.py` refuses a text that does not match the code. So an edited text, wherever it lies, gives another digest,
+and no text that was edited while in use is compiled. A value is identified by all it holds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ALONE = frozenset({*PLAIN, bool})  # what says all of itself
 
 
 def digest_of(*values: object) -> str:
-    """A digest of values: functions, modules, classes, and whatever holds them."""
+    """Return a digest of values: functions, modules, classes, and whatever holds them."""
     return hashlib.sha256(repr([_Known().of(v) for v in values]).encode()).hexdigest()
 
 
@@ -42,14 +42,14 @@ def program_digest(
     handlers: Iterable[str],
     steps: Sequence[str],
 ) -> str:
-    """A digest of all that a program's typed tree follows from, the compiler excepted."""
+    """Return a digest of all that a program's typed tree depends on, except the compiler."""
     return digest_of(layout.schema, dict(namespace), dict(types), sorted(handlers), list(steps))
 
 
 @cache
 def compiler_digest(*roots: str) -> str:
-    """A digest of the modules named and of what they import: of the compiler, and of the packages they are in."""
-    inside = {LANGUAGE, *(name.rpartition(".")[0] for name in roots)} - {""}  # what is in no package stands alone
+    """Return a digest of the named modules, the compiler, and what they import from their packages."""
+    inside = {LANGUAGE, *(name.rpartition(".")[0] for name in roots)} - {""}  # a module in no package is alone
     found: dict[str, ModuleType] = {}
     ahead = [f"{LANGUAGE}.frontend", f"{LANGUAGE}.llvm_text", f"{LANGUAGE}.jit", *roots]
     while ahead:
@@ -66,16 +66,16 @@ def compiler_digest(*roots: str) -> str:
 
 @cache
 def module_digest(name: str) -> str:
-    """A digest of a module of ours, which several kinds of machine code are made by."""
+    """Return a digest of a module of this project that several kinds of machine code depend on."""
     return digest_of(sys.modules[name])
 
 
 class _Known:
-    """Values as text that says all they hold, whatever their addresses and the order of their sets."""
+    """Writes values as text with all they hold, independent of addresses and of the order of sets."""
 
     def __init__(self) -> None:
-        self.open: set[int] = set()  # what is being said, which may hold itself
-        self.texts: dict[str, str] = {}  # of each file that was asked for, what it says now
+        self.open: set[int] = set()  # the values being written, which may contain themselves
+        self.texts: dict[str, str] = {}  # the current contents of each file that was read
 
     def of(self, value: object) -> object:
         if type(value) in ALONE:  # nearly everything is
@@ -139,8 +139,10 @@ _codes: dict[int, tuple[CodeType, str]] = {}  # by its address, as long as it li
 
 
 def code_digest(code: CodeType) -> str:
-    """A digest of a function's code, which never changes. Of where its file is, it has what is said of that: no more
-    gets into what is compiled, so the same texts in another folder are the same."""
+    """Return a digest of a function's code, which never changes.
+
+    Of its file's location only the displayed part enters, so the same sources in another folder have the same digest.
+    """
     known = _codes.get(id(code))
     if known is None:
         file = code.co_filename
@@ -152,8 +154,11 @@ def code_digest(code: CodeType) -> str:
 
 
 def belongs(name: str, value: object, module: str) -> bool:
-    """Whether a name of a module is of what it says: its functions and classes, those that it imports excepted, and
-    its constants; what is private and no function is what it remembers."""
+    """Return whether a name of a module is part of its content.
+
+    This holds for its functions and classes, except imported ones, and its constants; private names that are no
+    functions are caches.
+    """
     if isinstance(value, ModuleType):
         return False
     if isinstance(value, (FunctionType, type)) or hasattr(value, "__wrapped__"):
@@ -162,6 +167,6 @@ def belongs(name: str, value: object, module: str) -> bool:
 
 
 def follows(name: str, value: object) -> bool:
-    """Whether a name of a class follows from what else it says: what `dataclass` and Python add."""
+    """Return whether a name of a class follows from its other names: what `dataclass` and Python add."""
     generated = isinstance(value, FunctionType) and value.__code__.co_filename == "<string>"
     return generated or name.startswith(("__dataclass_", "__dict__", "__weakref__", "__module__", "__match_args__"))

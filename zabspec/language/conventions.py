@@ -1,6 +1,7 @@
-"""What a world says of its text, so that one can know what a step reads and writes (`footprints.py`).
+"""Describe a world's code, so that the reads and writes of steps can be determined (`footprints.py`).
 
-It stands alone: a small exploration asks whether there is such a thing, and need not load what walks a text.
+This is a module of its own: a small exploration only needs to know whether there are conventions, and need not load
+what walks the code.
 """
 
 from __future__ import annotations
@@ -13,28 +14,30 @@ __all__ = ["Conventions"]
 
 @dataclass(frozen=True)
 class Conventions:
-    """What a world says of its text.
+    """The conventions of a world, on which the analyses of its programs rely.
 
     Attributes:
-        kinds: what the kinds of step are called, by number.
+        kinds: the names of the kinds of step, by number.
         received: by kind, the tags of the messages that a step of it may receive.
         paired: the kinds of step whose operand b is a process.
         labels: the functions that are labels.
-        decoders: by name, the functions that take operand `a` or `b` out of a word, that list a step (`list`), and that
-            begin the list (`begin`).
-        follows: the field that says whom a process follows: operand b, where a word has none.
+        decoders: by name, the functions that extract operand `a` or `b` from a step word, that list a step (`list`),
+            and that begin the list (`begin`).
+        follows: the field with the process that a process follows: operand b, where a step word has none.
         message: the scratch field with the message received.
         kind_field: the scratch field with the step's kind; `process_field`, `peer_field`: with its processes.
-        role: the field whose value `leading` is given up by those that have called one of `closing` before.
+        role: the field whose value `leading` is given up by processes that have called one of `closing` before.
         channels: by kind, the field with the message that it receives, and the operands that index it.
-        where: the function that says of a state whether what is declared in `commute` is true there.
-        commute: the pairs of labels that may change places.
-        commute_apart: those that may where two processes take the steps, and not where one does.
+        where: the function that says of a state whether the declarations in `commute` are true there.
+        commute: the pairs of labels that may be swapped.
+        commute_apart: the pairs that may be swapped where two processes take the steps, and not where one does.
         own: the function that says of a process that it is on its own.
-        own_roles: the kinds of step that such a process may take, and the role that it then has; None: not known.
-        own_unread: what one that follows does not read then, of itself and of whom it follows: fields under labels.
-        own_waits: the kinds of step that may become possible for such a process before it has taken one, by what others
-            do, unless it follows from the protocol that they do not.
+        own_roles: the kinds of step that such a process may take, and the role that it then has; None if it is not
+            known.
+        own_unread: the fields, under labels, of itself and of the process that it follows that a following process then
+            does not read.
+        own_waits: the kinds of step that others may make possible for such a process before it has taken one, unless it
+            follows from the protocol that they do not.
     """
 
     kinds: Mapping[int, str]

@@ -1,8 +1,7 @@
-"""What follows from the schema: hashing, packing, unpacking, colouring and permuting states.
+"""Generate what follows from the schema: hashing, packing, unpacking, colouring and permuting states.
 
-The functions are written out as text of the kernel language, for one layout, and compiled with
-the rest of the program; `Permutations` is the plain Python the tests hold `permute` against, and
-the tables it works from.
+The functions are written as source of the kernel language, for one layout, and compiled with the rest of the program;
+`Permutations` is the plain Python that tests compare `permute` with, and the tables it works from.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ WIDEST = 56  # bits that one put or get can move: a word less seven bits of misa
 
 
 def constants(seed: int) -> Iterator[int]:
-    """Fixed odd 64-bit constants, as signed integers."""
+    """Yield fixed odd 64-bit constants, as signed integers."""
     source = random.Random(seed)
     while True:
         word = source.getrandbits(64) | 1
@@ -34,7 +33,7 @@ def constants(seed: int) -> Iterator[int]:
 
 
 def used_bits(kind: Kind) -> list[int]:
-    """For each byte of a value of this kind, how many of its low bits can be set."""
+    """Return for each byte of a value of this kind how many of its low bits can be set."""
     if isinstance(kind, Record):
         return [(kind.used >> 8 * k & 0xFF).bit_length() for k in range(kind.size)]
     if isinstance(kind, (Int, SetOf)):
@@ -57,7 +56,7 @@ def used_bits(kind: Kind) -> list[int]:
 
 
 def is_channel(field: Field) -> bool:
-    """Whether the field is packed by its length: a sequence of messages."""
+    """Return whether the field is packed by its length: a sequence of messages."""
     return isinstance(field.kind, Seq) and isinstance(field.kind.element, MessageUnion)
 
 
@@ -66,9 +65,9 @@ def is_channel(field: Field) -> bool:
 
 @dataclass(frozen=True)
 class _Piece:
-    """The used bits of one word of memory: where the word lies, and which bits."""
+    """The used bits of one word of memory: the place of the word, and the bits."""
 
-    place: str  # the byte offset, as text
+    place: str  # the byte offset, as source
     mask: int
     store: int = 8  # how many bytes of it may be written back
 
@@ -82,7 +81,7 @@ class _Piece:
 
 
 def fixed_pieces(layout: Layout) -> list[_Piece]:
-    """Every used bit of the state outside channels, and the channels' lengths, word by word."""
+    """Return every used bit of the state outside channels, and the channels' lengths, word by word."""
     used = bytearray(layout.size)
     for field in layout.schema.fields:
         if field.role is Role.SCRATCH:
@@ -99,7 +98,7 @@ def fixed_pieces(layout: Layout) -> list[_Piece]:
 
 
 def message_pieces(union: MessageUnion) -> list[_Piece]:
-    """The used bits of a message that lies at `at`."""
+    """Return the used bits of a message that lies at `at`."""
     used = bytes((1 << b) - 1 for b in used_bits(union))
     out = []
     for k in range(0, len(used), 8):
@@ -117,7 +116,7 @@ def channels(layout: Layout) -> Iterator[tuple[int, Seq]]:
 
 
 def grouped(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
-    """Pieces together in one put or get, of at most WIDEST bits; one too wide is split."""
+    """Group pieces that one put or get handles, of at most WIDEST bits; a wider piece is split."""
     group: list[_Piece] = []
     for piece in pieces:
         for part in _split(piece):
@@ -180,7 +179,7 @@ def unpack_text(layout: Layout) -> str:
 
 
 def channel_text(layout: Layout, move: Callable[[list[_Piece], str], list[str]]) -> list[str]:
-    """The messages of every channel, each in the bits that any message uses."""
+    """Return lines that move the messages of every channel, each in the bits that any message uses."""
     lines = []
     for offset, kind in channels(layout):
         assert isinstance(kind.element, MessageUnion)
@@ -192,7 +191,7 @@ def channel_text(layout: Layout, move: Callable[[list[_Piece], str], list[str]])
 
 
 def packed_limit(layout: Layout) -> int:
-    """The most bytes a packed state can take, with a word to spare."""
+    """Return the maximum number of bytes of a packed state, with a word to spare."""
     bits = sum(piece.bits for piece in fixed_pieces(layout))
     for _, kind in channels(layout):
         bits += kind.capacity * sum(used_bits(kind.element))
@@ -208,20 +207,26 @@ def _mix(a: int, b: int) -> int:
 
 
 def bags(layout: Layout) -> list[tuple[int, Seq]]:
-    """Where each bag lies, and its kind."""
+    """Return the place and kind of each bag whose order is ignored."""
     return [(at, kind) for at, kind in channels(layout) if kind.merged]
 
 
 def may_stutter(layout: Layout) -> bool:
-    """Whether a receipt can come to nothing but one element less in a bag, which the bag may as well have kept: where
-    there is one, and nothing in it waits for what is before it."""
+    """Return whether a receipt may have no effect but one element less in a bag, which may as well stay there.
+
+    That needs a bag in which nothing waits for what is before it.
+    """
     found = bags(layout)
     return bool(found) and not any(kind.blocks for _, kind in found)
 
 
 def words_outside_bags(layout: Layout, counts: bool = True) -> list[tuple[int, int]]:
-    """The words of the state with something besides bags in them: where, and a mask of those bytes. `counts`: with what
-    else the network keeps of what is in flight."""
+    """Return the words of the state with bytes outside bags: their places, each with a mask of those bytes.
+
+    Args:
+        layout: the layout.
+        counts: include the network's other fields about what is in flight.
+    """
     inside = bytearray(layout.size)
     places = [(at, kind.size) for at, kind in bags(layout)]
     for f in layout.schema.fields if places and not counts else ():
@@ -239,7 +244,7 @@ def masked_word(base: str, at: int | str, mask: int) -> str:
 
 
 def bag_sum_text(at: int, kind: Seq, c: Iterator[int]) -> list[str]:
-    """Adds up a hash of each element, so that their order does not matter."""
+    """Return lines that add up a hash of each element, so that their order does not matter."""
     size = kind.element.size
     lines = [f"    at = {at + kind.header}", f"    for k in range(b[{at}]):", f"        x = {next(c)}"]
     for k in range(0, size, 8):
@@ -250,7 +255,7 @@ def bag_sum_text(at: int, kind: Seq, c: Iterator[int]) -> list[str]:
 
 
 def hash_text(layout: Layout, name: str = "hash_state", seed: int = 1) -> str:
-    """Four chains of folded 128-bit products over the state's words, then one over the chains."""
+    """Return the hash function: four chains of 128-bit products over the state's words, then one over the chains."""
     c = constants(seed)
     words = words_outside_bags(layout)
     lines = [f"def {name}(s: State) -> int:", "    b = as_bytes(s)"]
@@ -274,12 +279,12 @@ def hash_text(layout: Layout, name: str = "hash_state", seed: int = 1) -> str:
 
 
 def outside_mail(layout: Layout, data: bytes) -> list[int]:
-    """All of a state but what the network keeps of what is in flight."""
+    """Return the words of a state without the network's fields about what is in flight."""
     return [int.from_bytes(data[at : at + 8], "little") & mask for at, mask in words_outside_bags(layout, counts=False)]
 
 
 def in_order(layout: Layout, data: bytes) -> bytes:
-    """The state with the elements of every bag in order: one for all that differ in that alone."""
+    """Return the state with the elements of every bag sorted: the same for states that differ only in their order."""
     out = bytearray(data)
     for at, kind in bags(layout):
         size, first = kind.element.size, at + kind.header
@@ -301,9 +306,11 @@ class Permutations:
     """
 
     def __init__(self, nodes: int, group: Sequence[tuple[int, ...]] | None = None) -> None:
-        """
+        """Compute the tables of a group of permutations.
+
         Args:
-            group: those that count, the one that changes nothing first; None: all.
+            nodes: the number of processes.
+            group: the permutations, the identity first; None for all.
         """
         self.nodes = nodes
         self.all = list(permutations(range(nodes)) if group is None else group)
@@ -324,8 +331,10 @@ class Permutations:
 
     @cached_property
     def rank(self) -> bytes:
-        """For the number whose digits base n are the new places of processes 0, 1, ..., the index
-        of that permutation, two bytes each."""
+        """Return the indices of permutations by their digits, two bytes each.
+
+        The digits in base n are the new places of processes 0, 1, ...
+        """
         n = self.nodes
         out = bytearray(2 * n**n)
         for k, p in enumerate(self.all):
@@ -335,7 +344,7 @@ class Permutations:
 
 
 def node_parts(kind: Kind, at: int) -> Iterator[tuple[int, Kind]]:
-    """The ids and sets of processes inside a value that lies at `at`, messages excepted."""
+    """Yield the ids and sets of processes inside a value that lies at `at`, messages excepted."""
     if names_a_process(kind):
         yield at, kind
     elif isinstance(kind, Seq) and not isinstance(kind.element, MessageUnion):
@@ -347,7 +356,7 @@ def node_parts(kind: Kind, at: int) -> Iterator[tuple[int, Kind]]:
 
 
 def permuted(layout: Layout, data: bytes, p: tuple[int, ...]) -> bytes:
-    """The state with process i renamed to p[i]: the plain reading, element by element.
+    """Return the state with process i renamed to p[i], element by element.
 
     Args:
         data: a state's bytes, `layout.size` of them.
@@ -361,8 +370,13 @@ def permuted(layout: Layout, data: bytes, p: tuple[int, ...]) -> bytes:
 
 @lru_cache(maxsize=1024)
 def moves(layout: Layout, p: tuple[int, ...]) -> tuple[Callable[[bytes], tuple[int, ...]], list[tuple[int, Kind]]]:
-    """What gathers the bytes of a state into those of its renaming, in which the names of processes are still the old
-    ones; where they lie then, and in what."""
+    """Return the function that gathers a state's bytes into those of its renaming, and what to rename in them.
+
+    Process names in the gathered bytes are still the old ones.
+
+    Returns:
+        The function, and the place and kind of every value that holds processes.
+    """
     source, held = list(range(layout.size)), []
     for field in layout.schema.fields:
         if field.role is Role.SCRATCH:
@@ -377,7 +391,7 @@ def moves(layout: Layout, p: tuple[int, ...]) -> tuple[Callable[[bytes], tuple[i
 
 
 def names_processes(kind: Kind) -> bool:
-    """Whether a value may hold a process."""
+    """Return whether a value may hold a process."""
     if isinstance(kind, Seq):
         return names_processes(kind.element)
     if isinstance(kind, MessageUnion):
@@ -389,7 +403,7 @@ def names_processes(kind: Kind) -> bool:
 
 
 def renamed(kind: Kind, raw: bytes, p: tuple[int, ...]) -> bytes:
-    """A value's bytes with every process in it renamed."""
+    """Return a value's bytes with every process in it renamed."""
     if isinstance(kind, NodeId):
         return bytes([p[raw[0] - 1] + 1]) if raw[0] else raw
     if isinstance(kind, SetOf) and kind.nodes:
@@ -417,13 +431,13 @@ def renamed(kind: Kind, raw: bytes, p: tuple[int, ...]) -> bytes:
 
 
 def rename_text(place: str, kind: Kind, nodes: int, indent: str) -> list[str]:
-    """Rename the process, or the set, that lies at a place of the copy `o`."""
+    """Return lines that rename the process, or the set, at a place of the copy `o`."""
     table = f"perm + {2 * nodes + 1}" if isinstance(kind, SetOf) else "perm"
     return [f"{indent}o[{place}] = table[{table} + o[{place}]]"]
 
 
 def message_renames(layout: Layout) -> list[tuple[int, list[tuple[int, Kind]]]]:
-    """For each tag whose message holds processes, where they lie."""
+    """Return for each tag whose message holds processes their places."""
     out = []
     for field in layout.schema.fields:
         if is_channel(field):
@@ -493,7 +507,7 @@ def permute_text(layout: Layout) -> str:
 
 
 def masks(layout: Layout, block: str, want: Callable[[Kind], bool]) -> list[int]:
-    """For each word of a block, the bytes (as a mask) that hold ids or sets of the wanted kind."""
+    """Return for each word of a block a mask of the bytes that hold ids or sets of the wanted kind."""
     size = layout.blocks[block].stride
     marks = bytearray(size)
     for field in layout.schema.fields:
@@ -508,8 +522,10 @@ def masks(layout: Layout, block: str, want: Callable[[Kind], bool]) -> list[int]
 
 
 def fixed_masks(layout: Layout, block: str) -> list[int]:
-    """For each word of a block, a mask of the bytes in which nothing names a process, whichever messages lie there: a
-    renaming moves them, and changes none of them."""
+    """Return for each word of a block a mask of the bytes in which nothing names a process, in any message.
+
+    A renaming moves these bytes, and changes none of them.
+    """
     size = layout.blocks[block].stride
     marks = bytearray(b"\xff" * size)
     for field in layout.schema.fields:
@@ -521,7 +537,7 @@ def fixed_masks(layout: Layout, block: str) -> list[int]:
 
 
 def named_parts(kind: Kind, at: int) -> Iterator[tuple[int, Kind]]:
-    """The ids and sets of processes inside a value that lies at `at`; of a message those of every kind of message."""
+    """Yield the ids and sets of processes inside a value at `at`, with those of every kind of message."""
     if isinstance(kind, Seq):
         for k in range(kind.capacity):
             yield from named_parts(kind.element, at + kind.header + k * kind.element.size)
@@ -536,7 +552,7 @@ def named_parts(kind: Kind, at: int) -> Iterator[tuple[int, Kind]]:
 
 
 def kept_words(layout: Layout, block: str, base: int) -> list[str]:
-    """The words of a block that begins at `base`, without what names processes: expressions."""
+    """Return the words of a block that begins at `base`, without what names processes, as expressions."""
     out: list[str] = []
     for k, keep in enumerate(fixed_masks(layout, block)):
         word = f"load_word(b, {base + 8 * k})"
@@ -546,8 +562,11 @@ def kept_words(layout: Layout, block: str, base: int) -> list[str]:
 
 
 def colour_text(layout: Layout) -> str:
-    """Colours of the processes that no renaming changes: `_own_colours` hashes what each holds,
-    and `_shared_colours` adds a round of what it shares with every other (Weisfeiler and Lehman)."""
+    """Return the functions that colour processes independently of their names.
+
+    `_own_colours` hashes what each holds, and `_shared_colours` adds a round of what it shares with every other
+    (Weisfeiler and Lehman).
+    """
     n = layout.schema.nodes
     c = constants(2)
     # every process's hash uses the same constants, or the colours would depend on its number
@@ -582,7 +601,7 @@ def is_set(kind: Kind) -> bool:
 
 
 def held_by(layout: Layout, i: int) -> list[str]:
-    """What process i holds, ids and sets of processes left out: expressions of words."""
+    """Return what process i holds, without ids and sets of processes, as expressions of words."""
     out: list[str] = []
     for block in ("history-node", "node"):
         out += kept_words(layout, block, layout.blocks[block].offset + i * layout.blocks[block].stride)
@@ -590,7 +609,7 @@ def held_by(layout: Layout, i: int) -> list[str]:
 
 
 def held_of(layout: Layout, i: int, j: int) -> list[str]:
-    """What process i holds of j (of itself, and what all hold of it, when they are one)."""
+    """Return what process i holds of j as expressions; if they are one, of itself and what all hold of it."""
     ones = int.from_bytes(b"\1" * 8, "little", signed=True)
     out: list[str] = []
     for block in ("history", "plain", "history-node", "node"):
@@ -612,7 +631,7 @@ def held_of(layout: Layout, i: int, j: int) -> list[str]:
 
 
 def folded(name: str, words: list[str], start: str, numbers: Iterator[int]) -> list[str]:
-    """Lines that hash words into a name, two at a time."""
+    """Return lines that hash words into a name, two at a time."""
     out = [f"    {name} = {start}"]
     for k in range(0, len(words), 2):
         second = f"{words[k + 1]} ^ {next(numbers)}" if k + 1 < len(words) else str(next(numbers))
@@ -621,15 +640,17 @@ def folded(name: str, words: list[str], start: str, numbers: Iterator[int]) -> l
 
 
 def canonical_text(layout: Layout) -> str:
-    """The least of the orbit. Returns its hash, in c[n] how many renamings leave the state as it is, and in c[n + 1]
-    which one led to it.
+    """Return the function that finds the least state of an orbit.
+
+    It returns the state's hash, in c[n] the number of renamings that leave the state as it is, and in c[n + 1] the one
+    that led to it.
 
     If every renaming counts: processes in the order of what each holds; if that leaves ties, in the order of their
     shared colours; among permutations that order ties differently, the one whose state has the least hash.
 
-    If a group of them does: of the orbit, the states in which the colours of the processes, in their order, come
-    first; of these the one with the least hash. There is no order of processes to put them in that a renaming of the
-    group need reach, so every one is tried.
+    If only a group does: of the orbit, the states in which the colours of the processes, in their order, come first; of
+    these the one with the least hash. A renaming of the group need not reach a given order of processes, so every one
+    is tried.
     """
     n = layout.schema.nodes
     every = Permutations(n)
@@ -682,7 +703,7 @@ def canonical_text(layout: Layout) -> str:
 
 
 def in_order_of_colours(n: int) -> list[str]:
-    """Lines that return the state with its processes in the order of their colours, if no two have the same."""
+    """Return lines that return the state with its processes ordered by colour, if no two have the same."""
     lines = ["    digit = 0", "    seen = 0"]
     for i in range(n):
         less = [f"(1 if unsigned_less(c[{j}], c[{i}]) else 0)" for j in range(n) if j != i]
@@ -703,13 +724,13 @@ def in_order_of_colours(n: int) -> list[str]:
 def least_hash(
     layout: Layout, renamings: Permutations, looking: list[str], eligible: str, better: str, noted: list[str]
 ) -> list[str]:
-    """Lines that go through renamings and return the least hash among those that are eligible.
+    """Return lines that go through renamings and return the least hash among the eligible ones.
 
     Args:
         looking: lines that look at a renaming, whose place in the table is `old`.
-        eligible: whether it is tried, after these.
-        better: whether its state, with hash `h`, takes the place of the best.
-        noted: lines that keep more of it then.
+        eligible: the expression whether it is tried, after these lines.
+        better: the expression whether its state, with hash `h`, replaces the best.
+        noted: lines that then record more of it.
     """
     n = layout.schema.nodes
     return [
@@ -741,7 +762,7 @@ def bytes_of(b: Bytes, at: int) -> Bytes:
 
 
 def derived_text(layout: Layout, symmetry: bool) -> str:
-    """The kernel text of everything that follows from a layout."""
+    """Return the kernel source of everything that follows from a layout."""
     parts = [MIX, BYTES_OF, pack_text(layout), unpack_text(layout), hash_text(layout)]
     if symmetry:
         parts += [permute_text(layout), colour_text(layout), canonical_text(layout)]

@@ -1,7 +1,7 @@
-"""Typing what is said of the members of a sequence, a set or a few values: `x in s.log[p]`, `for q in s.voted[p]`,
-and assignment between sequences that have room for different numbers.
+"""Type membership in a sequence, a set or a few values, and assignment between sequences of other capacity.
 
-None of it is new to the worlds: each is written out in what they have, so that it means in every one what it says.
+Examples are `x in s.log[p]` and `for q in s.voted[p]`. The worlds need no support: each is written out in simpler
+terms, so that it means the same in every one.
 """
 
 from __future__ import annotations
@@ -20,45 +20,49 @@ GIVE_A_NAME = "give it a name first"
 
 
 class Typer(Protocol):
-    """What types the function that members are named in."""
+    """The typer of the function that uses membership."""
 
     name: str
 
     def fail(self, node: ast.AST, reason: str) -> LanguageError:
-        """What is wrong with a piece of the text."""
+        """Return the error for a piece of the source."""
 
     def expr(self, node: ast.expr) -> t.Expr:
-        """The value of an expression."""
+        """Return the typed expression."""
 
     def integer(self, node: ast.expr) -> t.Expr:
-        """The value of an expression that is an integer."""
+        """Return the typed expression, which must be an integer."""
 
     def comparison(self, op: str, left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
-        """Whether two values compare so."""
+        """Return the comparison of two values."""
 
     def element(self, base: t.Expr, index: t.Expr, node: ast.AST) -> t.Expr:
-        """What a sequence has at a place."""
+        """Return the element of a sequence at an index."""
 
     def site(self, node: ast.AST, field: str, problem: str, widen: str = "") -> int:
-        """The number of an error site."""
+        """Return the number of an error site."""
 
 
 # --- asking for a member --------------------------------------------------------------------------
 
 
 def no_call(typer: Typer, node: ast.expr, what: str) -> None:
-    """What stands more than once where it is written out may not call a function: it would be called as often."""
+    """Refuse a function call in what is written out several times, since it would be called as often.
+
+    Raises:
+        LanguageError: there is a call.
+    """
     if any(isinstance(part, ast.Call) for part in ast.walk(node)):
-        raise typer.fail(node, f"{what} of `in` may not call a function here: {GIVE_A_NAME}")
+        raise typer.fail(node, f"{what} of `in` cannot call a function here: {GIVE_A_NAME}")
 
 
 def itself(value: t.Expr) -> t.Expr:
-    """True, and the value is worked out: whatever error it meets is met whether or not it is asked further."""
+    """Return a test that is True and evaluates the value, so that its errors are met whatever is tested further."""
     return t.Compare(t.BOOL, "==", value, value)
 
 
 def is_member(typer: Typer, item: ast.expr, container: ast.expr) -> t.Expr:
-    """Whether something is in a set, in a sequence, or one of a few values."""
+    """Return the test whether something is in a set, in a sequence, or one of a few values."""
     if isinstance(container, (ast.Tuple, ast.List)):
         return is_among(typer, item, container.elts, container)
     value = typer.expr(container)
@@ -70,7 +74,7 @@ def is_member(typer: Typer, item: ast.expr, container: ast.expr) -> t.Expr:
 
 
 def is_in(typer: Typer, item: ast.expr, container: t.Expr, node: ast.expr) -> t.Expr:
-    """Whether a sequence has an element."""
+    """Return the test whether a sequence has an element."""
     assert isinstance(container.type, t.SeqType)
     kind = container.type.kind
     if not kind.element.scalar:
@@ -89,7 +93,7 @@ def is_in(typer: Typer, item: ast.expr, container: t.Expr, node: ast.expr) -> t.
 
 
 def of_any_order(element: t.Expr) -> t.Expr:
-    """An element at a constant place, where every place is asked: the order of a bag does not matter then."""
+    """Return an element at a constant place for a test of every place, where the order of a bag does not matter."""
     place = element.place if isinstance(element, t.Load) else element
     assert isinstance(place, t.Memory)
     place.terms[-1].bag = None
@@ -97,7 +101,7 @@ def of_any_order(element: t.Expr) -> t.Expr:
 
 
 def is_among(typer: Typer, item: ast.expr, given: list[ast.expr], node: ast.expr) -> t.Expr:
-    """Whether a value is one of a few."""
+    """Return the test whether a value is one of a few."""
     for part in (item, *given):
         no_call(typer, part, "a side")
     value, others = typer.expr(item), [typer.expr(g) for g in given]
@@ -107,7 +111,7 @@ def is_among(typer: Typer, item: ast.expr, given: list[ast.expr], node: ast.expr
 
 
 def alike_sequences(typer: Typer, left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
-    """Whether two sequences, with room for different numbers, have the same elements."""
+    """Return the test whether two sequences of different capacities have the same elements."""
     assert isinstance(left.type, t.SeqType)
     assert isinstance(right.type, t.SeqType)
     lengths = [t.SeqLength(t.INT, left), t.SeqLength(t.INT, right)]
@@ -124,7 +128,7 @@ def alike_sequences(typer: Typer, left: t.Expr, right: t.Expr, node: ast.AST) ->
 
 
 def assigned_names(body: list[ast.stmt]) -> set[str]:
-    """The local names that statements give a value."""
+    """Return the local names that statements assign."""
     parts = (part for statement in body for part in ast.walk(statement))
     return {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
 
@@ -132,26 +136,29 @@ def assigned_names(body: list[ast.stmt]) -> set[str]:
 def must_stay(
     typer: Typer, node: ast.stmt, named: ast.expr, changed: Collection[str], constants: Collection[str]
 ) -> None:
-    """What is named again and again, where Python asks for it once, is the same each time.
+    """Check that an expression that is evaluated repeatedly, where Python does so once, stays the same.
 
     Args:
         named: the expression.
-        changed: the local names that are given a value meanwhile.
-        constants: what of the state's attributes never changes.
+        changed: the local names that are assigned meanwhile.
+        constants: the attributes of the state that never change.
+
+    Raises:
+        LanguageError: it may change.
     """
     for part in ast.walk(named):
         if isinstance(part, ast.Call):
-            raise typer.fail(node, f"{ast.unparse(named)} may not call a function here: {GIVE_A_NAME}")
+            raise typer.fail(node, f"{ast.unparse(named)} cannot call a function here: {GIVE_A_NAME}")
         if isinstance(part, ast.Name) and part.id in changed:
-            raise typer.fail(node, f"{part.id} is given a value meanwhile, and says what {ast.unparse(named)} is")
+            raise typer.fail(node, f"{part.id} is assigned in the loop, but determines what {ast.unparse(named)} is")
         if isinstance(part, ast.Subscript):
             for inner in ast.walk(part.slice):
                 if isinstance(inner, ast.Attribute) and inner.attr not in constants:
-                    raise typer.fail(node, f"{ast.unparse(inner)} may change meanwhile: {GIVE_A_NAME}")
+                    raise typer.fail(node, f"{ast.unparse(inner)} may change in the loop: {GIVE_A_NAME}")
 
 
 def fill(typer: Typer, place: t.Memory, value: t.Expr, node: ast.stmt) -> list[t.Stmt]:
-    """A sequence becomes what another holds, which may be more than it has room for."""
+    """Return statements that assign a sequence to one that may have less room."""
     kind = place.kind
     assert isinstance(kind, Seq)
     name, line = f"at.{node.lineno}.{node.col_offset}", node.lineno

@@ -1,8 +1,8 @@
-"""Messages about a person's source: where it is, the line with a caret under the column, what to do.
+"""Build messages about a user's source: the place, the line with a caret under the column, and the remedy.
 
-Every message about a protocol's source is made here, whether the front end refuses it, its declaration is wrong, or
-it meets a run-time error: the path is relative to the working directory, the first line is `path:line: reason`, the
-line of the source and the caret follow.
+Every message about a protocol's source is made here, whether the front end refuses it, its declaration is wrong, or it
+meets a run-time error: the path is relative to the working directory, the first line is `path:line: reason`, the line
+of the source and the caret follow.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ LONGEST = 160  # characters of a source line that are shown
 
 
 def line_of(file: str, line: int) -> str:
-    """One line of a file; empty: it cannot be read."""
+    """Return one line of a file; empty if it cannot be read."""
     lines = known_text(file).splitlines()
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
 def place_at(file: str, node: ast.AST) -> Place:
-    """Where a piece of syntax stands."""
+    """Return the place of a piece of syntax."""
     line, end_line = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
     column = in_characters(file, line, getattr(node, "col_offset", 0))
     end = in_characters(file, line, getattr(node, "end_col_offset", 0)) if end_line == line else column
@@ -38,12 +38,12 @@ def place_at(file: str, node: ast.AST) -> Place:
 
 
 def in_characters(file: str, line: int, offset: int) -> int:
-    """A column that Python counts in bytes, in characters."""
+    """Convert a column that Python counts in bytes to characters."""
     return len(line_of(file, line).encode()[:offset].decode(errors="ignore"))
 
 
 def pointed(place: Place) -> str:
-    """The line of a place with a caret under its column; empty: there is no such line."""
+    """Return the line of a place with a caret under its column; empty if there is no such line."""
     source = line_of(place.file, place.line).expandtabs(1)
     text = source.strip()
     if not text or len(text) > LONGEST:
@@ -59,7 +59,7 @@ def pointed(place: Place) -> str:
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a run-time error was met.
+    """The place where a run-time error was met.
 
     Attributes:
         place: the innermost line of the author's source, or of any if none of the author's was running.
@@ -71,7 +71,7 @@ class Stop:
 
 
 def innermost(trouble: BaseException, author: Any) -> Stop | None:
-    """Where an exception was raised, as its author sees it: the innermost frame in a file of theirs.
+    """Return where an exception was raised, as the author sees it: the innermost frame in a file of theirs.
 
     Args:
         trouble: the exception.
@@ -96,7 +96,7 @@ def innermost(trouble: BaseException, author: Any) -> Stop | None:
 
 
 def place_of(code: CodeType, instruction: int, line: int) -> Place:
-    """Where an instruction of a function stands in its source."""
+    """Return the place of an instruction of a function in its source."""
     for k, (first, last, column, end) in enumerate(code.co_positions()):
         if 2 * k == instruction and first is not None and column is not None and end is not None:
             at = in_characters(code.co_filename, first, column)
@@ -106,8 +106,10 @@ def place_of(code: CodeType, instruction: int, line: int) -> Place:
 
 
 def values_in(at: TracebackType, place: Place) -> tuple[tuple[str, str], ...]:
-    """What the names and places in the statement of an error hold: those that are numbers, or are written as one
-    value. Nothing is called for it."""
+    """Return the values of the names and places in the statement of an error.
+
+    Only numbers, and what is written as one value, are included. Nothing is called for it.
+    """
     tree = known_tree(place.file)
     statement = statement_at(tree, place.line) if tree is not None else None
     if statement is None:
@@ -128,7 +130,7 @@ def values_in(at: TracebackType, place: Place) -> tuple[tuple[str, str], ...]:
 
 
 def statement_at(tree: ast.Module, line: int) -> ast.stmt | ast.expr | None:
-    """The innermost statement that holds a line; of one that holds others, what is evaluated for it."""
+    """Return the innermost statement at a line; for one with inner statements, what is evaluated for it."""
     found: ast.stmt | None = None
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
@@ -145,7 +147,7 @@ def statement_at(tree: ast.Module, line: int) -> ast.stmt | ast.expr | None:
 
 
 def parts_of(statement: ast.AST) -> list[ast.expr]:
-    """The names and places that a statement reads or writes, those inside others after them."""
+    """Return the names and places that a statement reads or writes, outer ones before inner ones."""
     functions = {id(x.func) for x in ast.walk(statement) if isinstance(x, ast.Call)}
     states = {id(x.value) for x in ast.walk(statement) if isinstance(x, ast.Attribute)}
     inner = {id(x.value) for x in ast.walk(statement) if isinstance(x, (ast.Subscript, ast.Attribute))}

@@ -1,8 +1,8 @@
-"""What a piece of text reads and writes: what the independence of a loop's rounds is judged by.
+"""Determine what a piece of code reads and writes, from which the independence of a loop's iterations follows.
 
-A place is known by its field and by the names that index its axes of processes: parameters of the
-function, and the names of loops around it; of any other index nothing is known (`None`). A call has
-the effects of the function it calls, with what is passed in the place of parameters.
+A place is identified by its field and by the names that index its axes of processes: parameters of the function, and
+the names of loops around it; of any other index nothing is known (`None`). A call has the effects of the function it
+calls, with the arguments in place of parameters.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ STEPS = "the steps that are possible"  # what `enabled` makes
 
 @dataclass(frozen=True)
 class Access:
-    """A field, or what a parameter that is passed by reference stands for (`@` before its name), and the
-    names that index its axes of processes."""
+    """A field, or the argument of a reference parameter (`@` before its name), with the names that index it.
+
+    The names are those of its axes of processes.
+    """
 
     field: str
     keys: tuple[str | None, ...] = ()
@@ -48,12 +50,12 @@ class Write:
 
 @dataclass
 class Effects:
-    """Of a piece of text.
+    """The effects of a piece of a function.
 
     Attributes:
         errs: the lines in which a run-time error may be met.
         needs: the parameters that have to be an index below some bound, or there may be one too.
-        counts: the same, of what a loop indexes by them that may end early: the order then counts.
+        counts: the same, of what a loop indexes by them that may end early: then the order matters.
     """
 
     reads: set[Access] = field(default_factory=set)
@@ -66,7 +68,7 @@ class Effects:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it makes no difference if it is done: it writes nothing and meets no run-time error."""
+        """Return whether evaluating it makes no difference: it writes nothing and meets no run-time error."""
         return not (self.writes or self.errs or self.needs)
 
     def take(self, other: Effects) -> None:
@@ -84,9 +86,9 @@ class EffectsOf:
     """The effects of one function's statements.
 
     Args:
-        function: typed.
-        layout: of the state.
-        functions: those it calls.
+        function: the function, typed.
+        layout: the layout of the state.
+        functions: the functions that it calls.
         called: their effects, as seen from outside.
     """
 
@@ -99,16 +101,16 @@ class EffectsOf:
         self.known = {name for name, _ in function.params} - assigned  # names that hold one value throughout
         self.live = live_in(function)
         self.erring = Erring(function, functions)
-        self.contexts: dict[int, Erring] = {}  # what is known where a loop stands
+        self.contexts: dict[int, Erring] = {}  # the facts that hold at each loop
         self.unsure: dict[int, str] = {}  # by their lines, calls that may pass what `counts` of the function is not
-        self.asking = False  # it is asked what may be NOTHING and is calculated with
+        self.asking = False  # whether to check for calculations with numbers that may be NOTHING
         self.nothing: list[tuple[int, Calculated]] = []  # such numbers, with their lines
         self.gives: frozenset[str] = frozenset()  # where what it gives back is from, that may be NOTHING
         self.loops: list[str] = []
         self.aliases: dict[str, set[Access]] = {}
 
     def outside(self) -> Effects:
-        """As a caller sees it: what it does to parameters and to the state."""
+        """Return the effects as a caller sees them: those on parameters and on the state."""
         whole = self.block(self.function.body)
         params = {name for name, _ in self.function.params}
 
@@ -123,8 +125,10 @@ class EffectsOf:
         return Effects(reads, written, errs=whole.errs, needs=whole.needs, counts=whole.counts)
 
     def calculated(self) -> list[tuple[int, Calculated]]:
-        """Optional numbers that may be NOTHING where they are calculated with, with their lines. `gives` is then
-        where what is given back is from."""
+        """Return the optional numbers that may be NOTHING where they are calculated with, with their lines.
+
+        Afterwards `gives` is the origin of what is returned.
+        """
         self.asking = True
         self.outside()
         return self.nothing
@@ -197,7 +201,7 @@ class EffectsOf:
         for side, other in ((s.then, 1), (s.other, 0)):
             if side and isinstance(side[-1], (t.Return, t.Break, t.Continue)) and not out.writes:
                 left = set(given((s.then, s.other)[other]))  # what it gives another value is another
-                self.erring.shown_there += [k for k in sides[other] if not left & reads(k[0])]  # only it goes on
+                self.erring.shown_there += [k for k in sides[other] if not left & reads(k[0])]  # only it continues
         return out
 
     def loop(self, s: t.For) -> Effects:
@@ -212,7 +216,7 @@ class EffectsOf:
         return out
 
     def is_unordered(self, s: t.For) -> bool:
-        """Whether a loop may be one over processes, or is one through a bag."""
+        """Return whether a loop may be one over processes, or is one through a bag."""
         match s.stop:
             case t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind))):
                 return kind.bag
@@ -222,7 +226,7 @@ class EffectsOf:
         return False
 
     def body(self, s: t.For) -> Effects:
-        """Of one round of a loop."""
+        """Return the effects of one iteration of a loop."""
         here = self.erring
         self.erring = self.contexts.setdefault(id(s), here.copied()).copied()
         self.loops.append(s.name)
@@ -291,7 +295,7 @@ class EffectsOf:
             out.errs.add(self.line)
 
     def index(self, e: t.Expr, bound: int, out: Effects) -> None:
-        """A number is used as an index, or as a member of a set."""
+        """Add the effects of using a number as an index, or as a member of a set."""
         if isinstance(e, t.Var) and e.name in self.known:
             out.take(Effects(needs={e.name: bound}))
         else:
@@ -337,7 +341,7 @@ class EffectsOf:
                     self.add(piece, out)
 
     def calculates(self, e: t.Expr) -> None:
-        """Note an optional number that may be NOTHING where it is calculated with or compared by its order."""
+        """Record an optional number that may be NOTHING where it is calculated with or ordered."""
         match e:
             case t.Binary():
                 parts = [e.left, e.right]
@@ -356,17 +360,17 @@ class EffectsOf:
         self.has_to_be_there(*parts)
 
     def has_to_be_there(self, *parts: t.Expr) -> None:
-        """Note which of some numbers may be NOTHING."""
+        """Record which of some numbers may be NOTHING."""
         for part in parts:
             if not self.is_there(part):
                 self.nothing.append((self.line, Calculated(part, self.origins(part))))
 
     def origins(self, e: t.Expr) -> frozenset[str]:
-        """Where a number is from that may be NOTHING."""
+        """Return the origins of a number that may be NOTHING."""
         return origins(e, self.function.optional or {}, self.functions)
 
     def is_there(self, e: t.Expr) -> bool:
-        """Whether a number is not NOTHING where it stands."""
+        """Return whether a number is not NOTHING where it stands."""
         if not self.origins(e) or self.erring.of(e)[0] > NOTHING or self.erring.is_not(e, NOTHING):
             return True
         if not isinstance(e, t.Choice):
@@ -379,7 +383,7 @@ class EffectsOf:
         return all(sides)
 
     def made(self, e: t.MakeRecord | t.MakeMessage, out: Effects) -> None:
-        """A record or a message is made."""
+        """Add the effects of making a record or a message."""
         for part in e.parts:
             self.add(part[-2], out)
         if isinstance(e, t.MakeRecord):
@@ -389,7 +393,7 @@ class EffectsOf:
         self.may_err(any(self.erring.leaves_kind(value, kind) for kind, value in kinds), out)
 
     def conditions(self, e: t.Logic | t.Choice, out: Effects) -> None:
-        """What stands behind a test knows what it has shown."""
+        """Add the effects of a condition; what follows a test uses what the test has shown."""
         if isinstance(e, t.Choice):
             tested = self.of(e.test)
             out.take(tested)
@@ -404,7 +408,7 @@ class EffectsOf:
                 self.erring.shown_there += self.shown(part, e.op == "and", tested.writes)
 
     def shown(self, test: t.Expr, truth: bool, writes: list[Write]) -> list[Shown]:
-        """What a test shows; nothing, if it changes what it asks of."""
+        """Return what a test shows; nothing if the test changes what it reads."""
         return [] if writes else self.erring.shown(test, truth)
 
     def variable(self, e: t.Var, out: Effects) -> None:
@@ -413,7 +417,7 @@ class EffectsOf:
             out.reads |= self.referred(e.name)
 
     def referred(self, name: str) -> set[Access]:
-        """What a name that holds a sequence or a message refers to."""
+        """Return what a name that holds a sequence or a message refers to."""
         if any(name == p for p, _ in self.function.params):
             return {Access("@" + name)}
         return {Access(a.field, (None,) * len(a.keys)) for a in self.aliases.get(name, {Access(UNKNOWN)})}
@@ -437,13 +441,13 @@ class EffectsOf:
         return {Access(self.layout.field_at(place.offset) or UNKNOWN, keys)}
 
     def key(self, index: t.Expr) -> str | None:
-        """The name that an index is, if it holds one process as long as the loops around are in one round."""
+        """Return the name of an index, if it denotes one process during one iteration of the loops around, or None."""
         if isinstance(index, t.Var) and (index.name in self.known or index.name in self.loops):
             return index.name
         return None
 
     def forgotten(self, e: t.Builtin, out: Effects) -> None:
-        """`forget`: every volatile field of a process."""
+        """Add the effects of `forget`: every volatile field of a process."""
         self.add(e.args[1], out)
         self.index(e.args[1], self.layout.schema.nodes, out)
         key = self.key(e.args[1])
@@ -477,13 +481,13 @@ class EffectsOf:
                 out.take(Effects(counts={value.name: bound}))
             elif self.erring.leaves(value, 0, bound - 1):
                 called = self.functions[e.function].called
-                why = f"{name} of {called} may be no index there, which shows or not by the order of a loop"
+                why = f"{name} of {called} may be out of range there, depending on the order of a loop"
                 self.unsure.setdefault(self.line, why)
         if target.writes:
             self.erring.written()
 
     def seen(self, a: Access, given: Mapping[str, t.Expr]) -> set[Access]:
-        """What a callee's access is, here."""
+        """Return what a callee's access means for the caller."""
         if a.field.startswith("@"):
             value = given[a.field[1:]]
             if isinstance(value, t.Memory):
@@ -495,7 +499,7 @@ class EffectsOf:
 
 
 def ends_in(body: list[t.Stmt], inner: bool = False) -> Iterable[list[t.Stmt]]:
-    """The blocks that end a loop early."""
+    """Yield the blocks that end a loop early."""
     for s in body:
         match s:
             case t.If():
@@ -510,7 +514,7 @@ def ends_in(body: list[t.Stmt], inner: bool = False) -> Iterable[list[t.Stmt]]:
 
 
 def is_last(e: t.Expr, seq: t.Memory) -> bool:
-    """Whether an expression is the last place of a sequence, as `len(seq) - 1`."""
+    """Return whether an expression is the last place of a sequence, as `len(seq) - 1`."""
     match e:
         case t.Binary(op="-", left=t.SeqLength(seq=t.Memory() as counted), right=t.Const(value=1)):
             return alike(counted, seq)
@@ -518,7 +522,7 @@ def is_last(e: t.Expr, seq: t.Memory) -> bool:
 
 
 def is_inside(place: t.Memory, seq: t.Memory, name: str) -> bool:
-    """Whether a place is a part of the element of a sequence at the place that a name holds."""
+    """Return whether a place is in the element of a sequence at the index that a name holds."""
     at = len(seq.terms)
     if len(place.terms) != at + 1 or not alike(place.base, seq.base) or not alike(place.terms[:at], seq.terms):
         return False
@@ -526,7 +530,7 @@ def is_inside(place: t.Memory, seq: t.Memory, name: str) -> bool:
 
 
 def inside(e: t.Expr) -> list[t.Expr]:
-    """The expressions that an expression is made of."""
+    """Return the direct subexpressions of an expression."""
     match e:
         case t.Binary() | t.Compare() | t.SameSeq():
             return [e.left, e.right]
@@ -548,7 +552,7 @@ def inside(e: t.Expr) -> list[t.Expr]:
 
 
 def picks(test: t.Compare, kept: t.Assign) -> str:
-    """Whether `if value > name: name = value` keeps the greatest, or the least; empty: neither."""
+    """Return whether `if value > name: name = value` keeps the greatest, or the least; empty for neither."""
     for name, value, greatest in ((test.left, test.right, "<"), (test.right, test.left, ">")):
         if isinstance(name, t.Var) and name.name == kept.name and alike(value, kept.value):
             return {"==": "", "!=": ""}.get(test.op, "max" if test.op.startswith(greatest) else "min")
@@ -556,7 +560,7 @@ def picks(test: t.Compare, kept: t.Assign) -> str:
 
 
 def gathered(value: t.Expr, itself: Callable[[t.Expr], bool]) -> tuple[str, t.Expr]:
-    """How what is stored goes on from what was there, and what it takes besides."""
+    """Return how a stored value derives from the previous one, and what else it uses."""
     match value:
         case t.Const():
             return f"= {value.value}", value

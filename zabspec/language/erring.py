@@ -1,8 +1,8 @@
-"""Whether a piece of text may meet a run-time error: by declared ranges, and by what is known where it stands.
+"""Decide whether a piece of code may meet a run-time error, by declared ranges and by what is known there.
 
 A number has the range that is declared, and that a test before has shown (`if s.leader[p] != NOBODY`). The name of a
-loop has the range of the loop, and whom a message is from or to is a process. Parameters are checked at each call
-(`EffectsOf.call`). Where it is not known that there is no error, there may be one.
+loop has the range of the loop, and the source or target of a message is a process. Parameters are checked at each call
+(`EffectsOf.call`). Where an error cannot be excluded, there may be one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 class Erring:
-    """What is known at one point of a function, as it is gone through."""
+    """What is known at one point of a function, as the analysis walks through it."""
 
     def __init__(self, function: t.Function, functions: Mapping[str, t.Function]) -> None:
         times = Counter(given(function.body))
@@ -38,24 +38,24 @@ class Erring:
         self.shown_there: list[Shown] = []
 
     def copied(self) -> Erring:
-        """The same, to go on from."""
+        """Return a copy to continue from."""
         made = copy.copy(self)
         made.names, made.shown_there = dict(self.names), list(self.shown_there)
         return made
 
-    # --- what is asked ------------------------------------------------------------------------
+    # --- queries ------------------------------------------------------------------------------
 
     def leaves(self, e: t.Expr, low: int, high: int) -> bool:
-        """Whether a number may be outside a range."""
+        """Return whether a number may be outside a range."""
         found = self.of(e)
         return found[0] < low or found[1] > high
 
     def leaves_kind(self, e: t.Expr, kind: Kind) -> bool:
-        """Whether a value may be outside the range of a place that takes it."""
+        """Return whether a value may be outside the range of a place that takes it."""
         return isinstance(kind, Int) and e.type == t.INT and self.leaves(e, kind.lo, kind.hi)
 
     def of(self, e: t.Expr) -> Interval:
-        """The range of a number where it stands."""
+        """Return the range of a number where it stands."""
         low, high = self.interval(e)
         for known, (least, most) in self.shown_there:
             if alike(e, known):
@@ -86,7 +86,7 @@ class Erring:
         return (kinds[0].lo, kinds[0].hi) if kinds else self.intervals.of(e, self.names)
 
     def is_not(self, e: t.Expr, number: int) -> bool:
-        """Whether a test before has shown that a number is not this one."""
+        """Return whether an earlier test has shown that a number is not this one."""
         return any(
             isinstance(known, t.Compare)
             and any(
@@ -99,17 +99,17 @@ class Erring:
     # --- what becomes known -------------------------------------------------------------------
 
     def assigned(self, name: str, value: t.Expr) -> None:
-        """A name is given a value."""
+        """Update what is known after an assignment to a name."""
         self.shown_there = [k for k in self.shown_there if name not in reads(k[0])]
         if name in self.once and value.type in (t.INT, t.BOOL):
             self.names[name] = self.of(value)
 
     def written(self) -> None:
-        """The state is changed."""
+        """Update what is known after a change of the state."""
         self.shown_there = [k for k in self.shown_there if not loads(k[0])]
 
     def enter(self, s: t.For | t.While) -> None:
-        """A round of a loop begins, which may follow others."""
+        """Update what is known at the beginning of an iteration, which may follow others."""
         changed = set(given(s.body))
         if isinstance(s, t.For):
             start, stop = self.of(s.start), self.of(s.stop)
@@ -119,13 +119,13 @@ class Erring:
         self.shown_there = [k for k in self.shown_there if not changed & reads(k[0]) and not loads(k[0])]
 
     def left(self, s: t.For | t.While) -> None:
-        """A loop has ended."""
+        """Update what is known after a loop."""
         changed = {*given(s.body), *([s.name] if isinstance(s, t.For) else [])}
         self.shown_there = [k for k in self.shown_there if not changed & reads(k[0])]
 
     @contextmanager
     def given(self, known: list[Shown]) -> Iterator[None]:
-        """Where something more is known; what is written there is known to be written behind it too."""
+        """Add knowledge within a block; whatever is written there counts as written afterwards too."""
         before = self.shown_there
         self.shown_there = [*before, *known]
         yield
@@ -133,7 +133,7 @@ class Erring:
         self.shown_there = [k for k in before if any(k is kept for kept in now)]
 
     def shown(self, test: t.Expr, truth: bool) -> list[Shown]:
-        """The ranges of numbers if a test has come to a truth value."""
+        """Return the ranges of numbers that follow from a test's truth value."""
         match test:
             case t.Not():
                 return self.shown(test.value, not truth)
@@ -149,7 +149,7 @@ class Erring:
         return []
 
     def bounded(self, e: t.Expr, op: str, other: t.Expr) -> Shown:
-        """The range of a number that compares so."""
+        """Return the range of a number that follows from a comparison."""
         (low, high), (least, most) = self.of(e), self.of(other)
         match op:
             case "==":
@@ -164,7 +164,7 @@ class Erring:
 
 
 def loads(e: Any) -> bool:
-    """Whether an expression reads memory, or calls a function."""
+    """Return whether an expression reads memory, or calls a function."""
     if isinstance(e, (t.Memory, t.Call)):
         return True
     if isinstance(e, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Run-time errors: whose they are, and how machine code numbers the places where they may be met."""
+"""Classify run-time errors by whose they are, and number the places where machine code may meet them."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ OF_AUTHOR = 1 << 30  # in machine code, added to the number of a site at which a
 
 
 def of_author(widen: str) -> bool:
-    """Return whether an error is of the author of a protocol, by the origin of the range: one that a flag widens is a
-    capacity, and whoever runs out of it has no verdict. That integers have 64 bits is the language's."""
+    """Return whether an error is the author's, by the origin of the range.
+
+    A range that an option widens is a capacity, and a run that exceeds it has no verdict. The 64 bits of integers
+    belong to the language.
+    """
     return not widen
 
 
 def remedy(widen: str) -> str:
-    """What helps where a capacity was too small: a flag, or a sentence of its own."""
+    """Return what helps where a capacity was too small: an option, or a sentence of its own."""
     return f"widen it with {widen}" if widen.startswith(("-", "declare(")) else widen
 
 
 def site_number(noted: int) -> int:
-    """The number of an error site, from what machine code notes."""
+    """Return the number of an error site, from what machine code records."""
     return noted & (OF_AUTHOR - 1)
 
 
 def met(error: str) -> str:
-    """What a report calls a run-time error that ends a command without a verdict."""
+    """Return how a report names a run-time error that ends a command without a verdict."""
     kind = "a value would leave its range" if "would leave its range" in error else "a run-time error"
     return f"{kind}: {error}"

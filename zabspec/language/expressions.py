@@ -1,4 +1,4 @@
-"""Typing expressions, and places in the state that can be read or written."""
+"""Type expressions, and places in the state that can be read or written."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ OF_ROLES = ("any_of", "any_process", "is_a", "only")  # called in an expression
 OWN_FIELDS = (Role.PERSISTENT, Role.VOLATILE)  # what a handler writes
 AT_THE_BEGINNING = ("connect", "send", "send_to_leader", "send_to_follower")  # what a state that runs begin in may call
 
-NOTED = "error.state"  # the parameter, which no text can name, of a function that has no state and may meet an error
+NOTED = "error.state"  # the parameter of a function without a state that may meet an error; no source can use it
 
 
 class Context(Protocol):
-    """The program that a function is typed in."""
+    """The program in which a function is typed."""
 
     layout: Layout
     namespace: Mapping[str, Any]
@@ -80,13 +80,13 @@ class Context(Protocol):
     has_optional: bool
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:
-        """The type an annotation names, if there is one."""
+        """Return the type that an annotation names, or None."""
 
     def function(self, name: str) -> t.Function:
-        """The typed form of another function."""
+        """Return the typed form of another function."""
 
     def site(self, site: t.Site) -> int:
-        """The number of an error site."""
+        """Return the number of an error site."""
 
 
 class Expressions:
@@ -97,14 +97,14 @@ class Expressions:
         self.key = name  # in the program's namespace
         self.name = python.__name__
         self.python = python
-        self.apart: Mapping[str, str] = getattr(python, "apart", {})  # names of its own text, by their keys
+        self.apart: Mapping[str, str] = getattr(python, "apart", {})  # names of its own module, by their keys
         self.node = definition(python)
         self.file = said_file(python.__code__.co_filename)
         self.locals: dict[str, t.AnyType] = {}
         self.params: list[tuple[str, t.AnyType]] = []
         self.is_handler = name in front.handlers
         self.is_kernel = not self.is_handler and works_on_words(python, self.node, front)
-        # the roles of the fields it may write; None: a text of this project, which is not asked
+        # The roles of the fields it may write; None for zabcheck's own code, which is not checked.
         self.writes: Collection[Role] | None = getattr(python, "writes", OWN_FIELDS if self.is_handler else None)
         self.surroundings = getattr(python, "surroundings", False)  # it is of the environment, which sees no ghosts
         self.begins = getattr(python, "begins", False)  # it is a state that a run begins in
@@ -164,13 +164,13 @@ class Expressions:
                 who = "a handler" if self.is_handler else f"{self.name}, as it is used,"
                 raise self.fail(node, f"{who} may not write {field.role.value} field {field.name}")
             if field is not None and field.disk and self.surroundings:
-                raise self.fail(node, f"{field.name} is on a disk, which its process alone writes")
+                raise self.fail(node, f"{field.name} is on a disk, which only its process writes")
             if self.writes is not None:  # the world writes places that there are
                 found.terms = [self.below_length(term, found.field, node) for term in found.terms]
         return found
 
     def below_length(self, term: t.Term, field: str, node: ast.expr) -> t.Term:
-        """An index of what is written: in a sequence, of an element that it has."""
+        """Return the index of a write to a sequence with a check that the sequence has that element."""
         sequence = self.sequences.get(id(term))
         if sequence is None:
             return term
@@ -186,7 +186,7 @@ class Expressions:
         return node, indices
 
     def place_or_value(self, node: ast.expr) -> t.Expr:
-        """A place in memory if the expression is one, else its value."""
+        """Return a place in memory if the expression is one, else its value."""
         slot = slot_at(self, node)
         if slot is not None:
             return slot
@@ -251,7 +251,7 @@ class Expressions:
         raise self.fail(node, f"a {base.type.name} has no index")
 
     def place_in(self, base: t.Expr, kind: Seq, index: t.Expr, node: ast.AST) -> t.Memory:
-        """A place of a sequence."""
+        """Return a place of a sequence."""
         label = base.field if isinstance(base, t.Memory) else "a sequence"
         sure = isinstance(index, t.Const) and 0 <= index.value < kind.capacity
         site = 0 if sure else self.site(node, label, f"has no place beyond {kind.capacity - 1}")
@@ -265,12 +265,12 @@ class Expressions:
         return self.memory(base, kind.header, [term], kind.element, "a sequence", self.state_in_scope())
 
     def element(self, base: t.Expr, index: t.Expr, node: ast.AST) -> t.Expr:
-        """What a sequence has at a place."""
+        """Return the element of a sequence at an index."""
         assert isinstance(base.type, t.SeqType)
         return as_value(self.place_in(base, base.type.kind, index, node))
 
     def state_in_scope(self) -> t.Expr:
-        """The state that errors are noted in: the function's own, or that of whoever calls it."""
+        """Return the state in which errors are recorded: the function's own, or that of its caller."""
         for name, kind in self.params:
             if kind == t.STATE:
                 return t.Var(t.STATE, name)
@@ -297,7 +297,7 @@ class Expressions:
         if isinstance(wanted, t.MessageType) and isinstance(value.type, t.MessageType):
             if value.type.union == wanted.union and (wanted.only is None or value.type.only in (None, wanted.only)):
                 return value
-        raise self.fail(node, f"a {value.type.name} stands where a {wanted.name} is wanted")
+        raise self.fail(node, f"a {value.type.name} is used where a {wanted.name} is expected")
 
     def coerce_kind(self, value: t.Expr, kind: Kind, node: ast.AST) -> t.Expr:
         return self.coerce(value, kind_type(kind), node)
@@ -345,7 +345,7 @@ class Expressions:
 
     @contextmanager
     def not_always(self) -> Iterator[None]:
-        """Where a value is only worked out if others come to something."""
+        """Type what is evaluated only under a condition: nothing may be put before its statement."""
         kept, self.before = self.before, None
         yield
         self.before = kept
@@ -353,8 +353,11 @@ class Expressions:
     # --- sets of processes ---------------------------------------------------------------------
 
     def visited(self, node: ast.SetComp) -> tuple[str, list[ast.expr]] | None:
-        """The name and the tests of a set of processes, `{q for q in range(s.NODES) if test}`, or of those of a role,
-        `{q for q in processes(s, Server) if test}`."""
+        """Return the name and the tests of a set comprehension over processes, or None.
+
+        Its forms are `{q for q in range(s.NODES) if test}` and, for a role, `{q for q in processes(s, Server) if
+        test}`.
+        """
         match node:
             case ast.SetComp(
                 elt=ast.Name(id=name),
@@ -383,20 +386,22 @@ class Expressions:
         return None
 
     def processes_that(self, node: ast.SetComp) -> t.Expr:
-        """A set of processes: a loop before the statement adds its members to it."""
+        """Return a set of processes, to which a loop before the statement adds the members."""
         kind = t.SetType(SetOf(self.front.layout.schema.nodes, nodes=True))
         made = t.Var(kind, f"those.{self.sets + 1}")
         self.gather(node, made, t.Const(kind, 0), lambda q: t.SetWith(kind, made, q))
         return made
 
     def gather(self, node: ast.SetComp, into: t.Var, first: t.Expr, more: Callable[[t.Var], t.Expr]) -> None:
-        """Go through processes before the statement that is typed: for each that passes the tests, `into` becomes
-        `more` of it."""
+        """Emit a loop over processes before the current statement.
+
+        For each process that passes the tests, `into` becomes `more` of it.
+        """
         found, line = self.visited(node), node.lineno
         if found is None:
             raise self.fail(node, "a set is of processes: {q for q in range(s.NODES) if ...}")
         if self.before is None:
-            raise self.fail(node, f"a set of processes is gone through before its statement: {GIVE_A_NAME}")
+            raise self.fail(node, f"a set of processes is evaluated before its statement: {GIVE_A_NAME}")
         name, tests = found
         through = node.generators[0].iter
         assert isinstance(through, ast.Call)
@@ -422,28 +427,32 @@ class Expressions:
     # --- roles -------------------------------------------------------------------------------
 
     def is_of_language(self, name: str) -> bool:
-        """Whether a name means the language's word, which a source imports: it may have a function of that name."""
+        """Return whether a name means the language's word, which a source imports; a source may redefine it."""
         given = self.front.namespace.get(self.apart.get(name, name))
         return isinstance(given, FunctionType) and given.__module__ == lang.__name__
 
     def role(self, node: ast.Call, at: int) -> OfRole:
-        """The role that an argument of a call names."""
+        """Return the role that an argument of a call names.
+
+        Raises:
+            LanguageError: it names none.
+        """
         given = node.args[at]
         known = self.front.roles
         if not isinstance(given, ast.Name) or given.id not in known:
             there = f"there are {', '.join(known)}" if known else "this protocol declares none: roles={...}"
-            raise self.fail(node, f"{ast.unparse(given)} is no role; {there}")
+            raise self.fail(node, f"{ast.unparse(given)} is not a role; {there}")
         return known[given.id]
 
     def about_roles(self, node: ast.Call, name: str, takes: str, least: int, most: int) -> None:
-        """Check the arguments of a call that is about roles: the state, and `least` to `most` of them in all."""
+        """Check the arguments of a call about roles: the state, and `least` to `most` of them in all."""
         state = node.args[0] if node.args else None
         given = isinstance(state, ast.Name) and self.locals.get(state.id) == t.STATE
         if not given or not least <= len(node.args) <= most or node.keywords:
             raise self.fail(node, f"{name} takes {takes}")
 
     def processes_of(self, node: ast.Call) -> tuple[t.Const, t.Const]:
-        """The first process that `processes(s)` or `processes(s, Server)` goes through, and the one behind the last."""
+        """Return the first process of `processes(s)` or `processes(s, Server)`, and the one after the last."""
         self.about_roles(node, "processes", "the state, and a role", 1, 2)
         if len(node.args) == 1:
             return t.Const(t.INT, 0), t.Const(t.INT, self.front.layout.schema.nodes)
@@ -451,17 +460,17 @@ class Expressions:
         return t.Const(t.INT, role.first), t.Const(t.INT, role.end)
 
     def is_a(self, node: ast.Call) -> t.Expr:
-        """Whether a process is of a role."""
+        """Return the test whether a process is of a role."""
         self.about_roles(node, "is_a", "the state, a process and a role", 3, 3)
         if any(isinstance(part, ast.Call) for part in ast.walk(node.args[1])):  # it would be called twice
-            raise self.fail(node, f"is_a asks of a process that has a name: {GIVE_A_NAME}")
+            raise self.fail(node, f"is_a takes a process that has a name: {GIVE_A_NAME}")
         role, process = self.role(node, 2), self.integer(node.args[1])
         first, last = t.Const(t.INT, role.first), t.Const(t.INT, role.end - 1)
         parts: list[t.Expr] = [t.Compare(t.BOOL, ">=", process, first), t.Compare(t.BOOL, "<=", process, last)]
         return t.InRole(t.BOOL, "and", parts, process)
 
     def one_of(self, node: ast.Call, name: str) -> t.Expr:
-        """A process by choice, of a role or of all (`any_of`, `any_process`); the only one of a role (`only`)."""
+        """Return a chosen process, of a role or of all (`any_of`, `any_process`), or a role's only one (`only`)."""
         if name == "any_process":
             self.about_roles(node, name, "the state", 1, 1)
             first, count = 0, self.front.layout.schema.nodes
@@ -473,7 +482,7 @@ class Expressions:
             role = self.role(node, 1)
             first, count = role.first, role.count
             if name == "only" and count != 1:
-                said = f"only(s, {node.args[1].id}) is of a role with one process"  # type: ignore[attr-defined]
+                said = f"only(s, {node.args[1].id}) needs a role with one process"  # type: ignore[attr-defined]
                 raise self.fail(node, f"{said}, and --{role.name.replace('_', '-')} is {count}")
         which: t.Expr = t.Const(t.INT, 0)
         if count > 1:
@@ -482,14 +491,14 @@ class Expressions:
         return t.OneOfRole(t.INT, "+", t.Const(t.INT, first), which)
 
     def chooses_of_set(self, node: ast.AST) -> bool:
-        """Whether something is a choice of a member of a set, `any_of(s, {q for q in ... if ...})`."""
+        """Return whether an expression chooses a member of a set, `any_of(s, {q for q in ... if ...})`."""
         match node:
             case ast.Call(func=ast.Name(id="any_of"), args=[_, given]) if self.is_of_language("any_of"):
                 return not isinstance(given, ast.Name) or isinstance(self.locals.get(given.id), t.SetType)
         return False
 
     def one_of_set(self, node: ast.Call) -> tuple[list[t.Stmt], t.Expr]:
-        """A member of a set of processes by choice: what goes before its statement, and the value."""
+        """Return a chosen member of a set of processes: the statements before it, and the value."""
         self.about_roles(node, "any_of", "the state and a role, or a set of processes", 2, 2)
         before: list[t.Stmt] = []
         self.before = before
@@ -509,7 +518,7 @@ class Expressions:
         return before, self.member(members, which)
 
     def member(self, members: t.Expr, which: t.Var) -> t.OneOfSet:
-        """The member of a set with so many members before it; of one with fewer, the last process."""
+        """Return the member of a set with `which` members before it; if there are fewer, the last process."""
         count = self.front.layout.schema.nodes
         found: t.Expr = t.Const(t.INT, count - 1)
         has: list[t.Expr] = [t.SetHas(t.BOOL, members, t.Const(t.INT, p)) for p in range(count)]
@@ -524,10 +533,10 @@ class Expressions:
         return t.OneOfSet(t.INT, found.test, found.then, found.other, members, which)
 
     def is_quorum(self, node: ast.Call) -> t.Expr:
-        """Whether a set of processes is a quorum. Majorities are counted; of another system there is a table."""
+        """Return the test whether a set of processes is a quorum: by counting, or by the table of a quorum system."""
         roles = self.front.roles
         if roles and len(node.args) == 2:
-            said = f"of which role is told with roles: is_quorum(s, {ast.unparse(node.args[1])}, {next(iter(roles))})"
+            said = f"with roles give the role: is_quorum(s, {ast.unparse(node.args[1])}, {next(iter(roles))})"
             raise self.fail(node, f"is_quorum takes a third argument here: a majority {said}")
         if len(node.args) == 3 and not (isinstance(node.args[2], ast.Name) and node.args[2].id in roles):
             return self.is_quorum_of(node)
@@ -540,21 +549,21 @@ class Expressions:
             self.gather(members, count, t.Const(t.INT, 0), lambda _: one_more)
             return self.is_majority(count, node)
         value = self.expr(members)
-        mask = self.writes is None and value.type == t.INT  # of the world, whose masks are numbers
+        mask = self.writes is None and value.type == t.INT  # of the world, in which masks are numbers
         if not mask and not (isinstance(value.type, t.SetType) and value.type.kind.nodes):
-            raise self.fail(node, f"is_quorum takes a set of processes, and {ast.unparse(members)} is none")
+            raise self.fail(node, f"is_quorum takes a set of processes, and {ast.unparse(members)} is not")
         if system is not None:
             return t.IsQuorum(t.BOOL, value)
         size = t.Builtin(t.INT, "count_bits", [value]) if mask else t.SetSize(t.INT, value)
         return self.is_majority(size, node)
 
     def is_quorum_of(self, node: ast.Call) -> t.Expr:
-        """Whether more than half of a set of processes is in another set."""
+        """Return the test whether more than half of a set of processes is in another set."""
         members, of = node.args[1:]
         if node.keywords or self.expr(node.args[0]).type != t.STATE:
             raise self.fail(node, "is_quorum takes the state, a set of processes, and the set or role that counts")
         if self.front.layout.schema.quorums is not None:
-            raise self.fail(node, "--quorums gives the quorums of all processes: is_quorum of a set counts majorities")
+            raise self.fail(node, "--quorums defines quorums of all processes: is_quorum of a set counts majorities")
         whole = self.expr(of)
         if isinstance(of, ast.SetComp) or not (isinstance(whole.type, t.SetType) and whole.type.kind.nodes):
             raise self.fail(node, f"is_quorum takes a role or a set of processes, and {ast.unparse(of)} is neither")
@@ -578,7 +587,7 @@ class Expressions:
         return self.comparison(">", twice, t.SetSize(t.INT, whole), node)
 
     def is_majority(self, size: t.Expr, node: ast.Call) -> t.Expr:
-        """Whether a number of processes is a majority: of the model, or of what a state says there are."""
+        """Return the test whether a number of processes is a majority: of the model, or of a number in the state."""
         if len(node.args) == 3:
             return self.comparison(">=", size, t.Const(t.INT, self.role(node, 2).majority), node)
         state = node.args[0]
@@ -595,7 +604,7 @@ class Expressions:
         if name in self.locals:
             known = self.assigned is None or name in self.assigned
             if not known and not any(name == p for p, _ in self.params):
-                raise self.fail(node, f"{name} may not have a value here")
+                raise self.fail(node, f"{name} cannot have a value here")
             return t.Var(self.locals[name], name)
         value = self.front.namespace.get(self.apart.get(name, name))
         if isinstance(value, bool):
@@ -643,7 +652,7 @@ class Expressions:
         raise self.fail(node, f"a {value.type.name} has no field {node.attr}")
 
     def envelope(self, node: ast.Attribute, value: t.Expr, union: MessageUnion) -> t.Expr:
-        """A field that the world writes on every message, whichever its kind."""
+        """Return a field of a message's envelope, which the world writes on every message."""
         if self.is_handler:
             raise self.fail(node, f"a handler may not read {node.attr}, which is on the envelope")
         if node.attr == "ahead" and "in_line" in self.front.layout.fields:
@@ -652,17 +661,17 @@ class Expressions:
         return as_value(self.inside(value, union.envelope_offsets[node.attr], kind, f"{ENVELOPE}{node.attr}"))
 
     def inside(self, value: t.Expr, offset: int, kind: Kind, label: str) -> t.Memory:
-        """A part of something that lies in memory."""
+        """Return a part of something that lies in memory."""
         if isinstance(value, t.Memory):
             return self.memory(value.base, value.offset + offset, value.terms, kind, label, value.state)
         return self.memory(value, offset, [], kind, label, self.state_in_scope())
 
     def used_as_number(self, *values: t.Expr) -> None:
-        """Values are calculated with, or compared by their order."""
+        """Note whether values that are calculated with, or ordered, may be NOTHING."""
         self.asks_optional |= any(self.origins(value) for value in values)
 
     def origins(self, value: t.Expr) -> frozenset[str]:
-        """Where a number is from that may be NOTHING; nothing: it is no such number."""
+        """Return the origins of a number that may be NOTHING; empty if it is no such number."""
         return origins(value, self.optional, self.front.program.functions)
 
     def binary(self, op: type[ast.operator], left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
@@ -671,7 +680,7 @@ class Expressions:
             raise self.fail(node, f"the operator {op.__name__} is not in the language")
         if left.type != t.INT or right.type != t.INT:
             sets = isinstance(left.type, t.SetType) and isinstance(right.type, t.SetType)
-            instead = "; of sets write a loop: for q in m.members: s.known[p].add(q)" if sets else ""
+            instead = "; for sets write a loop: for q in m.members: s.known[p].add(q)" if sets else ""
             raise self.fail(node, f"{symbol} takes integers{instead}")
         self.used_as_number(left, right)
         if isinstance(left, t.Const) and isinstance(right, t.Const):
@@ -733,7 +742,7 @@ class Expressions:
             raise self.fail(node, f"{ast.unparse(node.func)} cannot be called here")
         name = node.func.id
         if name == MARK:
-            raise self.fail(node, f"{MARK}(...) stands behind `return` alone")
+            raise self.fail(node, f"{MARK}(...) is only allowed directly after `return`")
         if name == "is_quorum":
             return self.is_quorum(node)
         if name in OF_ROLES and self.is_of_language(name):
@@ -754,9 +763,9 @@ class Expressions:
         if name == "forget" and len(node.args) == 2:
             own = node.args[1]
             if self.is_handler and not (isinstance(own, ast.Name) and own.id == self.own):
-                raise self.fail(node, f"a handler forgets for its own process only: {self.own}")
+                raise self.fail(node, f"a handler calls forget for its own process only: {self.own}")
             if self.writes is not None and Role.VOLATILE not in self.writes:
-                raise self.fail(node, f"{self.name} is no handler, or only looks: it may not call forget")
+                raise self.fail(node, f"{self.name} is not a handler, or is read-only: it may not call forget")
             site = self.site(node, NO_PROCESS.field, NO_PROCESS.problem)
             state, p = self.expr(node.args[0]), self.integer(node.args[1])
             return t.Builtin(t.VOID, "forget", [state, p, t.Const(t.INT, site)])
@@ -798,7 +807,7 @@ class Expressions:
         if self.writes is not None and (not self.writes or not (self.is_handler or may_choose)):
             opens = self.begins and name in AT_THE_BEGINNING
             if hasattr(self.front.namespace[key], "acts") and not opens:
-                raise self.fail(node, f"{self.name} is no handler, or only looks: it may not call {name}")
+                raise self.fail(node, f"{self.name} is not a handler, or is read-only: it may not call {name}")
         if len(wanted) < len(target.params):
             args.append(self.state_in_scope())
         self.reads |= self.front.program.reads[key]
@@ -807,10 +816,14 @@ class Expressions:
         return t.Call(target.returns, key, args)
 
     def check_acts(self, name: str, target: t.Function, args: list[t.Expr], node: ast.AST) -> None:
-        """Whoever acts in a function that a handler calls is the handler's own process: in another
-        handler the process it is of, in what a world provides the one that its declaration names. A
-        world that declares what it provides provides nothing else; in one that does not, the process
-        after the state acts."""
+        """Check that the process acting in a function that a handler calls is the handler's own process.
+
+        For another handler that is the process it is for; for a function of the world, the one that its declaration
+        names. A world with declarations provides nothing else; in one without, the process after the state acts.
+
+        Raises:
+            LanguageError: another process acts.
+        """
         acting = own_process(target.params, target.processes)
         if name not in self.front.handlers and self.front.declares:
             acting = getattr(self.front.namespace[name], "acts", None)
@@ -823,12 +836,16 @@ class Expressions:
                 raise self.fail(node, f"a handler calls {called} for its own process only: {own}")
 
     def check_no_ghost(self, name: str, node: ast.AST) -> None:
-        """What the world gives back to a handler may not come from a ghost, a new identity excepted."""
+        """Check that what the world returns to a handler does not come from a ghost, except a new identity.
+
+        Raises:
+            LanguageError: it does.
+        """
         if getattr(self.front.namespace[name], "new_identity", False):
             return
         for read in sorted(self.front.program.reads[name]):
             if self.front.layout.fields[read].role is Role.GHOST:
-                raise self.fail(node, f"a handler may not read ghost field {read}, which {name} gives back")
+                raise self.fail(node, f"a handler may not read ghost field {read}, which {name} returns")
 
     def make_message(self, name: str, node: ast.Call) -> t.Expr:
         union = self.front.types["AnyMessage"]
@@ -865,11 +882,11 @@ class Expressions:
         return t.MakeRecord(t.RecordType(record), record, parts, self.state_in_scope())
 
 
-ONE_OF = "one.of"  # what no text can call anything: a set stands beside other names that mean what they mean
+ONE_OF = "one.of"  # a name that no protocol can use: a set is stored beside other names with their own meaning
 
 
 class Renamed(ast.NodeTransformer):
-    """Names a local name otherwise."""
+    """Renames a local name."""
 
     def __init__(self, old: str, new: str) -> None:
         self.old, self.new = old, new
@@ -879,14 +896,14 @@ class Renamed(ast.NodeTransformer):
 
 
 def own_process(params: list[tuple[str, t.AnyType]], processes: Collection[str]) -> str | None:
-    """Whose handler a function is: the process after the state."""
+    """Return the process that a handler is for: the parameter after the state."""
     if len(params) > 1 and params[0][1] == t.STATE and params[1][0] in processes:
         return params[1][0]
     return None
 
 
 def works_on_words(python: FunctionType, node: ast.FunctionDef, front: Context) -> bool:
-    """Whether a function is a kernel's: it works on words, bytes and structs of arrays, and its integers wrap."""
+    """Return whether a function is a kernel: it works on words, bytes and structs of arrays, and its integers wrap."""
     named = {annotated(a.annotation) for a in node.args.args if a.annotation is not None}
     typed = [front.type_of_annotation(name) for name in named]
     memory = any(kind in (t.WORDS, t.BYTES) or isinstance(kind, t.StructType) for kind in typed)
@@ -897,7 +914,7 @@ def works_on_words(python: FunctionType, node: ast.FunctionDef, front: Context) 
 
 
 def kind_type(kind: Kind) -> t.AnyType:
-    """The type of a value that lies in memory as this kind."""
+    """Return the type of a value that lies in memory as this kind."""
     if isinstance(kind, Bool):
         return t.BOOL
     if isinstance(kind, (Int, NodeId)):
@@ -913,11 +930,12 @@ def kind_type(kind: Kind) -> t.AnyType:
 
 
 def as_value(found: t.Expr) -> t.Expr:
-    """A scalar place is read; anything else stands for itself."""
+    """Return a scalar place as a load; anything else unchanged."""
     if isinstance(found, t.Memory) and found.kind.scalar:
         return t.Load(found.type, found)
     return found
 
 
 def is_scalar(kind: t.AnyType) -> bool:
+    """Return whether a value of a type is one machine word."""
     return kind in (t.INT, t.BOOL) or isinstance(kind, (t.RecordType, t.SetType, t.NameType))

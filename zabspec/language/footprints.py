@@ -1,12 +1,12 @@
-"""What a step of each kind reads and writes, by the processes in its word: walked from `enabled` and `apply`.
+"""Determine what a step of each kind reads and writes, by the processes in its word: from `enabled` and `apply`.
 
-Both functions are read with the kind of step given, so that of each only the branches of that kind count; what is
-called is walked where it is called. A touch is a field with the processes that index it: `a` and `b` are those of the
-step word, None is any. Of what makes a step possible, the tests count that lie on the way to where it is listed.
+Both functions are walked with the kind of step given, so that only the branches of that kind count; callees are walked
+where they are called. A touch is a field with the processes that index it: `a` and `b` are those of the step word, None
+is any. For enabledness, the tests count that lie on the way to where the step is listed.
 
 A few functions of the worlds do something whose order does not matter although what they touch overlaps (a message is
 appended while another is taken). They, and what a kind of step does to the network by itself, are labels here: which
-pairs of labels may change places is declared beside the text of the world (`worlds/connections.py`) and held by tests.
+pairs of labels commute is declared beside the world (`worlds/connections.py`) and checked by tests.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ OF_THE_STEP = ""  # what a step says about itself, which no other step reads
 
 @dataclass(frozen=True)
 class Touch:
-    """A field, the processes that index it (`a`, `b`, or None: any), whether it is written, and the label of what does
-    so; empty: no label."""
+    """A field, the processes that index it (`a`, `b`, or None for any), whether it is written, and a label.
+
+    The label names what touches it; it is empty for none.
+    """
 
     field: str
     keys: tuple[str | None, ...]
@@ -41,12 +43,12 @@ class Touch:
 
 @dataclass(frozen=True)
 class Case:
-    """Of steps of a kind, those of which so much is known.
+    """The steps of a kind that share the following facts.
 
     Attributes:
-        kind: its number.
-        tag: the kind of the message that is received, from 1; 0: none is.
-        own: the process that takes it follows itself.
+        kind: the number of the kind.
+        tag: the kind of the message that is received, from 1; 0 if none is.
+        own: whether the process that takes it follows itself.
     """
 
     kind: int
@@ -59,7 +61,7 @@ CLOSED = "closed"  # the label of what is written to the role of a process that 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A process that is not known, but is one and the same. `of`: the field and process whose value it is."""
+    """A process that is unknown but fixed; `of` is the field and process whose value it is."""
 
     name: str
     of: tuple[str, Symbol] | None = None
@@ -74,7 +76,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Alias:
-    """A name for what lies in the state."""
+    """A name for a part of the state."""
 
     field: str
     keys: tuple[Symbol | None, ...]
@@ -82,7 +84,7 @@ class Alias:
 
 @dataclass(frozen=True)
 class Test:
-    """Whether a field of a process has a value."""
+    """The test whether a field of a process has a value."""
 
     of: tuple[str, Symbol]
     value: int
@@ -107,7 +109,7 @@ Names = dict[str, tuple[Value, frozenset[Reach]]]
 
 @dataclass
 class Listed:
-    """How steps of a kind come to be listed."""
+    """How steps of a kind are listed."""
 
     touches: set[Touch] = field(default_factory=set)
     known: dict[tuple[str, str], int | Symbol] | None = None  # what fields of process a are known to hold
@@ -116,11 +118,13 @@ class Listed:
 def footprints(
     program: t.TypedProgram, layout: Layout, world: Conventions, own: bool = False
 ) -> dict[Case, frozenset[Touch]]:
-    """What steps touch, case by case, of the kinds that may be listed at all.
+    """Return what steps touch, case by case, for the kinds that may be listed at all.
 
     Args:
         program: typed, with `enabled` and `apply`.
-        own: of processes on their own, which follow another, only.
+        layout: of the state.
+        world: the world's conventions.
+        own: only for ample processes, which follow another process.
     """
     listing = Walk(program, layout, world, None)
     listing.run("enabled")
@@ -151,10 +155,12 @@ def footprints(
 
 
 def guards(program: t.TypedProgram, layout: Layout, world: Conventions) -> dict[int, frozenset[Touch]]:
-    """What decides whether a step of each kind is possible, by the processes in its word.
+    """Return what decides whether a step of each kind is possible, by the processes in its word.
 
     Args:
         program: typed, with `enabled`.
+        layout: of the state.
+        world: the world's conventions.
     """
     listing = Walk(program, layout, world, None)
     listing.run("enabled")
@@ -163,10 +169,10 @@ def guards(program: t.TypedProgram, layout: Layout, world: Conventions) -> dict[
 
 
 class Walk:
-    """One walk through a function and what it calls.
+    """Walks through a function and what it calls.
 
     Args:
-        case: of the step taken; none: steps are listed.
+        case: the case of the step taken; None to walk the listing of steps.
     """
 
     def __init__(self, program: t.TypedProgram, layout: Layout, world: Conventions, case: Case | None) -> None:
@@ -174,7 +180,7 @@ class Walk:
         self.called = "" if case is None else world.kinds.get(case.kind, "")
         self.known: dict[tuple[str, str], int | Symbol] = {}  # what fields of a process hold
         self.spoiled: set[str] = set()  # fields that are written somewhere in what was walked
-        self.reached: set[Reach] = set()  # all that is touched
+        self.reached: set[Reach] = set()  # everything touched
         self.listed: dict[int, Listed] = {}
         self.path: list[frozenset[Reach]] = []  # what is read by the tests on the way
         self.within: list[str] = []  # the labels we are in
@@ -191,17 +197,17 @@ class Walk:
 
     @property
     def done(self) -> set[Touch]:
-        """What the step taken touches."""
+        """Return what the step touches."""
         return {Touch(r.field, tuple(map(operand, r.keys)), r.writes, r.label) for r in self.reached}
 
     def own_label(self, name: str) -> str:
-        """What a kind of step does to the network by itself is a label; of other fields there is none."""
+        """Return the label for what a kind of step does to the network by itself; empty for other fields."""
         return self.called if name in self.layout.fields and self.layout.fields[name].role is Role.NETWORK else ""
 
     # --- statements --------------------------------------------------------------------------------
 
     def body(self, statements: Sequence[t.Stmt], names: Names) -> bool:
-        """Walk statements; whether what comes after them is never reached."""
+        """Walk statements; return whether what comes after them is unreachable."""
         return any(self.statement(s, names) for s in statements)
 
     def statement(self, s: t.Stmt, names: Names) -> bool:
@@ -232,7 +238,7 @@ class Walk:
             case t.Break() | t.Continue():
                 return True
             case _:  # kernels' statements
-                self.trouble = f"line {s.line} does what is not followed here"
+                self.trouble = f"line {s.line} has an operation that this analysis does not cover"
         return False
 
     @staticmethod
@@ -251,7 +257,7 @@ class Walk:
         left, right = dict(names), dict(names)
         ends = self.sides(s, value, left, right)
         if not (leaves(s.then) or leaves(s.other)):
-            self.path.pop()  # otherwise it decides what comes after, too
+            self.path.pop()  # if not, it decides what follows, too
         for name in left.keys() | right.keys():
             if left.get(name) is names.get(name) is right.get(name):
                 continue  # neither side has given it a value
@@ -263,7 +269,7 @@ class Walk:
         return all(ends)
 
     def sides(self, s: t.If, value: Value, left: Names, right: Names) -> tuple[bool, bool]:
-        """Walk both sides of a test; whether what comes after each is never reached."""
+        """Walk both sides of a test; return whether what comes after each is unreachable."""
         known, closed = self.known, self.closed
         if isinstance(value, Test):
             self.known = {**known, (value.of[0], value.of[1].name): value.value}
@@ -306,7 +312,7 @@ class Walk:
     def reach(
         self, place: t.Memory, names: Names, writes: bool, value: Value = None
     ) -> tuple[Reach | None, frozenset[Reach]]:
-        """Touch a place, if it is written with a value; returns how, and all that is read for it."""
+        """Touch a place, written if a value is given; return how, and all that is read for it."""
         read: frozenset[Reach] = frozenset()
         keys: list[Symbol | None] = []
         for term in place.terms:
@@ -332,7 +338,7 @@ class Walk:
         return made, read | {made}
 
     def touch(self, name: str, keys: tuple[Symbol | None, ...], writes: bool, value: Value = None) -> Reach:
-        """Touch a field; `value`: what is written."""
+        """Touch a field; `value` is what is written."""
         label = self.label(name)
         if name == self.world.role and not self.within:
             was = self.held(name, A)
@@ -358,11 +364,11 @@ class Walk:
         return self.within[-1] if self.within else self.own_label(name)
 
     def held(self, name: str, process: Symbol) -> int | Symbol | None:
-        """What a field of a process is known to hold: nothing, once a write to the field was met anywhere."""
+        """Return what a field of a process is known to hold; None once any write to the field was met."""
         return None if {name, ANYTHING} & self.spoiled else self.known.get((name, process.name))
 
     def of(self, e: t.Expr, names: Names) -> tuple[Value, frozenset[Reach]]:
-        """What an expression is worth, as far as that is known, and what it reads."""
+        """Return the value of an expression, as far as it is known, and what it reads."""
         match e:
             case t.Const():
                 return e.value, frozenset()
@@ -412,7 +418,7 @@ class Walk:
         return (Symbol(f"{at.field} of {at.keys[0].name}", (at.field, at.keys[0])) if known is None else known), read
 
     def said(self, place: t.Memory) -> Value:
-        """What a step says about itself, as far as that is known."""
+        """Return a step annotation, as far as it is known."""
         if self.case is None or not isinstance(place.base, t.Var) or place.base.type != t.STATE:
             return None
         if place.field == self.world.kind_field:
@@ -496,7 +502,7 @@ class Walk:
         return inner.get("return", (None, frozenset()))[0], frozenset(touched).union(*(more for _, more in given))
 
     def list_step(self, given: Sequence[tuple[Value, frozenset[Reach]]]) -> None:
-        """A step is listed: `emit(out, kind, a, b, c)`."""
+        """Record that a step is listed: `emit(out, kind, a, b, c)`."""
         if self.case is not None:
             return
         (kind, _), (a, _), (b, _) = given[1:4]
@@ -525,12 +531,12 @@ class Walk:
 
 
 def operand(key: Symbol | None) -> str | None:
-    """What a process is called in the word of a step."""
+    """Return the operand of the step word that a process is, or None."""
     return "a" if key == A else "b" if key == B else None
 
 
 def leaves(statements: Sequence[t.Stmt]) -> bool:
-    """Whether statements may leave the loop or the function that they stand in."""
+    """Return whether statements may leave their loop or function."""
     return any(isinstance(s, (t.Return, t.Break, t.Continue)) for s in all_of(statements))
 
 
@@ -546,7 +552,7 @@ def all_of(statements: Sequence[t.Stmt]) -> Iterator[t.Stmt]:
 
 
 def worth(op: str, left: int, right: int) -> int | None:
-    """An operation on two numbers; none: it is not done here."""
+    """Return the result of an operation on two numbers; None for operations that are not handled here."""
     match op:
         case "+":
             return left + right

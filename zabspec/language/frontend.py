@@ -1,11 +1,11 @@
-"""The front end: reads functions' source, checks that it is in the subset, and types it.
+"""Read functions' source, check that it is in the subset, and type it: the front end.
 
-What is outside the subset is rejected with file, line and reason. Functions of a protocol are
-held to more than those of a world: they touch persistent and volatile fields only, of their own
-process only (the parameter after the state), and never a ghost.
+What is outside the subset is rejected with file, line and reason. Functions of a protocol have more rules than those of
+a world: they touch persistent and volatile fields only, of their own process only (the parameter after the state), and
+never a ghost.
 
-`source.py` finds the syntax of a function, `expressions.py` types expressions and places,
-`statements.py` the rest of a function; here they meet.
+`source.py` finds the syntax of a function, `expressions.py` types expressions and places, `statements.py` the rest of a
+function; here they meet.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from zabspec.language.structs import Struct
 __all__ = ["FrontEnd", "LanguageError", "register_source"]
 
 
-# The modules whose functions may know the places of a bag by number: what the world, its engines and the machinery of
-# the language are made of.
+# The modules whose functions may access the places of a bag by number: the world, its engines and the language itself.
 OF_THE_WORLD = (
     "zabspec.worlds.", "zabspec.simulator.", "zabspec.live.", "zabspec.language.", "zabspec.timed.", "checker.",
 )  # fmt: skip
@@ -40,11 +39,12 @@ class FrontEnd:
     def __init__(
         self, layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind], handlers: Iterable[str]
     ) -> None:
-        """
+        """Set up the typing of one program.
+
         Args:
             layout: the state's layout.
             namespace: every name a function may refer to.
-            types: the record, sequence and message kinds by the names annotations use.
+            types: the record, sequence and message kinds by the names that annotations use.
             handlers: the names of the protocol's functions.
         """
         self.layout = layout
@@ -55,7 +55,7 @@ class FrontEnd:
         self.declares = any(hasattr(value, "acts") for value in namespace.values())  # what the world provides
         self.program = t.TypedProgram()
         self.effects = LazyEffects(self.program, layout)
-        self.writers: dict[str, bool] = {}  # of functions that were asked about: whether they write, or what they call
+        self.writers: dict[str, bool] = {}  # for each function asked about whether it, or one that it calls, writes
         self._busy: set[str] = set()
         self.has_optional = has_optional((*(f.kind for f in layout.schema.fields), *types.values()))
 
@@ -87,7 +87,7 @@ class FrontEnd:
         return None
 
     def function(self, name: str) -> t.Function:
-        """The typed form of a function, typing all it calls.
+        """Return the typed form of a function, typing all it calls.
 
         Raises:
             LanguageError: it, or one it calls, is outside the language.
@@ -114,6 +114,6 @@ class FrontEnd:
         return result
 
     def site(self, site: t.Site) -> int:
-        """The number of an error site, from 1."""
+        """Return the number of an error site, from 1."""
         self.program.sites.append(site)
         return len(self.program.sites)

@@ -1,8 +1,8 @@
-"""Which values an expression may have: an interval, worked out from declared ranges alone.
+"""Compute an interval of the values that an expression may have, from declared ranges alone.
 
 A function is evaluated once over intervals: a field has its declared range, a parameter any value, a loop is run with
-any value in the names that it assigns. A test that is decided so has one branch. What comes out contains every value
-that there can be, and perhaps more.
+any value in the names that it assigns. A test that is decided so has one branch. The result contains every possible
+value, and perhaps more.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def joined(values: Sequence[Interval]) -> Interval:
 
 
 def clipped(low: int, high: int) -> Interval:
-    """An interval of 64-bit words; ANY where a bound leaves them."""
+    """Return an interval within 64-bit words; ANY if a bound is outside."""
     return (low, high) if ANY[0] <= low and high <= ANY[1] else ANY
 
 
@@ -45,7 +45,7 @@ class Intervals:
         self.known: dict[tuple[str, tuple[tuple[str, Interval], ...]], Interval] = {}
 
     def result(self, name: str, values: Mapping[str, Interval]) -> Interval:
-        """What a function may return, of such arguments."""
+        """Return the interval of a function's results for such arguments."""
         function = self.functions[name]
         key = (name, tuple(sorted(values.items())))
         if key not in self.known:
@@ -58,7 +58,7 @@ class Intervals:
     # --- statements ---------------------------------------------------------------------------
 
     def block(self, body: Iterable[t.Stmt], names: Names, returns: list[Interval]) -> bool:
-        """Run statements; whether what follows them may be reached."""
+        """Run statements; return whether what follows them may be reached."""
         return all(self.statement(s, names, returns) for s in body)
 
     def statement(self, s: t.Stmt, names: Names, returns: list[Interval]) -> bool:
@@ -102,7 +102,7 @@ class Intervals:
         through: Interval = ANY,
         name: str = "",
     ) -> None:
-        """Run a loop's body once, in a round that may be any."""
+        """Run a loop's body once, for any iteration."""
         self.forget(changed, names)
         inner = dict(names)
         if name:
@@ -116,7 +116,7 @@ class Intervals:
     # --- expressions --------------------------------------------------------------------------
 
     def of(self, e: t.Expr, names: Names) -> Interval:
-        """What an expression may be."""
+        """Return the interval of an expression."""
         match e:
             case t.Const():
                 return e.value, e.value
@@ -190,7 +190,7 @@ class Intervals:
 
 
 def alike(a: object, b: object) -> bool:
-    """Whether two expressions are the same, wherever they stand."""
+    """Return whether two expressions are the same, wherever they stand."""
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b, strict=True))
     if type(a) is not type(b) or not isinstance(a, (t.Expr, t.Term)):
@@ -199,7 +199,7 @@ def alike(a: object, b: object) -> bool:
 
 
 def calls(e: Any) -> bool:
-    """Whether an expression calls a function."""
+    """Return whether an expression calls a function."""
     if isinstance(e, t.Call):
         return True
     if isinstance(e, (list, tuple)):

@@ -1,13 +1,13 @@
-"""Machine code: LLVM assembly compiled once, kept in the user's cache folder, loaded by address.
+"""Compile LLVM assembly to machine code once, keep it in the user's cache folder, and load it.
 
 The cache is content-addressed: the key is a hash of everything the code depends on (`cache_key.py`). An entry is
-written to a name of its own and then renamed, so that processes may race for it. It says its key and the digest of
-the assembly that it was compiled from, which the code says too, and carries a checksum over all of it: one that is
-damaged, or stands under another's name, is made again. Machine code is taken only from a folder and a file that this
-user owns and nobody else can write; against whoever can write files as this user there is no help. Where the
-folder cannot be used the code is compiled each time.
+written under a temporary name and then renamed, so that processes may race for it. It contains its key and the digest
+of the assembly that it was compiled from, which is in the code too, and a checksum over all of it: a damaged or
+misnamed entry is made again. Machine code is taken only from a folder and a file that this user owns and no other user
+can write; there is no protection against those who can write files as this user. Where the folder cannot be used the
+code is compiled each time.
 
-Assembly is compiled in one of two ways, thoroughly or quickly; `tiered.py` says when which.
+Assembly is compiled thoroughly or quickly; `tiered.py` decides.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _initialize() -> None:
 
 @uninterrupted
 def machine_name() -> str:
-    """What object code depends on besides its source: processor, its features, and versions."""
+    """Return what object code depends on besides its source: processor, its features, and versions."""
     features = llvm.get_host_cpu_features().flatten()
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features} llvmlite {llvmlite.__version__} {python}"
@@ -59,12 +59,12 @@ def machine_name() -> str:
 
 @uninterrupted
 def has_bit_gather() -> bool:
-    """Whether the processor gathers and scatters bits in one instruction (x86 BMI2)."""
+    """Return whether the processor gathers and scatters bits in one instruction (x86 BMI2)."""
     return bool(llvm.get_host_cpu_features().get("bmi2", False)) and llvm.get_process_triple().startswith("x86_64")
 
 
 def cache_folder() -> Path:
-    """The folder for compiled code: ZABCHECK_CACHE, or zabcheck/ in the user's cache folder."""
+    """Return the folder for compiled code: ZABCHECK_CACHE, or zabcheck/ in the user's cache folder."""
     chosen = os.environ.get("ZABCHECK_CACHE")
     if chosen:
         return Path(chosen)
@@ -94,13 +94,13 @@ class MachineCode:
     @property
     @uninterrupted
     def origin(self) -> bytes:
-        """The digest of the assembly that it was compiled from; empty: it does not say."""
+        """Return the digest of the assembly that it was compiled from; empty if it is not recorded."""
         address = self._engine.get_global_value_address(ORIGIN)
         return ctypes.string_at(address, DIGEST) if address else b""
 
     @uninterrupted
     def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
-        """An exported function by name, called through ctypes (which lets other threads run).
+        """Return an exported function by name, called through ctypes (which lets other threads run).
 
         Raises:
             KeyError: the code exports no such function.
@@ -120,12 +120,14 @@ def _target_machine(thorough: bool = True) -> llvm.TargetMachine:
 
 
 def compile_text(assembly: str, thorough: bool = True) -> bytes:
-    """Object code of LLVM assembly for this machine. Unrolling and vectorizing double the time to
-    compile and buy nothing here: the loops are short and full of branches. So do the passes over whole modules,
-    where the text says what to inline.
+    """Compile LLVM assembly to object code for this machine.
+
+    Unrolling and vectorizing double the time to compile without benefit here: the loops are short and full of branches.
+    The same holds for passes over whole modules, where the assembly says what to inline.
 
     Args:
-        thorough: not to have the code soon, but to have fast code.
+        assembly: the assembly.
+        thorough: optimise for fast code rather than for a short compilation.
     """
     assembly += f"\nattributes #0 = {{ nounwind {'alwaysinline' if thorough else 'noinline cold'} }}\n"
     code = None
@@ -136,7 +138,7 @@ def compile_text(assembly: str, thorough: bool = True) -> bytes:
 
 
 def _compiled(assembly: str, thorough: bool, held: Held) -> bytes | None:
-    """`compile_text`; nothing, if it was interrupted. All objects of LLVM die in here."""
+    """Compile assembly; return None if interrupted. All objects of LLVM are freed in here."""
     need_room()
     _initialize()
     module = llvm.parse_assembly(assembly)
@@ -172,13 +174,13 @@ def compile_cached(
     examine: Callable[[MachineCode], Mapping[str, Any]],
     thorough: bool = True,
 ) -> MachineCode:
-    """The code for a key, from the cache or made now.
+    """Return the code for a key, from the cache or compiled now.
 
     Args:
         key: names everything the code depends on.
-        make: gives the assembly and JSON-able facts to keep beside the code.
+        make: returns the assembly and JSON-able facts to keep beside the code.
         examine: runs the new code once, for more such facts.
-        thorough: quick code will not do.
+        thorough: quickly compiled code will not do.
     """
     for way in (True,) if thorough else (True, False):
         found = _read(key, way)
@@ -194,7 +196,7 @@ def compile_cached(
 
 
 def known_as(key: str, thorough: bool) -> bytes:
-    """The digest that an entry says, and is named after."""
+    """Return the digest that an entry contains, and is named after."""
     return hashlib.sha256(f"{key}\n{machine_name()}{'' if thorough else ' quick'}".encode()).digest()
 
 
@@ -203,17 +205,17 @@ def file_name(known: bytes) -> str:
 
 
 def origin_text(digest: bytes) -> str:
-    """The line of assembly by which machine code says what it was compiled from."""
+    """Return the line of assembly by which machine code records what it was compiled from."""
     escaped = "".join(f"\\{byte:02X}" for byte in digest)
     return f'\n@{ORIGIN} = constant [{len(digest)} x i8] c"{escaped}"\n'
 
 
 @contextlib.contextmanager
 def _trusted_folder() -> Iterator[int]:
-    """The cache folder, open; nobody but this user can write it.
+    """Open the cache folder, which no other user can write.
 
     Raises:
-        OSError: there is none, or it is not so.
+        OSError: there is none, or others can write it.
     """
     folder = os.open(cache_folder(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -224,7 +226,8 @@ def _trusted_folder() -> Iterator[int]:
 
 
 def check_own(found: os.stat_result) -> None:
-    """
+    """Check that this user alone can write a file or folder.
+
     Raises:
         OSError: this user does not own it, or others can write it.
     """
@@ -233,7 +236,7 @@ def check_own(found: os.stat_result) -> None:
 
 
 def _read(key: str, thorough: bool) -> MachineCode | None:
-    """An entry, if it is there, whole, and what its name says."""
+    """Read an entry, if it exists, is whole, and has its name's key; else return None."""
     known = known_as(key, thorough)
     try:
         with _trusted_folder() as folder:

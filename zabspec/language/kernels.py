@@ -1,4 +1,4 @@
-"""Kernels that stand alone: functions over structs of arrays and integers, in machine code.
+"""Compile standalone kernels: functions over structs of arrays and integers, in machine code.
 
     count = machine(judge_runs)(table, run, 0, table.rows)
 
@@ -32,16 +32,16 @@ R = TypeVar("R", int, None)
 
 
 def no_state() -> Layout:
-    """A layout for programs without a state."""
+    """Return a layout for programs without a state."""
     fields = (Field("steps", Int(0, 2**63 - 1), Role.SCRATCH), Field("error", Int(0, 2**32 - 1), Role.SCRATCH))
     return Layout(Schema(1, fields, {}))
 
 
 def program_of(kernel: FunctionType) -> dict[str, Any]:
-    """The functions, structs and constants that a kernel names, and those that these name.
+    """Return the functions, structs and constants that a kernel names, directly or indirectly.
 
     Raises:
-        LanguageError: two of them have one name, or a text cannot be read.
+        LanguageError: two of them have one name, or a source cannot be read.
     """
     found: dict[str, Any] = {kernel.__name__: kernel}
     ahead = [kernel]
@@ -59,17 +59,17 @@ def program_of(kernel: FunctionType) -> dict[str, Any]:
 
 
 def names_in(node: ast.FunctionDef) -> list[tuple[str, int]]:
-    """The names in a function's text that are not its own, its annotations among them, with their lines."""
+    """Return the names in a function's source that are not local, with annotations, and their lines."""
     names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
     own = {part.id for part in names if isinstance(part.ctx, ast.Store)} | {a.arg for a in node.args.args}
     return [(part.id, part.lineno) for part in names if part.id not in own]
 
 
 def passed_as(kernel: FunctionType) -> tuple[type[Struct] | None, ...]:
-    """Of each parameter of a kernel the struct that it is; None: an integer.
+    """Return for each parameter of a kernel its struct, or None for an integer.
 
     Raises:
-        LanguageError: it is neither, or the kernel returns what is none.
+        LanguageError: it is neither, or the kernel returns no integer.
     """
     code, out = kernel.__code__, []
     kinds = {name: str(kind).strip("'\"") for name, kind in kernel.__annotations__.items()}
@@ -87,7 +87,7 @@ def passed_as(kernel: FunctionType) -> tuple[type[Struct] | None, ...]:
 
 @cache
 def compiled(kernel: FunctionType) -> Callable[..., Any]:
-    """A kernel in machine code, from the cache or made now, to be called with addresses and integers.
+    """Return a kernel in machine code, from the cache or compiled now, to be called with addresses and integers.
 
     Raises:
         LanguageError: it is outside the language.
@@ -106,7 +106,7 @@ def compiled(kernel: FunctionType) -> Callable[..., Any]:
 
 
 def machine(kernel: Callable[P, R]) -> Callable[P, R]:
-    """A kernel in machine code, called as the kernel is: with structs and integers, in order.
+    """Return a kernel in machine code, called as the kernel is: with structs and integers, in order.
 
     Raises:
         LanguageError: it is outside the language.

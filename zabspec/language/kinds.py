@@ -1,8 +1,8 @@
-"""The kinds of value a field of a state, a record or a message can hold.
+"""Define the kinds of value that a field of a state, a record or a message can hold.
 
-A kind fixes the range of a field and how many bytes it takes in memory. Every world stores a
-value in the same bytes: an integer as its distance from the low end of its range, so that all
-zero bytes are a legal value of every kind, and the canonical one.
+A kind fixes the range of a field and how many bytes it takes in memory. Every world stores a value in the same bytes:
+an integer as its distance from the lowest value of its range, so that all zero bytes are a legal value of every kind,
+and the canonical one.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ __all__ = ["Bool", "Int", "Kind", "Message", "MessageUnion", "NodeId", "Optional
 
 
 def bits_for(span: int) -> int:
-    """The bits that hold 0..span."""
+    """Return the number of bits that hold 0..span."""
     return max(span, 0).bit_length()
 
 
 def bytes_for(bits: int) -> int:
-    """The bytes of the smallest machine word (1, 2, 4 or 8) of that many bits."""
+    """Return the number of bytes of the smallest machine word (1, 2, 4 or 8) with that many bits."""
     for size in (1, 2, 4, 8):
         if bits <= 8 * size:
             return size
@@ -34,20 +34,23 @@ class Kind:
 
     @property
     def size(self) -> int:
-        """Bytes in memory."""
+        """Return the size in bytes."""
         raise NotImplementedError  # pragma: no cover - abstract
 
     @property
     def scalar(self) -> bool:
-        """Whether a value is one machine word (else the field is read by reference)."""
+        """Return whether a value is one machine word; otherwise the field is read by reference."""
         return True
 
 
 @dataclass(frozen=True)
 class Int(Kind):
-    """An integer in lo..hi (both included). `widen` names the flag that widens the range; `names` are those of an
-    enumeration's values, from lo on: a person reads them instead of the numbers. `members` are those of its bits, from
-    the lowest: the value is a set, and a person reads its members."""
+    """An integer in lo..hi (both included).
+
+    `widen` names the option that widens the range; `names` are those of an enumeration's values, from lo on: a person
+    reads them instead of the numbers. `members` are those of its bits, from the lowest: the value is a set, and a
+    person reads its members.
+    """
 
     lo: int
     hi: int
@@ -57,15 +60,15 @@ class Int(Kind):
 
     @property
     def worded(self) -> bool:
-        """Whether a person reads words instead of its numbers."""
+        """Return whether values are shown as words instead of numbers."""
         return bool(self.names)
 
     def held(self, value: int) -> list[str]:
-        """The members of a value that is a set."""
+        """Return the members of a value that is a set."""
         return [name for k, name in enumerate(self.members) if value >> k & 1]
 
     def named(self, value: int) -> str:
-        """A value as a person reads it."""
+        """Return a value as a person reads it."""
         if self.members and 0 <= value < 1 << len(self.members):
             return "{" + ", ".join(self.held(value)) + "}"
         return self.names[value - self.lo] if 0 <= value - self.lo < len(self.names) else str(value)
@@ -104,7 +107,7 @@ class OptionalInt(Int):
 
 @dataclass(frozen=True)
 class NodeId(Int):
-    """A process, 0..nodes-1, or -1 for nobody. Renamed when processes are permuted. `role`: whose it is; empty: any."""
+    """A process, 0..nodes-1, or -1 for nobody; renamed when processes are permuted. `role` may restrict its role."""
 
     role: str = field(default="", compare=False)
 
@@ -115,8 +118,10 @@ class NodeId(Int):
 
 @dataclass(frozen=True)
 class SetOf(Kind):
-    """A set of the numbers 0..count-1, kept as a bit mask. `nodes`: its members are processes, of `role` if it names
-    one."""
+    """A set of the numbers 0..count-1, kept as a bit mask.
+
+    With `nodes` its members are processes, of `role` if it names one.
+    """
 
     count: int
     nodes: bool = False
@@ -129,11 +134,11 @@ class SetOf(Kind):
 
     @property
     def hi(self) -> int:
-        """The mask of the whole set."""
+        """Return the mask of the whole set."""
         return (1 << self.count) - 1
 
     def members(self, mask: int) -> list[int]:
-        """The members that a mask has, in order."""
+        """Return the members in a mask, in order."""
         return [k for k in range(self.count) if mask >> k & 1]
 
     @cached_property
@@ -142,16 +147,18 @@ class SetOf(Kind):
 
 
 def names_a_process(kind: Kind) -> bool:
-    """Whether a value is a process, or a set of processes."""
+    """Return whether a value is a process, or a set of processes."""
     return isinstance(kind, NodeId) or (isinstance(kind, SetOf) and kind.nodes)
 
 
 @dataclass(frozen=True)
 class Record(Kind):
-    """A small immutable value with named fields, packed into one word, first field highest. `ordered`: two compare by
-    their first field, then by the next, as zxids do.
+    """A small immutable value with named fields, packed into one word, first field highest.
 
-    A process, or a set of processes, has bytes of its own in it, so that renaming reaches it as it does any other."""
+    If `ordered`, two compare by their first field, then by the next, as zxids do.
+
+    A process, or a set of processes, has bytes of its own in it, so that renaming reaches it as it does any other.
+    """
 
     name: str
     fields: Mapping[str, Int | SetOf] = field(hash=False)
@@ -165,7 +172,7 @@ class Record(Kind):
 
     @cached_property
     def _laid(self) -> tuple[int, dict[str, int]]:
-        """How many bits it takes, and how far left each field lies."""
+        """Return how many bits it takes, and the shift of each field."""
         at, shifts = 0, {}
         for name, kind in reversed(list(self.fields.items())):
             whole = names_a_process(kind)
@@ -181,12 +188,12 @@ class Record(Kind):
 
     @cached_property
     def used(self) -> int:
-        """The bits that any of its values can have."""
+        """Return the bits that any of its values can have."""
         return sum(mask << shift for shift, mask, _ in self.places.values())
 
     @cached_property
     def gaps(self) -> tuple[tuple[int, int], ...]:
-        """The bits between its fields, which are always zero: how far left, and how many."""
+        """Return the gaps between its fields, which are always zero: shift and number of bits of each."""
         laid = sorted((self.shift(n), k.bits) for n, k in self.fields.items())
         ends = [0, *(shift + bits for shift, bits in laid)]
         starts = [*(shift for shift, _ in laid), self.bits]
@@ -202,37 +209,39 @@ class Record(Kind):
 
     @cached_property
     def places(self) -> dict[str, tuple[int, int, int]]:
-        """How far left each field lies, its bits once it is shifted, and its least value."""
+        """Return for each field its shift, its mask after shifting, and its lowest value."""
         return {name: (self.shift(name), (1 << kind.bits) - 1, kind.lo) for name, kind in self.fields.items()}
 
     @cached_property
     def processes(self) -> tuple[tuple[int, Int | SetOf], ...]:
-        """Where processes, and sets of them, lie in it, in bytes from its start."""
+        """Return the places of processes, and sets of them, in bytes from its start."""
         return tuple((self.shift(n) // 8, k) for n, k in self.fields.items() if names_a_process(k))
 
     def shift(self, name: str) -> int:
-        """How far left the named field lies."""
+        """Return the shift of a field."""
         return self._shifts[name]
 
     def part(self, shift: int, bits: int) -> str:
-        """The name of the field that lies so far left and takes so many bits."""
+        """Return the name of the field with a given shift and number of bits."""
         return next(n for n, k in self.fields.items() if self.shift(n) == shift and k.bits == bits)
 
     def pack(self, values: Mapping[str, int]) -> int:
-        """The word of what its fields hold; a set is given as its mask."""
+        """Return the word for the values of its fields; a set is given as its mask."""
         return sum((values[n] - k.lo) << self.shift(n) for n, k in self.fields.items())
 
     def unpack(self, word: int) -> dict[str, int]:
-        """What its fields hold; of a set, its mask."""
+        """Return the values of its fields; a set as its mask."""
         return {name: (word >> shift & mask) + least for name, (shift, mask, least) in self.places.items()}
 
 
 @dataclass(frozen=True)
 class Seq(Kind):
     """A sequence of at most `capacity` elements: its length, then the elements, unused ones zero.
-    `bag`: their order means nothing, so that no function may depend on it (`bag_order.py`); two states that differ in
-    the order of a bag of messages alone have one fingerprint.
-    `blocks`: others may wait for an element of a bag to be taken out, so that it may not as well stay."""
+
+    With `bag` their order means nothing, so that no function may depend on it (`bag_order.py`); two states that differ
+    in the order of a bag of messages alone have one fingerprint. With `blocks` others may wait for an element of a bag
+    to be taken out, so that it may not as well stay.
+    """
 
     element: Kind
     capacity: int
@@ -242,7 +251,7 @@ class Seq(Kind):
 
     @property
     def merged(self) -> bool:
-        """Whether states that differ in the order of its elements alone have one fingerprint."""
+        """Return whether states that differ only in the order of its elements have one fingerprint."""
         return self.bag and isinstance(self.element, MessageUnion)
 
     @cached_property
@@ -269,14 +278,16 @@ class Message:
 
 @dataclass(frozen=True)
 class MessageUnion(Kind):
-    """Any one of several kinds of message: a tag byte (0 = none), the envelope that the world writes
-    on every message, then that kind's fields."""
+    """Any one of several kinds of message: a tag byte (0 = none), the envelope, then that kind's fields.
+
+    The world writes the envelope on every message.
+    """
 
     messages: tuple[Message, ...]
     envelope: Mapping[str, Int] = field(default_factory=dict, hash=False)
 
     def tag(self, name: str) -> int:
-        """The tag byte of the named message.
+        """Return the tag byte of the named message.
 
         Raises:
             KeyError: there is no such message in this union.
@@ -290,12 +301,12 @@ class MessageUnion(Kind):
         return self.messages[self.tag(name) - 1]
 
     def offsets(self, name: str) -> dict[str, int]:
-        """Where each field of the named message lies, in bytes from the tag."""
+        """Return the place of each field of the named message, in bytes from the tag."""
         return self._offsets[name]
 
     @cached_property
     def envelope_offsets(self) -> dict[str, int]:
-        """Where each field of the envelope lies, in bytes from the tag."""
+        """Return the place of each field of the envelope, in bytes from the tag."""
         at, out = 1, {}
         for name, kind in self.envelope.items():
             out[name] = at
@@ -304,7 +315,7 @@ class MessageUnion(Kind):
 
     @cached_property
     def body(self) -> int:
-        """Where a message's own fields begin, in bytes from the tag."""
+        """Return the place of a message's own fields, in bytes from the tag."""
         return 1 + sum(k.size for k in self.envelope.values())
 
     @cached_property
@@ -319,8 +330,10 @@ class MessageUnion(Kind):
 
     @cached_property
     def places(self) -> tuple[dict[str, tuple[int, Kind, str]], ...]:
-        """Of each kind of message, by its tag less one: where each field lies, in bytes from the tag, what it holds,
-        and what it is called."""
+        """Return for each kind of message, by its tag less one, the place, kind and label of each field.
+
+        Places are in bytes from the tag.
+        """
         return tuple(
             {n: (self._offsets[m.name][n], kind, f"{m.name}.{n}") for n, kind in m.fields.items()}
             for m in self.messages
@@ -328,7 +341,7 @@ class MessageUnion(Kind):
 
     @cached_property
     def envelope_places(self) -> dict[str, tuple[int, Kind, str]]:
-        """The same of the envelope."""
+        """Return the place, kind and label of each field of the envelope."""
         return {n: (self.envelope_offsets[n], kind, n) for n, kind in self.envelope.items()}
 
     @cached_property

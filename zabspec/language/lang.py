@@ -1,7 +1,7 @@
-"""The names a text of the language may use, as Python sees them.
+"""Define the names of the language, as Python sees them.
 
-Types in annotations (`State`, `Node`, `Txn`, ...) and the few operations the language adds to
-Python. `docs/language.md` is the reference.
+These are the types in annotations (`State`, `Node`, `Txn`, ...) and the few operations that the language adds to
+Python. `docs/reference/protocol-language.md` is the reference.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NOTHING = -1
 class MessageName:
     """The name of a kind of message: compares with `m.kind`, and called makes a message."""
 
-    parts: tuple[str, ...] | None = None  # the names of its fields, where they are said beside it
+    parts: tuple[str, ...] | None = None  # the names of its fields, where they are listed beside it
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -73,8 +73,8 @@ class RecordName:
     """The name of a record kind; a program binds it to the record of its schema.
 
     Attributes:
-        name: of the kind, as `types(size)` has it; empty: it is not known here.
-        parts: the names of its fields, where a class says them; None: it is not said.
+        name: of the kind, as `types(size)` has it; empty if it is not known here.
+        parts: the names of its fields, where a class says them; None if none does.
     """
 
     def __init__(self, name: str = "", parts: tuple[str, ...] | None = None) -> None:
@@ -85,11 +85,13 @@ class RecordName:
 
 
 class _Named(type):
-    """Makes of `class VOTE(MessageType): yes: bool` the name of a message, and of a subclass of `RecordType` that of a
-    record: to tools it is a class with these fields."""
+    """Turns `class VOTE(MessageType): yes: bool` into a message name, and a subclass of `RecordType` into a record's.
+
+    To tools it is a class with these fields.
+    """
 
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], *, record: bool = False) -> Any:
-        """Return the name; of the base itself the class."""
+        """Return the name; for the base class itself, the class."""
         parts = tuple(body.get("__annotations__", {}))
         if not bases:
             return super().__new__(cls, name, bases, body)
@@ -116,13 +118,17 @@ class MessageType(metaclass=_Named):
 
 @dataclass_transform(kw_only_default=True, order_default=True)
 class RecordType(metaclass=_Named, record=True):
-    """A record, for tools that check types: `class Entry(RecordType): term: int` names the record `Entry` of
-    `types(size)`."""
+    """A record, for tools that check types.
+
+    `class Entry(RecordType): term: int` names the record `Entry` of `types(size)`.
+    """
 
 
 class Fields:
-    """What `State` is to tools that check types, `class State(Fields)`: every field of `state(size)` by name, and the
-    constants that the source reads. A program never makes one."""
+    """The class of `State` for tools that check types, `class State(Fields)`.
+
+    It has every field of `state(size)` by name, and the constants that the source reads. A program never makes one.
+    """
 
     NODES: int
     MAJORITY: int
@@ -158,7 +164,7 @@ else:
 
 
 def step(name: str) -> Callable[[F], F]:
-    """Marks a function as a step of the paper: entering it counts as taking that step."""
+    """Mark a function as a step of the paper: entering it counts as taking that step."""
 
     def mark(function: F) -> F:
         vars(function)["paper_step"] = name
@@ -168,16 +174,22 @@ def step(name: str) -> Callable[[F], F]:
 
 
 def new_identity(function: F) -> F:
-    """Marks a function of the world whose value a handler may keep although it comes from a ghost:
-    an identity that nothing but equality is asked of."""
+    """Mark a function of the world that returns a new identity.
+
+    A handler may keep its value although it comes from a ghost, since only equality is tested on it.
+    """
     vars(function)["new_identity"] = True
     return function
 
 
 def provided(acts: str = "") -> Callable[[F], F]:
-    """Declares a function that a world provides to handlers. `acts`: the parameter that says which
-    process acts in it, which must be the handler's own; none: no process does. What a world defines
-    under this name is held to it (`Program.namespace`)."""
+    """Declare a function that a world provides to handlers.
+
+    What a world defines under this name must match it (`Program.namespace`).
+
+    Args:
+        acts: the parameter with the acting process, which must be the handler's own; empty if no process acts.
+    """
 
     def mark(function: F) -> F:
         vars(function)["acts"] = acts
@@ -187,7 +199,7 @@ def provided(acts: str = "") -> Callable[[F], F]:
 
 
 def inlined(function: F) -> F:
-    """(kernel) Marks a function whose text machine code has in place of every call, large as it may be."""
+    """Mark a function whose code replaces every call in machine code, however large it is (kernel)."""
     vars(function)["inlined"] = True
     return function
 
@@ -198,7 +210,7 @@ def forget(s: State, p: Node) -> None:
 
 
 def is_quorum(s: State, members: Members, *of: Callable[[int], int] | Members) -> bool:
-    """Whether a set of processes is a quorum of the model (DSN'11 II.1): a majority, or what `--quorums` gives.
+    """Return whether a set of processes is a quorum of the model (DSN'11 II.1): a majority, or as `--quorums` says.
 
     Args:
         members: a set of processes of the state, or `{q for q in range(s.NODES) if ...}`.
@@ -209,25 +221,29 @@ def is_quorum(s: State, members: Members, *of: Callable[[int], int] | Members) -
 
 
 def in_program(name: str) -> NoReturn:
-    """
+    """Refuse a call outside a program, since roles are known only in a program.
+
     Raises:
-        TypeError: always. What roles there are is known in a program only.
+        TypeError: always.
     """
     raise TypeError(f"{name}(...) is of a program only: see Program.load")
 
 
 def processes(s: State, role: Callable[[int], P] = int) -> Iterable[P]:  # type: ignore[assignment]
-    """Go through the processes of a role, or through all: `for q in processes(s, Server)`."""
+    """Iterate over the processes of a role, or over all of them.
+
+    A protocol writes `for q in processes(s, Server)`.
+    """
     in_program("processes")
 
 
 def is_a(s: State, p: Node, role: Callable[[int], int]) -> bool:
-    """Whether a process is of a role."""
+    """Return whether a process is of a role."""
     in_program("is_a")
 
 
 def only(s: State, role: Callable[[int], P]) -> P:
-    """The process of a role that has only one."""
+    """Return the process of a role that has only one."""
     in_program("only")
 
 
@@ -240,17 +256,21 @@ def any_of(s: State, role: set[P]) -> P: ...
 
 
 def any_of(s: State, role: object) -> object:
-    """One of the processes of a role, or of the members of a set of processes; every one is explored, and none is
-    told from another."""
+    """Choose one of the processes of a role, or of the members of a set of processes.
+
+    Every one is explored, and symmetry treats them alike.
+    """
     in_program("any_of")
 
 
 def any_process(s: State) -> Node:
-    """One of the processes; every one is explored, and none is told from another."""
+    """Choose one of the processes; every one is explored, and symmetry treats them alike."""
     in_program("any_process")
 
 
 def broken(sentence: str) -> bool:
-    """What a property returns where it does not hold: False, and in the CPython world the sentence that says why,
-    an f-string over the names that have a value there. Every other world drops the sentence."""
+    """Return False from a property, with the sentence that says why in CPython.
+
+    The sentence is an f-string over the names that have a value there. Every other world drops it.
+    """
     return cast(bool, Broken(sentence))

@@ -1,4 +1,4 @@
-"""Which local names are live where: one backward dataflow pass over a typed function, for every back end.
+"""Compute which local names are live where: one backward dataflow pass over a typed function, for every back end.
 
 A name is live at a point if some path from there reads the value that it has there. A path takes either side of every
 `if` and any number of rounds of every loop, none included: whether a test can be true is not asked, so a name that is
@@ -23,7 +23,7 @@ NONE: Names = frozenset()
 
 
 def reads(e: Any) -> Names:
-    """The local names that an expression reads.
+    """Return the local names that an expression reads.
 
     Args:
         e: an expression, or a list or tuple of what may be one.
@@ -49,7 +49,7 @@ def collect(e: Any, found: set[str]) -> None:
 
 
 def given(body: Sequence[t.Stmt]) -> Iterator[str]:
-    """The names that statements give a value, as often as they stand there."""
+    """Yield the local names that statements assign, as often as they do."""
     for s in body:
         match s:
             case t.Assign():
@@ -66,7 +66,7 @@ def given(body: Sequence[t.Stmt]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Ways:
-    """What is live where a `break` and a `continue` go."""
+    """What is live at the targets of `break` and `continue`."""
 
     out: Names = NONE
     again: Names = NONE

@@ -1,8 +1,7 @@
-"""Control flow in LLVM assembly, and what is known where: which names have one value, which indices are in range.
+"""Emit control flow in LLVM assembly, tracking which names have one value and which indices are in range.
 
-Little assembly is compiled soon. So a name that is given a value once is that value, and lies nowhere; what one
-condition asks of another is a jump; an index that goes through a range, or was held against its bound on the way
-here, is not held against it again.
+Little assembly compiles quickly. So a name that is assigned once is that value, and has no memory; a nested condition
+is a jump; an index that goes through a range, or was checked against its bound on the way here, is not checked again.
 """
 
 from __future__ import annotations
@@ -23,11 +22,12 @@ TYPES: dict[t.AnyType, str] = {
     t.BOOL: "i1", t.VOID: "void", t.STATE: "ptr", t.WORDS: "ptr", t.BYTES: "ptr", t.INT: "i64",
 }  # fmt: skip
 
-# Which index was held against which bound, with the state that is told otherwise; and what may be used in its place.
+# Which index was checked against which bound, with the state in which an error is recorded; and its replacement.
 Checked = Mapping[tuple[str, int, str], str]
 
 
 def llvm_type(kind: t.AnyType) -> str:
+    """Return the LLVM type of a value."""
     if isinstance(kind, t.Type):
         return TYPES[kind]
     return "ptr" if isinstance(kind, BY_REFERENCE) else "i64"
@@ -97,14 +97,14 @@ class FlowEmitter(SlotEmitter):
             self.closed = True
 
     def branch(self, test: str, then: str, other: str, rare: bool = False) -> None:
-        """Go on at `then`, which is `rare` (errors are: what follows them is kept out of the way), or at `other`."""
+        """Branch to `then`, which may be `rare` (errors are: they are kept out of the way), or to `other`."""
         self.emit(f"br i1 {test}, label {then}, label {other}{RARE if rare else ''}")
         self.closed = True
 
     # --- names ---------------------------------------------------------------------------------
 
     def place_of(self, name: str) -> str:
-        """Where a name lies that is given values in more than one place."""
+        """Return the memory of a name that is assigned in several places."""
         if name not in self.kept:
             self.kept.add(name)
             kind = llvm_type(self.kinds[name])
@@ -128,7 +128,7 @@ class FlowEmitter(SlotEmitter):
     # --- conditions ----------------------------------------------------------------------------
 
     def condition(self, e: t.Expr, then: str, other: str) -> tuple[Checked, Checked]:
-        """Go on at `then` where a condition holds, else at `other`; what is checked at either."""
+        """Branch to `then` where a condition holds, else to `other`; return what is checked at either."""
         match e:
             case t.Not():
                 at_other, at_then = self.condition(e.value, other, then)
@@ -253,6 +253,6 @@ class FlowEmitter(SlotEmitter):
 
 
 def common(*sides: Checked) -> Checked:
-    """What is checked whichever way control came."""
+    """Return what is checked on every path."""
     first, *others = sides
     return {k: v for k, v in first.items() if all(other.get(k) == v for other in others)} if others else first

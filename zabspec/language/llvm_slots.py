@@ -1,4 +1,4 @@
-"""Members of structs of arrays in LLVM assembly: loads and stores at addresses from the struct's header."""
+"""Emit access to members of structs of arrays in LLVM assembly: at addresses from the struct's header."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ LASTS = ", !invariant.load !1"  # sizes and addresses stay, whatever is stored: 
 
 
 class SlotEmitter(ABC):
-    """What a function's emitter does with members of structs."""
+    """The interface of a function's emitter for members of structs."""
 
     @abstractmethod
     def value(self, text: str) -> str:
-        """Emit an instruction; the name of its result."""
+        """Emit an instruction; return the name of its result."""
 
     @abstractmethod
     def emit(self, text: str) -> None:
@@ -25,15 +25,18 @@ class SlotEmitter(ABC):
 
     @abstractmethod
     def expr(self, e: t.Expr) -> str:
-        """Emit an expression; its value."""
+        """Emit an expression; return its value."""
 
     def member(self, header: str, m: Member) -> str:
-        """Where a member's word lies in the header."""
+        """Return where a member's word lies in the header."""
         return self.value(f"getelementptr i64, ptr {header}, i64 {m.place}")
 
     def slot_place(self, e: t.Slot) -> tuple[str, int]:
-        """Where what a slot holds lies, and in how many bytes. A header's sizes and addresses never change, which
-        is said, so that they are read once and not again behind each store."""
+        """Return where a slot's value lies, and in how many bytes.
+
+        A header's sizes and addresses are marked as constant, so that they are read once and not again after each
+        store.
+        """
         header, m = self.expr(e.struct), e.member
         if not isinstance(m, Array):
             return self.member(header, m), 8

@@ -1,8 +1,8 @@
-"""The LLVM back end: a typed program as LLVM assembly.
+"""Emit a typed program as LLVM assembly: the LLVM back end.
 
-Integers are i64 throughout; a field is widened when read and, when written, checked against its range first: outside
-it the number of the error site goes to the state's scratch field `error`, and nothing is stored. Control flow, and
-what need not be checked again, is in `llvm_flow.py`.
+Integers are i64 throughout; a field is widened when read and, when written, checked against its range first: outside it
+the number of the error site goes to the state's scratch field `error`, and nothing is stored. Control flow, and what
+need not be checked again, is in `llvm_flow.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OPS = {"+": "add", "-": "sub", "*": "mul", "|": "or", "&": "and", "^": "xor", "<
 PREDICATES = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 METADATA = '!0 = !{!"branch_weights", i32 1, i32 4000}\n!1 = !{}'
 PLAIN, INLINED = " nounwind {", " nounwind alwaysinline {"
-# Notes an error in a state, unless one is noted there already. No text can name it.
+# Records an error in a state, unless one is recorded there already. No protocol can use its name.
 NOTE = """
 define internal void @error.note(ptr %s, i32 %site) #0 {{
   %place = getelementptr i8, ptr %s, i64 {offset}
@@ -49,7 +49,7 @@ define internal void @error.note(ptr %s, i32 %site) #0 {{
   ret void
 }}
 """
-MOST_HERE, WIDE = 1024, 32  # bytes up to which what is copied is so where it stands, not by a call; and at once
+MOST_HERE, WIDE = 1024, 32  # bytes up to which a copy is made in line, not by a call; and per instruction
 SMALL, LARGE = 30, 1000  # lines of assembly: up to which a function is inlined everywhere, and if called in one place
 MEMORY_OPS = {
     "load_word": "i64", "store_word": "i64", "load_half": "i32", "store_half": "i32",
@@ -65,7 +65,7 @@ WRITES = frozenset({"store_word", "store_half", "store_short", "copy_bytes", "ze
 
 
 def emit_program(program: t.TypedProgram, layout: Layout, exported: set[str], bit_gather: bool = False) -> str:
-    """LLVM assembly of every function; those in `exported` can be called from outside.
+    """Return LLVM assembly of every function; those in `exported` can be called from outside.
 
     Args:
         bit_gather: the processor has instructions that gather and scatter bits (x86 BMI2).
@@ -98,17 +98,20 @@ def emit_program(program: t.TypedProgram, layout: Layout, exported: set[str], bi
 
 
 def worth_inlining(functions: Mapping[str, str], calls: Mapping[str, int]) -> set[str]:
-    """Of functions, by their text, those that are called in one place, and the small ones. To say so here, once,
-    takes a small part of the time in which LLVM finds out, and gives code that is as fast."""
+    """Return the functions worth inlining: those that are called in one place, and the small ones.
+
+    Saying so here, once, takes a small part of the time in which LLVM finds out, and gives code that is as fast.
+    """
     lines = {name: text.count("\n") for name, text in functions.items()}
     return {name for name in functions if lines[name] <= SMALL or (calls[name] == 1 and lines[name] <= LARGE)}
 
 
 class _Emitter(FlowEmitter):
-    """
+    """Emits one function.
+
     Attributes:
-        rough: it may take an error back that was noted, as kernels do; the functions that do, if given.
-        forgets: so an index that was wrong is told again each time it is used.
+        rough: it may take back an error that was recorded, as kernels do; the functions that do, if given.
+        forgets: therefore a wrong index is reported again each time it is used.
         relies: an index was not checked again.
         calls: how often it calls which function.
     """
@@ -153,7 +156,7 @@ class _Emitter(FlowEmitter):
     # --- memory --------------------------------------------------------------------------------
 
     def report(self, bad: str, state: t.Expr, site: int) -> None:
-        """If `bad`, record the site in the state's error field, unless one is there already."""
+        """Emit code that records the site in the state's error field if `bad`, unless one is there already."""
         on, after = self.new("bad"), self.new("ok")
         self.branch(bad, on, after, rare=True)
         self.label_only(on)
@@ -166,7 +169,7 @@ class _Emitter(FlowEmitter):
         self.emit(f"call void @error.note(ptr {self.expr(state)}, i32 {noted})")
 
     def within(self, index: str, bound: int, state: t.Expr, site: int) -> str:
-        """An index that may be used: it is below a bound, or that it is not is noted, and it is zero."""
+        """Return an index that is safe to use: it is below a bound, or an error is recorded and it is zero."""
         if self.below.get(index, bound + 1) <= bound:
             return index
         told = self.names.get(state.name, "") if isinstance(state, t.Var) else ""
@@ -181,7 +184,7 @@ class _Emitter(FlowEmitter):
         return safe
 
     def in_range(self, value: str, lo: int, hi: int) -> bool:
-        """Whether a value is known to be in a range."""
+        """Return whether a value is known to be in a range."""
         if value.lstrip("-").isdigit():
             return lo <= int(value) <= hi
         return lo <= 0 and self.below.get(value, hi + 2) <= hi + 1
@@ -204,7 +207,7 @@ class _Emitter(FlowEmitter):
         return place
 
     def below_length(self, term: t.Term, sequence: t.Expr, state: t.Expr) -> str:
-        """The index of an element that a sequence has, or that it has none is noted, and it is zero."""
+        """Return the index of an element that a sequence has, or zero with an error recorded."""
         assert isinstance(sequence.type, t.SeqType)
         index = self.expr(term.index)
         bad = self.value(f"icmp uge i64 {index}, {self.length(self.expr(sequence), sequence.type.kind)}")
@@ -212,7 +215,7 @@ class _Emitter(FlowEmitter):
         return self.value(f"select i1 {bad}, i64 0, i64 {index}")
 
     def entry_at(self, place: str, index: str, size: int) -> str:
-        """Where an entry of some bytes lies behind others of its size."""
+        """Return where an entry of some bytes lies after others of its size."""
         return self.value(f"getelementptr [{size} x i8], ptr {place}, i64 {index}")
 
     def load(self, place: str, kind: Kind) -> str:
@@ -249,7 +252,7 @@ class _Emitter(FlowEmitter):
         self.narrow_store(place, bits, value)
 
     def less(self, value: str, low: int) -> str:
-        """A value less the low end of its range."""
+        """Return a value less the lowest value of its range."""
         if not low:
             return value
         known = value.lstrip("-").isdigit()
@@ -266,7 +269,7 @@ class _Emitter(FlowEmitter):
         self.emit(f"call void @llvm.memmove.p0.p0.i64(ptr {to}, ptr {source}, i64 {size}, i1 false)")
 
     def copy_apart(self, to: str, source: str, size: str) -> None:
-        """Copy bytes between places that do not overlap; where their number is known and not large, by wide moves."""
+        """Copy bytes between places that do not overlap, by wide moves if their number is known and small."""
         whole = int(size) if size.isdigit() and int(size) <= MOST_HERE else 0
         for at in range(0, whole - WIDE + 1, WIDE):
             taken = self.value(f"getelementptr i8, ptr {source}, i64 {at}")
@@ -357,7 +360,7 @@ class _Emitter(FlowEmitter):
         raise AssertionError(type(e).__name__)  # pragma: no cover - the tree has no other
 
     def is_quorum(self, mask: str) -> str:
-        """Whether a set of processes is a quorum: its bit in the table of the system, of which a word has 64."""
+        """Return whether a set of processes is a quorum: its bit in the table of the system, 64 to a word."""
         system = self.layout.schema.quorums
         assert system is not None
         words = [system.table >> at & (1 << 64) - 1 for at in range(0, 1 << system.nodes, 64)]
@@ -386,7 +389,7 @@ class _Emitter(FlowEmitter):
         return self.value(f"{OPS[e.op]} i64 {left}, {right}")
 
     def floor(self, op: str, left: str, right: str) -> str:
-        """Division as Python has it: the quotient is rounded down, the remainder has the divisor's sign."""
+        """Divide as Python does: the quotient is rounded down, the remainder has the divisor's sign."""
         rest = self.value(f"srem i64 {left}, {right}")
         other_sign = self.value(f"icmp slt i64 {self.value(f'xor i64 {rest}, {right}')}, 0")
         inexact = self.value(f"and i1 {other_sign}, {self.value(f'icmp ne i64 {rest}, 0')}")
@@ -396,7 +399,7 @@ class _Emitter(FlowEmitter):
         return self.value(f"sub i64 {quotient}, {self.value(f'zext i1 {inexact} to i64')}")
 
     def checked_shift(self, e: t.Binary, left: str, right: str, state: t.Expr) -> str:
-        """A shift by 0..63 that loses no bit to the left."""
+        """Return a shift by 0..63 that loses no bit to the left; otherwise an error is recorded."""
         wide = self.value(f"icmp ugt i64 {right}, 63")
         by = self.value(f"select i1 {wide}, i64 0, i64 {right}")
         moved = self.value(f"{OPS[e.op]} i64 {left}, {by}")
@@ -472,7 +475,7 @@ class _Emitter(FlowEmitter):
         return ""
 
     def gather(self, op: str, word: str, mask: int) -> str:
-        """Gather (or scatter) the bits under a mask: one instruction, or a shift for each run."""
+        """Gather (or scatter) the bits under a mask: by one instruction, or a shift for each run."""
         if self.bit_gather:
             signed = mask - (1 << 64) if mask >> 63 else mask
             name = "pext" if op == "extract" else "pdep"
@@ -495,7 +498,7 @@ class _Emitter(FlowEmitter):
         return result
 
     def forget(self, e: t.Builtin) -> str:
-        """Zero every volatile field of a process: all zero bytes are the low end of every range."""
+        """Zero every volatile field of a process: all zero bytes are the lowest value of every range."""
         state, process, site = e.args
         base, p = self.expr(state), self.expr(process)
         bad = self.value(f"icmp uge i64 {p}, {self.layout.schema.nodes}")
@@ -543,7 +546,7 @@ class _Emitter(FlowEmitter):
         return place
 
     def same(self, e: t.SameSeq) -> str:
-        """Sequences are equal when their bytes are: unused elements are zero."""
+        """Return whether sequences are equal, which is so when their bytes are: unused elements are zero."""
         assert isinstance(e.left.type, t.SeqType)
         left, right = self.expr(e.left), self.expr(e.right)
         size = e.left.type.kind.size
@@ -635,14 +638,14 @@ class _Emitter(FlowEmitter):
         self.narrow_store(place, 8 * kind.size, new)
 
     def sequence(self, s: t.Append | t.Remove) -> tuple[Seq, str, str]:
-        """The sequence that a statement changes: its kind, its address, and its length."""
+        """Return the sequence that a statement changes: its kind, its address, and its length."""
         kind = s.place.kind
         assert isinstance(kind, Seq)
         place = self.address(s.place)
         return kind, place, self.length(place, kind)
 
     def leave_if(self, bad: str, state: t.Expr, site: int, wrong: str, right: str) -> str:
-        """Note an error where a statement cannot be done, and leave it; return the label behind it."""
+        """Record an error where a statement cannot be done, and leave it; return the label after it."""
         on, good, after = self.new(wrong), self.new(right), self.new("after")
         self.branch(bad, on, good, rare=True)
         self.label_only(on)
@@ -670,7 +673,7 @@ class _Emitter(FlowEmitter):
         return self.entry_at(start, index, kind.element.size)
 
     def remove(self, s: t.Remove) -> None:
-        """Take out one element: those behind it move up, and the freed place is zeroed."""
+        """Remove one element: those behind it move up, and the freed place is zeroed."""
         index = self.expr(s.index)
         kind, place, count = self.sequence(s)
         bad = self.value(f"icmp uge i64 {index}, {count}")

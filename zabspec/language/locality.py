@@ -1,8 +1,8 @@
-"""Whether a property of steps, judging a step, looks beyond the process that takes it: a function made of its text.
+"""Generate, for a property of steps, a function that tests whether it reads beyond the acting process.
 
-The function returns True where the property would read a field that is not of that process, and otherwise False, by
-the same tests. Where it says False, the property's answer follows from what the process holds before and after the
-step, and from what the step says about itself.
+The function returns True where the property would read a field that is not of that process, and otherwise False, by the
+same tests. Where it returns False, the property's result follows from what the process holds before and after the step,
+and from the step annotations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TRUE, FALSE = t.Const(t.BOOL, 1), t.Const(t.BOOL, 0)
 
 
 class StepLocality(Walk):
-    """Of one property of steps.
+    """The locality of one property of steps.
 
     Attributes:
         own: the fields of the process that are read where it does not look beyond.
@@ -34,7 +34,7 @@ class StepLocality(Walk):
         self.own: set[Touch] = set()
 
     def of_function(self, f: t.Function) -> t.Function:
-        """The function, made of a property's `holds` or witness."""
+        """Return the function, made from a property's `holds` or witness."""
         names: Names = {name: (None, frozenset()) for name, _ in f.params}
         return replace(f, returns=t.BOOL, body=[*self.made(f.body, names), t.Return(f.line, FALSE)])
 
@@ -42,7 +42,7 @@ class StepLocality(Walk):
         return ACTS if place.field == self.world.process_field else None
 
     def looks_away(self, e: t.Expr, names: Names) -> bool:
-        """Whether an expression reads more than what the process has."""
+        """Return whether an expression reads more than the acting process has."""
         reads = self.of(e, names)[1]
         if self.trouble or not all(self.is_own(r) for r in reads):
             return True
@@ -54,7 +54,7 @@ class StepLocality(Walk):
         return f is not None and r.keys == (ACTS,) and not r.writes and f.role not in (Role.NETWORK, Role.BUDGET)
 
     def made(self, statements: Sequence[t.Stmt], names: Names) -> list[t.Stmt]:
-        """The statements, with `return True` in the place of the first in each way through that looks beyond."""
+        """Return the statements, with `return True` in place of the first on each path that reads beyond."""
         out: list[t.Stmt] = []
         for s in statements:
             match s:
@@ -77,7 +77,7 @@ class StepLocality(Walk):
         return out
 
     def condition(self, e: t.Expr, names: Names) -> t.Expr | None:
-        """When evaluating an expression looks beyond; none: never."""
+        """Return the condition under which evaluating an expression reads beyond, or None for never."""
         parts = e.parts if isinstance(e, t.Logic) else [e]
         for k, part in enumerate(parts):
             if self.looks_away(part, names):

@@ -1,4 +1,4 @@
-"""Whether a loop over processes comes to the same in whichever order it visits them.
+"""Check whether a loop over processes has the same result in whichever order it visits them.
 
 It does if no round of it sees what another did, and what they all write is the same whoever writes
 last. What is accepted, of what a round leaves behind:
@@ -30,12 +30,14 @@ __all__ = ["in_loop"]
 def in_loop(
     s: t.For, function: t.Function, effects: EffectsOf, what: str = "process", errors: bool = True
 ) -> list[Asymmetry]:
-    """What of a loop over processes depends on their order.
+    """Return what in a loop over processes depends on their order.
 
     Args:
-        errors: run-time errors count: those of a user's protocol are a verdict.
-        what: it goes through, as a sentence says it: messages of a bag have no order either.
+        s: the loop.
+        function: the function with the loop.
         effects: of the function, with the loops around this one entered.
+        what: what it goes through, for messages: messages of a bag have no order either.
+        errors: run-time errors count: those of a user protocol are a verdict.
     """
     round_ = effects.body(s)
     if not errors:
@@ -47,7 +49,7 @@ def in_loop(
 
 
 def lasting(s: t.For, round_: Effects, live: Liveness) -> list[tuple[str, str, int]]:
-    """The local names that a round leaves to a later one, or to what follows the loop."""
+    """Return the local names that an iteration leaves to a later one, or to what follows the loop."""
     return [written for written in round_.names_written if written[0] in live.head(s)]
 
 
@@ -55,7 +57,7 @@ def lasting(s: t.For, round_: Effects, live: Liveness) -> list[tuple[str, str, i
 
 
 def left_in_state(s: t.For, round_: Effects, what: str) -> Iterable[tuple[int, str]]:
-    """What of the state depends on the order."""
+    """Yield what in the state depends on the order."""
     places: dict[str, list[Write]] = {}
     for w in round_.writes:
         places.setdefault(w.at.field, []).append(w)
@@ -76,13 +78,13 @@ def left_in_state(s: t.For, round_: Effects, what: str) -> Iterable[tuple[int, s
 
 
 def own(loop: str, writes: Sequence[Access], reads: Sequence[Access]) -> bool:
-    """Whether one axis of processes is indexed by the loop's name wherever a field is read or written."""
+    """Return whether one axis of processes is indexed by the loop's name wherever a field is read or written."""
     axes = min(len(a.keys) for a in (*writes, *reads))
     return any(all(a.keys[k] == loop for a in (*writes, *reads)) for k in range(axes))
 
 
 def left_in_names(s: t.For, round_: Effects, live: Liveness, what: str) -> Iterable[tuple[int, str]]:
-    """What of the local names depends on the order."""
+    """Yield what in the local names depends on the order."""
     names: dict[str, list[tuple[str, int]]] = {}
     for name, how, line in lasting(s, round_, live):
         names.setdefault(name, []).append((how, line))
@@ -99,7 +101,7 @@ def left_in_names(s: t.For, round_: Effects, live: Liveness, what: str) -> Itera
 
 
 def early_ends(s: t.For, round_: Effects, effects: EffectsOf, what: str) -> Iterable[tuple[int, str]]:
-    """What of a loop with early ends depends on the order."""
+    """Yield what in a loop with early ends depends on the order."""
     blocks = list(ends_in(s.body))
     said, writes, names = set(), 0, 0
     for block in blocks:
@@ -127,7 +129,7 @@ def early_ends(s: t.For, round_: Effects, effects: EffectsOf, what: str) -> Iter
 
 
 def fixed(s: t.Stmt, effects: EffectsOf) -> str:
-    """What a statement sets to which constant, whoever's round it is in; empty: that is not what it does."""
+    """Return which place a statement sets to which constant, in any iteration; empty for other statements."""
     match s:
         case t.Assign(value=t.Const(value=value)):
             return f"{s.name} = {value}"
@@ -139,7 +141,7 @@ def fixed(s: t.Stmt, effects: EffectsOf) -> str:
 
 
 def invariant(index: t.Expr, effects: EffectsOf) -> bool:
-    """Whether an index is the same in every round."""
+    """Return whether an index is the same in every iteration."""
     return isinstance(index, t.Const) or (isinstance(index, t.Var) and index.name in effects.known)
 
 
@@ -149,7 +151,7 @@ def place_of(place: t.Memory) -> str:
 
 
 def loop_text(s: t.For) -> str:
-    """What a sentence calls a loop; one through a sequence has a name that no text can say."""
+    """Return the name of a loop for messages; one through a sequence has no printable name."""
     return "this loop" if "." in s.name else f"the loop over {s.name}"
 
 

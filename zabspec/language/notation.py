@@ -1,4 +1,4 @@
-"""How values are written: transactions, zxids and messages in the paper's notation, processes as `p0`."""
+"""Write values: transactions, zxids and messages in the paper's notation, processes as `p0`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class WithRoles(Protocol):
 
 
 class OfModel(Protocol):
-    """What a person is told of: a run of a model."""
+    """A run of a model, about which a message is written."""
 
     @property
     def configuration(self) -> WithRoles: ...
@@ -39,7 +39,7 @@ class OfModel(Protocol):
 
 @contextmanager
 def named_by(roles: Roles | None) -> Iterator[None]:
-    """Name processes by their roles meanwhile, `client1`; None: by their numbers, `p0`."""
+    """Name processes by their roles within a block, `client1`; None for their numbers, `p0`."""
     before = _roles.set(roles)
     try:
         yield
@@ -48,7 +48,7 @@ def named_by(roles: Roles | None) -> Iterator[None]:
 
 
 def naming_processes(tells: Callable[Concatenate[T, A], R]) -> Callable[Concatenate[T, A], R]:
-    """Make a function that tells of a run name processes as the run's model does. (Not for generators.)"""
+    """Make a function that describes a run name processes as the run's model does; it must not be a generator."""
 
     @wraps(tells)
     def told(run: T, /, *args: A.args, **more: A.kwargs) -> R:
@@ -59,7 +59,7 @@ def naming_processes(tells: Callable[Concatenate[T, A], R]) -> Callable[Concaten
 
 
 def process_name(p: int) -> str:
-    """A process."""
+    """Return the name of a process."""
     roles = _roles.get()
     if p < 0:
         return "nobody"
@@ -67,13 +67,16 @@ def process_name(p: int) -> str:
 
 
 def with_names(sentence: str) -> str:
-    """A sentence of a property, whose author writes `p{p}`, with processes as they are named."""
+    """Return a property's sentence, in which the author writes `p{p}`, with the names of processes."""
     return PROCESS.sub(lambda found: process_name(int(found[1])), sentence)
 
 
 def record_text(fields: Mapping[str, int]) -> str:
-    """A record: a transaction with its identity and its zxid, `t1 <1,1>`, and `-` for none; a zxid, `<1,1>`; any
-    other by the names of its fields."""
+    """Return a record as text.
+
+    A transaction is its identity and its zxid, `t1 <1,1>`, and `-` for none; a zxid is `<1,1>`; any other record is
+    written by the names of its fields.
+    """
     if fields.keys() == {"epoch", "counter", "value"}:
         return f"t{fields['value']} <{fields['epoch']},{fields['counter']}>" if any(fields.values()) else "-"
     if fields.keys() == {"epoch", "counter"}:
@@ -82,7 +85,7 @@ def record_text(fields: Mapping[str, int]) -> str:
 
 
 def value_text(kind: Kind, value: Any) -> str:
-    """A value of a kind, of the CPython world or as JSON."""
+    """Return a value of a kind as text; the value is of the CPython world or JSON."""
     if isinstance(kind, Bool):
         return "true" if value else "false"
     if isinstance(kind, NodeId):

@@ -1,11 +1,11 @@
 """Refuse calculating with an optional number where it may be NOTHING.
 
-NOTHING is a number as NOBODY is, below every value that an optional number can have. To compare it for equality, to
-keep it and to pass it on is what it is for. A sum with it, or its order among numbers, is a slip: `s.seen[p][q] <
-m.round` where nothing was seen yet. So what is calculated with has to be known to be there, by a test before it.
+NOTHING is a number as NOBODY is, below every value that an optional number can have. It may be compared for equality,
+kept and passed on. A sum with it, or its order among numbers, is a mistake: `s.seen[p][q] < m.round` where nothing was
+seen yet. So a number that is calculated with must be known to be there, by a test before it.
 
-That goes through functions: a parameter that a function of the file calculates with, and does not ask about, takes
-nothing that may be NOTHING; and what a function gives back may be, if what it returns may.
+This goes through functions: a parameter that a function of the file calculates with, and does not test, takes nothing
+that may be NOTHING; and a function's result may be NOTHING if what it returns may.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Origins = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True)
 class Calculated:
-    """Where a number that may be NOTHING is calculated with.
+    """A use of a number in a calculation, although it may be NOTHING.
 
     Attributes:
         number: the number.
-        origins: where it is from.
-        function: what calculates with it, that it is passed to; empty: the function itself.
-        parameter: as which.
+        origins: its origins.
+        function: the function that calculates with it, to which it is passed; empty for the function itself.
+        parameter: the parameter as which it is passed.
     """
 
     number: t.Expr
@@ -44,7 +44,7 @@ class Calculated:
 
 
 def origins(e: t.Expr, names: Origins, functions: Functions) -> frozenset[str]:
-    """Where a number is from that may be NOTHING: parameters, and `DECLARED`; nothing: it is no such number.
+    """Return the origins of a number that may be NOTHING: parameters, and `DECLARED`; empty if it cannot be.
 
     Args:
         names: of local names.
@@ -68,7 +68,7 @@ def origins(e: t.Expr, names: Origins, functions: Functions) -> frozenset[str]:
 
 
 def has_optional(kinds: Iterable[Kind]) -> bool:
-    """Whether any of some kinds has optional numbers in it."""
+    """Return whether any of some kinds has optional numbers in it."""
 
     def inner(kind: Kind) -> Iterator[Kind]:
         yield kind
@@ -109,26 +109,26 @@ def check_optional(
 
 
 def sentence(c: Calculated, functions: Functions) -> str:
-    """What is wrong."""
+    """Return the message about such a calculation."""
     if not c.function:
-        said = "may be NOTHING where it is calculated with, or asked for its order: ask `!= NOTHING` first"
+        said = "may be NOTHING in arithmetic or an order comparison: check `!= NOTHING` first"
         return f"{called(c.number, functions)} {said}"
     does = calculates(functions[c.function], c.parameter)
-    return f"{called(c.number, functions)} may be NOTHING, and {does}: ask `!= NOTHING` first, here or there"
+    return f"{called(c.number, functions)} may be NOTHING, and {does}: check `!= NOTHING` first, here or there"
 
 
 def passes_nothing(callee: t.Function, parameter: str) -> str:
-    """What is said of NOTHING itself, passed to a function that calculates with it."""
-    return f"NOTHING is passed, and {calculates(callee, parameter)}, which has to be there"
+    """Return the message about NOTHING itself passed to a function that calculates with it."""
+    return f"NOTHING is passed, but {calculates(callee, parameter)}, which needs a value"
 
 
 def calculates(callee: t.Function, parameter: str) -> str:
-    """What a function does with a parameter."""
+    """Return what a function does with a parameter, in words."""
     return f"{callee.called} calculates with its {parameter} (line {callee.wants[parameter]})"
 
 
 def called(e: t.Expr, functions: Functions) -> str:
-    """What a number is called in the text."""
+    """Return how the source names a number."""
     match e:
         case t.Load():
             return e.place.field
@@ -137,7 +137,7 @@ def called(e: t.Expr, functions: Functions) -> str:
         case t.Choice():
             return called(e.then if origins(e.then, {}, functions) else e.other, functions)
         case t.Call():
-            return f"what {functions[e.function].called} gives back"
+            return f"what {functions[e.function].called} returns"
         case t.Var():
             return e.name
     return "a number"

@@ -1,4 +1,4 @@
-"""A place in a source file, and how messages write its path."""
+"""Describe a place in a source file, and how messages write its path."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Place:
 
     Attributes:
         file: its path, as Python has loaded it.
-        line: from 1; 0: of the file as a whole.
-        column, end: of the piece in its line, from 0, the end excluded; equal: the whole line.
+        line: from 1; 0 for the file as a whole.
+        column, end: the columns of the piece in its line, from 0, the end excluded; if equal, the whole line.
     """
 
     file: str
@@ -28,13 +28,16 @@ class Place:
 
     @property
     def text(self) -> str:
-        """`path:line`, the path relative to the working directory."""
+        """Return `path:line`, the path relative to the working directory."""
         return f"{relative(self.file)}:{self.line}" if self.line else relative(self.file)
 
 
 def relative(path: str) -> str:
-    """A path as messages write it: relative to the working directory where it lies in it; one of this project from
-    where its packages lie; any other as it is."""
+    """Return a path as messages write it.
+
+    It is relative to the working directory where it lies in it; one of this project is relative to its packages; any
+    other is unchanged.
+    """
     if not os.path.isabs(path):
         return path
     if path.startswith(_OURS):
@@ -47,5 +50,5 @@ def relative(path: str) -> str:
 
 
 def is_own_file(path: str) -> bool:
-    """Whether a file is of this project's packages, or text that it generates."""
+    """Return whether a file belongs to this project's packages, or is source that it generates."""
     return path.startswith("<") or path.startswith(_OURS)

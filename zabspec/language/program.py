@@ -1,6 +1,6 @@
-"""A program: the functions of a world, a protocol and a variant under one namespace.
+"""Combine the functions of a world, a protocol and a variant to a program, under one namespace.
 
-A variant is a set of functions that stand in for functions of the same name; nothing is copied.
+A variant is a set of functions that override functions of the same name; nothing is copied.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Program"]
 
 
 def own_names(module: ModuleType) -> dict[str, Any]:
-    """The functions, integer constants, message names and structs a module defines or imports."""
+    """Return the functions, integer constants, message names and structs that a module defines or imports."""
     return {
         name: value
         for name, value in vars(module).items()
@@ -33,7 +33,7 @@ def own_names(module: ModuleType) -> dict[str, Any]:
 
 
 def beside_of(function: FunctionType) -> Mapping[str, Any]:
-    """What is in the module of a function of another module than its protocol's, by keys."""
+    """Return the names in the module of a function from another module than its protocol's, by key."""
     found: Mapping[str, Any] = getattr(function, "beside", {})
     return found
 
@@ -59,7 +59,7 @@ class Program:
 
     @cached_property
     def namespace(self) -> dict[str, Any]:
-        """Every name: the protocol's stand over the world's, the overrides over both."""
+        """Return every name: the protocol's hide the world's, and overrides hide both."""
         out: dict[str, Any] = {}
         own: dict[str, Any] = {}
         for module in (*self.world, *self.protocol):
@@ -76,7 +76,7 @@ class Program:
         for stood, function in self.overrides.items():
             name = self.apart.get(stood, stood)
             if name not in out:
-                raise KeyError(f"the protocol has no function {name} to stand in for")
+                raise KeyError(f"the protocol has no function {name} to replace")
             if hasattr(out[name], "paper_step"):
                 function.paper_step = out[name].paper_step  # type: ignore[attr-defined]
             out[name] = function
@@ -91,8 +91,7 @@ class Program:
 
     @cached_property
     def helpers(self) -> dict[str, Any]:
-        """What is beside the overrides, in their modules, that these may call or name: by its keys, where names are
-        kept apart."""
+        """Return the names in the modules of overrides that these may use, by key where names are kept apart."""
         found: dict[str, Any] = {}
         if self.apart:
             return {k: v for f in self.overrides.values() for k, v in beside_of(f).items()}
@@ -104,7 +103,7 @@ class Program:
 
     @cached_property
     def handlers(self) -> frozenset[str]:
-        """The protocol's functions that act for a process."""
+        """Return the protocol's functions that act for a process."""
         if self.acting is not None:
             return self.acting
         names = {
@@ -117,7 +116,7 @@ class Program:
 
     @cached_property
     def steps(self) -> list[str]:
-        """The paper's steps that the program's functions are marked with, in the text's order."""
+        """Return the paper's steps with which the program's functions are marked, in source order."""
         found: list[str] = []
         for value in self.namespace.values():
             name = getattr(value, "paper_step", None)
@@ -126,7 +125,11 @@ class Program:
         return found
 
     def typed(self, roots: Sequence[str], names: Mapping[str, Any] | None = None) -> t.TypedProgram:
-        """The typed tree of the roots and of all they call; `names` as of `front_end`.
+        """Return the typed tree of the roots and of all they call.
+
+        Args:
+            roots: the names of functions.
+            names: as for `front_end`.
 
         Raises:
             LanguageError: something is outside the language.
@@ -137,10 +140,10 @@ class Program:
         return front.program
 
     def front_end(self, names: Mapping[str, Any] | None = None) -> FrontEnd:
-        """What types functions of the program.
+        """Return a front end that types functions of the program.
 
         Args:
-            names: all that they may refer to, where that is more than the program.
+            names: all that they may refer to, if that is more than the program.
         """
         front = FrontEnd(self.layout, self.namespace if names is None else names, self.types, self.handlers)
         front.program.steps = self.steps
@@ -148,12 +151,12 @@ class Program:
 
     @cached_property
     def python(self) -> dict[str, Any]:
-        """The program in the CPython world."""
+        """Return the program in CPython."""
         return reference.load(self.layout, self.namespace, self.types, self.steps)
 
     @cached_property
     def beginning(self) -> t.TypedProgram:
-        """What makes the state before any step, typed once.
+        """Return the typed function that makes the initial state.
 
         Raises:
             LanguageError: it is outside the language.
@@ -161,10 +164,10 @@ class Program:
         return self.typed(["initialize"])
 
     def initial(self) -> reference.StateView:
-        """The state before any step: what `initialize` makes of all zero bytes.
+        """Return the initial state: what `initialize` makes of all zero bytes.
 
         Raises:
-            LanguageError: it is outside the language. It runs in CPython alone, which would take anything.
+            LanguageError: `initialize` is outside the language. It runs in CPython alone, which would accept anything.
         """
         assert self.beginning.functions
         s = reference.StateView(self.layout)

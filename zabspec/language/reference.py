@@ -1,8 +1,7 @@
-"""The CPython world: the reference. Programs run as the Python they are, over views of the bytes.
+"""Run programs in CPython, as the Python that they are, over views of the bytes: the reference world.
 
-A state is the same bytes as in every other world, so states pass between worlds as they are. The
-views below read and write those bytes, and raise `RangeError` where a compiled program would
-report an error site.
+A state is the same bytes as in every other world, so states pass between worlds unchanged. The views below read and
+write those bytes, and raise `RangeError` where a compiled program would report an error site.
 """
 
 from __future__ import annotations
@@ -32,12 +31,11 @@ class RangeError(Exception):
     """A value would leave its range: the field, the step that did it, and the flag that widens it.
 
     Attributes:
-        field: what it was to be stored in, or read from.
-        problem: what is wrong with it, as every world says it.
-        widen: the flag that widens the range; empty: the author of the text declared it.
-        told: the same with the value, if it is known.
-        at: where in a state the place lies, if it lies in one: its bytes, the offset, and by how many of its axes the
-            field was indexed.
+        field: the field in which it was to be stored, or from which it was read.
+        problem: the error, as every world reports it.
+        widen: the flag that widens the range; empty if the author of the protocol declared it.
+        told: the error with the value, if it is known.
+        at: if the place lies in a state, its bytes, the offset, and by how many of its axes the field was indexed.
     """
 
     def __init__(
@@ -54,16 +52,16 @@ class RangeError(Exception):
 
     @property
     def of_author(self) -> bool:
-        """Whether the author of the text made it: no capacity of ours was too small."""
+        """Return whether it is the author's error, rather than a capacity of the model that was too small."""
         return of_author(self.widen)
 
 
 NO_PROCESS = RangeError("forget", "takes a process")
-ERRORS = (RangeError, ZeroDivisionError)  # what stands for an error site here
+ERRORS = (RangeError, ZeroDivisionError)  # the exceptions that are error sites here
 
 
 def range_error(problem: RangeError | ZeroDivisionError, where: str) -> RangeError:
-    """An error as what it is in every world, with the step or the property in which it was met."""
+    """Return an error as it is in every world, with the step or the property in which it was met."""
     if isinstance(problem, RangeError):
         return RangeError(problem.field, f"{problem.problem} in {where}", problem.widen)
     return RangeError("an integer", f"{BY_ZERO} in {where}")
@@ -119,7 +117,7 @@ set_record, set_word = (RecordValue.__dict__[name].__set__ for name in ("record"
 
 
 class Named(int):
-    """A value of an enumeration: its number, written by its name."""
+    """A value of an enumeration: a number that is written by its name."""
 
     def __new__(cls, kind: Int, value: int) -> Named:
         self = super().__new__(cls, value)
@@ -133,7 +131,7 @@ class Named(int):
 
 
 def read(buffer: bytearray, at: int, kind: Kind, label: str) -> Any:
-    """The value, or a view of it, that lies at a place."""
+    """Return the value at a place, or a view of it."""
     if isinstance(kind, Int):
         size = kind.size
         word = buffer[at] if size == 1 else int.from_bytes(buffer[at : at + size], "little")
@@ -152,13 +150,13 @@ def read(buffer: bytearray, at: int, kind: Kind, label: str) -> Any:
 
 
 def outside(kind: Int, number: int) -> tuple[str, str, str]:
-    """What is wrong with a number outside a range, what widens it, and the same with the number."""
+    """Return what is wrong with a number outside a range, what widens it, and the same with the number."""
     span = f"{kind.lo}..{kind.hi}"
     return f"would leave its range {span}", kind.widen, f"would be {number}, declared {span}"
 
 
 def write(buffer: bytearray, at: int, kind: Kind, value: Any, label: str) -> None:
-    """Store a value, checking its range."""
+    """Store a value after checking its range."""
     if isinstance(kind, Int):
         number = int(value)
         if not kind.lo <= number <= kind.hi:
@@ -182,7 +180,7 @@ def write(buffer: bytearray, at: int, kind: Kind, value: Any, label: str) -> Non
 
 
 def mask_of(members: SetView | Iterable[int]) -> int:
-    """The mask of a set: one that is kept, or one that was gathered of processes just before."""
+    """Return the mask of a set: one in a state, or one that was just gathered of processes."""
     return members.mask if isinstance(members, SetView) else sum(1 << member for member in members)
 
 
@@ -212,7 +210,7 @@ class SetView:
         return 0 <= item < self.kind.count and bool(self.mask >> item & 1)
 
     def __iter__(self) -> Iterator[int]:
-        return (k for k in range(self.kind.count) if self.mask >> k & 1)  # as it is when it is asked
+        return (k for k in range(self.kind.count) if self.mask >> k & 1)  # as it is at the time of the call
 
     def __len__(self) -> int:
         return self.mask.bit_count()
@@ -270,9 +268,9 @@ class SeqView:
         return read(self.buffer, at, element, self.label)
 
     def _no_entry(self, k: int) -> RangeError:
-        """What is wrong with writing an element that there is not."""
+        """Return the error for writing an element that does not exist."""
         count = len(self)
-        told = f"has {count} {'entry' if count == 1 else 'entries'}, there is none at {int(k)}"
+        told = f"has {count} {'entry' if count == 1 else 'entries'}, none at {int(k)}"
         return RangeError(self.label, NO_ENTRY, "", told, (self.buffer, self.at, None))
 
     def __setitem__(self, k: int, value: Any) -> None:
@@ -307,7 +305,7 @@ class SeqView:
         self._resize(count + 1)
 
     def remove(self, k: int) -> None:
-        """Take out element k; those behind it move up."""
+        """Remove element k; those behind it move up."""
         count = len(self)
         if not 0 <= k < count:
             told = f"has no element {k} to remove: it holds {count}"
@@ -323,7 +321,7 @@ class SeqView:
 
 
 class NoEntry(bytearray):
-    """The bytes of a state as a set or sequence sees them that a sequence does not have: nothing is written there."""
+    """The bytes of an element that a sequence does not have, as a set or sequence; nothing is written there."""
 
     error: RangeError
 
@@ -359,7 +357,7 @@ class MessageView:
 
     @property
     def name(self) -> str:
-        """The kind's name; empty for no message."""
+        """Return the kind's name; empty for no message."""
         tag = self.buffer[self.at]
         return self.union.messages[tag - 1].name if tag else ""
 
@@ -475,7 +473,7 @@ class _Axis:
 
 
 class _Bytes(_Axis):
-    """A field over one axis whose values are a byte each, and no names: most fields that are read often are."""
+    """A field over one axis whose values are single bytes without names, as most fields that are read often."""
 
     __slots__ = ("lo", "size", "stride", "truth")
 
@@ -491,7 +489,7 @@ class _Bytes(_Axis):
 
 
 def _over(buffer: bytearray, field: Field, base: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> _Axis:
-    """A field over the axes that are left."""
+    """Return a field over the remaining axes."""
     kind = field.kind
     if len(sizes) == 1 and isinstance(kind, Int) and kind.size == 1 and not kind.worded:
         return _Bytes(buffer, field, base, sizes, strides, kind)
@@ -499,8 +497,10 @@ def _over(buffer: bytearray, field: Field, base: int, sizes: tuple[int, ...], st
 
 
 class StateView:
-    """A state, seen through its schema: `s.field[i]` reads and writes its bytes. A field over axes that was asked for
-    once is an attribute from then on, which Python finds by itself."""
+    """A state, seen through its schema: `s.field[i]` reads and writes its bytes.
+
+    A field over axes becomes an attribute at its first use, which Python then finds by itself.
+    """
 
     __slots__ = ("__dict__", "buffer", "layout")
 
@@ -534,9 +534,9 @@ class StateView:
         write(self.buffer, found[1], found[0].kind, value, name)
 
     def forget(self, p: int) -> None:
-        """Every volatile field of process p becomes the low end of its range."""
+        """Reset every volatile field of process p to the lowest value of its range."""
         if not 0 <= p < self.layout.schema.nodes:
-            told = f"takes a process, 0..{self.layout.schema.nodes - 1}, and is given {int(p)}"
+            told = f"takes a process, 0..{self.layout.schema.nodes - 1}, not {int(p)}"
             raise RangeError(NO_PROCESS.field, NO_PROCESS.problem, "", told)
         for field in self.layout.schema.fields:
             if field.role is FieldRole.VOLATILE:
@@ -545,7 +545,7 @@ class StateView:
                     self.buffer[at + p * stride : at + p * stride + size] = bytes(size)
 
     def is_quorum(self, members: Iterable[int] | int, of: Role | Iterable[int] | None = None) -> bool:
-        """Whether a set of processes, or a mask of them, is a quorum; of a role or a set, if one is named."""
+        """Return whether a set of processes, or a mask of them, is a quorum; of a role or a set, if one is named."""
         mask = members if isinstance(members, int) else sum(1 << p for p in set(members))
         if isinstance(of, Role):
             return mask.bit_count() >= of.majority
@@ -556,7 +556,7 @@ class StateView:
         return bool(mask.bit_count() >= self.MAJORITY if system is None else system.has(mask))
 
     def key(self) -> bytes:
-        """The state itself, without scratch: what two states are compared by."""
+        """Return the state without step annotations, by which states are compared."""
         return bytes(self.buffer[: self.layout.size])
 
     def copy(self) -> StateView:
@@ -567,7 +567,7 @@ set_layout, set_buffer = (StateView.__dict__[name].__set__ for name in ("layout"
 
 
 def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind], steps: list[str]) -> dict[str, Any]:
-    """The program in CPython: every function bound to the program's own names.
+    """Return the program in CPython: every function bound to the program's own names.
 
     Entering a function marked as a step of the paper sets that step's bit in `s.steps`. If a process may fail within a
     handler, the program has a function `lasts`, which names the handlers: a run-time error met in one of them where
@@ -594,7 +594,7 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
             except LanguageError as problem:
                 if MARK in value.__code__.co_names:
                     raise
-                # it stands in the module and need not be of the program: an error only where something calls it
+                # It is in the module and need not be part of the program: an error only where something calls it.
                 out[name] = _unreadable(problem)
                 continue
             bound = FunctionType(code, seen, name, value.__defaults__, value.__closure__)
@@ -607,15 +607,16 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
     for name, word in about_roles(layout.schema, out).items():
         given = namespace.get(name)
         if given is None or (isinstance(given, FunctionType) and given.__module__ == lang.__name__):
-            out[name] = word  # a text without roles may have a function of its own so called
+            out[name] = word  # a protocol without roles may have a function of its own with this name
     out[MARK] = Broken
     return out
 
 
 def about_roles(schema: Schema, program: Mapping[str, Any]) -> dict[str, Any]:
-    """What a program knows of roles: each by the name of its type, and the operations of the language on them.
+    """Return what a program knows of roles: each by the name of its type, and the operations of the language on them.
 
     Args:
+        schema: the schema.
         program: its names, of which the world's `choose` is called.
     """
     everyone = Role("", 0, schema.nodes)
@@ -625,7 +626,7 @@ def about_roles(schema: Schema, program: Mapping[str, Any]) -> dict[str, Any]:
             return role.first + (int(program["choose"](s, role.count)) if role.count > 1 else 0)
         members = sorted(role)
         if not members:
-            raise RangeError("any_of", "is of a set with nobody in it")
+            raise RangeError("any_of", "is of an empty set")
         return members[int(program["choose"](s, len(members)))]
 
     return {
@@ -639,7 +640,7 @@ def about_roles(schema: Schema, program: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unreadable(problem: LanguageError) -> Callable[..., NoReturn]:
-    """A function that raises what went wrong as it was read."""
+    """Return a function that raises what went wrong when it was read."""
 
     def unreadable(*_: object) -> NoReturn:
         raise problem
@@ -648,8 +649,10 @@ def _unreadable(problem: LanguageError) -> Callable[..., NoReturn]:
 
 
 class Apart(dict[str, Any]):
-    """The names that a text of somebody's own reads: its own by the keys they have in the program, and besides those
-    of the program, whatever stands there when they are read."""
+    """The names that a user protocol reads: its own by their keys in the program, then those of the program.
+
+    They are looked up when they are read.
+    """
 
     def __init__(self, program: dict[str, Any], keys: Mapping[str, str]) -> None:
         super().__init__(__builtins__=__builtins__)
@@ -682,7 +685,11 @@ LEAST, MOST = -(1 << 63), (1 << 63) - 1  # of 64 bits
 
 
 def _times(x: int, y: int) -> int:
-    """The product of two integers, which must fit 64 bits."""
+    """Return the product of two integers.
+
+    Raises:
+        RangeError: it does not fit 64 bits.
+    """
     product = x * y
     if not LEAST <= product <= MOST:
         raise RangeError("an integer", TOO_WIDE, "", f"{TOO_WIDE}: it would be {x} * {y}")
@@ -696,7 +703,11 @@ def _shift_amount(x: int, sign: str, by: int) -> int:
 
 
 def _left(x: int, by: int) -> int:
-    """An integer shifted left, which must fit 64 bits."""
+    """Return an integer shifted left.
+
+    Raises:
+        RangeError: the result does not fit 64 bits, or the amount is invalid.
+    """
     moved = x << _shift_amount(x, "<<", by)
     if not LEAST <= moved <= MOST:
         raise RangeError("an integer", SHIFTED, "", f"{TOO_WIDE}: it would be {x} << {by}")
@@ -704,5 +715,9 @@ def _left(x: int, by: int) -> int:
 
 
 def _right(x: int, by: int) -> int:
-    """An integer shifted right."""
+    """Return an integer shifted right.
+
+    Raises:
+        RangeError: the amount is invalid.
+    """
     return x >> _shift_amount(x, ">>", by)

@@ -1,14 +1,13 @@
-"""Processes as a scalarset (Ip and Dill): where a text tells them apart.
+"""Check that processes are a scalarset (Ip and Dill), and find where a protocol tells them apart.
 
-Renaming processes changes nothing of what a text does if it does nothing with them but compare them
-for equality, with each other or with NOBODY, index axes of processes, pass, store and send them, and
-put them into sets of processes; and if no loop over them comes to something else in another order
-(`loops.py`). Whatever else is done to a process is an asymmetry: the text is in the language, and is
-told with file and line that it has no symmetry.
+Renaming processes changes nothing of what a protocol does if it only compares them for equality, with each other or
+with NOBODY, indexes axes of processes, passes, stores and sends them, and puts them into sets of processes; and if no
+loop over them has another result in another order (`loops.py`). Any other use is an asymmetry: the protocol is in the
+language, and is reported, with file and line, to have no symmetry.
 
-A value that is a process is known by its declaration: a parameter or result annotated `Node`, a part
-of kind `NodeId`, a member of a set of processes. What a local name holds follows from what is given
-to it and done with it. The name of a loop over all processes may be either, as it is used.
+A value that is a process is known by its declaration: a parameter or result annotated `Node`, a part of kind `NodeId`,
+a member of a set of processes. What a local name holds follows from its assignments and uses. The name of a loop over
+all processes may be either, as it is used.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Asymmetry:
     reason: str
 
     def sentence(self) -> str:
-        """What a user reads."""
+        """Return the message for a user."""
         return f"{self.reason} ({self.file}:{self.line})" if self.line else f"{self.reason} ({self.file})"
 
 
@@ -81,7 +80,7 @@ class Sorts:
         self, function: t.Function, program: t.TypedProgram, schema: Schema, refused: Callable[[str], str]
     ) -> None:
         self.function, self.program, self.refused = function, program, refused
-        # what a loop goes through that visits all processes, or all of a role: no renaming leads out of it
+        # The range of a loop that visits all processes, or all of a role: every renaming maps it to itself.
         self.ranges = {(0, schema.nodes), *((r.first, r.end) for r in schema.roles or ())}
         self.live = live_in(function)
         self.line = function.line
@@ -102,7 +101,7 @@ class Sorts:
 
     @property
     def loops_over_processes(self) -> list[t.For]:
-        """The loops of the function that go through processes."""
+        """Return the loops of the function that go through processes."""
         return [loop.statement for loop in self.loops if loop.sort.found().kind == PROCESS]
 
     def tell(self, reason: str, line: int = 0) -> None:
@@ -111,7 +110,7 @@ class Sorts:
             self.asymmetries.append(found)
 
     def conclude(self, loop: Loop) -> None:
-        """What is known of a loop when the whole function has been read."""
+        """Check a loop when the whole function has been read."""
         name, line = loop.statement.name, loop.statement.line
         left = name in self.live.after(loop.statement)
         if loop.sort.found().kind == PROCESS:
@@ -119,7 +118,8 @@ class Sorts:
                 self.tell(f"a loop over processes, of {name}, is not over range(s.NODES)", line)
             if left:
                 self.tell(
-                    f"{name}, which a loop over processes leaves behind, is used", self.read_outside.get(name, line)
+                    f"{name}, the variable of a loop over processes, is used after the loop",
+                    self.read_outside.get(name, line),
                 )
         elif left:
             self.alike(self.name(name), Sort(NUMBER), f"{name} holds a process here and a number elsewhere")
@@ -127,7 +127,7 @@ class Sorts:
     # --- values ------------------------------------------------------------------------------
 
     def want(self, value: t.Expr, kind: str, reason: str) -> None:
-        """A value stands where a process, or a number, is wanted."""
+        """Require a value to be a process, or a number; otherwise report the reason."""
         sort = self.of(value).found()
         if not sort.kind:
             sort.kind = kind
@@ -135,7 +135,7 @@ class Sorts:
             self.tell(reason)
 
     def alike(self, a: Sort, b: Sort, reason: str) -> Sort:
-        """Two values are of one sort."""
+        """Require two values to be of one sort."""
         a, b = a.found(), b.found()
         if a is not b:
             if a.kind and b.kind:
@@ -154,7 +154,7 @@ class Sorts:
         return self.names.setdefault(name, Sort())
 
     def of(self, e: t.Expr) -> Sort:
-        """The sort of a value; asks everything in it."""
+        """Return the sort of a value, checking everything in it."""
         match e:
             case t.Const():
                 return Sort() if e.value == -1 and e.type == t.INT else Sort(NUMBER)
@@ -171,7 +171,7 @@ class Sorts:
                 self.place(e)
             case t.OneOfSet():
                 self.of(e.members)
-                self.want(e.which, NUMBER, "a process says which member of a set is chosen")
+                self.want(e.which, NUMBER, "a process determines which member of a set is chosen")
                 return Sort(PROCESS)
             case t.Choice():
                 self.of(e.test)
@@ -186,7 +186,7 @@ class Sorts:
                 held = record.fields[record.part(e.shift, e.bits)]
                 return Sort(PROCESS if isinstance(held, NodeId) else NUMBER)
             case t.InRole():
-                self.want(e.process, PROCESS, "a number is asked for its role")
+                self.want(e.process, PROCESS, "the role of a number is used")
             case t.OneOfRole():
                 self.of(e.right)  # what is chosen, and added to the first
                 return Sort(PROCESS)
@@ -205,7 +205,7 @@ class Sorts:
         return Sort(NUMBER)
 
     def parts(self, e: t.Expr) -> None:
-        """Expressions that make numbers of numbers."""
+        """Check expressions that make numbers of numbers."""
         match e:
             case t.Binary():
                 for side in (e.left, e.right):
@@ -236,7 +236,7 @@ class Sorts:
             for side in (e.left, e.right):
                 self.want(side, NUMBER, f"processes are compared by their order ({e.op})")
             if isinstance(e.left.type, t.RecordType) and e.left.type.record.processes:
-                self.tell(f"records that hold processes are compared by their order ({e.op})")
+                self.tell(f"records with processes are compared by their order ({e.op})")
         else:
             a, b = self.of(e.left), self.of(e.right)
             other = e.right if isinstance(e.right, t.Const) else e.left
@@ -248,7 +248,7 @@ class Sorts:
             self.want(e.args[1], PROCESS, "forget takes a process, not a number")
             return
         if e.op not in ("min", "max") and e.op not in ON_NUMBERS:
-            self.tell(f"{e.op} reads memory as it lies, processes in it as numbers")
+            self.tell(f"{e.op} reads raw memory, with processes as numbers")
         for argument in e.args:
             self.want(argument, NUMBER, f"{e.op} takes numbers, not processes")
 
@@ -276,10 +276,10 @@ class Sorts:
                 what = f"the number {term.index.value}" if isinstance(term.index, t.Const) else "a number"
                 self.want(term.index, PROCESS, f"{what} stands for a process, as an index of {place.field}")
             else:
-                self.want(term.index, NUMBER, f"a process is an index of {place.field}, where a number should be")
+                self.want(term.index, NUMBER, f"a process is an index of {place.field}, where a number is expected")
 
     def keep(self, kind: Kind, value: t.Expr, where: str) -> None:
-        """A value is kept in a place of a kind."""
+        """Check a value that is kept in a place of a kind."""
         if isinstance(kind, NodeId):
             self.want(value, PROCESS, f"a number is stored in {where}, which holds a process")
         elif value.type == t.INT:
@@ -289,9 +289,9 @@ class Sorts:
 
     def member(self, kind: SetOf, item: t.Expr) -> None:
         if kind.nodes:
-            self.want(item, PROCESS, "a number is taken for a member of a set of processes")
+            self.want(item, PROCESS, "a number is used as a member of a set of processes")
         else:
-            self.want(item, NUMBER, "a process is taken for a member of a set of numbers")
+            self.want(item, NUMBER, "a process is used as a member of a set of numbers")
 
     # --- statements --------------------------------------------------------------------------
 
@@ -327,7 +327,7 @@ class Sorts:
                 self.place(s.place)
                 self.want(s.index, NUMBER, f"a process is a place in {s.place.field}")
             case t.PutWord():
-                self.tell("words are written as they lie in memory, processes in them as numbers")
+                self.tell("raw words are written, with processes as numbers")
             case t.Evaluate():
                 self.of(s.value)
             case t.Return():
@@ -353,9 +353,9 @@ class Sorts:
         if s.value.type != t.INT:
             self.of(s.value)
         elif "return" in self.function.processes:
-            self.want(s.value, PROCESS, f"{self.function.called} gives back a number where a process should be")
+            self.want(s.value, PROCESS, f"{self.function.called} returns a number where a process is expected")
         else:
-            self.want(s.value, NUMBER, f"{self.function.called} gives back a process as an integer")
+            self.want(s.value, NUMBER, f"{self.function.called} returns a process as an integer")
 
     def loop(self, s: t.For) -> None:
         self.bounds += [(self.of(bound), s.line) for bound in (s.start, s.stop)]
@@ -372,14 +372,16 @@ class Sorts:
         self.inside.pop()
 
     def check_not_of_loop(self, name: str) -> None:
-        """The name of a loop over processes is given no other value inside it."""
+        """Check that the name of a loop over processes gets no other value inside it."""
         for loop in self.inside:
             if loop.statement.name == name:
-                self.alike(loop.sort, Sort(NUMBER), f"{name}, which goes through processes, is given another value")
+                self.alike(
+                    loop.sort, Sort(NUMBER), f"{name}, a loop variable over processes, is assigned another value"
+                )
 
 
 def in_layout(layout: Layout, union: MessageUnion | None) -> list[Asymmetry]:
-    """Where the schema holds processes that renaming does not reach."""
+    """Return where the schema holds processes that renaming does not reach."""
     found = []
 
     def tell(where: str, reason: str) -> None:
@@ -400,7 +402,7 @@ def in_layout(layout: Layout, union: MessageUnion | None) -> list[Asymmetry]:
 
 
 def parts_of(kind: Kind) -> Collection[Kind]:
-    """A kind and those of what is in it, messages' own fields included."""
+    """Return a kind with the kinds of its parts, including messages' own fields."""
     if isinstance(kind, Seq):
         return [kind, *parts_of(kind.element)]
     if isinstance(kind, MessageUnion):

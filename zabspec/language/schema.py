@@ -1,4 +1,4 @@
-"""The schema: the state of a system, declared once.
+"""Define the schema: the state of a system, declared once.
 
 From the declaration follow the layout in memory (here), hashing, packing and permuting
 (`derive.py`), the values a person reads (`reference.py`) and the fields of every trace.
@@ -34,7 +34,7 @@ NODE = "node"
 
 
 class Role(Enum):
-    """Who may touch a field."""
+    """The kind of a field, which decides who may touch it."""
 
     PERSISTENT = "persistent"  # of a process, survives a crash (DSN'11 Table 1)
     VOLATILE = "volatile"  # of a process, lost in a crash
@@ -57,17 +57,17 @@ class Field:
     observed: bool = False  # it belongs to the observed history
     disk: bool = False  # persistent, and on a disk: power loss keeps what is forced (`zabspec/worlds/storage.py`)
     reading: str = ""  # how a person reads one of its entries, as `epoch {} served`; empty: by its name
-    of: str = ""  # the role whose processes have it; the others hold the low end for ever; empty: all have it
+    of: str = ""  # the role whose processes have it, the others keeping the low end for ever; empty if all have it
     timer: bool = False  # it says whether a timer is armed
     lasts: int = 0  # of a lease: for how many ticks it is given at most; 0: it is none
     lasts_widen: str = ""  # the flag that widens that
     clock: bool = False  # a clock, which each tick makes smaller, down to 0 (`zabspec/authoring/clocks.py`)
-    ends: str = ""  # of the clock of a lease: the field that goes back to its low end as it comes to 0
-    keys: tuple[str, ...] = ()  # of each axis after that, the role whose processes are its keys; empty: any
+    ends: str = ""  # for the clock of a lease, the field that is reset to its low end when it reaches 0
+    keys: tuple[str, ...] = ()  # for each further axis the role whose processes are its keys; empty for any
 
     @property
     def node_axes(self) -> int:
-        """How many axes of processes lead, by which its blocks are repeated: none of what is scratch."""
+        """Return the number of leading axes of processes, by which its blocks are repeated; 0 for annotations."""
         count = 0
         if self.role is Role.SCRATCH:
             return count
@@ -100,7 +100,7 @@ class Schema:
 
     @property
     def renamings(self) -> tuple[tuple[int, ...], ...]:
-        """The renamings of processes, i to p[i], that keep its quorums and roles; the first changes nothing."""
+        """Return the renamings of processes, i to p[i], that keep its quorums and roles; the first is the identity."""
         if self.roles:
             return self.roles.renamings
         return self.quorums.renamings if self.quorums else tuple(itertools.permutations(range(self.nodes)))
@@ -117,7 +117,7 @@ class Schema:
             if f.name in seen or f.name in self.constants:
                 raise ValueError(f"the schema declares {f.name!r} twice")
             if f.role is Role.SCRATCH and f.node_axes:
-                raise ValueError(f"{f.name!r} is scratch, which is not laid out process by process")
+                raise ValueError(f"{f.name!r} is a step annotation, which is not laid out by process")
             if f.node_axes > (1 if f.observed else 2):  # the blocks of a layout are repeated by no more
                 raise ValueError(f"{f.name!r} has {f.node_axes} axes of processes, and is laid out by fewer")
             seen.add(f.name)
@@ -171,15 +171,19 @@ class Layout:
         return ("plain", "node", "pair")[f.node_axes]
 
     def inner_axes(self, f: Field) -> tuple[int, ...]:
-        """The sizes of the axes after the leading process axes."""
+        """Return the sizes of the axes after the leading process axes."""
         return self._inner_axes[f.name]
 
     def plain_count(self, f: Field) -> int:
         return self._plain_counts[f.name]
 
     def of_process(self, f: Field) -> tuple[int, tuple[int, ...], int]:
-        """Where a field of each process, or of each pair of them, lies for one: the bytes a process moves it by, the
-        offsets for the first process of all its pieces, and the bytes of each."""
+        """Return where a field of each process, or of each pair, lies.
+
+        Returns:
+            The stride between processes, the offsets of the first process's pieces, and the size of each piece; all in
+            bytes.
+        """
         base, strides = self.strides(f)
         others = range(self.schema.nodes) if f.node_axes == 2 else range(1)
         pieces = tuple(base + other * strides[1] if other else base for other in others)
@@ -189,12 +193,12 @@ class Layout:
         return self._sizes[f.name]
 
     def field_at(self, offset: int) -> str:
-        """The field whose first element is, or holds, what lies at an offset; empty: none does."""
+        """Return the field whose first element is at, or contains, an offset; empty if there is none."""
         k = bisect.bisect_right(self._firsts, offset, key=lambda found: found[0]) - 1
         return self._firsts[k][2] if k >= 0 and offset < self._firsts[k][1] else ""
 
     def strides(self, f: Field) -> tuple[int, tuple[int, ...]]:
-        """The offset of element (0, 0, ...) and the bytes each index moves by."""
+        """Return the offset of element (0, 0, ...) and the stride of each index, in bytes."""
         return self._strides[f.name]
 
     def _strides_of(self, f: Field) -> tuple[int, tuple[int, ...]]:
@@ -211,12 +215,12 @@ class Layout:
         return block.offset + self.inner[f.name], tuple(out)
 
     def offset(self, name: str, *index: int) -> int:
-        """Bytes from the start of the state to one element."""
+        """Return the offset of one element from the start of the state, in bytes."""
         base, strides = self.strides(self.fields[name])
         return base + sum(i * k for i, k in zip(index, strides, strict=True))
 
     def elements(self, name: str) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Every index of a field with its offset, in order."""
+        """Yield every index of a field with its offset, in order."""
         found = self._elements.get(name)
         if found is None:
             places = itertools.product(*map(range, self._sizes[name]))

@@ -1,4 +1,4 @@
-"""Typing the sentence beside a property's False (`sentences.py`), which no world but CPython's says."""
+"""Type the sentence beside a property's False (`sentences.py`), which only CPython evaluates."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ WRITES = (t.Store, t.Copy, t.Clear, t.SetChange, t.Append, t.Remove, t.PutWord)
 
 
 def said(node: ast.expr) -> bool:
-    """Whether a value is False with its sentence."""
+    """Return whether a value is False with its sentence."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == MARK
 
 
 class Sentences(Expressions):
-    """Types sentences. Nothing that it types stays in the program."""
+    """Types sentences; nothing that it types stays in the program."""
 
     def check_sentence(self, node: ast.expr) -> None:
-        """Check what is said of a False: that every place of it has a value, and that nothing happens in it."""
+        """Check the sentence of a False: every place of it has a value, and nothing is changed by it."""
         assert isinstance(node, ast.Call)
         if self.is_handler:
             raise self.fail(node, f"{MARK}(...) is for properties, not for protocols")
@@ -37,7 +37,7 @@ class Sentences(Expressions):
         for place in found[1]:
             if place.conversion != -1 or place.format_spec is not None:
                 text = ast.unparse(place.value)
-                raise self.fail(place.value, f"{{{text}}} of a sentence is written as it is, without `!` and `:`")
+                raise self.fail(place.value, f"{{{text}}} in a sentence is written without `!` and `:`")
             self.check_place(place.value)
         del program.sites[sites:]
         for name in program.functions.keys() - functions:
@@ -45,7 +45,7 @@ class Sentences(Expressions):
         self.reads, self.needs_state, self.locals = reads, needs_state, names
 
     def check_place(self, node: ast.expr) -> None:
-        """Check what stands in one place: a text, one of two, the processes of which something is true, or a value."""
+        """Check the value of one place: a text, one of two, a set of processes given by a test, or a value."""
         match node:
             case ast.Constant(value=str()):
                 return
@@ -62,18 +62,18 @@ class Sentences(Expressions):
         except LanguageError as problem:
             if node.lineno <= problem.line <= (node.end_lineno or node.lineno):
                 raise
-            raise self.fail(node, f"{{{ast.unparse(node)}}} of a sentence cannot be said: {problem}") from None
+            raise self.fail(node, f"{{{ast.unparse(node)}}} in a sentence cannot be expressed: {problem}") from None
         if value.type in (t.VOID, t.STATE, t.WORDS, t.BYTES):
-            raise self.fail(node, f"{{{ast.unparse(node)}}} is a {value.type.name}, which no sentence says")
+            raise self.fail(node, f"{{{ast.unparse(node)}}} is a {value.type.name}, which cannot appear in a sentence")
         culprit = self.writing(value)
         if culprit:
-            raise self.fail(node, f"nothing happens in a sentence, and {culprit} writes")
+            raise self.fail(node, f"a sentence cannot write, but {culprit} does")
 
     def check_processes(self, node: ast.SetComp) -> None:
         """Check a set of processes: `{q for q in range(s.NODES) if test}`."""
         found = self.visited(node)
         if found is None:
-            raise self.fail(node, "a set in a sentence is of processes: {q for q in range(s.NODES) if ...}")
+            raise self.fail(node, "a set in a sentence must be of processes: {q for q in range(s.NODES) if ...}")
         name, tests = found
         if self.locals.setdefault(name, t.INT) != t.INT:
             raise self.fail(node, f"{name} is both {self.locals[name].name} and {t.INT.name}")
@@ -83,11 +83,11 @@ class Sentences(Expressions):
             value = self.truth(test)
             culprit = self.writing(value)
             if culprit:
-                raise self.fail(test, f"nothing happens in a sentence, and {culprit} writes")
+                raise self.fail(test, f"a sentence cannot write, but {culprit} does")
         self.assigned = before
 
     def writing(self, part: Any) -> str:
-        """The name of a function that writes and that a part of the tree calls, whatever calls it; empty: none does."""
+        """Return the name of a function that writes and that a part of the tree calls; empty if there is none."""
         if isinstance(part, (list, tuple)):
             return next(filter(None, map(self.writing, part)), "")
         if not isinstance(part, (t.Expr, t.Term, t.Stmt)):
@@ -100,7 +100,7 @@ class Sentences(Expressions):
         return next(filter(None, map(self.writing, vars(part).values())), "")
 
     def may_write(self, function: str) -> bool:
-        """Whether a function writes, or one that it calls; each is looked at once."""
+        """Return whether a function writes, or one that it calls; each is analysed once."""
         known = self.front.writers.get(function)
         if known is None:
             target = self.front.function(function)
@@ -110,7 +110,7 @@ class Sentences(Expressions):
 
 
 def writes(part: Any) -> bool:
-    """Whether statements write, those of functions that they call not looked at."""
+    """Return whether statements write, not counting functions that they call."""
     if isinstance(part, WRITES):
         return True
     if isinstance(part, (list, tuple)):

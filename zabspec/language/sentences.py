@@ -1,8 +1,8 @@
-"""The sentence beside a property's False: `return broken(f"p{p} delivered {t}, which nobody broadcast")`.
+"""Support the sentence beside a property's False: `return broken(f"p{p} delivered {t}, which nobody broadcast")`.
 
 The front end checks its places as it does every expression and drops it, so that machine code, the symbolic world and
-the analysis of symmetry see False. In the CPython world the sentence goes with the False that it was said of: what is
-returned is `Broken`, and whoever negates it, or returns a False of its own instead, loses the sentence with it.
+the analysis of symmetry see False. In CPython the sentence goes with its False: what is returned is `Broken`; negating
+it, or returning another False, loses the sentence.
 
 There the places are filled one by one, when the property returns and not before: an error in one of them, which no
 other world would meet, is no error of the property.
@@ -28,11 +28,11 @@ NOBODY = re.compile(r"\bp-1\b")
 
 
 class Broken(int):
-    """False, and why. It is 0, and compared and stored as False is.
+    """A False with its explanation. It is 0, and compared and stored as False is.
 
     Attributes:
-        pieces: the text between the places, one more than there are places.
-        values: what stands in the places; None where it could not be said.
+        pieces: the words between the places, one more than there are places.
+        values: the values in the places; None where a value could not be computed.
     """
 
     pieces: tuple[str, ...]
@@ -42,11 +42,12 @@ class Broken(int):
     def __new__(
         cls, sentence: str | Sequence[str], names: Sequence[str] = (), places: Sequence[Callable[[], Any]] = ()
     ) -> Broken:
-        """
+        """Make a False with its sentence.
+
         Args:
             sentence: the whole of it; or the text between its places.
-            names: of each place what stands there in the text of the property.
-            places: of each what gives its value.
+            names: the source of each place.
+            places: for each place a function that returns its value.
         """
         self = super().__new__(cls, 0)
         self.pieces = (sentence,) if isinstance(sentence, str) else tuple(sentence)
@@ -66,19 +67,19 @@ class Broken(int):
 
 
 def spoken(value: Any) -> str:
-    """What stands in a place: a set that a sentence makes is of processes, and what says why it is False says that."""
+    """Return the text of a place: a set that a sentence makes is of processes, and a False gives its own sentence."""
     if isinstance(value, Broken):
         return value.text.removesuffix(".")
     return "{" + ", ".join(f"p{p}" for p in sorted(value)) + "}" if isinstance(value, set) else str(value)
 
 
 def sentence_of(result: object) -> str:
-    """The sentence of what a property returned in the CPython world; empty: it said none."""
+    """Return the sentence of a property's result in CPython; empty if it has none."""
     return result.text if isinstance(result, Broken) else ""
 
 
 def pieces(sentence: ast.expr) -> tuple[list[str], list[ast.FormattedValue]] | None:
-    """The text between the places of an f-string, and the places; None: it is no text at all."""
+    """Return the text between the places of an f-string, and the places; None if it is no text."""
     if isinstance(sentence, ast.Constant) and isinstance(sentence.value, str):
         return [sentence.value], []
     if not isinstance(sentence, ast.JoinedStr):
@@ -95,7 +96,7 @@ def pieces(sentence: ast.expr) -> tuple[list[str], list[ast.FormattedValue]] | N
 
 
 class Deferred(ast.NodeTransformer):
-    """Every sentence as the text between its places, and for each place what gives its value."""
+    """Turns every sentence into the text between its places, and a function for each place's value."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
@@ -114,10 +115,10 @@ class Deferred(ast.NodeTransformer):
 
 @cache
 def with_sentences(function: FunctionType) -> CodeType:
-    """The code of a function, its sentences deferred, and its products and shifts checked.
+    """Return the code of a function with deferred sentences, and checked products and shifts.
 
     Raises:
-        LanguageError: the file no longer says what was loaded from it.
+        LanguageError: the file no longer matches what was loaded from it.
     """
     code = function.__code__
     says, overflows = MARK in code.co_names, may_overflow(function)

@@ -1,4 +1,4 @@
-"""Typing members of structs of arrays: `run.place[p][t]`, and `run.txns.count` of a struct within another."""
+"""Type members of structs of arrays: `run.place[p][t]`, and `run.txns.count` of a struct within another."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ __all__ = ["slot_at", "writable"]
 
 
 class Typer(Protocol):
-    """What types the function that a member is named in."""
+    """The typer of the function that names a member."""
 
     locals: dict[str, t.AnyType]
 
     def fail(self, node: ast.AST, reason: str) -> LanguageError:
-        """What is wrong with a piece of the text."""
+        """Return the error for a piece of the source."""
 
     def name_value(self, name: str, node: ast.expr) -> t.Expr:
-        """The value of a name."""
+        """Return the value of a name."""
 
     def integer(self, node: ast.expr) -> t.Expr:
-        """The value of an expression that is an integer."""
+        """Return the typed expression, which must be an integer."""
 
 
 def slot_at(typer: Typer, node: ast.expr) -> t.Slot | None:
-    """The member of a struct that an expression names; None: it names none.
+    """Return the member of a struct that an expression names, or None.
 
     Raises:
         LanguageError: the struct has no such member, or it takes another number of indices.
@@ -55,7 +55,7 @@ def slot_at(typer: Typer, node: ast.expr) -> t.Slot | None:
 
 
 def struct_at(typer: Typer, node: ast.expr) -> t.Expr | None:
-    """The struct that an expression names: a parameter, a local name, or a part of another; None: it names none."""
+    """Return the struct that an expression names (a parameter, a local name, or a part of another), or None."""
     if isinstance(node, ast.Name) and isinstance(typer.locals.get(node.id), t.StructType):
         return typer.name_value(node.id, node)
     if isinstance(node, ast.Attribute) and struct_at(typer, node.value) is not None:
@@ -65,11 +65,11 @@ def struct_at(typer: Typer, node: ast.expr) -> t.Expr | None:
 
 
 def writable(typer: Typer, slot: t.Slot, node: ast.AST) -> t.Slot:
-    """A slot that may be written.
+    """Return a slot after checking that it may be written.
 
     Raises:
         LanguageError: it may not.
     """
     if isinstance(slot.member, (Size, Part, Column)):
-        raise typer.fail(node, f"{slot.member.name} may not be written: it stays what whoever made the struct gave")
+        raise typer.fail(node, f"{slot.member.name} cannot be written: it keeps its initial value")
     return slot

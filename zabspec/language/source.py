@@ -1,4 +1,4 @@
-"""The syntax of functions, from their files or from text that was generated."""
+"""Find the syntax of functions, from their files or from generated source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["LanguageError", "annotated", "definition", "from_here", "register_so
 
 
 class LanguageError(Exception):
-    """A text is outside the language: file, line and reason."""
+    """A source is outside the language: file, line and reason."""
 
     def __init__(self, file: str, line: int, reason: str, place: Place | None = None) -> None:
         where = Place(_real.get(file, file), line) if place is None else place
@@ -31,7 +31,7 @@ HOLD_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields
 
 @dataclass(frozen=True)
 class Text:
-    """What a file says: its digest, and once it is asked for its functions, by name and line."""
+    """The content of a file: its digest and, on demand, its functions by name and line."""
 
     file: str
     text: bytes
@@ -61,12 +61,12 @@ class Text:
 
 
 _texts: dict[str, Text] = {}
-PLACE = re.compile(r"\(([^()\n]+):(\d+)\)")  # where something stands, in a sentence
-_real: dict[str, str] = {}  # the paths of files, by what is said of where they are
+PLACE = re.compile(r"\(([^()\n]+):(\d+)\)")  # a place in a file, in a sentence
+_real: dict[str, str] = {}  # the real paths of files, by the paths that Python has
 
 
 def functions_in(node: ast.AST) -> Iterator[ast.FunctionDef]:
-    """The functions defined under a node, those inside of others after them: only statements hold any."""
+    """Yield the functions defined under a node, outer ones before inner ones; only statements contain any."""
     for part in (part for name in HOLD_STATEMENTS for part in getattr(node, name, ())):
         if isinstance(part, ast.FunctionDef):
             yield part
@@ -74,7 +74,7 @@ def functions_in(node: ast.AST) -> Iterator[ast.FunctionDef]:
 
 
 def codes_in(code: CodeType) -> Iterator[tuple[str, CodeType]]:
-    """The code of every function that a text has, by name and line."""
+    """Yield the code of every function in a module's code, by name and line."""
     for held in code.co_consts:
         if isinstance(held, CodeType):
             yield f"{held.co_name}:{held.co_firstlineno}", held
@@ -82,7 +82,7 @@ def codes_in(code: CodeType) -> Iterator[tuple[str, CodeType]]:
 
 
 def register_source(name: str, text: str) -> Text:
-    """Make generated text known to the front end under a file name of its own; returns what it says."""
+    """Register generated source under a file name of its own; return its content."""
     known, said = _texts.get(name), text.encode()
     if known is None or known.stamp or known.text != said:
         known = _texts[name] = Text(name, said, ())
@@ -90,7 +90,7 @@ def register_source(name: str, text: str) -> Text:
 
 
 def text_of(function: FunctionType) -> Text:
-    """The text of the file that a function is in.
+    """Return the content of the file that a function is in.
 
     Raises:
         OSError: there is no such file.
@@ -108,7 +108,7 @@ def text_of(function: FunctionType) -> Text:
 
 
 def known_text(file: str) -> str:
-    """What a file says, or said when it was read; empty: that cannot be known."""
+    """Return the content of a file, as it is or was read; empty if it is unavailable."""
     known = _texts.get(file)
     if known is None:
         try:
@@ -120,7 +120,7 @@ def known_text(file: str) -> str:
 
 
 def known_tree(file: str) -> ast.Module | None:
-    """The syntax of a file; None: it cannot be read, or is no Python."""
+    """Return the syntax of a file, or None if it cannot be read, or is not Python."""
     try:
         known = _texts.get(file)
         return known.tree if known is not None else ast.parse(known_text(file), file)
@@ -129,7 +129,7 @@ def known_tree(file: str) -> ast.Module | None:
 
 
 def text_digest(function: FunctionType) -> str:
-    """A digest of the text of the file that a function is in; empty: there is none."""
+    """Return a digest of the file that a function is in; empty if there is none."""
     try:
         return text_of(function).digest
     except OSError:
@@ -137,8 +137,10 @@ def text_digest(function: FunctionType) -> str:
 
 
 def said_file(path: str) -> str:
-    """What is said of where a file is. One of this project: from where its packages lie; any other: its folder's name
-    and its own."""
+    """Return the displayed path of a file.
+
+    For a file of this project it is relative to its packages; for any other it is the folder's name and its own.
+    """
     if path.startswith(_TOP):
         return path.removeprefix(_TOP)
     said = os.path.join(*path.split(os.sep)[-2:]) if os.sep in path else path
@@ -147,8 +149,10 @@ def said_file(path: str) -> str:
 
 
 def from_here(sentence: str) -> str:
-    """A sentence with the places in it, `(folder/mine.py:12)` as machine code is kept under, as messages write them:
-    from the working directory."""
+    """Return a sentence with the places in it relative to the working directory.
+
+    Places are in the form in which machine code keeps them, `(folder/mine.py:12)`.
+    """
 
     def place(found: re.Match[str]) -> str:
         file, line = found.groups()
@@ -158,7 +162,7 @@ def from_here(sentence: str) -> str:
 
 
 def annotated(node: ast.expr) -> str:
-    """What an annotation says, in quotes or without."""
+    """Return the text of an annotation, in quotes or without."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -167,10 +171,10 @@ def annotated(node: ast.expr) -> str:
 
 
 def definition(function: FunctionType) -> ast.FunctionDef:
-    """The syntax of a function, from its file.
+    """Return the syntax of a function, from its file.
 
     Raises:
-        LanguageError: there is none, or the file no longer says what was loaded from it.
+        LanguageError: there is none, or the file no longer matches what was loaded from it.
     """
     made = vars(function).get("syntax")  # of one that was made from another (`writes.py`)
     if isinstance(made, ast.FunctionDef):
@@ -180,11 +184,11 @@ def definition(function: FunctionType) -> ast.FunctionDef:
     try:
         found = text_of(function).functions.get(f"{code.co_name}:{line}")
     except OSError as problem:
-        raise LanguageError(file, line, f"the text of {code.co_name} cannot be read: {problem.strerror}") from None
+        raise LanguageError(file, line, f"the source of {code.co_name} cannot be read: {problem.strerror}") from None
     except (SyntaxError, ValueError):
-        raise LanguageError(file, line, f"the text of {code.co_name} was changed after it was loaded") from None
+        raise LanguageError(file, line, f"the source of {code.co_name} was changed after it was loaded") from None
     if code.co_name == "<lambda>":
         raise LanguageError(file, line, "a lambda cannot be compiled")
     if found is None or (found[1] is not code and found[1] != code):
-        raise LanguageError(file, line, f"the text of {code.co_name} was changed after it was loaded")
+        raise LanguageError(file, line, f"the source of {code.co_name} was changed after it was loaded")
     return found[0]

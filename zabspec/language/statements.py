@@ -1,4 +1,4 @@
-"""Typing a function: its statements, which names have a value where, and how far its loops go."""
+"""Type functions: their statements, which names are assigned where, and the bounds of their loops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class FunctionTyper(Sentences):
         if self.python.__closure__:
             names = ", ".join(self.python.__code__.co_freevars)
             raise self.fail(
-                self.node, f"{self.name} reads names of a function around it, which the language has not: {names}"
+                self.node,
+                f"{self.name} reads names of an enclosing function, which the language does not support: {names}",
             )
         for arg in a.args:
             kind = self.annotation(arg.annotation, f"parameter {arg.arg}")
@@ -48,7 +49,8 @@ class FunctionTyper(Sentences):
             self.returns = self.annotation(self.node.returns, "the result")
             if isinstance(self.returns, (t.SeqType, t.MessageType)):
                 raise self.fail(
-                    self.node.body[-1], f"{self.name} may not return a {self.returns.name}: it lives in its maker"
+                    self.node.body[-1],
+                    f"{self.name} cannot return a {self.returns.name}: it exists only in the function that made it",
                 )
         if self.front.has_optional and not is_own_file(self.python.__code__.co_filename):
             numbers = [name for name, kind in self.params if kind == t.INT and name not in self.processes]
@@ -85,7 +87,7 @@ class FunctionTyper(Sentences):
         return out
 
     def statement(self, node: ast.stmt) -> list[t.Stmt]:
-        """A statement, and before it what its value is gathered from, or chosen by."""
+        """Return a typed statement, after the statements that gather or choose its value."""
         match node:
             case ast.Assign(targets=[ast.Name() as target], value=ast.Call() as value) if self.chooses_of_set(value):
                 first, chosen = self.one_of_set(value)
@@ -99,19 +101,23 @@ class FunctionTyper(Sentences):
         self.before = None
         self.check_repeated()
         if before and self.writing([getattr(s, "test", None) or getattr(s, "value", None) for s in made[:1]]):
-            said = "a set of processes stands beside what writes: give what that returns a name, in a statement before"
+            said = (
+                "a set of processes and a call that writes are in one statement: give the result of the call a "
+                "name, in a statement before"
+            )
             raise self.fail(node, said)
         return [*before, *made]
 
     def check_repeated(self) -> None:
-        """
+        """Check that a set that is read once for each process has no effects.
+
         Raises:
-            LanguageError: a set that is read once for each process writes, or chooses, each time.
+            LanguageError: it writes, or chooses, each time.
         """
         for node, value in self.repeated:
             if culprit := self.writing(value):
-                said = f"{ast.unparse(node)} is read once for each process, and {culprit} writes"
-                raise self.fail(node, f"{said}: give what {culprit} returns a name, in a statement before")
+                said = f"{ast.unparse(node)} is evaluated once for each process, but {culprit} writes"
+                raise self.fail(node, f"{said}: give the result of {culprit} a name, in a statement before")
         self.repeated.clear()
 
     def one_statement(self, node: ast.stmt) -> list[t.Stmt]:
@@ -122,7 +128,7 @@ class FunctionTyper(Sentences):
             case ast.AugAssign(op=op):
                 target = node.target
                 if any(isinstance(part, ast.Call) for part in ast.walk(target)):
-                    raise self.fail(node, "an index of `+=` may not call a function: it would be called twice")
+                    raise self.fail(node, "an index of `+=` cannot call a function: it would be called twice")
                 load = ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)
                 ast.fix_missing_locations(load)
                 value = self.binary(type(op), self.expr(load), self.expr(node.value), node)
@@ -170,12 +176,13 @@ class FunctionTyper(Sentences):
                 return [t.Evaluate(line, self.expr(call))]
         if isinstance(node, ast.Expr):
             raise self.fail(
-                node, f"Expr is not in the language: nothing takes {ast.unparse(node)} (is a `return` missing?)"
+                node,
+                f"Expr is not in the language: the value of {ast.unparse(node)} is unused (is a `return` missing?)",
             )
         raise self.fail(node, f"{type(node).__name__} is not in the language")
 
     def counted(self, node: ast.For, name: str, through: ast.Call) -> t.For:
-        """A loop through `range(...)`, or through the processes of a role."""
+        """Return a loop through `range(...)`, or through the processes of a role."""
         if ast.unparse(through.func) == "processes":
             bounds: list[t.Expr] = [*self.processes_of(through)]
         else:
@@ -192,14 +199,16 @@ class FunctionTyper(Sentences):
         return t.For(node.lineno, name, start, bounds[-1], self.loop(node.body, name))
 
     def each(self, node: ast.For, name: str) -> t.For:
-        """A loop through a sequence, in its order, or through a set, from its least member. Which members there are is
-        asked in every round, as Python does; how long a sequence is, before the first."""
+        """Return a loop through a sequence, in its order, or through a set, from its least member.
+
+        The members are tested in every iteration, as in Python; the length of a sequence is taken before the first.
+        """
         if isinstance(node.iter, ast.Call):
             called = node.iter.func
             if isinstance(called, ast.Name) and called.id == "processes" and "processes" not in self.front.namespace:
                 raise self.fail(node, "processes is not imported: from zabcheck.language import processes")
             raise self.fail(
-                node, f"a loop goes through range(...), a sequence or a set: {ast.unparse(node.iter)} is none"
+                node, f"a loop iterates over range(...), a sequence or a set, and {ast.unparse(node.iter)} is not one"
             )
         constants = self.front.layout.schema.constants
         must_stay(self, node, node.iter, {name, *assigned_names(node.body)}, constants)
@@ -207,7 +216,7 @@ class FunctionTyper(Sentences):
         line, zero = node.lineno, t.Const(t.INT, 0)
         if isinstance(through.type, t.SetType):
             if name in (self.assigned or ()) or any(name == p for p, _ in self.params):
-                raise self.fail(node, f"{name} has a value already: a loop through a set needs another name")
+                raise self.fail(node, f"{name} already has a value: a loop over a set needs another name")
             self.declare(name, t.INT, node)
             self.largest[name] = through.type.kind.count
             asked = t.SetHas(t.BOOL, through, t.Var(t.INT, name))
@@ -219,16 +228,19 @@ class FunctionTyper(Sentences):
             element = self.element(through, t.Var(t.INT, at), node)
             inside = self.loop(node.body, at, lambda: self.assign(node.target, element, node))
             return t.For(line, at, zero, t.SeqLength(t.INT, through), inside)
-        raise self.fail(node, f"a loop goes through range(...), a sequence or a set, not a {through.type.name}")
+        raise self.fail(node, f"a loop iterates over range(...), a sequence or a set, not a {through.type.name}")
 
     def names_process(self, annotation: ast.expr | None) -> bool:
-        """Whether an annotation says that a value is a process."""
+        """Return whether an annotation declares a process."""
         return annotation is not None and annotated(annotation) in ("Node", *self.front.roles)
 
     def loop(
         self, body: list[ast.stmt], name: str | None = None, begin: Callable[[], list[t.Stmt]] = list
     ) -> list[t.Stmt]:
-        """The body of a loop, and what each round begins with: what it assigns may be unassigned after it."""
+        """Return the body of a loop, after what each iteration begins with.
+
+        What it assigns may be unassigned after it.
+        """
         before = self.assigned
         if name is not None and before is not None:
             self.assigned = before | {name}
@@ -239,7 +251,7 @@ class FunctionTyper(Sentences):
         return inner
 
     def bound(self, e: t.Expr, node: ast.AST) -> int:
-        """The largest value of a loop's bound in a handler, which must follow from the configuration."""
+        """Return the largest value of a loop's bound in a handler, which must follow from the configuration."""
         match e:
             case t.Const():
                 return e.value
@@ -277,7 +289,7 @@ class FunctionTyper(Sentences):
             return [t.Return(line, self.coerce(t.Const(t.BOOL, 0), self.returns, node))]
         value = self.coerce(self.expr(node.value), self.returns, node)
         if self.front.has_optional:
-            self.used_as_number(value)  # whether what it gives back may be NOTHING is asked too
+            self.used_as_number(value)  # so that it is also checked whether the result may be NOTHING
         return [t.Return(line, value)]
 
     def declare(self, name: str, kind: t.AnyType, node: ast.AST) -> None:
@@ -293,9 +305,9 @@ class FunctionTyper(Sentences):
             if self.is_handler and any(target.id == p for p, _ in self.params):
                 raise self.fail(node, f"parameter {target.id} may not be assigned")
             if isinstance(value.type, t.SetType):
-                raise self.fail(node, "a set may not be given a name: it would be a copy here and a view in CPython")
+                raise self.fail(node, "a set cannot be given a name: it would be a copy here and a view in CPython")
             if isinstance(value, t.MakeMessage) and self.loops:
-                raise self.fail(node, "a message made in a loop may not be given a name: the next takes its place")
+                raise self.fail(node, "a message made in a loop cannot be given a name: the next would replace it")
             self.declare(target.id, value.type, node)
             if found := self.origins(value):
                 self.optional[target.id] = self.optional.get(target.id, frozenset()) | found
@@ -320,7 +332,7 @@ class FunctionTyper(Sentences):
         raise self.fail(node, f"{place.field} cannot hold a {value.type.name}")
 
     def refill(self, place: t.Memory, value: t.Expr, node: ast.stmt) -> list[t.Stmt]:
-        """A sequence becomes what another of another kind holds, element by element."""
+        """Return the assignment of a sequence of another kind, element by element."""
         for side in (part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)):
             must_stay(self, node, side, (), self.front.layout.schema.constants)
         made = fill(self, place, value, node)
@@ -376,31 +388,31 @@ class FunctionTyper(Sentences):
 
 @lru_cache(1 << 12)
 def has_set(node: ast.AST) -> bool:
-    """Whether there is a set of those processes of which something is true, or a majority of a set is counted."""
+    """Return whether there is a set of processes given by a test, or a majority of a set is counted."""
     return any(isinstance(part, ast.SetComp) or counts_set(part) for part in ast.walk(node))
 
 
 def counts_set(node: ast.AST) -> bool:
-    """Whether it is a call of `is_quorum` that names what the quorum is of."""
+    """Return whether a node is a call of `is_quorum` that names what the quorum is of."""
     called = node.func if isinstance(node, ast.Call) and len(node.args) == 3 else None
     return isinstance(called, ast.Name) and called.id == "is_quorum"
 
 
 def value_of(node: ast.stmt) -> ast.AST:
-    """What a statement works out first."""
+    """Return what a statement evaluates first."""
     found = node.test if isinstance(node, ast.If) else getattr(node, "value", None)
     return found if isinstance(found, ast.AST) else ast.Pass()
 
 
 def both(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str] | None:
-    """The names that have a value whichever way control came."""
+    """Return the names that are assigned whichever path control took."""
     if a is None or b is None:
         return b if a is None else a
     return a & b
 
 
 def ends(body: list[t.Stmt]) -> bool:
-    """Whether control cannot fall off the end."""
+    """Return whether control cannot reach the end."""
     if not body:
         return False
     final = body[-1]

@@ -1,4 +1,4 @@
-"""Structs of arrays: the memory of kernels, declared once and as large as a run needs.
+"""Provide structs of arrays: the memory of kernels, declared once and as large as a run needs.
 
     class Run(Struct):
         processes = size()
@@ -38,7 +38,7 @@ S = TypeVar("S", bound="Struct")
 # how memory is seen, by the width of an element in bytes: a whole word is signed, less is not
 FORMATS: dict[int, Literal["q", "I", "H", "B"]] = {8: "q", 4: "I", 2: "H", 1: "B"}
 LINE = 64  # bytes of a cache line
-HUGE = 4 << 20  # bytes from which on pages are asked to be large
+HUGE = 4 << 20  # bytes from which on large pages are requested
 
 
 # --- what is declared --------------------------------------------------------------------------
@@ -63,12 +63,12 @@ class Member:
         return self if struct is None else struct.views[self.name]
 
     def __set__(self, struct: Struct, value: object) -> None:
-        raise AttributeError(f"{self.name} of {type(struct).__name__} stays what it is")
+        raise AttributeError(f"{self.name} of {type(struct).__name__} cannot change")
 
 
 @dataclass(eq=False)
 class Size(Member):
-    """How many entries axes have; the same as long as the struct lasts."""
+    """The number of entries of axes, fixed for the lifetime of the struct."""
 
 
 @dataclass(eq=False)
@@ -84,7 +84,7 @@ class Word(Member):
 
 @dataclass(eq=False)
 class Array(Member):
-    """Numbers of `width` bytes over axes."""
+    """An array of numbers of `width` bytes over axes."""
 
     axes: tuple[Size | int, ...]
     width: int
@@ -96,13 +96,13 @@ class Array(Member):
             raise TypeError("an array has an axis; a number without one is a word")
 
     def counts(self, sizes: dict[str, int]) -> tuple[int, ...]:
-        """How many entries each axis has."""
+        """Return the number of entries of each axis."""
         return tuple(sizes[a.name] if isinstance(a, Size) else a for a in self.axes)
 
 
 @dataclass(eq=False)
 class Column(Array):
-    """An array that somebody gives and no kernel writes."""
+    """An array that the maker of the struct provides and no kernel writes."""
 
 
 @dataclass(eq=False)
@@ -116,12 +116,12 @@ class Part(Member):
 
 
 def size() -> int:
-    """How many entries axes have."""
+    """Declare the number of entries of axes."""
     return cast(int, Size())
 
 
 def word() -> int:
-    """A number of 64 bits; 0 to begin with."""
+    """Declare a number of 64 bits, initially 0."""
     return cast(int, Word())
 
 
@@ -132,17 +132,17 @@ def words(axis: int, other: int, /, *, width: int = 8) -> Axis[Cells]: ...
 @overload
 def words(axis: int, other: int, third: int, /, *, width: int = 8) -> Axis[Axis[Cells]]: ...
 def words(*axes: int, width: int = 8) -> Any:
-    """Numbers of `width` bytes (8: signed; 4, 2, 1: not) over axes, which are sizes or constants."""
+    """Declare an array of numbers of `width` bytes (8: signed; 4, 2, 1: not) over sizes or constants."""
     return Array(axes, width)
 
 
 def column(axis: int, /, *, width: int = 8) -> Axis[int]:
-    """Numbers of `width` bytes that whoever makes the struct gives, and that no kernel writes."""
+    """Declare an array of numbers of `width` bytes that the maker of the struct provides, and no kernel writes."""
     return cast("Axis[int]", Column((axis,), width))
 
 
 def part(struct: type[S]) -> S:
-    """Another struct, which whoever makes this one gives."""
+    """Declare another struct that the maker of this one provides."""
     return cast(S, Part(struct))
 
 
@@ -150,7 +150,7 @@ def part(struct: type[S]) -> S:
 
 
 def held(label: str, value: Any, width: int) -> int:
-    """A value as an element of so many bytes holds it.
+    """Return a value as an element of some bytes holds it.
 
     Raises:
         RangeError: it does not fit.
@@ -171,7 +171,7 @@ class Axis(Generic[T]):
         self.memory, self.counts, self.label, self.base = memory, counts, label, base
 
     def place(self, index: int) -> int:
-        """Where the entry lies.
+        """Return the place of an entry.
 
         Raises:
             RangeError: there is none.
@@ -256,7 +256,7 @@ class Struct:
                 self.header[m.place] = held(name, given.get(name, 0), 8)
 
     def show(self, m: Array, data: memoryview, counts: tuple[int, ...], owner: Any) -> None:
-        """Note where an array lies."""
+        """Record where an array lies."""
         view = data.cast("B").cast(FORMATS[m.width]) if data.nbytes else data
         kind: type[Axis[Any]] = Cells if len(counts) == 1 and not isinstance(m, Column) else Axis
         self.views[m.name] = kind(view.toreadonly() if isinstance(m, Column) else view, counts, m.name)
@@ -264,32 +264,32 @@ class Struct:
 
 
 def checked(given: Any, m: Array, count: int, label: str) -> memoryview:
-    """The memory of an array that is given.
+    """Return the memory of a provided array.
 
     Raises:
-        ValueError: it has other elements than declared, or another number of them; it cannot be written, and
-            is no column that says where it lies.
+        ValueError: its elements are of another size or number than declared, or it is not writable, and is no column
+            that exposes its address.
     """
     data = memoryview(given)
     if not data.c_contiguous or data.itemsize != m.width or data.nbytes != m.width * count:
         raise ValueError(f"{label} takes {count} elements of {m.width} bytes in a row")
     if data.readonly and not (isinstance(m, Column) and hasattr(given, "__array_interface__")):
-        raise ValueError(f"{label}: what is given cannot be written, nor does it say where it lies")
+        raise ValueError(f"{label}: the argument is not writable, and has no address")
     return data
 
 
 def is_struct(value: object) -> bool:
-    """Whether a value is a struct that somebody declared."""
+    """Return whether a value is a declared struct."""
     return isinstance(value, type) and issubclass(value, Struct) and value is not Struct
 
 
 def padded(count: int) -> int:
-    """Bytes up to the next cache line."""
+    """Return a number of bytes rounded up to the next cache line."""
     return -(-count // LINE) * LINE
 
 
 def zeros(count: int) -> memoryview:
-    """So many bytes, all zero, of memory that is taken as it is touched."""
+    """Return zeroed memory of some bytes, which is allocated as it is touched."""
     if not count:
         return memoryview(bytearray())
     block = mmap.mmap(-1, count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -299,7 +299,7 @@ def zeros(count: int) -> memoryview:
 
 
 def address_of(data: memoryview, owner: Any) -> int:
-    """Where memory begins; 0: it has no bytes."""
+    """Return the address of memory; 0 if it has no bytes."""
     if not data.nbytes:
         return 0
     if data.readonly:  # which ctypes does not point at

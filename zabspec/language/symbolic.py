@@ -1,12 +1,11 @@
-"""The symbolic world: a typed program run on terms, all its runs at once.
+"""Run a typed program on terms, all its runs at once: the symbolic world.
 
-Where control divides, both sides run on their own copy of memory and meet again: a cell that they
-leave different holds an `ite` afterwards. Loops are unrolled as far as their bounds can reach. So
-there is one result, never a list of paths. A value that would leave its range sets the state's
-`error` field to its site and is not stored, as in machine code.
+Where control divides, both sides run on their own copy of memory and meet again: a cell that they leave different holds
+an `ite` afterwards. Loops are unrolled as far as their bounds can reach. So there is one result, never a list of paths.
+A value that would leave its range sets the state's `error` field to its site and is not stored, as in machine code.
 
-Memory is in `symbolic_memory.py`, integers in `symbolic_numbers.py`; here are expressions, and
-in `symbolic_statements.py` the rest.
+Memory is in `symbolic_memory.py`, integers in `symbolic_numbers.py`; expressions are here, and the rest is in
+`symbolic_statements.py`.
 """
 
 from __future__ import annotations
@@ -48,25 +47,26 @@ from zabspec.language.symbolic_terms import (
 
 __all__ = ["Env", "Expressions", "Ref", "Untranslatable", "Value"]
 
-# A place, or which of several it is: the last stands wherever none of the others' conditions does.
+# A place, or which of several it is: the last one applies wherever none of the others' conditions does.
 Ref: TypeAlias = tuple[tuple[Truth, int], ...]
 Value: TypeAlias = Any  # an Integer, a Truth, Bits (a record or a set), a Ref, or a state's first byte
 
 
 class Untranslatable(Exception):
-    """A text uses what the symbolic world does not have (memory of the kernel): one sentence."""
+    """A source uses what the symbolic world does not have (memory of the kernel); the message is one sentence."""
 
 
 class Env:
-    """Where a run stands: memory, locals, and when control is here at all.
+    """The state of a symbolic execution: memory, local names, and when control is here at all.
 
     Attributes:
-        memory: what every cell holds.
+        memory: the contents of every cell.
         local: the values of names.
-        alive: when control is here, of all runs that entered the function.
+        alive: when control is here, among all runs that entered the function.
         touched: the cells written since the function was entered.
-        entered: when the function was entered, of all runs.
-        shared: another run may hold the same memory and the same cells written: both are copied before a change.
+        entered: when the function was entered, among all runs.
+        shared: whether another run may hold the same memory and the same cells written: both are copied before a
+            change.
     """
 
     __slots__ = ("alive", "entered", "local", "memory", "shared", "touched")
@@ -84,12 +84,12 @@ class Env:
         self.shared = shared
 
     def fork(self, test: Truth) -> Env:
-        """A copy for the runs in which the test is true."""
+        """Return a copy for the runs in which the test is true."""
         self.shared = True
         return Env(self.memory, self.local.copy(), and_(self.alive, test), self.touched, self.entered, True)
 
     def parted(self) -> Env:
-        """The same, for a run that leaves here: nothing is done any more with what it leaves."""
+        """Return a copy for a run that leaves here, whose memory is not changed any more."""
         return Env(self.memory, self.local, self.alive, self.touched, self.entered, self.shared)
 
     def become(self, other: Env) -> None:
@@ -97,23 +97,23 @@ class Env:
         self.shared = other.shared
 
     def own(self) -> None:
-        """What is about to change is its alone."""
+        """Make memory this run's own before changing it."""
         if self.shared:
             self.memory, self.touched, self.shared = self.memory.copy(), self.touched.copy(), False
 
     @property
     def here(self) -> Truth:
-        """When control is here, of all runs."""
+        """Return the condition under which control is here, of all runs."""
         return and_(self.entered, self.alive)
 
 
 class Expressions:
-    """Runs expressions.
+    """Executes expressions symbolically.
 
     Args:
         program: the typed program.
         layout: the layout of its states.
-        hooks: functions that are not run but answered here: name -> what is done with the arguments.
+        hooks: functions that are answered here instead of executed: name -> what is done with the arguments.
     """
 
     def __init__(
@@ -132,17 +132,17 @@ class Expressions:
     # --- memory --------------------------------------------------------------------------------
 
     def region(self, cells: Cells) -> int:
-        """The first byte of a new thing in memory."""
+        """Return the first byte of a new region of memory."""
         self.regions.append(cells)
         return (len(self.regions) - 1) * REGION
 
     def key(self, at: int, width: int) -> int:
-        """The cell of that width at a byte of memory."""
+        """Return the cell with a width at a byte of memory."""
         place, inner = divmod(at, REGION)
         return self.regions[place].key(inner, width) + (place * REGION << SLOTS)
 
     def keys(self, kind: Kind, at: int) -> list[tuple[int, int]]:
-        """The cells of a value of this kind, with their widths."""
+        """Return the cells of a value of a kind, with their widths."""
         place, inner = divmod(at, REGION)
         base = place * REGION << SLOTS
         return [(key + base, width) for key, width in cells_of(kind, self.regions[place], inner)]
@@ -157,7 +157,7 @@ class Expressions:
         self.write(env, key, ite(test, value, env.memory[key], width))
 
     def report(self, bad: Truth, state: t.Expr, site: int, env: Env) -> None:
-        """Where `bad`, note the site in the state's error field, unless one is there already."""
+        """Record the site in the state's error field where `bad`, unless one is there already."""
         if bad is False:
             return
         key = self.key(self.expr(state, env) + self.layout.offset("error"), 32)
@@ -165,7 +165,7 @@ class Expressions:
         self.write(env, key, ite(and_(bad, equal(old, 0, 32)), site, old, 32))
 
     def place(self, m: t.Memory, env: Env) -> Ref:
-        """Where a place is: an index outside its bound is an error, and then the first entry."""
+        """Return where a place is; an index outside its bound is an error, and then the first entry."""
         base = self.expr(m.base, env)
         places: Ref = ((True, base),) if isinstance(base, int) else base
         offset = m.offset
@@ -189,7 +189,7 @@ class Expressions:
 
     @staticmethod
     def spread(places: Ref, ways: list[tuple[Truth, int]]) -> Ref:
-        """Every place moved in every way; the last is the one that is left."""
+        """Return every place moved in every way; the last is the default."""
         out: list[tuple[Truth, int]] = []
         for test, at in places:
             out += [(and_(test, way), at + move) for way, move in ways]
@@ -197,7 +197,7 @@ class Expressions:
 
     @staticmethod
     def exactly(places: Ref) -> Ref:
-        """The same places, the last with its own condition."""
+        """Return the same places, the last with its own condition."""
         if len(places) == 1:
             return ((True, places[0][1]),)
         taken: Truth = False
@@ -208,7 +208,7 @@ class Expressions:
         return (*out, (not_(taken), places[-1][1]))
 
     def cell(self, places: Ref, width: int, env: Env) -> Bits | Truth:
-        """What the cell of that width at a place holds."""
+        """Return what the cell with a width at a place holds."""
         value = env.memory[self.key(places[-1][1], width)]
         for test, at in reversed(places[:-1]):
             value = ite(test, env.memory[self.key(at, width)], value, width)
@@ -257,7 +257,7 @@ class Expressions:
     # --- where control divides -----------------------------------------------------------------
 
     def join(self, test: Truth, a: Env, c: Env, kinds: Mapping[str, t.AnyType], live: Collection[str] = ()) -> Env:
-        """The one run that two are: `a` where the test is true, else `c`; of local names those that are still read."""
+        """Merge two runs into one: `a` where the test is true, else `c`, with the local names that are still read."""
         if a.memory is not c.memory:
             a.own()
             a.touched |= c.touched
@@ -281,7 +281,7 @@ class Expressions:
         return self.regions[place].all[inner].width
 
     def choose(self, test: Truth, x: Value, y: Value, kind: t.AnyType) -> Value:
-        """x where the test is true, else y: values of one type."""
+        """Return x where the test is true, else y: values of one type."""
         if not isinstance(test, Term):
             return x if test else y
         if isinstance(kind, (t.SeqType, t.MessageType)):
@@ -299,7 +299,7 @@ class Expressions:
         return n.choose(test, x, y)
 
     def calm(self, e: t.Expr) -> bool:
-        """Whether evaluating e changes nothing, so that it may run where its value is not asked for."""
+        """Return whether evaluating e changes nothing, so that it may run even if its value is not used."""
         found = self._calm.get(id(e))
         if found is None:
             match e:
@@ -320,8 +320,10 @@ class Expressions:
         return found
 
     def either(self, test: Truth, then: t.Expr | None, other: t.Expr | None, kind: t.AnyType, env: Env) -> Value:
-        """One of two expressions, of which only the one asked for takes effect; None is true or
-        false, whatever ends an `or` or an `and`."""
+        """Return one of two expressions, of which only the selected one takes effect.
+
+        None stands for the truth value that ends an `or` or an `and`.
+        """
 
         def side(e: t.Expr | None, default: bool, where: Env) -> Value:
             return default if e is None else self.expr(e, where)
@@ -340,7 +342,7 @@ class Expressions:
     # --- expressions ---------------------------------------------------------------------------
 
     def expr(self, e: t.Expr, env: Env) -> Value:
-        """The value of an expression; what it changes, it changes in `env`."""
+        """Return the value of an expression; its effects are in `env`."""
         kind = e.__class__
         how = self._how.get(kind)
         if how is None:
@@ -402,8 +404,10 @@ class Expressions:
     on_InRole = on_Logic
 
     def without_first(self, e: t.Logic) -> t.Logic:
-        """The rest of an `and` or an `or`, made once: `calm` knows an expression by its place in Python's memory,
-        which another may take as soon as nobody holds it any more."""
+        """Return the rest of an `and` or an `or`, cached.
+
+        `calm` identifies an expression by its address in Python, which another may get once it is freed.
+        """
         found = self._rests.get(id(e))
         if found is None:
             found = self._rests[id(e)] = t.Logic(e.type, e.op, e.parts[1:])
@@ -433,7 +437,7 @@ class Expressions:
         return getattr(self, f"builtin_{e.op}", self.no_builtin)(args, env)
 
     def members(self, mask: Value) -> Value:
-        """Return how many processes a mask of processes has, which `is_quorum` of the world asks."""
+        """Return how many processes a mask has, for the world's `is_quorum`."""
         count: Value = 0
         for p in range(self.layout.schema.nodes):
             count = n.add(count, n.bit_and(n.right(mask, p), 1))
@@ -449,7 +453,7 @@ class Expressions:
         return n.maximum(*args)
 
     def builtin_forget(self, args: list[Value], env: Env) -> Value:
-        """Every volatile field of a process becomes the low end of its range."""
+        """Reset every volatile field of a process to the lowest value of its range."""
         base, p = args
         whose = [(n.same(p, q), q) for q in range(self.layout.schema.nodes)]
         for field in self.layout.schema.fields:
@@ -472,7 +476,7 @@ class Expressions:
         return held if isinstance(kind, SetOf) else n.number(held, kind.lo, kind.hi)
 
     def on_MakeRecord(self, e: t.MakeRecord, env: Env) -> Value:
-        """The record's word, the first field highest; a field outside its range is an error, and zero."""
+        """Return the record's word, the first field highest; a field outside its range is an error, and zero."""
         word: Bits = 0
         above = e.record.bits  # where the last field that was put there begins
         for name, value, site in e.parts:
@@ -536,7 +540,7 @@ class Expressions:
         return bit_or(mask, shift_left(1, item if isinstance(item, int) else n.raw(item, 0, width), width), width)
 
     def on_IsQuorum(self, e: t.IsQuorum, env: Env) -> Value:
-        """Its bit in the table of the system, of which each member chooses a half."""
+        """Return a quorum's bit in the table of the system, of which each member selects a half."""
         system = self.layout.schema.quorums
         assert system is not None
         if not isinstance(e.value.type, t.SetType):
@@ -559,7 +563,7 @@ class Expressions:
         return n.number(self.cell(self.expr(e.message, env), count.bit_length(), env), 0, count)
 
     def on_SameSeq(self, e: t.SameSeq, env: Env) -> Value:
-        """Sequences are equal when every cell is: unused elements are zero."""
+        """Compare sequences, which are equal when every cell is: unused elements are zero."""
         assert isinstance(e.left.type, t.SeqType)
         kind = e.left.type.kind
         result: Truth = True

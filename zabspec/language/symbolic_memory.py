@@ -1,10 +1,9 @@
-"""Where values lie in the symbolic world: the cells of a state or a message.
+"""Lay out values in the symbolic world: the cells of a state or a message.
 
-A cell is the smallest piece of memory the language reads or writes: an integer, a set, a record,
-the length of a sequence, the tag of a message. It holds as many bits as its kind needs, in the same
-form as every world: an integer as its distance from the low end of its range. The messages of a
-union share their cells as they share their bytes: two fields of one width may be one cell when no
-message has both.
+A cell is the smallest piece of memory that the language reads or writes: an integer, a set, a record, the length of a
+sequence, the tag of a message. It has as many bits as its kind needs, in the same form as in every world: an integer as
+its distance from the lowest value of its range. The messages of a union share their cells as they share their bytes:
+two fields of one width may be one cell when no message has both.
 
 A place is named by its byte, as in the typed tree, so that a tree's address finds its cell.
 """
@@ -46,7 +45,7 @@ class Cell:
 
 
 def cell_width(kind: Kind) -> int:
-    """The width of a cell that holds a value of this kind; -1 where there is nothing to hold."""
+    """Return the width of a cell for a value of a kind, in bits; -1 if there is nothing to hold."""
     if isinstance(kind, Bool):
         return 0
     assert isinstance(kind, (Int, SetOf, Record))
@@ -54,14 +53,14 @@ def cell_width(kind: Kind) -> int:
 
 
 class Cells:
-    """The cells of something that lies in memory, from byte 0 up."""
+    """The cells of something in memory, from byte 0 up."""
 
     def __init__(self) -> None:
         self.all: dict[int, Cell] = {}
         self.shared: dict[tuple[int, int], int] = {}  # (byte, width) inside a message -> the cell there
 
     def key(self, at: int, width: int) -> int:
-        """The cell of that width at a byte."""
+        """Return the cell with a width at a byte."""
         return self.shared.get((at, width), at << SLOTS)
 
     def put(self, at: int, width: int, label: str) -> None:
@@ -71,7 +70,7 @@ class Cells:
                 self.all[key] = Cell(key, width, label)
 
     def place(self, kind: Kind, at: int, label: str) -> None:
-        """Add the cells of a value of this kind."""
+        """Add the cells of a value of a kind."""
         if isinstance(kind, Seq):
             self.put(at, bits_for(kind.capacity) or -1, f"len({label})")
             for k in range(kind.capacity):
@@ -91,7 +90,7 @@ class Cells:
 
 
 def leaves(kind: Kind, at: int) -> Iterator[tuple[int, int]]:
-    """The byte and width of every cell of a value."""
+    """Yield the byte and width of every cell of a value."""
     if isinstance(kind, Seq):
         if kind.capacity:
             yield at, bits_for(kind.capacity)
@@ -103,8 +102,7 @@ def leaves(kind: Kind, at: int) -> Iterator[tuple[int, int]]:
 
 @cache
 def union_slots(union: MessageUnion) -> Mapping[tuple[int, int], int]:
-    """For each byte and width that a message's field may have, which of the union's cells it is,
-    from 1 (0 is the tag)."""
+    """Return the cell of the union for each byte and width of a message's field, from 1 (0 is the tag)."""
     together: dict[tuple[int, int], set[tuple[int, int]]] = {}
     envelope = [leaf for name, kind in union.envelope.items() for leaf in leaves(kind, union.envelope_offsets[name])]
     for message in union.messages:
@@ -127,7 +125,7 @@ def union_slots(union: MessageUnion) -> Mapping[tuple[int, int], int]:
 
 @cache
 def message_cells(union: MessageUnion) -> Cells:
-    """The cells of a message by itself."""
+    """Return the cells of a message by itself."""
     out = Cells()
     out.place(union, 0, "message")
     return out
@@ -135,7 +133,7 @@ def message_cells(union: MessageUnion) -> Cells:
 
 @cache
 def state_cells(layout: Layout) -> Cells:
-    """The cells of a state, in the order of its schema."""
+    """Return the cells of a state, in the order of its schema."""
     out = Cells()
     for field in layout.schema.fields:
         for index, at in layout.elements(field.name):
@@ -145,13 +143,12 @@ def state_cells(layout: Layout) -> Cells:
 
 @cache
 def scratch_keys(layout: Layout) -> frozenset[int]:
-    """The cells that are not part of the state."""
+    """Return the cells of step annotations, which are not part of the state."""
     return frozenset(key for key in state_cells(layout).all if key >> SLOTS >= layout.size)
 
 
 def cells_of(kind: Kind, cells: Cells, at: int) -> list[tuple[int, int]]:
-    """The number and width of every cell of a value of this kind at a byte, in an order that depends
-    on the kind alone."""
+    """Return the number and width of every cell of a value at a byte, in an order that depends on the kind alone."""
     if isinstance(kind, MessageUnion):
         found: dict[int, int] = {at << SLOTS: len(kind.messages).bit_length()}
         for (inner, width), slot in union_slots(kind).items():
@@ -174,7 +171,7 @@ def cells_of(kind: Kind, cells: Cells, at: int) -> list[tuple[int, int]]:
 
 
 def variables(layout: Layout, name: str) -> Values:
-    """A state of which nothing is known: a variable for every cell, scratch at the low end."""
+    """Return an unknown state: a variable for every cell, with annotations at their lowest values."""
     scratch = scratch_keys(layout)
     out: Values = {}
     for key, cell in state_cells(layout).all.items():
@@ -184,8 +181,11 @@ def variables(layout: Layout, name: str) -> Values:
 
 
 def well_formed(layout: Layout, values: Values) -> list[Truth]:
-    """What is true of every state that is one: numbers in their ranges, nothing beyond the length
-    of a sequence, and nothing in a message that its kind does not have."""
+    """Return what is true of every well-formed state.
+
+    Numbers are in their ranges, nothing is beyond the length of a sequence, and nothing is in a message that its kind
+    does not have.
+    """
     cells = state_cells(layout)
     out: list[Truth] = []
     for field in layout.schema.fields:
@@ -203,7 +203,7 @@ def _empty(keys: list[tuple[int, int]], values: Values) -> Truth:
 
 
 def _legal(kind: Kind, cells: Cells, at: int, values: Values) -> Iterator[Truth]:
-    """What is true of a value of this kind."""
+    """Yield what is true of every well-formed value of a kind."""
     mine = cells_of(kind, cells, at)
     if not mine:
         return
@@ -239,7 +239,7 @@ def _legal(kind: Kind, cells: Cells, at: int, values: Values) -> Iterator[Truth]
 
 
 def at_its_end(layout: Layout, values: Values, widen: str) -> Truth:
-    """Whether some number of a state, of those that this flag widens, is as large as it can be."""
+    """Return whether some number of a state is at the end of a range that this option widens."""
     cells = state_cells(layout)
     result: Truth = False
     for field in layout.schema.fields:
@@ -251,7 +251,7 @@ def at_its_end(layout: Layout, values: Values, widen: str) -> Truth:
 
 
 def _ends(kind: Kind, cells: Cells, at: int, values: Values, widen: str) -> Iterator[Truth]:
-    """For each number of a value that the flag widens, whether it is at its end (what a sequence lacks is zero)."""
+    """Yield for each number of a value that the option widens whether it is at its end; missing elements are zero."""
     if isinstance(kind, Seq):
         for k in range(kind.capacity):
             yield from _ends(kind.element, cells, at + kind.header + k * kind.element.size, values, widen)
@@ -272,7 +272,7 @@ def _ends(kind: Kind, cells: Cells, at: int, values: Values, widen: str) -> Iter
 
 @cache
 def _fields_of(union: MessageUnion) -> list[list[tuple[Kind, int]]]:
-    """For each tag, the kinds and bytes of what a message with it has; tag 0 is no message."""
+    """Return for each tag the kinds and bytes of the message's fields; tag 0 is no message."""
     shared: list[tuple[Kind, int]] = [(kind, union.envelope_offsets[name]) for name, kind in union.envelope.items()]
     return [
         [],
@@ -287,7 +287,7 @@ def _fields_of(union: MessageUnion) -> list[list[tuple[Kind, int]]]:
 
 
 def values_of(layout: Layout, data: bytes) -> dict[int, int | bool]:
-    """What each cell of a state holds, from its bytes (scratch included, or left out: then zero)."""
+    """Return the value of each cell of a state, from its bytes; annotations may be left out, and are then zero."""
     cells = state_cells(layout)
     data = data + bytes(layout.total - len(data))
     out: dict[int, int | bool] = {key: 0 if cell.width else False for key, cell in cells.all.items()}
@@ -301,7 +301,7 @@ def values_of(layout: Layout, data: bytes) -> dict[int, int | bool]:
 
 @cache
 def _entries(layout: Layout) -> Mapping[int, tuple[int, Kind]]:
-    """For each cell, the byte and the kind of the entry of a field that it is part of."""
+    """Return for each cell the byte and the kind of the field entry that it is part of."""
     cells = state_cells(layout)
     out: dict[int, tuple[int, Kind]] = {}
     for field in layout.schema.fields:
@@ -313,10 +313,13 @@ def _entries(layout: Layout) -> Mapping[int, tuple[int, Kind]]:
 def bytes_of(
     layout: Layout, values: Mapping[int, int | bool], before: bytes = b"", changed: Iterable[int] | None = None
 ) -> bytes:
-    """The state whose cells hold these values, scratch included.
+    """Return the state with these cell values, with its annotations.
 
     Args:
-        before: a state, of which only the cells `changed` are different; then only those are looked at.
+        layout: the layout.
+        values: by cell.
+        before: a state that differs only in the cells `changed`; then only those are looked at.
+        changed: these cells.
     """
     cells = state_cells(layout)
     data = bytearray(before + bytes(layout.total - len(before)))
@@ -346,7 +349,7 @@ def bytes_of(
 
 
 def _words(kind: Kind, cells: Cells, at: int, data: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """The byte, the size in bytes, the cell and its width of everything that a value holds."""
+    """Yield the byte, the size in bytes, the cell and its width of everything that a value holds."""
     if isinstance(kind, MessageUnion):
         yield at, 1, at << SLOTS, len(kind.messages).bit_length()
         for part, inner in _fields_of(kind)[data[at]]:

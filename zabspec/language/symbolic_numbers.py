@@ -1,8 +1,8 @@
-"""Integers of the symbolic world: a term for the distance from a known low end, and a known high end.
+"""Represent integers of the symbolic world: a term for the distance from a known low end, and a known high end.
 
-A `Num` is never constant. Its range grows with each operation just as far as it must, so results are
-exact without 64-bit arithmetic; where a range would leave 64 bits, the result is taken modulo 2**64
-as machine code does, and `overflows` says where it would differ.
+A `Num` is never constant. Its range grows with each operation just as far as it must, so results are exact without
+64-bit arithmetic; where a range would leave 64 bits, the result is taken modulo 2**64 as in machine code, and
+`overflows` returns where it would differ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WORD = 64
 
 
 class Num:
-    """An integer in lo..hi: lo plus the unsigned number that the term is."""
+    """An integer in lo..hi: lo plus the term as an unsigned number."""
 
     __slots__ = ("hi", "lo", "term")
 
@@ -35,7 +35,7 @@ Integer: TypeAlias = int | Num
 
 
 def number(term: Bits, lo: int, hi: int) -> Integer:
-    """lo plus a term, known to be at most hi."""
+    """Return lo plus a term, known to be at most hi."""
     if not isinstance(term, Term):
         return lo + term
     low, high = _reach(term)
@@ -51,7 +51,7 @@ _reached: dict[Term, tuple[int, int]] = {}
 
 
 def _reach(term: Bits, depth: int = 64) -> tuple[int, int]:
-    """Bounds of an unsigned term, as far as its shape shows them."""
+    """Return bounds of an unsigned term, as far as its shape shows them."""
     if not isinstance(term, Term):
         return term, term
     found = _reached.get(term)
@@ -72,7 +72,7 @@ def span(a: Integer) -> tuple[int, int]:
 
 
 def raw(a: Integer, lo: int, width: int) -> Bits:
-    """The low bits of a's distance from lo."""
+    """Return the low bits of a's distance from lo."""
     if not isinstance(a, Num):
         return b.bits_of(a - lo, width)
     wide = max(width, a.term.width)
@@ -80,12 +80,12 @@ def raw(a: Integer, lo: int, width: int) -> Bits:
 
 
 def _signed(a: Integer, width: int) -> Bits:
-    """a in two's complement."""
+    """Return a in two's complement."""
     return raw(a, 0, width)
 
 
 def _from_signed(term: Bits, width: int, lo: int, hi: int) -> Integer:
-    """The integer that a two's complement term is, known to be in lo..hi."""
+    """Return the integer of a two's complement term, known to be in lo..hi."""
     if not isinstance(term, Term):
         return term - (1 << width) if term >> (width - 1) else term
     bits = max(1, (hi - lo).bit_length())
@@ -93,17 +93,17 @@ def _from_signed(term: Bits, width: int, lo: int, hi: int) -> Integer:
 
 
 def _width(*values: int) -> int:
-    """Two's complement bits that hold all of these."""
+    """Return how many two's complement bits hold all of these."""
     return max(v.bit_length() for v in values) + 1
 
 
 def wrap(value: int) -> int:
-    """A number as machine code holds it."""
+    """Return a number as machine code holds it."""
     return b.bits_of(value + (1 << 63), WORD) - (1 << 63)
 
 
 def _result(term: Callable[[int], Bits], need: int, lo: int, hi: int) -> Integer:
-    """An operation in two's complement of as many bits as it needs; modulo 2**64 where that is more."""
+    """Return an operation in two's complement of as many bits as it needs; modulo 2**64 if that is more."""
     if lo >= LEAST and hi <= MOST:
         width = max(need, _width(lo, hi))
         return _from_signed(term(width), width, lo, hi)
@@ -156,7 +156,7 @@ def mul(x: Integer, y: Integer) -> Integer:
 
 
 def floor_div(x: Integer, y: Integer) -> Integer:
-    """Rounded down, as Python has it; the divisor is not zero."""
+    """Return the quotient rounded down, as in Python; the divisor is not zero."""
     if not isinstance(x, Num) and not isinstance(y, Num):
         return wrap(x // y) if y else 0
     most = max(abs(v) for v in span(x)) + 1
@@ -170,7 +170,7 @@ def floor_div(x: Integer, y: Integer) -> Integer:
 
 
 def modulo(x: Integer, y: Integer) -> Integer:
-    """With the divisor's sign, as Python has it; the divisor is not zero."""
+    """Return the remainder with the divisor's sign, as in Python; the divisor is not zero."""
     if not isinstance(x, Num) and not isinstance(y, Num):
         return x % y if y else 0
     lo, hi = span(y)
@@ -209,7 +209,7 @@ def bit_xor(x: Integer, y: Integer) -> Integer:
 
 
 def _amount(y: Integer) -> Integer:
-    """A shift's amount where it is one, else 0, as machine code takes it."""
+    """Return a shift's amount if valid, else 0, as machine code does."""
     if not isinstance(y, Num):
         return y if 0 <= y <= 63 else 0
     if y.lo >= 0 and y.hi <= 63:
@@ -231,7 +231,7 @@ def left(x: Integer, y: Integer) -> Integer:
 
 
 def right(x: Integer, y: Integer) -> Integer:
-    """The sign comes in from the left."""
+    """Return x shifted right; the sign comes in from the left."""
     y = _amount(y)
     if not isinstance(x, Num) and not isinstance(y, Num):
         return x >> y
@@ -247,7 +247,7 @@ BINARY: dict[str, Callable[[Integer, Integer], Integer]] = {
 
 
 def overflows(op: str, x: Integer, y: Integer) -> Truth:
-    """Where a product or a shift does not fit 64 bits, a shift's amount is none, or a divisor is zero."""
+    """Return where a product or a shift does not fit 64 bits, a shift's amount is invalid, or a divisor is zero."""
     if op in ("//", "%"):
         return same(y, 0)
     if op == "*":
@@ -277,7 +277,7 @@ def _leaves_word(term: Bits, width: int) -> Truth:
 
 
 def _based(x: Integer, y: Integer) -> tuple[Bits, Bits, int]:
-    """Both as unsigned distances from the lower of their low ends."""
+    """Return both as unsigned distances from the lower of their low ends."""
     (a, c), (d, e) = span(x), span(y)
     lo = min(a, d)
     width = max(1, (max(c, e) - lo).bit_length())
@@ -285,6 +285,7 @@ def _based(x: Integer, y: Integer) -> tuple[Bits, Bits, int]:
 
 
 def same(x: Integer, y: Integer) -> Truth:
+    """Return whether two integers are equal."""
     if not isinstance(x, Num) and not isinstance(y, Num):
         return x == y
     (a, c), (d, e) = span(x), span(y)
@@ -327,7 +328,7 @@ COMPARE: dict[str, Callable[[Integer, Integer], Truth]] = {
 
 
 def choose(test: Truth, x: Integer, y: Integer) -> Integer:
-    """x where the test is true, else y."""
+    """Return x where the test is true, else y."""
     if not isinstance(test, Term):
         return x if test else y
     if x is y or (not isinstance(x, Num) and not isinstance(y, Num) and x == y):
@@ -338,8 +339,10 @@ def choose(test: Truth, x: Integer, y: Integer) -> Integer:
 
 
 def minimum(x: Integer, y: Integer) -> Integer:
+    """Return the smaller of two integers."""
     return choose(less(y, x), y, x)
 
 
 def maximum(x: Integer, y: Integer) -> Integer:
+    """Return the greater of two integers."""
     return choose(less(x, y), y, x)

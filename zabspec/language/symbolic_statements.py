@@ -1,4 +1,4 @@
-"""The symbolic world: statements, functions, and how to run one on a state of terms."""
+"""Run statements and functions in the symbolic world, on states of terms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_TURNS = 256  # of a `while`, before it is given up
 
 
 class Frame:
-    """A function being run: its result so far, and the loops that are open."""
+    """A running function: its result so far, and the open loops."""
 
     def __init__(self, function: t.Function, live: Liveness) -> None:
         self.function = function
@@ -30,7 +30,7 @@ class Frame:
 
 
 class Loop:
-    """The runs that left a loop, and those that left this turn of it.
+    """The runs that left a loop, and those that left this iteration of it.
 
     Attributes:
         after: the local names that are read behind it.
@@ -53,6 +53,7 @@ class SymbolicProgram(Expressions):
             function: its name.
             states: what every cell of each state holds.
             args: the values of the other parameters.
+
         Returns:
             Its value, and the states after it.
         """
@@ -71,7 +72,7 @@ class SymbolicProgram(Expressions):
         return value, after
 
     def run(self, function: t.Function, args: list[Value], env: Env) -> Value:
-        """Run a function; what it changes, it changes in `env`."""
+        """Run a function; its effects are in `env`."""
         frame = Frame(function, live_in(function))
         local = {name: value for (name, _), value in zip(function.params, args, strict=True)}
         inner = Env(env.memory, local, True, set(), env.here, env.shared)
@@ -86,13 +87,13 @@ class SymbolicProgram(Expressions):
         return frame.value
 
     def enter(self, function: t.Function, env: Env) -> None:
-        """Note that a step of the paper was taken."""
+        """Record that a step of the paper was taken."""
         number = 1 << self.program.steps.index(function.paper_step or "")
         key = self.key(env.local[function.params[0][0]] + self.layout.offset("steps"), 63)
         self.write(env, key, bit_or(env.memory[key], number, 63))
 
     def leave(self, env: Env, value: Value, frame: Frame) -> None:
-        """Control leaves the function."""
+        """Leave the function."""
         if frame.returned is None:
             frame.returned, frame.value = env, value
             return
@@ -106,7 +107,7 @@ class SymbolicProgram(Expressions):
     # --- statements ----------------------------------------------------------------------------
 
     def block(self, body: list[t.Stmt], env: Env, frame: Frame) -> bool:
-        """Run statements; returns whether control goes on behind them."""
+        """Run statements; return whether control continues after them."""
         for s in body:
             kind = s.__class__
             how = self._how.get(kind)
@@ -150,7 +151,7 @@ class SymbolicProgram(Expressions):
         self.zero(self.place(s.place, env), s.place.kind, env)
 
     def sequence(self, place: t.Memory, env: Env) -> tuple[Seq, Ref, n.Integer]:
-        """A sequence that a statement changes: its kind, where it may be, and how long it is."""
+        """Return the sequence that a statement changes: its kind, its possible places, and its length."""
         kind = place.kind
         assert isinstance(kind, Seq)
         places = self.place(place, env)
@@ -180,7 +181,7 @@ class SymbolicProgram(Expressions):
         env.alive, env.local = alive, local
 
     def element(self, places: Ref, kind: Seq, index: n.Integer) -> Ref:
-        """Where an element is, its index being in bounds."""
+        """Return the place of an element whose index is in bounds."""
         lo, hi = n.span(index)
         entries = range(max(lo, 0), min(hi, kind.capacity - 1) + 1)
         ways = [(n.same(index, k), kind.header + k * kind.element.size) for k in entries]
@@ -192,7 +193,7 @@ class SymbolicProgram(Expressions):
             self.write_where(env, and_(test, where), self.key(at, width), n.raw(count, 0, width), width)
 
     def do_Remove(self, s: t.Remove, env: Env, frame: Frame) -> None:
-        """Take out one element: those behind it move up, and the freed place is zero."""
+        """Remove one element: those behind it move up, and the freed place is zero."""
         index = self.expr(s.index, env)
         kind, places, count = self.sequence(s.place, env)
         good = and_(n.less_equal(0, index), n.less(index, count))
@@ -210,8 +211,10 @@ class SymbolicProgram(Expressions):
         self.set_length(places, kind, n.sub(count, 1), good, env)
 
     def do_PutWord(self, s: t.PutWord, env: Env, frame: Frame) -> None:
-        """Only a list of steps is a kernel's array here, and only emptying it is a statement (`emit`
-        is answered by whoever asks which steps there are)."""
+        """Clear a list of steps, which alone is a kernel's array here.
+
+        Emptying it is the only such statement; calls of `emit` are handled by the caller's hooks.
+        """
         array, index, value = (self.expr(x, env) for x in (s.array, s.index, s.value))
         if not isinstance(array, list) or index != 0 or value != 0 or env.alive is not True:
             raise Untranslatable("the symbolic world has no operations on the kernel's memory")
@@ -294,7 +297,7 @@ class SymbolicProgram(Expressions):
         return self.close(on, env, loop, frame)
 
     def turn(self, body: list[t.Stmt], env: Env, loop: Loop, frame: Frame) -> bool:
-        """One turn of a loop; returns whether control goes on to the next."""
+        """Run one iteration of a loop; return whether control continues to the next."""
         loop.continued = None
         on = self.block(body, env, frame)
         again: Env | None = loop.continued
@@ -305,14 +308,14 @@ class SymbolicProgram(Expressions):
         return on
 
     def close(self, on: bool, env: Env, loop: Loop, frame: Frame) -> bool:
-        """Control goes on behind a loop, from its end and from its breaks."""
+        """Continue after a loop, from its end and from its breaks."""
         if loop.broken is None:
             return on
         env.become(self.both(loop.broken, env, frame, loop.after) if on else loop.broken)
         return True
 
     def both(self, a: Env | None, c: Env, frame: Frame, live: Collection[str]) -> Env:
-        """Two runs of one function, never both alive, as one; `live`: the local names that are still read."""
+        """Merge two runs of one function, never both alive; `live` are the local names that are still read."""
         return c if a is None else self.join(a.alive, a, c, frame.kinds, live)
 
     def do_Break(self, s: t.Break, env: Env, frame: Frame) -> bool:

@@ -1,8 +1,8 @@
-"""Terms of the symbolic world: truth values and bit-vectors as a shared graph, simplified as they are made.
+"""Build terms of the symbolic world: truth values and bit-vectors as a shared graph, simplified as they are made.
 
-A constant is a plain Python value, `bool` or `int`; a `Term` is never constant. The sort of a term
-is its width: 0 for a truth value, else so many bits, read as an unsigned number. Equal terms are
-one object, so `is` compares them. `z3_terms.py` hands them to z3.
+A constant is a plain Python value, `bool` or `int`; a `Term` is never constant. The sort of a term is its width: 0 for
+a truth value, else a number of bits, read as an unsigned number. Equal terms are one object, so `is` compares them.
+`z3_terms.py` passes them to z3.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _make(op: str, args: tuple[Term | int | bool | str, ...], width: int) -> Ter
 
 
 def forget_terms() -> None:
-    """Share no term made from now on with those made before, so that those that nobody holds are freed.
+    """Stop sharing new terms with earlier ones, so that earlier ones that are no longer used are freed.
 
     A process that asks about one model after the other calls it in between: hundreds of megabytes are a model's. A term
     that is kept stays what it is, but one like it that is made later is another object.
@@ -89,7 +89,7 @@ def forget_terms() -> None:
 
 
 def variable(name: str, width: int) -> Term:
-    """The variable of that name; its width is part of it."""
+    """Return the variable of that name; its width is part of it."""
     return _make("var", (name,), width)
 
 
@@ -97,6 +97,7 @@ def variable(name: str, width: int) -> Term:
 
 
 def not_(a: Truth) -> Truth:
+    """Return the negation."""
     if not isinstance(a, Term):
         return not a
     if a.op == "not":
@@ -107,6 +108,7 @@ def not_(a: Truth) -> Truth:
 
 
 def and_(a: Truth, b: Truth) -> Truth:
+    """Return the conjunction."""
     if not isinstance(a, Term):
         return b if a else False
     if not isinstance(b, Term):
@@ -132,6 +134,7 @@ def and_(a: Truth, b: Truth) -> Truth:
 
 
 def or_(a: Truth, b: Truth) -> Truth:
+    """Return the disjunction."""
     if not isinstance(a, Term):
         return True if a else b
     if not isinstance(b, Term):
@@ -166,7 +169,7 @@ def _two_values(a: object, b: object) -> bool:
 
 
 def ite(test: Truth, then: Term | int, other: Term | int, width: int) -> Term | int:
-    """`then` where the test is true, else `other`; both of that width (0: truth values)."""
+    """Return `then` where the test is true, else `other`; both of that width (0 for truth values)."""
     if not isinstance(test, Term):
         return then if test else other
     if then is other or (not isinstance(then, Term) and not isinstance(other, Term) and then == other):
@@ -195,7 +198,7 @@ def ite(test: Truth, then: Term | int, other: Term | int, width: int) -> Term | 
 
 
 def equal(a: Term | int, b: Term | int, width: int) -> Truth:
-    """Whether two values of one width are the same (0: truth values)."""
+    """Return whether two values of one width are equal (0 for truth values)."""
     if not isinstance(a, Term):
         a, b = b, a
     if not isinstance(a, Term):
@@ -222,7 +225,7 @@ def equal(a: Term | int, b: Term | int, width: int) -> Truth:
 
 
 def bits_of(value: int, width: int) -> int:
-    """A number as that many bits, two's complement."""
+    """Return a number as that many bits, two's complement."""
     return value & ((1 << width) - 1)
 
 
@@ -231,7 +234,7 @@ def _binary(op: str, a: Bits, b: Bits, width: int) -> Term:
 
 
 def add(a: Bits, b: Bits, width: int) -> Bits:
-    """The sum modulo 2**width."""
+    """Return the sum modulo 2**width."""
     if not isinstance(a, Term):
         a, b = b, a
     if not isinstance(a, Term):
@@ -244,7 +247,7 @@ def add(a: Bits, b: Bits, width: int) -> Bits:
 
 
 def sub(a: Bits, b: Bits, width: int) -> Bits:
-    """The difference modulo 2**width."""
+    """Return the difference modulo 2**width."""
     if not isinstance(b, Term):
         return add(a, bits_of(-b, width), width)
     if a is b:
@@ -253,7 +256,7 @@ def sub(a: Bits, b: Bits, width: int) -> Bits:
 
 
 def mul(a: Bits, b: Bits, width: int) -> Bits:
-    """The product modulo 2**width."""
+    """Return the product modulo 2**width."""
     if not isinstance(a, Term) and not isinstance(b, Term):
         return bits_of(a * b, width)
     return _binary("*", a, b, width)
@@ -264,7 +267,7 @@ def _signed(value: int, width: int) -> int:
 
 
 def signed_div(a: Bits, b: Bits, width: int) -> Bits:
-    """The quotient of two's complement numbers rounded towards zero; the divisor is not zero."""
+    """Return the quotient of two's complement numbers rounded towards zero; the divisor is not zero."""
     if not isinstance(a, Term) and not isinstance(b, Term):
         x, y = _signed(a, width), _signed(b, width)
         quotient = abs(x) // abs(y)
@@ -273,13 +276,14 @@ def signed_div(a: Bits, b: Bits, width: int) -> Bits:
 
 
 def signed_mod(a: Bits, b: Bits, width: int) -> Bits:
-    """The remainder of two's complement numbers, with the divisor's sign; the divisor is not zero."""
+    """Return the remainder of two's complement numbers, with the divisor's sign; the divisor is not zero."""
     if not isinstance(a, Term) and not isinstance(b, Term):
         return bits_of(_signed(a, width) % _signed(b, width), width)
     return _binary("smod", a, b, width)
 
 
 def bit_and(a: Bits, b: Bits, width: int) -> Bits:
+    """Return the bitwise conjunction."""
     if not isinstance(a, Term):
         a, b = b, a
     if not isinstance(a, Term):
@@ -293,6 +297,7 @@ def bit_and(a: Bits, b: Bits, width: int) -> Bits:
 
 
 def bit_or(a: Bits, b: Bits, width: int) -> Bits:
+    """Return the bitwise disjunction."""
     if not isinstance(a, Term):
         a, b = b, a
     if not isinstance(a, Term):
@@ -306,21 +311,24 @@ def bit_or(a: Bits, b: Bits, width: int) -> Bits:
 
 
 def bit_xor(a: Bits, b: Bits, width: int) -> Bits:
+    """Return the bitwise exclusive disjunction."""
     if not isinstance(a, Term) and not isinstance(b, Term):
         return a ^ b
     return 0 if a is b else _binary("^", a, b, width)
 
 
 def bit_not(a: Bits, width: int) -> Bits:
+    """Return the bitwise negation."""
     return bit_xor(a, (1 << width) - 1, width)
 
 
 def xor_sign(a: Bits, width: int) -> Bits:
-    """The top bit turned: two's complement order as unsigned order."""
+    """Flip the top bit, so that two's complement order becomes unsigned order."""
     return bit_xor(a, 1 << (width - 1), width)
 
 
 def shift_left(a: Bits, by: Bits, width: int) -> Bits:
+    """Return a shifted left, modulo 2**width."""
     if not isinstance(by, Term):
         if by == 0:
             return a
@@ -332,7 +340,7 @@ def shift_left(a: Bits, by: Bits, width: int) -> Bits:
 
 
 def shift_right(a: Bits, by: Bits, width: int) -> Bits:
-    """Zeros come in from the left."""
+    """Return a shifted right; zeros come in from the left."""
     if not isinstance(by, Term):
         if by == 0:
             return a
@@ -344,7 +352,7 @@ def shift_right(a: Bits, by: Bits, width: int) -> Bits:
 
 
 def shift_right_signed(a: Bits, by: Bits, width: int) -> Bits:
-    """Copies of the top bit come in from the left."""
+    """Return a shifted right; copies of the top bit come in from the left."""
     if not isinstance(by, Term) and not isinstance(a, Term):
         return bits_of(_signed(a, width) >> by, width)
     if not isinstance(by, Term) and by == 0:
@@ -353,7 +361,7 @@ def shift_right_signed(a: Bits, by: Bits, width: int) -> Bits:
 
 
 def less(a: Bits, b: Bits, width: int) -> Truth:
-    """a < b as unsigned numbers."""
+    """Return a < b as unsigned numbers."""
     if not isinstance(a, Term) and not isinstance(b, Term):
         return a < b
     if a is b:
@@ -378,12 +386,12 @@ def less(a: Bits, b: Bits, width: int) -> Truth:
 
 
 def less_signed(a: Bits, b: Bits, width: int) -> Truth:
-    """a < b as two's complement numbers."""
+    """Return a < b as two's complement numbers."""
     return less(xor_sign(a, width), xor_sign(b, width), width)
 
 
 def _has_constant(a: Term) -> bool:
-    """Whether an `ite` is a short list of constants: an operator is then worked out on each of them."""
+    """Return whether an `ite` is a short list of constants, to each of which an operator is applied."""
     for _ in range(LIST):
         then, other = a.args[1], a.args[2]
         if isinstance(then, Term):
@@ -397,7 +405,7 @@ def _has_constant(a: Term) -> bool:
 
 
 def extract(a: Bits, low: int, width: int) -> Bits:
-    """`width` bits from bit `low` up."""
+    """Return `width` bits from bit `low` up."""
     if not isinstance(a, Term):
         return bits_of(a >> low, width)
     if low == 0 and width == a.width:
@@ -422,7 +430,7 @@ def extract(a: Bits, low: int, width: int) -> Bits:
 
 
 def bit(a: Bits, k: int) -> Truth:
-    """Whether bit k is set."""
+    """Return whether bit k is set."""
     if not isinstance(a, Term):
         return bool(a >> k & 1)
     if a.op == "ite" and _has_constant(a):
@@ -436,7 +444,7 @@ def bit(a: Bits, k: int) -> Truth:
 
 
 def concat(high: Bits, low: Bits, low_width: int, width: int) -> Bits:
-    """`high` above the `low_width` bits of `low`; `width` bits in all."""
+    """Return `high` above the `low_width` bits of `low`; `width` bits in all."""
     if low_width == 0:
         return high
     if low_width == width:
@@ -453,7 +461,7 @@ def concat(high: Bits, low: Bits, low_width: int, width: int) -> Bits:
 
 
 def zero_extend(a: Bits, width: int) -> Bits:
-    """The same number in more bits (or as many)."""
+    """Return the same number in more bits (or as many)."""
     if not isinstance(a, Term) or a.width == width:
         return a
     if a.op == "zext":
@@ -467,7 +475,7 @@ def zero_extend(a: Bits, width: int) -> Bits:
 
 
 def in_order(roots: Iterable[object]) -> Iterator[Term]:
-    """Every term under the roots once, each after those it is made of."""
+    """Return every term under the roots once, each after its arguments."""
     done: set[Term] = set()
     for root in roots:
         if not isinstance(root, Term) or root in done:
@@ -485,7 +493,7 @@ def in_order(roots: Iterable[object]) -> Iterator[Term]:
 
 
 def conjuncts(t: Truth) -> list[Term]:
-    """What must all be true for t to be; [] for True.
+    """Return the terms that must all be true for t to be true; [] for True.
 
     Raises:
         ValueError: t is False.
@@ -496,7 +504,7 @@ def conjuncts(t: Truth) -> list[Term]:
         x = stack.pop()
         if not isinstance(x, Term):
             if not x:
-                raise ValueError("False is no conjunction of terms")
+                raise ValueError("False is not a conjunction of terms")
         elif x.op == "and":
             stack += x.args  # type: ignore[arg-type]
         elif x.op == "not" and isinstance(x.args[0], Term) and x.args[0].op == "or":
@@ -507,7 +515,7 @@ def conjuncts(t: Truth) -> list[Term]:
 
 
 def variables_of(roots: Iterable[object]) -> set[Term]:
-    """The variables under the roots."""
+    """Return the variables under the roots."""
     return {t for t in in_order(roots) if t.op == "var"}
 
 
@@ -534,7 +542,7 @@ _RULES = {
 
 
 def operand_width(t: Term) -> int:
-    """The width of what `=` and `<` compare."""
+    """Return the width of what `=` and `<` compare."""
     for a in t.args:
         if isinstance(a, Term):
             return a.width
@@ -542,7 +550,7 @@ def operand_width(t: Term) -> int:
 
 
 def substitute(roots: Sequence[Term | int | bool], known: Mapping[Term, Term | int | bool]) -> list[Term | int | bool]:
-    """The roots with variables replaced, simplified again."""
+    """Return the roots with variables replaced, simplified again."""
     new: dict[Term, Term | int | bool] = dict(known)
     for t in in_order(roots):
         if t in new:
@@ -563,7 +571,7 @@ def substitute(roots: Sequence[Term | int | bool], known: Mapping[Term, Term | i
 
 
 def evaluate(root: Term, known: dict[Term, int | bool]) -> int | bool:
-    """The value of a term; `known` has those of its variables, and is told every value worked out."""
+    """Return the value of a term; `known` has those of its variables, and receives every computed value."""
     stack = [root]
     while stack:
         t = stack[-1]

@@ -1,7 +1,7 @@
-"""Whether a program tells processes apart: `scalarset.py` asked of each function, `loops.py` of each loop.
+"""Decide whether a program tells processes apart: by `scalarset.py` for each function, `loops.py` for each loop.
 
-A few functions make numbers of processes and processes of numbers: step words and cuts are said in
-bits. They are listed, and trusted; only texts beside them may call them.
+A few functions make numbers of processes and processes of numbers: step words and cuts are encoded in bits. They are
+listed, and trusted; only code beside them may call them.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["Asymmetry", "Decoder", "Trusted", "asymmetries"]
 
 @dataclass(frozen=True)
 class Decoder:
-    """A function that is trusted to do the same with every process although it does it with numbers.
+    """A function that is trusted to treat all processes alike although it handles them as numbers.
 
     Attributes:
-        why: what it makes of what, and why that is the same for all.
-        lists: it adds to the steps that are possible, of which there is no order.
+        why: what it converts, and why the result is the same for all processes.
+        lists: whether it adds to the possible steps, which have no order.
     """
 
     why: str
@@ -36,12 +36,12 @@ class Decoder:
 
 @dataclass(frozen=True)
 class Trusted:
-    """The functions that are listed, and who may call them.
+    """The trusted functions, and who may call them.
 
     Attributes:
-        decoders: by the function itself: one of its name from elsewhere is another.
-        modules: those whose own functions may call them.
-        generated: the files of generated text, whose functions may too.
+        decoders: by the function itself: another function of the same name is not trusted.
+        modules: the modules whose own functions may call them.
+        generated: the files of generated code whose functions may call them too.
     """
 
     decoders: Mapping[Any, Decoder]
@@ -49,7 +49,7 @@ class Trusted:
     generated: Collection[str] = ()
 
     def may_call(self, function: Any) -> bool:
-        """Whether a function is of a text that may call them."""
+        """Return whether a function is in code that may call them."""
         if function.__code__.co_filename in self.generated:
             return True
         module = sys.modules.get(function.__module__)
@@ -57,12 +57,12 @@ class Trusted:
 
 
 def asymmetries(front: FrontEnd, roots: Iterable[str], trusted: Trusted) -> list[Asymmetry]:
-    """Where the functions of a program, and the schema it is typed against, tell processes apart: by values, then by
-    loops, then by the schema.
+    """Return where the functions of a program, and its schema, tell processes apart: by values, loops, the schema.
 
     Args:
         front: of the program.
-        roots: the functions asked about; what they call is asked too.
+        roots: the functions to check, with what they call.
+        trusted: the functions that are trusted.
 
     Raises:
         LanguageError: something is outside the language.
@@ -89,12 +89,12 @@ def asymmetries(front: FrontEnd, roots: Iterable[str], trusted: Trusted) -> list
 
 
 def refusing(front: FrontEnd, caller: str, trusted: Trusted) -> Callable[[str], str]:
-    """Which functions the caller may not call in a text with symmetry, with the reason."""
+    """Return which functions the caller may not call in code with symmetry, with the reason."""
     allowed = trusted.may_call(front.namespace[caller])
 
     def refused(name: str) -> str:
         if not allowed and front.namespace[name] in trusted.decoders:
-            return f"{name} reads processes as numbers, and is for the world alone"
+            return f"{name} reads processes as numbers, and is only for the world"
         return ""
 
     return refused

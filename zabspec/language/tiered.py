@@ -1,9 +1,10 @@
-"""Machine code that is there soon, and fast where it works for long.
+"""Provide machine code that is available soon, and fast where it runs for long.
 
-Assembly can be compiled quickly or thoroughly (`jit.py`): the one takes a fifth of the time, the other's code works
+Assembly can be compiled quickly or thoroughly (`jit.py`): the one takes a fifth of the time, the other's code runs
 about twice as fast, and both do the same, being of one assembly. Most models are small, and done before thorough code
-would be there; a large one works for minutes. Which it is, is not known before. So work begins in quick code, and goes
-on in thorough code once it has taken about as long as that takes to make: never much later than if one had known.
+would be ready; a large one runs for minutes. Which it is, is not known in advance. So work begins in quick code, and
+continues in thorough code once it has taken about as long as that takes to compile: never much later than if one had
+known.
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ from zabspec.language.jit import MachineCode, compile_cached
 __all__ = ["SETTLE", "TieredCode"]
 
 # Seconds of work in quick code after which thorough code is made. By then it would have saved about a second, which is
-# what it takes to make: so nobody works for much longer than twice what would have been best.
+# what it takes to make: so no work takes much longer than twice the optimum.
 SETTLE = 2.0
-AHEAD = 5  # so many of them must be left of a limit on the time
+AHEAD = 5  # the least number of seconds left of a time limit for it to be worth while
 
 Text = tuple[str, Mapping[str, Any]]
 
 
 class TieredCode:
-    """Code for a key, from the cache or made now.
+    """The code for a key, from the cache or compiled now.
 
     Args:
         key, make, examine: as of `compile_cached`.
-        quick: quick code will do at first. Then whoever runs it says how long it works.
+        quick: whether quick code is enough at first. Then the caller reports how long the work takes.
 
     Attributes:
-        code: what there is: thorough code if the cache has it.
+        code: the current code: thorough code if the cache has it.
     """
 
     def __init__(
@@ -51,18 +52,19 @@ class TieredCode:
             self._made = None
 
     def _text(self) -> Text:
-        """What `make` gives, once."""
+        """Return the result of `make`, cached."""
         if self._made is None:
             self._made = self._make()
         return self._made
 
     def worked(self, seconds: float, left: float = math.inf) -> bool:
-        """Note work, and make thorough code where it pays; whether `code` is another from here on. Who is in a
-        function of the old code ends it there.
+        """Record work, and compile thorough code where that pays; return whether `code` is a new one.
+
+        A function of the old code that is running ends there.
 
         Args:
             seconds: of CPU time that the code has worked since this was last called.
-            left: what is left of a limit on the time. Little is not spent on a compilation.
+            left: the rest of a limit on the time; a short rest is not spent on a compilation.
         """
         self._work += seconds
         if self.settled or self._work < SETTLE or left < AHEAD * SETTLE:
@@ -71,7 +73,7 @@ class TieredCode:
         facts = self.code.facts
         code = compile_cached(self._key, self._text, lambda _: facts)
         self._made = None
-        if code.origin != self.code.origin:  # numbers of errors that are noted already are of the text that there was
+        if code.origin != self.code.origin:  # error numbers that are recorded already refer to the earlier source
             return False
         self.code = code
         return True

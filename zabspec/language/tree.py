@@ -1,4 +1,4 @@
-"""The typed tree: what the front end makes of a program, and every back end starts from."""
+"""Define the typed tree: what the front end makes of a program, and every back end starts from."""
 
 from __future__ import annotations
 
@@ -77,8 +77,11 @@ AnyType = Type | RecordType | SetType | SeqType | MessageType | NameType | Struc
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
 class Node:
-    """What a tree is made of. A subclass is a dataclass; it is equal if all its fields are, which is said once here,
-    not made for each of them."""
+    """A part of a tree.
+
+    A subclass is a dataclass; two are equal if all their fields are, which is defined once here rather than generated
+    for each.
+    """
 
     def __init_subclass__(cls) -> None:
         dataclass(eq=False, repr=False)(cls)
@@ -125,7 +128,7 @@ class Term(Node):
     site: int
     process: bool = False  # the axis is one of processes
     bag: Expr | None = None  # the bag that it is a place in
-    length: Expr | None = None  # the sequence below whose length it must be: what is assigned to is there
+    length: Expr | None = None  # the sequence whose length it must be below, for an assignment to an element
 
 
 class Memory(Expr):
@@ -187,14 +190,17 @@ class Logic(Expr):
 
 
 class InRole(Logic):
-    """Whether a process is of a role. Its parts ask by number, as every back end can; that this is the same for all
-    processes of a role, the analysis of symmetry knows by its being this."""
+    """The test whether a process is of a role.
+
+    Its parts test by number, as every back end can; the analysis of symmetry knows by this class that the result is the
+    same for all processes of a role.
+    """
 
     process: Expr
 
 
 class OneOfRole(Binary):
-    """A process of a role: the first, plus what is chosen among so many. It is no number, whatever it is made of."""
+    """A process of a role: the first, plus a choice among them. It is no number, whatever it is made of."""
 
 
 class Not(Expr):
@@ -212,8 +218,11 @@ class Choice(Expr):
 
 
 class OneOfSet(Choice):
-    """A member of a set of processes: the one with so many before it. Its parts find it by number, as every back end
-    can; that this is the same for all members, where which one is by choice, the analysis of symmetry knows."""
+    """A member of a set of processes: the one with a given number of members before it.
+
+    Its parts find it by number, as every back end can; the analysis of symmetry knows that this is the same for all
+    members, where the member is chosen.
+    """
 
     members: Expr
     which: Expr
@@ -279,8 +288,10 @@ class SetWith(Expr):
 
 
 class IsQuorum(Expr):
-    """Whether a set of processes, or a mask of them, is a quorum of the schema's system. Where majorities are counted
-    there is none of these: a size is compared."""
+    """The test whether a set of processes, or a mask of them, is a quorum of the schema's system.
+
+    It does not occur where majorities are counted: a size is compared.
+    """
 
     value: Expr
 
@@ -361,7 +372,7 @@ class Remove(Stmt):
 
 
 class PutWord(Stmt):
-    """(kernel) array[index] = value"""
+    """(kernel) The statement array[index] = value."""
 
     array: Expr
     index: Expr
@@ -369,7 +380,7 @@ class PutWord(Stmt):
 
 
 class PutSlot(Stmt):
-    """(kernel) struct.member[index]... = value"""
+    """(kernel) The statement struct.member[index]... = value."""
 
     slot: Slot
     value: Expr
@@ -437,11 +448,11 @@ class Function(Node):
     wants: Mapping[str, int] = field(default_factory=dict)  # parameters that have to be there, with a line
     gives: frozenset[str] = frozenset()  # where its result is from, if that may be NOTHING
     inlined: bool = False  # machine code has it in place of every call
-    written: str = ""  # what its text calls it; `name` is its key in the program, and may be kept apart from others
+    written: str = ""  # its name in the source; `name` is its key in the program, and may be kept apart from others
 
     @property
     def called(self) -> str:
-        """What a sentence calls it."""
+        """Return the function's name for messages."""
         return self.written or self.name
 
 
@@ -457,18 +468,18 @@ class Site:
     widen: str = ""
 
     def sentence(self) -> str:
-        """What a user reads."""
+        """Return the message for a user."""
         text = f"{self.field} {self.problem} in {self.function} ({self.file}:{self.line})"
         return f"{text}; {remedy(self.widen)}" if self.widen else text
 
     @property
     def of_author(self) -> bool:
-        """Whether the author of the text made the error: no capacity of ours was too small."""
+        """Return whether it is the author's error, rather than a capacity of the model that was too small."""
         return of_author(self.widen)
 
     @property
     def mark(self) -> int:
-        """What machine code adds to the number of this site."""
+        """Return what machine code adds to the number of this site."""
         return OF_AUTHOR if self.of_author else 0
 
 

@@ -1,9 +1,9 @@
-"""Which statements write a field that lasts: the world of a process with a disk is told after each.
+"""Insert a call to the world after each statement that writes a lasting field, for processes with disks.
 
-That a write is one, and comes after those before it, the world has to know of fields on disks, and of any that a crash
-keeps that it may fall between two writes (`zabspec/worlds/storage.py`). So a statement of a handler that changes one,
-as `s.log[p].append(e)`, is followed by a call of `wrote`, in the same line, before the front end types the handler and
-before CPython runs it.
+The world has to record each write to a field on a disk, in order, and any write of a field that survives a crash, since
+the crash may fall between two writes (`zabspec/worlds/storage.py`). So a statement of a handler that changes such a
+field, as `s.log[p].append(e)`, is followed by a call of `wrote`, in the same line, before the front end types the
+handler and before CPython runs it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Telling(ast.NodeTransformer):
         self.found = False
 
     def writes(self, place: ast.expr) -> bool:
-        """Whether a place is in one of the fields."""
+        """Return whether a place is in one of the fields."""
         while isinstance(place, (ast.Subscript, ast.Attribute)):
             if isinstance(place, ast.Attribute) and isinstance(place.value, ast.Name):
                 return place.value.id == self.state and place.attr in self.fields
@@ -63,10 +63,10 @@ class Telling(ast.NodeTransformer):
 
 
 def telling_writes(function: FunctionType, fields: frozenset[str]) -> FunctionType:
-    """A handler that tells its world of every write of one of these fields; the same if it writes none.
+    """Return a handler that reports every write of some fields to its world; the same one if it writes none.
 
     Raises:
-        LanguageError: its file no longer says what was loaded from it.
+        LanguageError: its file no longer matches what was loaded from it.
     """
     code = function.__code__
     if not fields & set(code.co_names):

@@ -1,7 +1,7 @@
-"""Terms of the symbolic world as z3's: truth values as Bool, the rest as bit-vectors.
+"""Convert terms of the symbolic world to z3's: truth values to Bool, the rest to bit-vectors.
 
-z3's plain interface takes some twenty microseconds a term; here its C functions are called as they
-are, each term once. Nothing is asked of z3 here: that is `checker/symbolic/solver.py`'s.
+z3's plain interface takes some twenty microseconds a term; here its C functions are called directly, each term once. No
+query is made here: `checker/symbolic/solver.py` does that.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ OPERATORS: dict[str, Callable[[Any, Term, Sequence[Ast]], Ast]] = {
 
 
 class Z3Terms:
-    """Turns terms into z3's, each once."""
+    """Converts terms to z3's, each once."""
 
     def __init__(self) -> None:
         self.context = z3.main_ctx()
@@ -103,7 +103,7 @@ class Z3Terms:
         return self.constants[key]
 
     def build(self, roots: Sequence[Term | int | bool]) -> None:
-        """Make every term under the roots that is not there yet."""
+        """Convert every term under the roots that is not converted yet."""
         made = self.made
         for t in in_order(roots):
             if t not in made:
@@ -119,7 +119,7 @@ class Z3Terms:
 
     @staticmethod
     def arity(t: Term) -> int:
-        """How many of the arguments are terms or constants; the rest are the operator's numbers."""
+        """Return how many of the arguments are terms or constants; the rest are the operator's numbers."""
         return {"extract": 1, "concat": 2}.get(t.op, len(t.args))
 
     def argument(self, t: Term, k: int) -> Ast:
@@ -140,14 +140,14 @@ class Z3Terms:
         return 0 if t.op in ("and", "or", "not") or (t.op == "ite" and k == 0) else t.width
 
     def truth(self, t: Term | bool | int) -> z3.BoolRef:
-        """A truth value, as one of z3's."""
+        """Return a truth value as one of z3's."""
         if not isinstance(t, Term):
             return z3.BoolVal(bool(t), self.context)
         self.build([t])
         return z3.BoolRef(self.made[t], self.context)
 
     def bits(self, t: Term | int, width: int) -> z3.ExprRef:
-        """A value of that width (0: a truth value), as one of z3's."""
+        """Return a value of a width (0: a truth value) as one of z3's."""
         if width == 0:
             return self.truth(t)
         if not isinstance(t, Term):

@@ -1,6 +1,7 @@
-"""The stable phase over datagrams of a text of somebody's own: no fault, and nothing is lost from then on.
+"""Define the stable phase over datagrams for user protocols: no fault, and no further loss.
 
-Nobody is named: a text that elects says in its goals what it expects of that. It has no timers but its own steps.
+No process is named: a protocol with elections states in its progress properties what it expects of them. It has no
+timers but its own steps.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ __all__ = [
 
 
 def stable_begins(s: State, named: Node) -> bool:
-    """The moment may be any."""
+    """Return whether the stable phase may begin here: always."""
     return True
 
 
 def stable_lasts(s: State, named: Node) -> bool:
-    """Nothing is assumed that could end."""
+    """Return whether the assumptions still hold: there are none that could end."""
     return True
 
 
 def stable_takes(s: State, word: int, named: Node) -> bool:
-    """Of what is possible, no message is received before those ahead of it, which would be lost."""
+    """Return whether a possible step may be taken: no receipt overtakes messages ahead, which would be lost."""
     if (word >> 24) & 255 == RECEIVE:
         return s.in_flight[word & 255].ahead == 0
     return True
 
 
 def stable_gives_up(s: State, p: Node, named: Node) -> bool:
-    """There is no timer."""
+    """Return False: there is no timer."""
     return False
 
 
 def stable_give_up(s: State, word: int) -> None:
-    """Nothing."""
+    """Do nothing."""

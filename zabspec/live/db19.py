@@ -1,8 +1,8 @@
-"""The stable phase of db19, and what must come of it.
+"""Define the stable phase of db19, and its progress properties.
 
-It has no oracle: it elects by votes. So the moment is one at which a process leads and a quorum follows it, and a run
-counts for as long as that is so. Messages in flight arrive, and in time: no timer runs out while one is on its way.
-Then the timer of who does not follow that leader runs out, and leaders send heartbeats.
+It has no oracle: it elects by votes. So the stabilization time is one at which a process leads and a quorum follows it,
+and a run counts for as long as that is so. Messages in flight arrive, and in time: no timer runs out while one is in
+transit. Then the timer of a process that does not follow that leader runs out, and leaders send heartbeats.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from zabspec.worlds.steps import RECEIVE
 
 
 def stable_begins(s: State, named: Node) -> bool:
-    """The moment is one at which the process named leads, and it and those that follow it are a quorum."""
+    """Return whether the stable phase may begin here: the named process leads, with a quorum following it."""
     followed = is_quorum(s, {p for p in range(s.NODES) if s.role[p] != DOWN and s.leader_id[p] == named})
     return s.role[named] == LEADING and followed
 
 
 def stable_lasts(s: State, named: Node) -> bool:
-    """A run counts for as long as that is so."""
+    """Return whether the assumptions still hold: the named process leads, with a quorum following it."""
     return stable_begins(s, named)
 
 
 def stable_takes(s: State, word: int, named: Node) -> bool:
-    """Of what is possible, no message is received before those ahead of it, which would be lost."""
+    """Return whether a possible step may be taken: no receipt overtakes messages ahead, which would be lost."""
     if (word >> 24) & 255 == RECEIVE:
         return s.in_flight[word & 255].ahead == 0
     return True
 
 
 def something_arrives(s: State) -> bool:
-    """Whether a message is on its way to a process that is up."""
+    """Return whether a message is in transit to a process that is up."""
     for k in range(len(s.in_flight)):
         if not is_down(s, s.in_flight[k].target):
             return True
@@ -42,34 +42,36 @@ def something_arrives(s: State) -> bool:
 
 
 def stable_waits(s: State, p: Node, named: Node) -> bool:
-    """Whether the timer of p is running: it does not hear from the leader named. As long as it runs it is due, also
-    while something is on its way: a timer that is never stopped runs out."""
+    """Return whether the timer of p is running, since p does not hear from the leader named.
+
+    As long as it runs it is due, also while a message is in transit: a timer that is never stopped runs out.
+    """
     return not is_down(s, p) and s.leader_id[p] != named and timer_armed(s, p, ELECTION_TIMER)
 
 
 def stable_gives_up(s: State, p: Node, named: Node) -> bool:
-    """Whether it runs out now: nothing is on its way."""
+    """Return whether the timer of p runs out now: no message is in transit."""
     return stable_waits(s, p, named) and not something_arrives(s)
 
 
 def stable_give_up(s: State, word: int) -> None:
-    """It does, at no cost."""
+    """Let a process's election timer fire, at no cost."""
     begin_step(s, word, process_in(word), NOBODY)
     on_timer(s, process_in(word), ELECTION_TIMER)
 
 
 def stable_beat_due(s: State, p: Node) -> bool:
-    """Whether p leads, and its timer for heartbeats runs."""
+    """Return whether p leads, and its timer for heartbeats runs."""
     return not is_down(s, p) and timer_armed(s, p, HEARTBEAT_TIMER)
 
 
 def stable_beats(s: State, p: Node) -> bool:
-    """Whether it sends its heartbeat now: nothing is on its way."""
+    """Return whether p sends its heartbeat now: no message is in transit."""
     return stable_beat_due(s, p) and not something_arrives(s)
 
 
 def stable_beat(s: State, word: int) -> None:
-    """It does, at no cost."""
+    """Let a leader's heartbeat timer fire, at no cost."""
     begin_step(s, word, process_in(word), NOBODY)
     on_timer(s, process_in(word), HEARTBEAT_TIMER)
 

@@ -1,7 +1,8 @@
-"""The stable phase of ZAB as LADIS'08 has it, and what must come of it.
+"""Define the stable phase of LADIS'08's ZAB, and its progress properties.
 
-Over connections as any (`connections.py`), but for the oracle: LADIS'08's names nobody whose log a quorum is ahead of,
-so that the moment is one at which it may name the one process, and a run counts for as long as it may.
+It is that of any protocol over connections (`connections.py`), except for the oracle: LADIS'08's names no process whose
+log a quorum is ahead of. So the stabilization time is one at which it may name the one process, and a run counts for as
+long as it may.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ __all__ = [
 
 
 def stable_begins(s: State, named: Node) -> bool:
-    """The moment may be any at which the named process is up, and the oracle may name it."""
+    """Return whether the stable phase may begin here: the named process is up, and the oracle may name it."""
     return not is_down(s, named) and oracle_may_name(s, named, named)
 
 
 def stable_lasts(s: State, named: Node) -> bool:
-    """A run counts for as long as the oracle may name it."""
+    """Return whether the assumptions still hold: the oracle may name the process."""
     return oracle_may_name(s, named, named)
 
 

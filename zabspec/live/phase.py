@@ -1,4 +1,4 @@
-"""The stable phase of a model: its rules, progress properties, and classes of steps that are taken sooner or later."""
+"""Combine the stable phase of a model: its rules, progress properties, and classes of fair steps."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from zabspec.worlds.steps import ACTION
 
 __all__ = ["ACTED", "FairClass", "StablePhase", "class_of", "fair_actions", "fair_classes", "is_strong", "stable_phase"]
 
-LIVE = f"{__package__}."  # what stands here; all else that its functions call is the program's
+LIVE = f"{__package__}."  # the modules here; all other functions that its functions call are the program's
 ACTED = "action"  # the kind of the classes of internal steps
 
 
 @dataclass(frozen=True)
 class FairClass:
-    """Steps of which one is taken sooner or later, where from some moment on there always is one.
+    """Steps of which one is taken eventually if from some moment on one is always possible.
 
     Attributes:
-        kind: what they are, as the world's table calls them (`zabspec/live/worlds.py`), or `action`.
-        process: who takes them; -1: whoever does.
-        peer: who is at the other end.
-        which: of actions, which.
-        message: the bytes of the message that is received, where each message is a class of its own; empty: they are
-            not told apart.
+        kind: their name in the world's table (`zabspec/live/worlds.py`), or `action`.
+        process: the process that takes them; -1 for any.
+        peer: the process at the other end.
+        which: for actions, the number of the action.
+        message: the bytes of the message that is received, where each message is a class of its own; empty if they are
+            not distinguished.
     """
 
     kind: str
@@ -40,12 +40,12 @@ class FairClass:
     message: bytes = b""
 
     def renamed(self, p: Sequence[int]) -> FairClass:
-        """The class when process i is called p[i]."""
+        """Return the class when process i is renamed to p[i]."""
         peer = p[self.peer] if self.peer >= 0 else -1
         return FairClass(self.kind, p[self.process] if self.process >= 0 else -1, peer, self.which)
 
     def said(self, actions: Sequence[str]) -> str:
-        """In words, what is not done for ever where it is unfair."""
+        """Return what is never done where the class is treated unfairly, in words."""
         if self.kind == ACTED and self.process < 0:
             return f"some process does {actions[self.which]}"
         if self.kind == ACTED:
@@ -57,13 +57,13 @@ class FairClass:
 
 @dataclass(frozen=True)
 class StablePhase:
-    """What is said of a protocol's stable phase.
+    """The stable phase of a protocol.
 
     Attributes:
-        rules: the functions that say what may happen in it.
+        rules: the module with the functions that say what may happen in it.
         others: modules with functions that goals call.
-        goals: what must come of it.
-        names_one: whether a process is named.
+        goals: the progress properties.
+        names_one: whether the oracle names a process.
     """
 
     rules: ModuleType
@@ -73,12 +73,12 @@ class StablePhase:
 
     @property
     def modules(self) -> tuple[ModuleType, ...]:
-        """Where its functions are defined."""
+        """Return the modules that define its functions."""
         return (self.rules, *self.others)
 
     @property
     def functions(self) -> dict[str, FunctionType]:
-        """Its functions."""
+        """Return its functions, by name."""
         return {
             name: value
             for module in self.modules
@@ -88,28 +88,30 @@ class StablePhase:
 
     @property
     def constants(self) -> dict[str, int]:
-        """The numbers that its functions name."""
+        """Return the constants that its functions use, by name."""
         return {k: v for module in self.modules for k, v in own_names(module).items() if isinstance(v, int)}
 
 
 def stable_phase(model: Model) -> StablePhase:
-    """
+    """Return the stable phase of a model.
+
     Raises:
-        ConfigError: nothing is said of the stable phase of this protocol, or it cannot be asked.
+        ConfigError: the protocol declares no stable phase, or liveness cannot be checked for this configuration.
     """
     protocol, network = model.protocol, model.configuration.network
     if network in IN_WORLDS[model.world.name].unfair:
         raise ConfigError(
-            f"--live: --network {network}: one message may be overtaken for ever there, and no fairness is said of that"
+            f"--live: --network {network}: one message may be overtaken forever there, and no fairness is defined "
+            f"for that"
         )
     if protocol.declared.progress:
         stated = import_module(protocol.declared.progress)
         return StablePhase(getattr(stated, "RULES", stated), (stated,), stated.GOALS, True)
     if not protocol.text.goals:
-        said = "mark a function of its text with @progress"
-        raise ConfigError(f"--live: nothing is said of what must come of {protocol.name}: {said}")
+        said = "mark a function of its source with @progress"
+        raise ConfigError(f"--live: no progress property of {protocol.name} is declared: {said}")
     if protocol.elects:
-        raise ConfigError(f"--live: an election of {protocol.name} is one step, of which no fairness is said")
+        raise ConfigError(f"--live: an election of {protocol.name} is one step, for which no fairness is defined")
     world = IN_WORLDS[protocol.world.name]
     apart = protocol.text.apart
     goals = tuple(replace(g, key=apart.get(g.waits.__name__, "")) for g in protocol.text.goals)
@@ -117,7 +119,7 @@ def stable_phase(model: Model) -> StablePhase:
 
 
 def fair_classes(model: Model) -> list[FairClass]:
-    """The classes of fair steps of a model, by their numbers."""
+    """Return the classes of fair steps of a model, by number."""
     nodes = range(model.configuration.nodes)
     pairs = [(p, q) for p in nodes for q in nodes]
     out: list[FairClass] = []
@@ -130,18 +132,17 @@ def fair_classes(model: Model) -> list[FairClass]:
 
 
 def is_strong(model: Model, fair: FairClass) -> bool:
-    """Whether a class of steps is taken sooner or later even where it can be again and again only."""
+    """Return whether a class must be taken even if it is only infinitely often possible."""
     return fair.kind == ACTED and model.protocol.text.actions[fair.which].strong
 
 
 def fair_actions(model: Model) -> list[int]:
-    """The internal steps of a process that it takes sooner or later: those that cost no budget, unless the text says
-    otherwise."""
+    """Return the internal steps that a process must eventually take: those without a budget, unless declared unfair."""
     return [k for k, a in enumerate(model.protocol.text.actions) if a.fair and not a.budget]
 
 
 def class_of(model: Model, word: int) -> FairClass | None:
-    """The class of a step in the stable phase; None: it need not be taken."""
+    """Return the class of a step in the stable phase, or None if it need not be taken."""
     kind, a, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
     if kind == ACTION:
         if c not in fair_actions(model):

@@ -1,4 +1,4 @@
-"""What goals of protocols with a leader ask of the processes: is there a quorum, and do they follow."""
+"""Define what progress properties of protocols with a leader share: whether a quorum is up, and follows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["quorum_is_up", "waits_to_follow"]
 
 
 def quorum_is_up(s: State) -> bool:
-    """A quorum is up: of followers in DSN'11's claim 7, f + 1 of 2f + 1 servers in LADIS'08's 2."""
+    """Return whether a quorum is up: followers in DSN'11's claim 7, f + 1 of 2f + 1 servers in LADIS'08's 2."""
     return is_quorum(s, {q for q in range(s.NODES) if not is_down(s, q)})
 
 

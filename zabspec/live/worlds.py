@@ -1,4 +1,4 @@
-"""The stable phase of each world: its rules, and the one definition of fairness.
+"""Define the stable phase of each world: its rules, and the one definition of fairness.
 
 docs/explanation/liveness.md, "Fairness", states the definition.
 
@@ -32,16 +32,17 @@ __all__ = ["IN_WORLDS", "Fair", "StableWorld"]
 
 @dataclass(frozen=True)
 class Fair:
-    """Steps that are fair alike.
+    """Steps with the same kind of fairness.
 
     Attributes:
-        name: what they are.
+        name: their name.
         kinds: their kinds of step.
         pairs: whether there is a class for each process and its peer; if not, for each process.
         receives: whether they are receipts.
         each: whether each message that may be received is a class of its own: where messages overtake each other,
             receiving something of a channel is not enough. Messages with equal content are one.
-        said: what is not done for ever where a class of them is unfair, of the process p and its peer q.
+        said: the words for what does not happen for ever where a class of them is unfair, with the process p and its
+            peer q.
     """
 
     name: str
@@ -57,12 +58,12 @@ class StableWorld:
     """The stable phase of a world.
 
     Attributes:
-        rules: the functions that say what may happen in it.
-        names_one: whether a process is named, in texts of one's own.
+        rules: the module with the functions that say what may happen in it.
+        names_one: whether the oracle names a process, in user protocols.
         gives_up: the kind of step by which a process gives up.
-        fair: its steps that are fair. Receipts come last.
-        assumed: of its texts, a sentence each.
-        unfair: networks that are refused, since no fairness is said there that would be enough.
+        fair: its fair steps. Receipts come last.
+        assumed: the assumptions about its protocols, one sentence each.
+        unfair: networks that are refused, because no fairness is assumed there that would be enough.
     """
 
     rules: ModuleType
@@ -73,11 +74,11 @@ class StableWorld:
     unfair: tuple[str, ...] = ()
 
     def receipts(self, nodes: int) -> int:
-        """The number of the first class of receipts: all later ones but actions are of receipts."""
+        """Return the number of the first class of receipts; all later ones but actions are of receipts."""
         return sum(nodes * nodes if f.pairs else nodes for f in self.fair if not f.receives)
 
 
-OWN = "{p} hears from its oracle, or gives up"
+OWN = "{p} gets an answer from its oracle, or gives up"
 
 OVER_CONNECTIONS = StableWorld(
     connections,
@@ -87,17 +88,17 @@ OVER_CONNECTIONS = StableWorld(
         Fair("own", (ORACLE, TIMEOUT), OWN),
         Fair(
             "follower_end", (TO_FOLLOWER, FOLLOWER_LEARNS),
-            "{p} takes what its leader sent, or learns that the connection is lost", receives=True,
+            "{p} receives from its leader, or learns that the connection is lost", receives=True,
         ),
         Fair(
             "leader_end", (TO_LEADER, LEADER_LEARNS),
-            "{p} takes what {q} sent, or learns that the connection is lost", pairs=True, receives=True,
+            "{p} receives from {q}, or learns that the connection is lost", pairs=True, receives=True,
         ),
     ),
     assumed=(
-        "the oracle names one process that is up, and goes on naming it",
-        "who follows another, or over a connection that is dead, gives up sooner or later; nobody else does",
-        "sooner or later (weakly fair): each process is answered by its oracle; each end of each connection takes "
+        "the oracle names one process that is up, and keeps naming it",
+        "a process that follows another leader, or over a dead connection, eventually gives up; no other process does",
+        "eventually (weakly fair): each process gets an answer from its oracle; each end of each connection receives "
         "what was sent, or learns of a loss",
     ),
     unfair=("unordered",),  # of a channel something is taken, and one message overtaken for ever

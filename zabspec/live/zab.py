@@ -1,7 +1,7 @@
-"""What must come of it in ZAB: DSN'11 claim 7, and the progress that its sketch of a proof goes through.
+"""State the progress properties of ZAB: DSN'11 claim 7, and the progress that its sketch of a proof goes through.
 
 Claim 7 assumes a quorum of followers that are up, that they have elected one process, which is up, and messages
-received in time. A goal says of one process p whether it still waits.
+received in time. A function returns whether process p still waits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The protocols of this project but for `zabspec/zab.py`, and the variants of all of them.
+"""State the protocols of this project other than `zabspec/zab.py`, and the variants of all of them.
 
 Start with `registry.py`: which protocols there are, and what each is made of.
 """

@@ -232,7 +232,7 @@ TABLE = (
     Variant(
         name="any-leader",
         rule="4.2",
-        summary="the election looks at no log",
+        summary="the election ignores logs",
         safe=True,
         overrides={"oracle_may_name": names_anybody},
     ),
@@ -295,7 +295,7 @@ TABLE = (
     Variant(
         name="keep-recognized",
         rule="4",
-        summary="who recognised a new leader and is lost goes on counting",
+        summary="a follower that recognised a new leader and is lost still counts",
         safe=True,
         overrides={"on_follower_lost": keep_recognized},
     ),
@@ -327,7 +327,7 @@ TABLE = (
         name="none-ahead",
         rule="DSN'11 l.1.2",
         summary=(
-            "a leader brings nobody to its state before a quorum that answered its proposal of an epoch "
+            "a leader synchronizes no follower before a quorum that answered its proposal of an epoch "
             "is not ahead of it"
         ),
         safe=True,

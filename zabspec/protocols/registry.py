@@ -1,4 +1,4 @@
-"""The protocols there are: what each is made of, for any world."""
+"""Register the protocols: what each is made of, for any world."""
 
 from __future__ import annotations
 
@@ -77,32 +77,32 @@ class Protocol:
 
     @property
     def declared(self) -> Declaration:
-        """What it declares."""
+        """Return its declaration."""
         return self.text.declared
 
     @property
     def transactions(self) -> bool:
-        """Whether it abcasts and abdelivers."""
+        """Return whether it abcasts and abdelivers."""
         return self.declared.transactions
 
     @property
     def nodes(self) -> int:
-        """How many processes there are unless a configuration says otherwise."""
+        """Return the default number of processes."""
         return sum(self.declared.roles.values()) or self.declared.nodes
 
     @property
     def network(self) -> str:
-        """The network unless a configuration says otherwise; empty: its world's first."""
+        """Return the default network; empty for its world's first."""
         return self.declared.network
 
     @property
     def claims(self) -> tuple[Property, ...]:
-        """The properties that its own source states."""
+        """Return the properties that its own source states."""
         return self.text.claims
 
     @property
     def unforced(self) -> int:
-        """How many writes to its disk a process may have made since it forced them."""
+        """Return how many writes to its disk a process may have made since it forced them."""
         return self.declared.unforced
 
     @cached_property
@@ -112,18 +112,18 @@ class Protocol:
         return opened(read_source(found)) if found else None
 
     def usual(self, budget: str) -> int:
-        """How much there is of a budget of worlds unless a configuration says otherwise."""
+        """Return the default amount of a world's budget."""
         of_world = BUDGETS[budget].usual.get(self.world.name, 0) if self.declared.bounded_by_world else 0
         return self.budgets.get(budget, of_world)
 
     @property
     def takes_amounts(self) -> bool:
-        """Whether a simulated run is given how much there is of each budget: not if its world's are all it has."""
+        """Return whether a simulated run receives the amount of each budget: not if it has its world's budgets only."""
         return bool(self.budgets) or not self.declared.bounded_by_world
 
     @cached_property
     def disks(self) -> bool:
-        """Whether it has fields on disks, so that power loss is more than a crash."""
+        """Return whether it has fields on disks, so that power loss is more than a crash."""
         fields = self.parts(Sizes(self.nodes, 1, 1, 2, budgets=dict.fromkeys(BUDGETS, 0) | dict(self.amounts))).fields
         return any(f.disk for f in fields)
 
@@ -138,7 +138,7 @@ class Protocol:
         if self.declared.leaders_weigh and 0 in system.weights:
             said = f"no server without weight leads in {self.name} ({self.declared.leaders_weigh})"
             server = system.weights.index(0) + 1
-            raise ConfigError(f"--quorums: {said}, which its text does not say, and server {server} has none")
+            raise ConfigError(f"--quorums: {said}, which its source does not declare, and server {server} has none")
         amounts = dict.fromkeys(BUDGETS, 0) | dict(self.budgets)
         parts = self.parts(Sizes(system.nodes, 1, 1, 2, budgets=amounts, variant=variant, least=system.smallest))
         overrides = self.overrides(variant).values()
@@ -147,16 +147,17 @@ class Protocol:
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """The states that a run may begin in besides the one that its fields begin with."""
+        """Return the start states of runs beside the initial one."""
         return tuple(s.name for s in self.declared.starts)
 
     @property
     def elects(self) -> bool:
-        """Whether its elections are one step."""
+        """Return whether its elections are one step."""
         return bool(self.declared.elects)
 
     def started(self, start: str) -> str:
-        """
+        """Check that a start state exists, and return it.
+
         Raises:
             ConfigError: there is no such state.
         """
@@ -167,14 +168,15 @@ class Protocol:
 
     @property
     def crashes(self) -> bool:
-        """Whether its processes crash: its budgets are its world's, or it declares crashes."""
+        """Return whether its processes crash: its budgets are its world's, or it declares crashes."""
         return self.declared.bounded_by_world or "crashes" in self.budgets
 
     def combined(self, variant: str, repair: str = "") -> str:
-        """The name of several variants together, given as `a,b` or `a+b`: in the order of their table.
+        """Return the combined name of several variants, given as `a,b` or `a+b`: in the order of their table.
 
         Args:
-            repair: more of them, all of which have to repair a rule.
+            variant: the variants.
+            repair: further variants, all of which have to repair a rule.
 
         Raises:
             ConfigError: there is no such variant, one is named twice, or two change one function.
@@ -187,7 +189,7 @@ class Protocol:
                 raise ConfigError(f"there is no variant {name!r} of {self.name}{hint}")
         for name in repairs:
             if not self.variants[name].repairs:
-                raise ConfigError(f"{name} of {self.name} repairs no rule: it is a --variant")
+                raise ConfigError(f"{name} of {self.name} repairs no rule: use it as a --variant")
         names = [name for name in self.variants if name in (*given, *repairs)]
         for name in names:
             if (*given, *repairs).count(name) > 1:
@@ -197,16 +199,16 @@ class Protocol:
 
     @property
     def amounts(self) -> Mapping[str, int]:
-        """What a question may say how much there is of: its roles, and its budgets."""
+        """Return what a configuration may give amounts of: its roles, and its budgets."""
         return {**self.declared.roles, **self.budgets}
 
     @property
     def usual_roles(self) -> Roles | None:
-        """Its roles, with as many processes as it declares; None: it declares none."""
+        """Return its roles, with as many processes as it declares; None if it declares none."""
         return Roles.of(self.declared.roles) if self.declared.roles else None
 
     def roles(self, amounts: str) -> str:
-        """Of what `own_budgets` gives, the sizes of roles; empty: it declares none.
+        """Return the sizes of roles among the amounts that `own_budgets` gives; empty if it declares no roles.
 
         Raises:
             ConfigError: there are more processes than a model has.
@@ -219,10 +221,10 @@ class Protocol:
         return out
 
     def own_budgets(self, given: str) -> str:
-        """The sizes of its roles and the budgets that are its own, as `name=n` between commas.
+        """Return the sizes of its roles and its own budgets, as `name=n` separated by commas.
 
         Args:
-            given: how much there is of some of them, in the same words.
+            given: the amounts of some of them, in the same form.
 
         Raises:
             ConfigError: it declares no such role or budget, or one has no such amount.
@@ -242,8 +244,10 @@ class Protocol:
         return ",".join(f"{name}={n}" for name, n in own.items())
 
     def promises(self, variant: str) -> Mapping[str, str]:
-        """The hooks by which it merges or reorders steps on its author's word (`worlds/priority.py`), each with the
-        variant that has it, or with its file."""
+        """Return the hooks by which it merges or reorders steps on its author's word, with their variant or file.
+
+        `worlds/priority.py` describes these hooks.
+        """
         if self.world.name != CONNECTIONS:
             return {}
         found = {
@@ -256,22 +260,18 @@ class Protocol:
         return found
 
     def overrides(self, variant: str) -> Mapping[str, FunctionType]:
-        """The functions of a variant, or of several, as `combined` takes them; none for the protocol itself ("").
-
-        Raises:
-            ConfigError: as `combined`.
-        """
+        """Return the functions of a variant, or of several, as for `combined`; none for the protocol itself ("")."""
         if variant in self.variants:
             return self.variants[variant].overrides
         return self.stacked(filter(None, self.combined(variant).split(",")))
 
     def gives_up(self, variant: str, txns: int) -> int:
-        """How often the rules of a variant, or of several, end an iteration that no fault ends."""
+        """Return how often the rules of a variant, or of several, end an iteration that no fault ends."""
         parts = [self.variants[name] for name in variant.split(",") if name in self.variants]
         return sum(v.gives_up(txns) for v in parts if v.gives_up)
 
     def stacked(self, names: Iterable[str]) -> dict[str, FunctionType]:
-        """The functions of several variants.
+        """Return the functions of several variants.
 
         Raises:
             ConfigError: two change one function, and neither stands over the other.
@@ -283,7 +283,7 @@ class Protocol:
                 other = whose.get(stood, name)
                 below, above = other in self.variants[name].over, name in self.variants[other].over
                 if out.get(stood, function) is not function and not below and not above:
-                    raise ConfigError(f"variants {other} and {name} both change {stood}, and neither is over the other")
+                    raise ConfigError(f"variants {other} and {name} both change {stood}, and neither extends the other")
                 if not above:
                     out[stood], whose[stood] = function, name
         return out
@@ -299,17 +299,20 @@ NAMES: Mapping[str, str] = {
 
 
 class Protocols(Mapping[str, Protocol]):
-    """Every protocol by its name: those of this project, and any other by where its source is. To go through it is to
-    go through those of the papers."""
+    """Every protocol by its name: those of this project, and any other by where its source is.
+
+    Iterating goes through those of the papers.
+    """
 
     def __init__(self) -> None:
         self.released: dict[str, Protocol] = {}  # those that are read once
 
     def __getitem__(self, name: str) -> Protocol:
-        """
+        """Return the protocol with a name.
+
         Raises:
             KeyError: there is none of this name.
-            ProtocolError: there is no such source, or it is not what a protocol has to be.
+            ProtocolError: there is no such source, or it is invalid.
         """
         if name in self.released:
             return self.released[name]

@@ -460,7 +460,7 @@ TABLE = (
     Variant(
         name="counter-wraps",
         rule="l.3.1",
-        summary="the counter of a zxid has two values, and begins again in the same epoch",
+        summary="the counter of a zxid has two values, and wraps around in the same epoch",
         overrides={"next_counter": wrapped_counter},
     ),
     Variant(

@@ -1,6 +1,9 @@
-"""Elections that are one step, in the simulator: a process that looks for a leader joins one that a quorum follows, or
-has itself elected where it is maximal among enough of those that it reaches. These functions stand in for those of
-`connections` of the same name; a script says who elects whom."""
+"""Simulate elections that are one step.
+
+A process that looks for a leader joins one that a quorum follows, or is elected itself where it is maximal among enough
+of the processes that it reaches. These functions override those of `connections` of the same name; a script chooses who
+elects whom.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,13 @@ __all__ = ["appointed_fields"]
 
 
 def appointed_fields() -> tuple[Field, ...]:
-    """What a script says of an election."""
+    """Return the field in which a script chooses an election."""
     doc = "who elects the process whose turn it is, a bit each; 0: it joins the client"
     return (Field("quorum", Int(0, 127), Role.NETWORK, (), doc),)
 
 
 def ask_oracle(s: State, p: Node) -> None:
-    """Process p looks for a leader."""
+    """Let process p look for a leader."""
     quorum = s.quorum
     l = s.client
     s.quorum = 0
@@ -41,10 +44,10 @@ def ask_oracle(s: State, p: Node) -> None:
     if not s.scripted:
         l = one_to_join(s, p)
         quorum = voters(s, p) if l < 0 else 0
-    if (quorum > 0 or is_quorum(s, 1 << p)) and elects(s, p, quorum):  # who is a quorum alone elects itself
+    if (quorum > 0 or is_quorum(s, 1 << p)) and elects(s, p, quorum):  # p alone is a quorum: it elects itself
         spend_election(s)
         its_turn_in(s, p)
-        s.quorum = quorum  # whoever listens is told who elects p
+        s.quorum = quorum  # listeners are told who elects p
         on_elected(s, p)
         for f in range(s.NODES):
             if (quorum >> f) & 1 == 1:
@@ -57,29 +60,29 @@ def ask_oracle(s: State, p: Node) -> None:
 
 
 def follow(s: State, f: Node, l: Node) -> None:
-    """Process f follows l, and gives up if it has not recovered by some time."""
+    """Let process f follow l, with a deadline for its recovery."""
     s.deadline[f] = HELD if s.scripted else s.moment + RECOVERY_TICKS + drawn(s, f, 0, RECOVERY_TICKS)
     s.deadline[l] = HELD if s.scripted else s.moment + RECOVERY_TICKS + drawn(s, l, 0, RECOVERY_TICKS)
     on_follow(s, f, l)
 
 
 def looks(s: State, p: Node) -> bool:
-    """Whether p looks for a leader, and votes."""
+    """Return whether p looks for a leader, and votes."""
     return not is_down(s, p) and s.role[p] == ELECTION and may_vote(s, p)
 
 
 def reaches(s: State, f: Node, l: Node) -> bool:
-    """Whether f can open a connection to l."""
+    """Return whether f can open a connection to l."""
     return not s.follower_end[f][l] and not s.leader_end[f][l] and not s.blocked[f][l] and not s.blocked[l][f]
 
 
 def for_it(s: State, f: Node, l: Node) -> bool:
-    """Whether f may elect l."""
+    """Return whether f may elect l."""
     return f != l and looks(s, f) and reaches(s, f, l) and outranks(s, l, f)
 
 
 def elects(s: State, l: Node, quorum: int) -> bool:
-    """Whether these and l are a smallest quorum, and may elect it."""
+    """Return whether these processes and l are a smallest quorum, and may elect l."""
     for f in range(s.NODES):
         if (quorum >> f) & 1 == 1 and not for_it(s, f, l):
             return False
@@ -87,7 +90,7 @@ def elects(s: State, l: Node, quorum: int) -> bool:
 
 
 def is_smallest_quorum(s: State, l: Node, others: int) -> bool:
-    """Whether these others and l are a quorum, and would be none without any one of the others."""
+    """Return whether these others and l are a quorum, and no quorum without any one of the others."""
     together = others | (1 << l)
     if others == together or not is_quorum(s, together):
         return False
@@ -98,7 +101,7 @@ def is_smallest_quorum(s: State, l: Node, others: int) -> bool:
 
 
 def voters(s: State, l: Node) -> int:
-    """The first few that make a quorum with l and may elect it, a bit each; none of them can be left out."""
+    """Return the first processes that make a minimal quorum with l and may elect it, as a mask."""
     quorum = 0
     for f in range(s.NODES):
         if not is_quorum(s, quorum | (1 << l)) and for_it(s, f, l):
@@ -110,18 +113,18 @@ def voters(s: State, l: Node) -> int:
 
 
 def is_followed(s: State, l: Node) -> bool:
-    """Whether a quorum is behind l, which leads."""
+    """Return whether a quorum is behind l, which leads."""
     behind = is_quorum(s, {f for f in range(s.NODES) if f == l or follows(s, f, l)})
     return s.role[l] == LEADING and not is_down(s, l) and behind
 
 
 def follows(s: State, f: Node, l: Node) -> bool:
-    """Whether a process that is up follows l."""
+    """Return whether a process that is up follows l."""
     return not is_down(s, f) and s.role[f] == FOLLOWING and s.leader[f] == l
 
 
 def one_to_join(s: State, p: Node) -> int:
-    """A process that p may join, or -1."""
+    """Return a process that p may join, or -1."""
     for l in range(s.NODES):
         if l != p and is_followed(s, l) and reaches(s, p, l):
             return l

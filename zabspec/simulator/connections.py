@@ -1,12 +1,12 @@
-"""The simulator's network of connections, and the leader oracle, for protocols such as `zab`.
+"""Simulate a network of connections, and the leader oracle, for protocols such as `zab`.
 
-A connection has two ends. Mail over it is numbered in each direction, as TCP numbers what it
-carries, and an end takes it in that order; what arrives at an end that is closed, or over an older
-connection, is thrown away. When a connection is cut, or the other end closes, a notice is posted
-to each end that is still open; what has not arrived before the notice is lost.
+A connection has two ends. Mail over it is numbered in each direction, as TCP numbers what it carries, and an end takes
+it in that order; what arrives at an end that is closed, or over an older connection, is thrown away. When a connection
+is cut, or the other end closes, a notice is posted to each end that is still open; what has not arrived before the
+notice is lost.
 
-It shares nothing with the explorer's world of connections but what the two have to agree on:
-`abstraction` (in `traces/`) says how one is seen in the other, and replay holds them together.
+It shares nothing with the explorer's world of connections but what the two have to agree on: `abstraction` (in
+`traces/`) maps one to the other, and replay compares them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from zabspec.worlds.actor import (
 
 __all__ = ["connection_fields", "envelope"]
 
-# Which way a message goes over a connection, and whether it is the notice that this is lost.
+# The direction of a message over a connection, and whether it is the notice that the connection is lost.
 UP, DOWN_WAY, NOTICE_UP, NOTICE_DOWN = 1, 2, 3, 4
 DATAGRAM = 5  # it belongs to no connection: a message of an election
 
@@ -47,14 +47,14 @@ DATAGRAM = 5  # it belongs to no connection: a message of an election
 FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
 LAST_ORDER = DUPLICATING
 
-RECOVERY_TICKS = 150  # a process that has not recovered by then, and some jitter, tries anew
+RECOVERY_TICKS = 150  # a process that has not recovered by then, and some jitter, tries again
 ORACLE_TICKS = 10
-SELDOM = 32  # one message in so many is lost on lossy channels, or sent twice on duplicating ones
+SELDOM = 32  # one message in so many is lost on lossy channels, or duplicated on duplicating ones
 ORACLE_TERM = 64  # for so long the oracle names the same leader
 
 
 def envelope(nodes: int) -> dict[str, Int]:
-    """The connection, which way, and the number."""
+    """Return the fields of a message's envelope: the connection, the direction, and the number."""
     return {
         "follower": NodeId.of(nodes),
         "leader": NodeId.of(nodes),
@@ -65,7 +65,7 @@ def envelope(nodes: int) -> dict[str, Int]:
 
 
 def connection_fields() -> tuple[Field, ...]:
-    """The ends of every connection; the first process is the follower that opened it."""
+    """Return the fields of every connection; the first process of a pair is the follower that opened it."""
     net = Role.NETWORK
     number = Int(0, 2**16 - 1)
     pair = (NODE, NODE)
@@ -88,7 +88,7 @@ def connection_fields() -> tuple[Field, ...]:
 
 
 def begin(s: State, p: Node) -> None:
-    """A process starts in ELECTION; the oracle answers after some ticks."""
+    """Start a process in ELECTION; the oracle answers after some ticks."""
     s.deadline[p] = HELD
     s.oracle_due[p] = HELD if s.scripted else 1 + drawn(s, p, 0, ORACLE_TICKS)
     on_start(s, p)
@@ -98,7 +98,7 @@ def begin(s: State, p: Node) -> None:
 
 
 def connect(s: State, f: Node, l: Node) -> None:
-    """Follower f opens a connection to l, and has one at a time: what it has left open closes."""
+    """Open a connection of follower f to l, after closing the one that it has left open."""
     close_opened(s, f)
     low = min(f, l)
     high = max(f, l)
@@ -107,7 +107,7 @@ def connect(s: State, f: Node, l: Node) -> None:
 
 
 def open_as(s: State, f: Node, l: Node, number: int) -> None:
-    """The connection of that number is open, and nothing was sent over it."""
+    """Open the connection of a given number, over which nothing was sent yet."""
     s.connection[f][l] = number
     s.follower_end[f][l] = True
     s.leader_end[f][l] = True
@@ -121,12 +121,12 @@ def open_as(s: State, f: Node, l: Node, number: int) -> None:
 
 
 def is_open(s: State, f: Node, l: Node) -> bool:
-    """Whether what is sent over it can arrive."""
+    """Return whether what is sent over the connection can arrive."""
     return s.follower_end[f][l] and s.leader_end[f][l] and not s.cut[f][l]
 
 
 def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
-    """The follower sends m to the leader it follows."""
+    """Send m from a follower to the leader it follows."""
     l = s.leader[f]
     if is_open(s, f, l):
         s.sent_up[f][l] = s.sent_up[f][l] + 1
@@ -139,7 +139,7 @@ def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
 
 
 def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
-    """The leader sends m to follower f."""
+    """Send m from a leader to follower f."""
     if is_open(s, f, l):
         s.sent_down[f][l] = s.sent_down[f][l] + 1
     if not is_open(s, f, l) or seldom(s, LOSSY, l, f, s.sent_down[f][l]):
@@ -151,7 +151,7 @@ def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
 
 
 def arrival(s: State, source: Node, target: Node, last: int) -> int:
-    """When a message sent now arrives: not before the one sent before it, but on unordered channels."""
+    """Return when a message sent now arrives: not before the one sent before it, except on unordered channels."""
     if s.scripted:
         return HELD
     time = s.moment + s.least_delay + drawn(s, source, target, s.delays)
@@ -159,8 +159,7 @@ def arrival(s: State, source: Node, target: Node, last: int) -> int:
 
 
 def seldom(s: State, order: int, source: Node, target: Node, number: int) -> bool:
-    """Whether what a network of that order does now and then happens to a message: it is lost, or
-    sent twice."""
+    """Return whether a message suffers the rare fault of a network of that order: it is lost, or sent twice."""
     if s.scripted or s.order != order:
         return False
     word = splitmix64(s.seed ^ s.moment ^ (number << 40) ^ (source << 60) ^ (target << 56))
@@ -177,11 +176,11 @@ def address(s: State, slot: int, f: Node, l: Node, way: int, number: int) -> Non
 
 
 def drop(s: State, p: Node, q: Node, m: AnyMessage) -> None:
-    """A message is lost."""
+    """Lose a message; listeners observe the call."""
 
 
 def disconnect(s: State, p: Node) -> None:
-    """Process p closes its end of the connection it opened, and as a leader of all it accepted."""
+    """Close process p's end of the connection it opened, and as a leader of all it accepted."""
     l = s.leader[p]
     if l >= 0:
         close_follower_end(s, p, l)
@@ -190,7 +189,7 @@ def disconnect(s: State, p: Node) -> None:
 
 
 def close_follower_end(s: State, f: Node, l: Node) -> None:
-    """The leader's end gets a notice; one that does not lead, or is the same process, needs none."""
+    """Close the follower's end; the leader's end gets a notice unless it does not lead or is the same process."""
     s.follower_end[f][l] = False
     if s.leader_end[f][l]:
         if f == l or s.role[l] != LEADING:
@@ -200,14 +199,14 @@ def close_follower_end(s: State, f: Node, l: Node) -> None:
 
 
 def close_opened(s: State, f: Node) -> None:
-    """Process f closes its end of whatever it opened, also to one that it follows no longer."""
+    """Close process f's end of whatever it opened, also to a process that it no longer follows."""
     for l in range(s.NODES):
         if s.follower_end[f][l]:
             close_follower_end(s, f, l)
 
 
 def close_accepted(s: State, l: Node) -> None:
-    """Process l closes its end of every connection opened to it by another."""
+    """Close process l's end of every connection that another process opened to it."""
     for f in range(s.NODES):
         if f != l and s.leader_end[f][l]:
             s.leader_end[f][l] = False
@@ -216,7 +215,7 @@ def close_accepted(s: State, l: Node) -> None:
 
 
 def notify(s: State, f: Node, l: Node, way: int) -> None:
-    """Post the notice of a loss; what of the connection arrives after it is thrown away."""
+    """Post the notice of a loss; what arrives over the connection after it is thrown away."""
     arrives = HELD if s.scripted else s.moment + s.least_delay + drawn(s, f, l, s.delays)
     address(s, post(s, arrives, f if way == NOTICE_UP else l, s.no_message), f, l, way, 0)
 
@@ -225,8 +224,10 @@ def notify(s: State, f: Node, l: Node, way: int) -> None:
 
 
 def lose_link(s: State, f: Node, l: Node) -> None:
-    """The connection of f to l is cut, if it is open. An end at a process that does not lead reads
-    nothing, and closes at once."""
+    """Cut the connection of f to l, if it is open.
+
+    An end at a process that does not lead reads nothing, and closes at once.
+    """
     if f != l and is_open(s, f, l):
         if s.role[l] == LEADING:
             s.cut[f][l] = True
@@ -237,17 +238,17 @@ def lose_link(s: State, f: Node, l: Node) -> None:
 
 
 def link_cut(s: State, a: Node, b: Node) -> None:
-    """A connection needs both ways."""
+    """Cut the connections of a and b, since a connection needs both directions."""
     lose_link(s, a, b)
     lose_link(s, b, a)
 
 
 def link_healed(s: State, a: Node, b: Node) -> None:
-    """New connections may open; nothing happens to old ones."""
+    """Do nothing: new connections may open, and old ones are not affected."""
 
 
 def links_of_crashed(s: State, p: Node) -> None:
-    """Both ends of everything that p has open close."""
+    """Close both ends of every connection that p has open."""
     disconnect(s, p)
     close_opened(s, p)
     close_accepted(s, p)
@@ -257,7 +258,7 @@ def links_of_crashed(s: State, p: Node) -> None:
 
 
 def deliver_due(s: State) -> None:
-    """Deliver what is due, in the heap's order. What its end cannot take yet waits a tick."""
+    """Deliver what is due, in the heap's order; what its end cannot take yet waits a tick."""
     while s.queued > 0 and time_of(s.queue[0]) <= s.moment:
         word = take_out(s, 0)
         slot = slot_of(word)
@@ -286,11 +287,11 @@ def deliver_due(s: State) -> None:
 
 
 def deliver_datagram(s: State, slot: int) -> None:
-    """A message that belongs to no connection; there is none but in elections."""
+    """Deliver a message that belongs to no connection; only elections have such messages."""
 
 
 def deliver_up(s: State, word: int, f: Node, l: Node) -> None:
-    """A message for the leader's end."""
+    """Deliver a message to the leader's end."""
     slot = slot_of(word)
     number = s.flight[slot].number
     if leads(s, l) and in_turn(s, number, s.taken_up[f][l]) and receivable(s, l, f, s.flight[slot]):
@@ -303,7 +304,7 @@ def deliver_up(s: State, word: int, f: Node, l: Node) -> None:
 
 
 def deliver_down(s: State, word: int, f: Node, l: Node) -> None:
-    """A message for the follower's end."""
+    """Deliver a message to the follower's end."""
     slot = slot_of(word)
     number = s.flight[slot].number
     if reads(s, f, l) and in_turn(s, number, s.taken_down[f][l]):
@@ -322,17 +323,17 @@ def deliver_down(s: State, word: int, f: Node, l: Node) -> None:
 
 
 def leads(s: State, l: Node) -> bool:
-    """Whether l looks at the connections that it accepted; whoever is down, or does not lead, learns nothing."""
+    """Return whether l reads the connections that it accepted; a process that is down or does not lead does not."""
     return s.role[l] == LEADING and not is_down(s, l)
 
 
 def reads(s: State, f: Node, l: Node) -> bool:
-    """Whether f looks at its connection to l now: one that follows nobody, or another, may have left it open."""
+    """Return whether f reads its connection to l now; one that follows another process may have left it open."""
     return not is_down(s, f) and s.role[f] != ELECTION and s.leader[f] == l and may_receive(s, f)
 
 
 def in_turn(s: State, number: int, taken: int) -> bool:
-    """Whether an end takes a message now, by its number and the last one it took."""
+    """Return whether an end takes a message now, by its number and the last one it took."""
     if s.order == FIFO:
         return number == taken + 1
     if s.order == DUPLICATING:
@@ -341,14 +342,14 @@ def in_turn(s: State, number: int, taken: int) -> bool:
 
 
 def leader_learns(s: State, l: Node, f: Node) -> None:
-    """Leader l learns that its connection with f is lost."""
+    """Let leader l learn that its connection with f is lost."""
     s.leader_end[f][l] = False
     on_follower_lost(s, l, f)
     after_event(s)
 
 
 def follower_learns(s: State, f: Node, l: Node) -> None:
-    """Process f learns that its connection to its leader is lost; its handler closes it."""
+    """Let process f learn that its connection to its leader is lost; its handler closes it."""
     on_leader_lost(s, f)
     after_event(s)
 
@@ -357,8 +358,11 @@ def follower_learns(s: State, f: Node, l: Node) -> None:
 
 
 def fire_timers(s: State, p: Node) -> None:
-    """In ELECTION the oracle answers; in Phases 1 and 2 a process gives up after some time. Later a
-    process relies on its connection."""
+    """Fire the timers of process p.
+
+    In ELECTION the oracle answers; in Phases 1 and 2 a process gives up after some time. Later a process relies on its
+    connection.
+    """
     if s.role[p] == ELECTION and not is_down(s, p):
         if s.moment >= s.oracle_due[p]:
             ask_oracle(s, p)
@@ -370,8 +374,7 @@ def fire_timers(s: State, p: Node) -> None:
 
 
 def ask_oracle(s: State, p: Node) -> None:
-    """The oracle names a leader, the same to all for a while; one that p cannot reach, or that it may not name, is
-    tried later."""
+    """Ask the oracle, which names the same leader to all for a while; a leader that p cannot reach is tried later."""
     l = oracle(s, p)
     unreachable = s.follower_end[p][l] or s.leader_end[p][l] or s.blocked[p][l] or s.blocked[l][p]
     if unreachable or not oracle_may_name(s, p, l):
@@ -384,14 +387,14 @@ def ask_oracle(s: State, p: Node) -> None:
 
 
 def oracle(s: State, p: Node) -> int:
-    """The leader that the oracle of p names: the script's, or one drawn for the term."""
+    """Return the leader that the oracle of p names: the script's, or one drawn for the term."""
     if s.scripted:
         return s.client
     return unsigned_rem(splitmix64(s.seed ^ (s.moment // ORACLE_TERM)), s.NODES)
 
 
 def time_out(s: State, p: Node) -> None:
-    """Process p has waited too long."""
+    """Let process p time out."""
     if (s.role[p] != ELECTION and not is_down(s, p)) and may_time_out(s, p):
         s.deadline[p] = HELD
         on_timeout(s, p)
@@ -399,5 +402,5 @@ def time_out(s: State, p: Node) -> None:
 
 
 def serves(s: State, p: Node) -> bool:
-    """Whether it leads."""
+    """Return whether p leads."""
     return s.role[p] == LEADING

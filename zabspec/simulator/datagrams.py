@@ -1,4 +1,4 @@
-"""The simulator's network of datagrams, and the timers of the db-19 lab."""
+"""Simulate a network of datagrams, and the timers of the db-19 lab."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ HEARTBEAT_TICKS = 50
 
 
 def envelope(nodes: int) -> dict[str, Int]:
-    """Who sent a message, to whom."""
+    """Return the fields of a message's envelope: source and target."""
     return {"source": NodeId.of(nodes), "target": NodeId.of(nodes)}
 
 
 def datagram_fields() -> tuple[Field, ...]:
+    """Return the fields of the timers and the network."""
     tick = Int(0, HELD)
     return (
         Field("deadline", tick, Role.NETWORK, (NODE,), "when the election timer fires"),
@@ -39,16 +40,21 @@ def datagram_fields() -> tuple[Field, ...]:
 
 
 def begin(s: State, p: Node) -> None:
-    """The heartbeat runs from tick 0 and is not armed by anything but itself (reading 5). The election timer runs too,
-    until a handler arms it: not every protocol does."""
+    """Start process p, with its heartbeat timer from tick 0 and its election timer armed.
+
+    Only the heartbeat itself arms its timer (reading 5). The election timer is armed since not every protocol's handler
+    does so.
+    """
     s.heartbeat_due[p] = HELD if s.scripted else HEARTBEAT_TICKS
     arm_timer(s, p, ELECTION_TIMER)
     on_start(s, p)
 
 
 def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
-    """A datagram: dropped now if the way is blocked, else delayed by what this tick draws
-    (reading 12). Where none is lost it waits until the way is open. That nobody is at an end of it is an error."""
+    """Send a datagram: it is dropped now if the link is blocked, else delayed by a random number (reading 12).
+
+    Where nothing is lost it waits until the link is open. That nobody is at an end of it is an error.
+    """
     s.endpoint[p] = False
     s.endpoint[q] = False
     if s.blocked[p][q] and s.order != IN_ORDER:
@@ -68,11 +74,11 @@ def address(s: State, slot: int, p: Node, q: Node) -> None:
 
 
 def drop(s: State, p: Node, q: Node, m: AnyMessage) -> None:
-    """A datagram is lost."""
+    """Lose a datagram; listeners observe the call."""
 
 
 def arm_timer(s: State, p: Node, timer: int) -> None:
-    """The lab's `reset_election_deadline`, or the heartbeat from now on."""
+    """Arm a timer from now on: the lab's `reset_election_deadline`, or the heartbeat."""
     if timer == ELECTION_TIMER:
         s.deadline[p] = HELD if s.scripted else s.moment + ELECTION_TICKS + drawn(s, p, 0, ELECTION_TICKS)
     else:
@@ -80,7 +86,7 @@ def arm_timer(s: State, p: Node, timer: int) -> None:
 
 
 def deliver_due(s: State) -> None:
-    """Deliver what is due, in the heap's order; to a process that is down it is lost. Where none is, it waits."""
+    """Deliver what is due, in the heap's order; mail to a process that is down is lost, or waits if nothing is lost."""
     while s.queued > 0 and time_of(s.queue[0]) <= s.moment:
         word = take_out(s, 0)
         slot = slot_of(word)
@@ -98,8 +104,10 @@ def deliver_due(s: State) -> None:
 
 
 def fire_timers(s: State, p: Node) -> None:
-    """The lab's on_tick at one process, which is up. A timer that fires waits for its time again, whether or not the
-    handler arms it."""
+    """Fire the timers of process p, which is up, as the lab's on_tick does.
+
+    A timer that fires is armed again, whether or not the handler arms it.
+    """
     if not is_down(s, p):
         if s.moment >= s.deadline[p] and timer_armed(s, p, ELECTION_TIMER):
             fire(s, p, ELECTION_TIMER)
@@ -108,29 +116,29 @@ def fire_timers(s: State, p: Node) -> None:
 
 
 def fire(s: State, p: Node, timer: int) -> None:
-    """A timer fires."""
+    """Fire a timer."""
     arm_timer(s, p, timer)
     on_timer(s, p, timer)
     after_event(s)
 
 
 def link_cut(s: State, a: Node, b: Node) -> None:
-    """A datagram needs no more than the way to be open when it is sent."""
+    """Do nothing: a datagram only needs its link to be open when it is sent."""
 
 
 def link_healed(s: State, a: Node, b: Node) -> None:
-    """A datagram needs no more than the way to be open when it is sent."""
+    """Do nothing: a datagram only needs its link to be open when it is sent."""
 
 
 def links_of_crashed(s: State, p: Node) -> None:
-    """Datagrams have no connections."""
+    """Do nothing: datagrams have no connections."""
 
 
 def lose_link(s: State, f: Node, l: Node) -> None:
-    """Datagrams have no connections."""
+    """Do nothing: datagrams have no connections."""
 
 
 def time_out(s: State, p: Node) -> None:
-    """The election timer fires early."""
+    """Fire the election timer early."""
     if timer_armed(s, p, ELECTION_TIMER):
         s.deadline[p] = s.moment

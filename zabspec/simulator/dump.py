@@ -1,4 +1,4 @@
-"""The canonical dump of a cluster (db-19), and its digest.
+"""Write the canonical dump of a cluster (db-19), and its digest.
 
     file := magic[8] u32(nodes) node*
     node := u32 id, u8 role, u32 current_epoch, u32 accepted_epoch, last_zxid, last_committed,
@@ -37,7 +37,7 @@ Zxid = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """What the dump says of a process.
+    """A process as the dump shows it.
 
     Attributes:
         role: 0 looking (or in ELECTION), 1 following, 2 leading, 3 down.
@@ -56,8 +56,10 @@ class Process:
 
 
 class Dump:
-    """Reads states of one layout for the dump. Histories are read whole, for speed: an entry at a
-    time takes longer than the compiled run."""
+    """Reads states of one layout for the dump.
+
+    Histories are read whole, for speed: reading entry by entry takes longer than the compiled run.
+    """
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -71,7 +73,7 @@ class Dump:
         self.shifts = [(txn.shift(name), (1 << txn.fields[name].bits) - 1) for name in ("epoch", "counter", "value")]
 
     def history(self, s: StateView, p: int) -> tuple[tuple[int, int, int], ...]:
-        """The history of process p."""
+        """Return the history of process p as (epoch, counter, proposal) triples; proposals count from 0."""
         at = self.places[p]
         count = int.from_bytes(s.buffer[at : at + self.header], "little")
         words = struct.unpack_from(f"<{count}{self.word}", s.buffer, at + self.header)
@@ -79,7 +81,7 @@ class Dump:
         return tuple([(w >> e & e_mask, w >> c & c_mask, (w >> v & v_mask) - 1) for w in words])
 
     def processes(self, s: StateView) -> list[Process]:
-        """Every process of a state, in ascending id."""
+        """Return every process of a state, in ascending id."""
         accepted = getattr(s, self.accepted)
         return [
             Process(s.role[p], s.current_epoch[p], accepted[p], self.committed(s, p, history), history)
@@ -88,7 +90,7 @@ class Dump:
         ]
 
     def committed(self, s: StateView, p: int, history: tuple[tuple[int, int, int], ...]) -> Zxid:
-        """The last zxid that process p knows to be committed."""
+        """Return the last zxid that process p knows to be committed."""
         if "last_committed" in self.layout.fields:
             zxid: Any = s.last_committed[p]
             return zxid.epoch, zxid.counter
@@ -96,7 +98,7 @@ class Dump:
         return history[delivered - 1][:2] if delivered else (0, 0)
 
     def canonical(self, s: StateView) -> bytes:
-        """The dump of a state."""
+        """Return the dump of a state."""
         parts = [MAGIC, len(self.places).to_bytes(4, "little")]
         for p, x in enumerate(self.processes(s)):
             numbers = (x.current_epoch, x.accepted_epoch, *x.last_zxid, *x.last_committed, len(x.history))
@@ -108,7 +110,7 @@ class Dump:
 
 
 class FieldDump:
-    """The same of a protocol of somebody's own: its fields as JSON, by the names that its text gives them."""
+    """Writes the dump of a user protocol: its fields as JSON, by name."""
 
     def __init__(self, fields: Sequence[Field], nodes: int) -> None:
         self.nodes = nodes
@@ -116,22 +118,22 @@ class FieldDump:
         self.others = [f for f in fields if f.axes[:1] != (NODE,)]
 
     def processes(self, s: StateView) -> list[dict[str, Any]]:
-        """Every process, in ascending id."""
+        """Return every process, in ascending id."""
         return [{f.name: plain(getattr(s, f.name)[p]) for f in self.of_processes} for p in range(self.nodes)]
 
     def canonical(self, s: StateView) -> bytes:
-        """The dump of a state."""
+        """Return the dump of a state."""
         whole = {f.name: plain(getattr(s, f.name)) for f in self.others} | {"processes": self.processes(s)}
         return json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()
 
 
 def plain(value: Any) -> Any:
-    """A value of the CPython world as JSON."""
+    """Convert a value of the CPython world to JSON."""
     if isinstance(value, RecordValue):
         return {name: plain(getattr(value, name)) for name in value.record.fields}
     return value if isinstance(value, (int, str)) else [plain(v) for v in value]
 
 
 def digest(dump: bytes) -> str:
-    """What the lab prints: the SHA-256 in lowercase hexadecimal."""
+    """Return the digest that the lab prints: the SHA-256 in lowercase hexadecimal."""
     return hashlib.sha256(dump).hexdigest()

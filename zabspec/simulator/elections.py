@@ -1,5 +1,7 @@
-"""The leader oracle of the simulator played by the db-19 lab's election, over datagrams beside the
-connections' mail. These functions stand in for those of `connections` of the same name."""
+"""Let the db-19 lab's election play the simulator's leader oracle, over datagrams beside the connections' mail.
+
+These functions override those of `connections` of the same name.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ VOTE_TICKS = 150  # and as many again of jitter: the lab's election timer
 
 
 def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
-    """A datagram of the election; its envelope has the sender for follower, the target for leader."""
+    """Send a datagram of the election; its envelope has the sender as follower, the target as leader."""
     if s.blocked[p][q]:
         drop(s, p, q, m)
     else:
@@ -22,12 +24,12 @@ def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
 
 
 def arm_timer(s: State, p: Node, timer: int) -> None:
-    """If nobody is elected by then, it campaigns again."""
+    """Arm the timer after which p campaigns again if no process is elected."""
     s.oracle_due[p] = s.moment + VOTE_TICKS + drawn(s, p, 0, VOTE_TICKS)
 
 
 def deliver_datagram(s: State, slot: int) -> None:
-    """A message of the election arrives; to a process that is down it is lost."""
+    """Deliver a message of the election; to a process that is down it is lost."""
     p = s.flight[slot].follower
     q = s.flight[slot].leader
     if is_down(s, q):
@@ -39,7 +41,7 @@ def deliver_datagram(s: State, slot: int) -> None:
 
 
 def ask_oracle(s: State, p: Node) -> None:
-    """Campaign until somebody is elected, then name it as soon as a connection to it can open."""
+    """Campaign until a process is elected, then name it as soon as a connection to it can open."""
     if s.vote_winner[p] < 0:
         campaign(s, p)
     l = s.vote_winner[p]

@@ -1,8 +1,7 @@
-"""The simulator's loop: what happens in a tick, in the order of the db-19 lab.
+"""Run the simulator's loop: what happens in a tick, in the order of the db-19 lab.
 
-The lab's run has four parts to a tick. Beyond it, and never in it, faults on a schedule come first.
-Under a script (replay) nothing happens by itself: mail is held and no timer runs until the script
-says so, and the same loop does it.
+The lab's run has four parts to a tick. Beyond it, and never in it, scheduled faults come first. Under a script (replay)
+nothing happens by itself: mail is held and no timer runs until the script says so, and the same loop does it.
 """
 
 from __future__ import annotations
@@ -62,7 +61,12 @@ MOST_CHOICES = 255  # alternatives of a step
 
 
 def loop_fields(nodes: int, proposals: int) -> tuple[Field, ...]:
-    """What the loop keeps. `proposals`: how many there can be."""
+    """Return the fields of the loop.
+
+    Args:
+        nodes: the number of processes.
+        proposals: the maximum number of proposals.
+    """
     count = Int(0, proposals, "--proposals")
     net = Role.NETWORK
     fault = Int(0, MOST_FAULTS)
@@ -71,7 +75,7 @@ def loop_fields(nodes: int, proposals: int) -> tuple[Field, ...]:
         Field("proposals", count, net, (), "proposals in the run"),
         Field("scheduled", count, net, (), "proposals that were due so far"),
         Field("waiting", count, net, (), "of those, how many wait for a leader"),
-        Field("client", NodeId.of(nodes), net, (), "who takes them; nobody: the lowest that may abcast"),
+        Field("client", NodeId.of(nodes), net, (), "the process that takes them; none: the lowest that may abcast"),
         Field("doing", Int(0, 255), net, (), "which step of its own the script lets the client take, from 1; 0: none"),
         Field("faults", fault, net, (), "faults on the schedule"),
         Field("faults_done", fault, net, (), "how many of them have happened"),
@@ -83,8 +87,10 @@ def loop_fields(nodes: int, proposals: int) -> tuple[Field, ...]:
 
 
 def start(s: State, seed: int, rounds: int, proposals: int) -> None:
-    """The cluster before its first tick. Delays, what is blocked, faults and whether a script runs
-    it are set before; everything else is zero."""
+    """Set up the cluster before its first tick.
+
+    Delays, blocked links, faults and whether a script runs it are set before; everything else is zero.
+    """
     s.seed = seed
     s.rounds = rounds
     s.proposals = proposals
@@ -98,13 +104,13 @@ def start(s: State, seed: int, rounds: int, proposals: int) -> None:
 
 
 def run(s: State, until: int) -> None:
-    """Every tick up to, and not, `until`; none after an error."""
+    """Run every tick up to, and excluding, `until`; none after an error."""
     while s.moment < until and s.error == 0:
         tick(s)
 
 
 def tick(s: State) -> None:
-    """One tick: faults, proposals that fall due, a leader takes them, mail arrives, timers fire."""
+    """Run one tick: faults, new proposals, their injection at a leader, deliveries, timers."""
     while s.faults_done < s.faults and s.fault_at[s.faults_done] <= s.moment:
         s.faults_done = s.faults_done + 1
         k = s.faults_done - 1
@@ -132,12 +138,12 @@ def tick(s: State) -> None:
 
 
 def due_at(s: State, k: int) -> int:
-    """The lab's schedule: evenly spread, whatever the cluster does."""
+    """Return the tick of the k-th proposal by the lab's schedule: evenly spread, whatever the cluster does."""
     return (k + 1) * s.rounds // (s.proposals + 1)
 
 
 def inject(s: State) -> None:
-    """All that waits goes to the leader with the lowest id, if there is one (reading 13), as long as it may abcast."""
+    """Inject all waiting proposals at the leader with the lowest id (reading 13), as long as it may abcast."""
     for p in range(s.NODES):
         if s.client < 0 or s.client == p:
             while s.waiting > 0 and not is_down(s, p) and serves(s, p) and may_abcast(s, p):
@@ -147,8 +153,10 @@ def inject(s: State) -> None:
 
 
 def its_turn(s: State, p: int, k: int) -> bool:
-    """Whether an internal step of process p, or of the environment (-1), is taken in this tick: the script's, or one
-    now and then."""
+    """Return whether an internal step of process p, or of the environment (-1), is taken in this tick.
+
+    It is the script's choice, or random.
+    """
     if s.scripted:
         return s.doing == k + 1 and s.client == p
     pause = on_change_every(s, k) if p < 0 else on_act_every(s, k)
@@ -156,7 +164,7 @@ def its_turn(s: State, p: int, k: int) -> bool:
 
 
 def strike(s: State, kind: int, a: int, b: int) -> None:
-    """A fault happens."""
+    """Inject a fault."""
     if kind == CUT:
         s.blocked[a][b] = True
         link_cut(s, a, b)
@@ -175,7 +183,7 @@ def strike(s: State, kind: int, a: int, b: int) -> None:
 
 
 def crash(s: State, p: Node) -> None:
-    """Process p loses its connections and its volatile fields."""
+    """Crash process p: it loses its connections and its volatile fields."""
     links_of_crashed(s, p)
     on_crash(s, p)
     went_down(s, p)
@@ -185,12 +193,12 @@ def crash(s: State, p: Node) -> None:
 
 
 def choose(s: State, alternatives: int) -> int:
-    """One of 0..alternatives-1: the script's, or one drawn from the seed."""
+    """Return one of 0..alternatives-1: the script's choice, or a random one."""
     ways = alternatives_of(s, alternatives)
     if s.scripted:
         s.choices = s.choices * ways
         return s.choice // (s.choices // ways) % ways
-    if s.choices < 1 or s.choices * ways > MOST_CHOICES:  # nobody began this step anew
+    if s.choices < 1 or s.choices * ways > MOST_CHOICES:  # nobody restarted this step
         s.choices = 1
     if s.choices == 1:
         s.choice = 0
@@ -201,10 +209,10 @@ def choose(s: State, alternatives: int) -> int:
 
 
 def alternatives_of(s: State, alternatives: int) -> int:
-    """How many alternatives there are to choose from; that there are fewer than one is an error: it divides by zero."""
+    """Return the number of alternatives; fewer than one is an error, since choosing divides by it."""
     return alternatives if alternatives > 0 else 1 // max(alternatives, 0)
 
 
 def durable(s: State, point: int) -> bool:
-    """Whether the script lets the process crash at this point of its handler."""
+    """Return whether the script lets the process crash at this point of its handler."""
     return s.crash_at == point

@@ -1,8 +1,8 @@
-"""The simulator's clock, its random words and its heap of mail, in the kernel language.
+"""Provide the simulator's clock, random words and heap of mail, in the kernel language.
 
-Mail waits in a heap ordered by (delivery time, sender, sequence number), as the db-19 lab has it.
-An entry is one word: those three, then the slot in which the message lies. The sequence number is
-one counter for the whole run, so two entries never tie before the slot.
+Mail waits in a heap ordered by (delivery time, sender, sequence number), as the db-19 lab has it. An entry is one word:
+those three, then the slot in which the message lies. The sequence number is one counter for the whole run, so two
+entries never tie before the slot.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from zabspec.language.wrapping import shr, unsigned_rem, wrap_add, wrap_mul
 
 __all__ = ["HELD", "LARGEST_TICK", "MOST_SLOTS", "mail_fields"]
 
-# The constants as the lab's text prints them (reading 1), as signed words.
+# The constants as the lab prints them (reading 1), as signed words.
 SPLITMIX_ADD = 0x9E3779B97F4A7C15 - 2**64
 SPLITMIX_ONE = 0xBF58476D1CE4E7B5 - 2**64
 SPLITMIX_TWO = 0x94D049BB133111EB - 2**64
@@ -31,16 +31,21 @@ LARGEST_TICK = HELD - 2**16
 
 
 def mail_fields(message: MessageUnion, slots: int) -> tuple[Field, ...]:
-    """The clock and the mail. `slots`: how many messages can be in flight."""
+    """Return the fields of the clock and the mail.
+
+    Args:
+        message: the messages.
+        slots: the maximum number of messages in flight.
+    """
     net = Role.NETWORK
     word = Int(0, 2**63 - 1)
     tick = Int(0, HELD, "--rounds")
     slot = Int(0, slots, "--in-flight")
     return (
-        Field("seed", Int(-(2**63), 2**63 - 1), net, (), "what delays and deadlines are drawn from"),
+        Field("seed", Int(-(2**63), 2**63 - 1), net, (), "state of the random delays and deadlines"),
         Field("moment", tick, net, (), "the tick"),
         Field("seq", Int(0, 2**SEQ_BITS - 1), net, (), "messages sent so far"),
-        Field("scripted", Bool(), net, (), "a script says what happens; nothing does by itself"),
+        Field("scripted", Bool(), net, (), "a script determines all events"),
         Field("least_delay", tick, net, (), "ticks a message takes at least"),
         Field("delays", tick, net, (), "how many delays there are, from that on"),
         Field("queued", slot, net, (), "entries in the heap"),
@@ -55,7 +60,7 @@ def mail_fields(message: MessageUnion, slots: int) -> tuple[Field, ...]:
 
 
 def splitmix64(x: int) -> int:
-    """The lab's random word: one-shot and stateless (reading 1)."""
+    """Return the lab's random word: one-shot and stateless (reading 1)."""
     z = wrap_add(x, SPLITMIX_ADD)
     z = wrap_mul(z ^ shr(z, 30), SPLITMIX_ONE)
     z = wrap_mul(z ^ shr(z, 27), SPLITMIX_TWO)
@@ -63,7 +68,7 @@ def splitmix64(x: int) -> int:
 
 
 def drawn(s: State, source: int, target: int, count: int) -> int:
-    """One of 0..count-1, from the seed, two processes and the tick."""
+    """Return one of 0..count-1, from the seed, two processes and the tick."""
     return unsigned_rem(splitmix64(s.seed ^ source ^ target ^ s.moment), count)
 
 
@@ -71,7 +76,7 @@ def drawn(s: State, source: int, target: int, count: int) -> int:
 
 
 def entry(time: int, sender: Node, seq: int, slot: int) -> int:
-    """The word of an entry."""
+    """Return the word of an entry."""
     return (time << TIME_AT) | (sender << SENDER_AT) | (seq << SEQ_AT) | slot
 
 
@@ -98,7 +103,7 @@ def push(s: State, word: int) -> None:
 
 
 def take_out(s: State, place: int) -> int:
-    """Take an entry out of the heap, the first if `place` is 0."""
+    """Remove an entry from the heap, the first if `place` is 0; return it."""
     word = s.queue[place]
     s.queued = s.queued - 1
     moved = s.queue[s.queued]
@@ -125,7 +130,7 @@ def take_out(s: State, place: int) -> int:
 
 
 def new_slot(s: State) -> int:
-    """A free slot for a message."""
+    """Return a free slot for a message."""
     if s.free > 0:
         s.free = s.free - 1
         return s.free_slots[s.free]
@@ -134,13 +139,13 @@ def new_slot(s: State) -> int:
 
 
 def release(s: State, slot: int) -> None:
-    """The message in a slot has been dealt with."""
+    """Free the slot of a message."""
     s.free_slots[s.free] = slot
     s.free = s.free + 1
 
 
 def post(s: State, time: int, source: Node, m: AnyMessage) -> int:
-    """Put a message into the heap, to arrive at a tick; returns its slot, for the envelope."""
+    """Put a message into the heap, to arrive at a tick; return its slot, for the envelope."""
     slot = new_slot(s)
     s.flight[slot] = m
     s.seq = s.seq + 1
@@ -152,18 +157,18 @@ def post(s: State, time: int, source: Node, m: AnyMessage) -> int:
 
 
 def bring_forward(s: State, place: int) -> None:
-    """The script lets an entry of the heap arrive in this tick."""
+    """Let an entry of the heap arrive in this tick, for a script."""
     word = take_out(s, place)
     push(s, entry(s.moment, sender_of(word), (word >> SEQ_AT) & (2**SEQ_BITS - 1), slot_of(word)))
 
 
 def lose_mail(s: State, place: int) -> None:
-    """The script loses an entry of the heap."""
+    """Lose an entry of the heap, for a script."""
     release(s, slot_of(take_out(s, place)))
 
 
 def repeat_mail(s: State, place: int) -> None:
-    """The script lets a copy of an entry arrive in this tick; the entry stays."""
+    """Let a copy of an entry arrive in this tick, for a script; the entry stays."""
     word = s.queue[place]
     slot = new_slot(s)
     s.flight[slot] = s.flight[slot_of(word)]

@@ -1,4 +1,4 @@
-"""What the simulator runs: a protocol in the world of `mail`, a network and `loop`."""
+"""Combine what the simulator runs: a protocol in the world of `mail`, a network and `loop`."""
 
 from __future__ import annotations
 
@@ -20,26 +20,27 @@ from zabspec.worlds.step_annotations import step_fields
 __all__ = ["Cluster"]
 
 EPOCHS = 2**20 - 1  # a new one takes an election, of 150 ticks at least
-OWN_SLOTS = 4096  # messages in flight, of a protocol of somebody's own
+OWN_SLOTS = 4096  # messages in flight, of a user protocol
 OBSERVED_EPOCHS = 255  # what is observed has an entry for every epoch
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A protocol and how much there is room for. Everything else about a run is in its state, so
-    that one compiled program serves them all.
+    """A protocol with the sizes of its memory.
+
+    Everything else about a run is in its state, so that one compiled program serves all runs.
 
     Attributes:
-        protocol, variant: what runs.
-        nodes: processes.
-        proposals: room for so many.
-        observed: the observed history is kept, for properties to be judged.
-        epochs: the largest epoch; 0: as large as is of use.
-        oracle: who plays the leader oracle of a protocol that needs one: the seed, or `lab`, its election.
-        budgets: how much there is of each budget that a protocol of somebody's own declares.
-        text: the digest of such a protocol's text.
-        start: the state that the run begins in, of those that the protocol declares.
-        quorums: the quorum system by its text; empty: majorities.
+        protocol, variant: the protocol that runs.
+        nodes: the number of processes.
+        proposals: the number of proposals that there is room for.
+        observed: whether the observed history is kept, so that properties can be checked.
+        epochs: the largest epoch; 0 for as large as is of use.
+        oracle: the leader oracle of a protocol that needs one: the seed, or `lab`, its election.
+        budgets: the amounts of the budgets that a user protocol declares.
+        text: the digest of a user protocol's source.
+        start: the start state of the run, among those that the protocol declares.
+        quorums: the quorum system by its text; empty for majorities.
     """
 
     protocol: str
@@ -60,22 +61,22 @@ class Cluster:
 
     @property
     def log(self) -> int:
-        """Room in a history."""
+        """Return the maximum length of a history."""
         return 2 * self.proposals + 2
 
     @property
     def due(self) -> int:
-        """Room for so many proposals on the schedule, not all of which need be abcast."""
+        """Return the maximum number of scheduled proposals, not all of which need be abcast."""
         return self.proposals
 
     @property
     def literal(self) -> bool:
-        """Whether what only the literal invariant 5 asks for is observed too."""
+        """Return whether what only the literal invariant 5 needs is observed too."""
         return False
 
     @property
     def given_up(self) -> int:
-        """How many passes that a process gives up are observed."""
+        """Return how many given-up passes of a process are observed."""
         return 0
 
     @property
@@ -85,8 +86,11 @@ class Cluster:
 
     @cached_property
     def slots(self) -> int:
-        """Room for messages in flight: every proposal at once on its way to every process, its
-        acknowledgement and its commit, and what elections send between any two processes."""
+        """Return the maximum number of messages in flight.
+
+        That is every proposal at once in transit to every process, its acknowledgement and its commit, and what
+        elections send between any two processes.
+        """
         n = self.nodes
         most: int = mail.MOST_SLOTS
         if not self.parts_of.declared.bounded_by_world:
@@ -109,18 +113,18 @@ class Cluster:
 
     @property
     def least(self) -> int:
-        """Processes of the smallest quorum; 0: majorities are counted."""
+        """Return the size of a smallest quorum; 0 if majorities are counted."""
         return system_of(self.quorums).smallest if self.quorums else 0
 
     @property
     def roles(self) -> Roles | None:
-        """The roles of its processes; None: all are alike."""
+        """Return the roles of the processes; None if all are alike."""
         declared = self.parts_of.declared.roles
         return Roles.of({name: n for name, n in self.budgets if name in declared}) if declared else None
 
     @property
     def seen(self) -> tuple[tuple[ModuleType, ...], tuple[Field, ...]]:
-        """What keeps the observed history, and its fields; of a protocol that has none, nothing."""
+        """Return the modules and fields of the observed history; empty for a protocol without one."""
         parts, k = self.parts, max(1, self.proposals)
         if not self.parts_of.transactions:
             return (), ()
@@ -135,7 +139,7 @@ class Cluster:
 
     @property
     def own(self) -> tuple[tuple[ModuleType, ...], tuple[Field, ...]]:
-        """What stands between the simulator and the protocol, and the fields that takes."""
+        """Return the functions between the simulator and the protocol, and their fields."""
         text = self.parts_of.text
         left = (
             Field(f"{name}_left", Int(0, n), Role.BUDGET, (), f"how many {name} are left")
@@ -156,13 +160,13 @@ class Cluster:
 
     @property
     def fails(self) -> bool:
-        """Whether processes fail that have something on disks."""
+        """Return whether processes with fields on disks fail."""
         budgets = dict(self.budgets)
         return self.parts_of.disks and budgets.get("crashes", 0) + budgets.get("power_losses", 0) > 0
 
     @cached_property
     def disks(self) -> tuple[Disks, tuple[Field, ...]]:
-        """What stands over the simulator for what is on disks, and the fields that takes; nothing, if nobody fails."""
+        """Return the code and fields that override the simulator for disks; empty if no process fails."""
         text, budgets = self.parts_of.text, dict(self.budgets)
         if not self.fails:
             return Disks(), ()

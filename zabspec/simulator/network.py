@@ -1,4 +1,4 @@
-"""What the simulator's loop asks of a network; `datagrams` and `connections` are the two there are."""
+"""Declare what the simulator's loop needs of a network; `datagrams` and `connections` are the two networks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from zabspec.language.lang import Node, State
 
 
 def begin(s: State, p: Node) -> None:
-    """Process p starts for the first time."""
+    """Start process p for the first time."""
 
 
 def deliver_due(s: State) -> None:
@@ -14,29 +14,29 @@ def deliver_due(s: State) -> None:
 
 
 def fire_timers(s: State, p: Node) -> None:
-    """What time does to process p in this tick."""
+    """Fire the timers of process p in this tick."""
 
 
 def link_cut(s: State, a: Node, b: Node) -> None:
-    """From now on nothing that a sends arrives at b."""
+    """Cut the link from a to b."""
 
 
 def link_healed(s: State, a: Node, b: Node) -> None:
-    """What a sends arrives at b again."""
+    """Heal the link from a to b."""
 
 
 def lose_link(s: State, f: Node, l: Node) -> None:
-    """The connection of follower f to leader l is lost."""
+    """Lose the connection of follower f to leader l."""
 
 
 def links_of_crashed(s: State, p: Node) -> None:
-    """The connections of process p, which crashes, close."""
+    """Close the connections of process p, which crashes."""
 
 
 def time_out(s: State, p: Node) -> None:
-    """Process p has waited too long, whatever its timers say."""
+    """Let process p time out, whatever its timers say."""
 
 
 def serves(s: State, p: Node) -> bool:
-    """Whether the world lets process p, which is up, abcast."""
+    """Return whether the world lets process p, which is up, abcast."""
     return True

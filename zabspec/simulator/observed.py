@@ -1,6 +1,8 @@
-"""The observed history when a simulated run is to be judged: what `zabspec/history.py` keeps, and, so
-that a run is judged anew only when there is something new in it, a count of what was observed and
-the stable histories as they were when it was last judged."""
+"""Keep the observed history for a simulated run that is checked.
+
+Beside what `zabspec/history.py` keeps, there is a count of observations and the stable histories at the last check, so
+that a run is checked only when there is something new in it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ __all__ = ["observed_fields"]
 
 
 def observed_fields(nodes: int, history: Kind) -> tuple[Field, ...]:
-    """What is kept besides the ghosts. `history`: the kind of a process's history."""
+    """Return the fields that are kept besides the ghosts.
+
+    Args:
+        nodes: the number of processes.
+        history: the kind of a process's history.
+    """
     return (
         Field("observations", Int(0, 2**32 - 1), Role.SCRATCH, (), "events observed so far"),
         Field("seen_history", history, Role.SCRATCH, (nodes,), "h_f when the run was last judged"),
@@ -24,7 +31,7 @@ def observed_fields(nodes: int, history: Kind) -> tuple[Field, ...]:
 
 
 def histories_changed(s: State) -> bool:
-    """Whether a stable history is not what it was when this was last asked."""
+    """Return whether a stable history has changed since this was last called."""
     changed = False
     for p in range(s.NODES):
         if s.seen_history[p] != s.history[p]:

@@ -1,4 +1,4 @@
-"""What a run of the simulator is: all that says what happens in it."""
+"""Define a run of the simulator: all that determines what happens in it."""
 
 from __future__ import annotations
 
@@ -44,20 +44,21 @@ class Fault:
 
 @dataclass(frozen=True)
 class Run:
-    """All that says what happens in a run. The defaults are the lab's.
+    """Everything that determines a run. The defaults are the lab's.
 
     Attributes:
-        seed: what delays and deadlines are drawn from, an unsigned 64-bit word.
-        nodes, rounds, proposals: processes; ticks; proposals, spread evenly over the ticks.
+        seed: the seed of delays and deadlines, an unsigned 64-bit word.
+        nodes, rounds, proposals: the numbers of processes, of ticks, and of proposals, which are spread evenly over the
+            ticks.
         blocked: pairs (a, b): from the start nothing that a sends arrives at b.
         faults: the schedule, in the order of their ticks.
         least_delay, delays: a message takes `least_delay` ticks or one of the `delays - 1` next.
-        protocol, variant: what runs.
-        network: over connections, in which order an end takes what arrives; empty: in turn. Of datagrams
-            whether they may overtake each other; empty: they may.
-        oracle: over connections, who plays the leader oracle; empty: the seed; `lab`: the lab's election.
-        budgets: how much there is of the budgets that the protocol declares, as a configuration says it.
-        start: the state that the run begins in, of those that the protocol declares.
+        protocol, variant: the protocol that runs.
+        network: over connections, the order in which an end takes what arrives; empty for the channels in turn. For
+            datagrams, whether they may overtake each other; empty if they may.
+        oracle: over connections, the leader oracle; empty for the seed, `lab` for the lab's election.
+        budgets: the amounts of the budgets that the protocol declares, as in a configuration.
+        start: the start state of the run, among those that the protocol declares.
 
     Raises:
         ConfigError: there is no such run.
@@ -86,7 +87,7 @@ class Run:
         object.__setattr__(self, "variant", found.combined(self.variant))
         object.__setattr__(self, "budgets", found.own_budgets(self.budgets))
         if (roles := roles_of(found.roles(self.budgets))) and roles.nodes != self.nodes:
-            raise ConfigError(f"--nodes is {self.nodes}, and the roles of {self.protocol} are {roles.text}")
+            raise ConfigError(f"--nodes is {self.nodes}, but the roles of {self.protocol} are {roles.text}")
         if roles and self.quorums:
             raise ConfigError(f"--quorums is not for {self.protocol}, whose processes have roles")
         object.__setattr__(self, "start", found.started(self.start))
@@ -111,11 +112,11 @@ class Run:
             whose = "" if self.protocol == Parameters.protocol else f" for {self.protocol}"
             raise ConfigError(f"there is no network {self.network!r}{whose}; there are {', '.join(networks)}")
         if self.oracle and self.oracle != "lab":
-            raise ConfigError(f"there is no oracle {self.oracle!r}; there is lab, and unless it is named the seed")
+            raise ConfigError(f"there is no oracle {self.oracle!r}; use lab, or omit it: then the seed chooses leaders")
         if self.oracle and not found.declared.lab_oracle:
             some = ", ".join(name for name in NAMES if PROTOCOLS[name].declared.lab_oracle)
             if found.declared.oracle:
-                said = f"{self.protocol} says itself whom its oracle may name"
+                said = f"{self.protocol} restricts its oracle itself"
                 raise ConfigError(f"--oracle {self.oracle} is for {some}; {said}")
             raise ConfigError(f"--oracle is for {some}; {self.protocol} elects by itself")
         for a, b in self.blocked:
@@ -132,7 +133,7 @@ class Run:
             raise ConfigError(f"there is no fault {fault.kind!r}; there are {', '.join(FAULTS)}")
         what = f"--{fault.kind} at tick {fault.tick}"
         if fault.kind in world.lacks:
-            raise ConfigError(f"--{fault.kind} is not for {self.protocol}, which speaks over {world.name}")
+            raise ConfigError(f"--{fault.kind} is not for {self.protocol}, which uses {world.name}")
         for p in (fault.a,) if fault.kind in OF_ONE else (fault.a, fault.b):
             if not 0 <= p < self.nodes:
                 raise ConfigError(f"{what}: there is no process {p}; they are 0 to {self.nodes - 1}")
@@ -141,8 +142,10 @@ class Run:
 
     @property
     def budget(self) -> tuple[tuple[str, int], ...]:
-        """How much there is of every budget, where the protocol declares them: of those of its world what happens on
-        the schedule is what is spent."""
+        """Return the amount of every budget that the protocol declares.
+
+        For budgets of its world, scheduled faults count as spent.
+        """
         found = PROTOCOLS[self.protocol]
         if not found.takes_amounts:
             return ()
@@ -153,12 +156,12 @@ class Run:
 
     @property
     def text(self) -> str:
-        """The digest of the protocol's source; empty: it changes with releases only."""
+        """Return the digest of the protocol's source; empty for one that changes only with releases of zabcheck."""
         return PROTOCOLS[self.protocol].text.digest
 
     @property
     def table_budget(self) -> dict[str, int]:
-        """Of these what a configuration has a flag of its own for, and there is any of."""
+        """Return the nonzero budgets for which a configuration has an option."""
         return {name: n for name, n in self.budget if n and name in BUDGETS}
 
     def with_seed(self, seed: int) -> Run:
@@ -166,9 +169,10 @@ class Run:
 
 
 def within(option: str, value: int, low: int, high: int) -> None:
-    """
+    """Check that a number is in a range.
+
     Raises:
-        ConfigError: a number is out of range.
+        ConfigError: it is not; the message names `option`.
     """
     if not low <= value <= high:
         raise ConfigError(f"{option} must be {low} to {high}, not {value}")

@@ -1,7 +1,7 @@
-"""Running the simulator: a cluster in one of two engines that plays runs.
+"""Run the simulator: a cluster in one of two engines plays runs.
 
-`interpret` runs the program in the CPython world, `compiled` in machine code; both work on the
-bytes of one `StateView`, so that whatever reads a state reads either's.
+`interpret` runs the program in CPython, `compiled` in machine code; both work on the bytes of one `StateView`, so that
+any reader of a state reads either's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 ENGINES = ("compiled", "interpret")
 
-MOST_OBSERVED = 63  # some of what is observed are sets of proposals, and a set holds so many
+MOST_OBSERVED = 63  # some observations are sets of proposals, and a set has so many members at most
 
 # How many proposals programs are made for: few, so that few are compiled.
 ROOMS = (32, 256, 1024)
@@ -42,7 +42,7 @@ OBSERVED_ROOMS = (8, MOST_OBSERVED)
 MOST_OBSERVED_EPOCHS = 16 * (OBSERVED_EPOCHS + 1) - 1
 
 T = TypeVar("T")
-Pulse = Callable[[int], None]  # told now and then how far a run has come: the tick
+Pulse = Callable[[int], None]  # called now and then with the tick that a run has reached
 TICKS_AT_ONCE = {"compiled": 2**16, "interpret": 2**8}  # between which Ctrl-C is looked at
 
 I64, PTR = ctypes.c_int64, ctypes.c_void_p
@@ -64,15 +64,16 @@ class SimulationError(Exception):
 
 
 def rooms(run: Run, observed: bool) -> Iterator[Cluster]:
-    """The clusters that a run may be played in, the smallest first. What room a run needs beyond
-    its proposals is known when it has been played.
+    """Yield the clusters in which a run may be played, the smallest first.
+
+    The memory that a run needs beyond its proposals is known only when it has been played.
 
     Raises:
         ConfigError: an observed run has too many proposals.
     """
     if observed and run.proposals > MOST_OBSERVED:
         raise ConfigError(
-            f"--check judges runs of at most {MOST_OBSERVED} proposals, not {run.proposals}: it keeps sets of them"
+            f"--check checks runs of at most {MOST_OBSERVED} proposals, not {run.proposals}: it keeps sets of them"
         )
     if not PROTOCOLS[run.protocol].transactions:
         yield Cluster(
@@ -95,7 +96,7 @@ def rooms(run: Run, observed: bool) -> Iterator[Cluster]:
 
 @cache
 def sources_digest(*sources: str) -> str:
-    """A hash of the source files (of folders, every one under them) that compiled code is made from."""
+    """Return a hash of the source files (of folders, every one under them) that compiled code is made from."""
     top = Path(__file__).parent.parent.parent
     digest = hashlib.sha256()
     for source in sources:
@@ -108,17 +109,17 @@ class Simulator:
     """A cluster in one engine, ready for any number of runs one after another.
 
     Args:
-        cluster: what runs, and how much room it has.
+        cluster: the protocol, and the sizes of its memory.
         engine: `compiled` or `interpret`.
 
     Attributes:
         state: the state; its bytes are the same from run to run.
-        pulse: called now and then while a run goes on.
-        names: the program by name, in the CPython world (`interpret` only). A function put in
-            another's place is called in its stead.
+        pulse: a function called now and then during a run.
+        names: the program by name, in the CPython world (`interpret` only). A function assigned to a name is called
+            instead of the original.
     """
 
-    # What compiled code exports besides the arguments of each: a result, then the state and words.
+    # The exported functions of compiled code, with the arguments of each: a result, then the state and words.
     exports: Mapping[str, tuple[Any, ...]] = {"start": (None, PTR, I64, I64, I64), "run": (None, PTR, I64)}
     # How many ticks one call runs: between two calls Ctrl-C is heard.
     ticks_at_once: Mapping[str, int] = TICKS_AT_ONCE
@@ -139,7 +140,7 @@ class Simulator:
         self._heaps, self._rest = self._memory()
 
     def namespace(self) -> dict[str, Any]:
-        """Every name of the program."""
+        """Return every name of the program."""
         return self.cluster.program.namespace
 
     def _compile(self) -> None:
@@ -165,7 +166,7 @@ class Simulator:
         return assembly, {"sites": [(site.sentence(), site.widen) for site in typed.sites]}
 
     def _memory(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Where the arrays lie that have an entry for every slot (with the size of one), and the rest."""
+        """Return the places of the arrays with an entry per slot (with the entry's size), and of the rest."""
         heaps = []
         for name in ("queue", "free_slots", "flight"):
             base, (stride,) = self.layout.strides(self.layout.fields[name])
@@ -178,7 +179,7 @@ class Simulator:
         return heaps, rest
 
     def clear(self) -> None:
-        """All bytes zero. Most of the memory is slots for mail, and of these only some were used."""
+        """Set all bytes to zero; most of the memory is slots for mail, of which only the used ones are cleared."""
         used = self.state.fresh
         buffer = self.state.buffer
         for base, stride in self._heaps:
@@ -191,7 +192,7 @@ class Simulator:
 
         Raises:
             ValueError: this cluster has no room for it, or runs something else.
-            SimulationError: it ended in an error.
+            SimulationError: the setup ended in an error.
         """
         cluster = self.cluster
         if (run.protocol, run.variant, run.nodes, run.oracle, run.quorums) != (
@@ -219,7 +220,7 @@ class Simulator:
         self.call("start", run.seed - (run.seed >> 63 << 64), run.rounds, run.proposals)
 
     def advance(self, until: int) -> None:
-        """Run every tick up to, and not, `until`.
+        """Run every tick up to, and excluding, `until`.
 
         Raises:
             SimulationError: a value would leave its range.
@@ -228,7 +229,7 @@ class Simulator:
             self.call("run", stop)
 
     def stops(self, until: int) -> Iterator[int]:
-        """Ticks to stop at on the way, the last of them `until`."""
+        """Yield ticks at which to stop on the way, the last of them `until`."""
         stride = self.ticks_at_once[self.engine]
         now: int = self.state.moment
         while now < until:
@@ -269,16 +270,16 @@ class Simulator:
 
 @cache
 def simulator_for(cluster: Cluster, engine: str) -> Simulator:
-    """The simulator of a cluster; one for the whole process, for runs one at a time."""
+    """Return the simulator of a cluster, cached in this process, for one run at a time."""
     return Simulator(cluster, engine)
 
 
 def in_a_room(run: Run, observed: bool, attempt: Callable[[Cluster], T]) -> T:
-    """What an attempt to play a run gives in the smallest cluster that the run does not burst.
+    """Return the result of playing a run in the smallest cluster that has room for it.
 
     Raises:
         ConfigError: an observed run has too many proposals.
-        SimulationError: a value would leave its range in the largest room there is.
+        SimulationError: a value would leave its range in the largest cluster.
     """
     burst: SimulationError | None = None
     for cluster in rooms(run, observed):

@@ -1,4 +1,4 @@
-"""The observed history when nobody looks: transactions get their identities, and no ghost is kept."""
+"""Keep no observed history: transactions get their identities, and there are no ghosts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ __all__ = ["unobserved_fields"]
 
 
 def unobserved_fields(proposals: int) -> tuple[Field, ...]:
+    """Return the one field that counts transactions."""
     return (Field("abcasts", Int(0, proposals, "--proposals"), Role.BUDGET, (), "transactions abcast so far"),)
 
 
@@ -18,28 +19,28 @@ def abcast(s: State, p: Node, epoch: int, counter: int) -> Txn:
 
 
 def abdeliver(s: State, p: Node, t: Txn) -> None:
-    """Not kept."""
+    """Record nothing."""
 
 
 def accept(s: State, p: Node, epoch: int, t: Txn) -> None:
-    """Not kept."""
+    """Record nothing."""
 
 
 def establish(s: State, epoch: int, initial: History) -> None:
-    """Not kept."""
+    """Record nothing."""
 
 
 def revise(s: State, p: Node, history: History) -> None:
-    """Not kept."""
+    """Record nothing."""
 
 
 def end_pass(s: State, p: Node) -> None:
-    """Not kept."""
+    """Record nothing."""
 
 
 def end_leadership(s: State, p: Node) -> None:
-    """Not kept."""
+    """Record nothing."""
 
 
 def end_synchronization(s: State, p: Node) -> None:
-    """Not kept."""
+    """Record nothing."""

@@ -1,4 +1,4 @@
-"""A world with a clock, network interfaces and disks: how fast Phase 3 is, and what bounds it.
+"""Model a world with a clock, network interfaces and disks, to find how fast Phase 3 is and what bounds it.
 
 Start with `world.py`; `run.py` plays it and measures, `theory.py` computes the same without a run.
 """

@@ -1,4 +1,4 @@
-"""What an ensemble that somebody plans would do: throughput, latency, what bounds it, what one more server costs."""
+"""Plan the capacity of an ensemble: throughput, latency, what bounds it, and the cost of one more server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["HELD", "CapacityPlan", "check_held", "plan"]
 
 MICROSECOND, MILLISECOND = 1_000, 1_000_000
 
-# Where the model was held against arithmetic (tests/timed/test_timed.py): the least and the most, and in what unit.
+# Where the model was validated (tests/timed/test_timed.py): the least and the most, and in what unit.
 HELD: dict[str, tuple[int, int, int, str]] = {
     "--servers": (2, MOST_SERVERS, 1, ""),
     "--latency": (50 * MICROSECOND, 20 * MILLISECOND, MILLISECOND, " ms"),
@@ -32,7 +32,7 @@ HINDERS = 1.1  # so much faster without it: then it bounds
 
 @dataclass(frozen=True)
 class CapacityPlan:
-    """The answer.
+    """The answer to a question about capacity.
 
     Attributes:
         throughput: operations a second with all outstanding, over the seeds: least, mean, most.
@@ -40,10 +40,10 @@ class CapacityPlan:
         busy: nanoseconds from broadcast to delivery with all outstanding, mean.
         bound: what bounds throughput: `interface`, `disk` or `waiting`.
         limit: operations a second that the leader's interface can send.
-        interface, disk: which part of the time each is busy at the leader.
-        batch: operations to a forced write.
-        more: mean throughput and latency with one more server; None: that is beyond what the model was held against.
-        alike: mean throughput and latency with no slow follower; None: there is none.
+        interface, disk: the fraction of the time for which each is busy at the leader.
+        batch: operations per forced write.
+        more: mean throughput and latency with one more server; None if the model was not validated for so many.
+        alike: mean throughput and latency with no slow follower; None if there is no slow follower.
     """
 
     throughput: tuple[float, float, float]
@@ -62,22 +62,24 @@ class CapacityPlan:
 
 
 def check_held(name: str, value: int) -> None:
-    """
+    """Check that a value is in the range in which the model was compared with measurements.
+
     Raises:
-        ConfigError: the model was not held against anything there.
+        ConfigError: it is not.
     """
     low, high, unit, said = HELD[name]
     if not low <= value <= high:
         raise ConfigError(
-            f"{name} must be {low / unit:g} to {high / unit:g}{said}, not {value / unit:g}{said}: "
-            "the model was held against nothing beyond"
+            f"{name} must be {low / unit:g} to {high / unit:g}{said}, not {value / unit:g}{said}: the model was "
+            f"compared with nothing beyond"
         )
 
 
 def check(setting: Setting) -> None:
-    """
+    """Check that a setting is in the range in which the model was compared with measurements.
+
     Raises:
-        ConfigError: the setting is outside what the model was held against.
+        ConfigError: it is not.
     """
     check_held("--servers", setting.servers)
     check_held("--latency", setting.round_trip)
@@ -86,14 +88,14 @@ def check(setting: Setting) -> None:
     if setting.disk.force:
         check_held("--forced-write", setting.disk.force)
     if setting.bandwidth != GIGABIT:
-        raise ConfigError("the model was held against interfaces of one gigabit a second, and no others")
+        raise ConfigError("the model was only compared with interfaces of one gigabit a second")
 
 
 def plan(setting: Setting, seeds: int = 3) -> CapacityPlan:
-    """Answer for a setting, whose number of operations is chosen here.
+    """Return the plan for a setting, whose number of operations is chosen here.
 
     Raises:
-        ConfigError: it is outside what the model was held against.
+        ConfigError: the setting is outside the range in which the model was compared with measurements.
     """
     check(setting)
     runs = loaded(setting, seeds)
@@ -119,25 +121,28 @@ def plan(setting: Setting, seeds: int = 3) -> CapacityPlan:
 
 
 def expected(setting: Setting, seeds: int) -> tuple[float, float]:
-    """Mean throughput with all outstanding, and latency of an operation that is alone."""
+    """Return the mean throughput with all operations outstanding, and the latency of a single operation."""
     alone = [measure(s).latency for s in alone_of(setting).seeds(range(1, seeds + 1))]
     return mean([r.throughput for r in loaded(setting, seeds)]), mean(alone)
 
 
 def loaded(setting: Setting, seeds: int) -> list[Measured]:
-    """Runs with all outstanding, a seed each."""
+    """Return the measurements of runs with all operations outstanding, one per seed."""
     operations = max(LEAST_OPERATIONS, CYCLES * setting.outstanding)
     return [measure(s) for s in replace(setting, operations=operations).seeds(range(1, seeds + 1))]
 
 
 def alone_of(setting: Setting) -> Setting:
-    """The same with one operation at a time."""
+    """Return the setting with one operation at a time."""
     return replace(setting, outstanding=1, operations=100)
 
 
 def what_bounds(setting: Setting, rate: float, seeds: int) -> str:
-    """What throughput would rise without: the leader's interface if it is all but saturated, else the disk if runs
-    without one are faster, else waiting for answers."""
+    """Return what limits throughput: `interface`, `disk` or `waiting`.
+
+    It is the leader's interface if that is all but saturated, else the disk if runs without one are faster, else
+    waiting for answers.
+    """
     if rate >= SATURATED * bounds(setting).network:
         return "interface"
     without = replace(setting, disk=Disk("none", 0, 0, 0))

@@ -1,4 +1,4 @@
-"""Playing a timed run in machine code, and what is measured of it."""
+"""Play a timed run in machine code, and measure it."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ EXPORTS: dict[str, tuple[Any, ...]] = {
 
 
 class TimedError(Exception):
-    """A run that cannot go on."""
+    """A run cannot continue."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run came to.
+    """The results of a timed run.
 
     Attributes:
         throughput: operations a second that the leader delivered, once the pipeline was full.
-        latencies: nanoseconds from broadcast to delivery at the leader, an operation each, in order.
-        interface: which part of the time the leader's interface was sending.
-        disk: which part of the time the leader's disk was forcing.
-        batch: operations to a forced write, on average; 0: there was none.
+        latencies: nanoseconds from broadcast to delivery at the leader, for each operation, in order.
+        interface: the fraction of the time for which the leader's interface was sending.
+        disk: the fraction of the time for which the leader's disk was forcing.
+        batch: operations per forced write, on average; 0 if there was no forced write.
     """
 
     throughput: float
@@ -56,13 +56,13 @@ class Measured:
 
     @property
     def latency(self) -> float:
-        """Mean, in nanoseconds."""
+        """Return the mean latency in nanoseconds."""
         return sum(self.latencies) / len(self.latencies)
 
 
 @cache
 def program(nodes: int = MOST_SERVERS, operations: int = MOST_OPERATIONS) -> Program:
-    """`zab` in the timed world, with room for so many processes and operations."""
+    """Return `zab` in the timed world, with room for some processes and operations."""
     size = Size(nodes, operations, world.EPOCH, operations)
     messages = (m for m in zab.messages(size) if m.name in PHASE_3)
     union = MessageUnion(tuple(messages))
@@ -98,7 +98,7 @@ def machine() -> Machine:
 
 
 def fill(s: StateView, setting: Setting) -> None:
-    """Write what a run is asked into a state of zeros."""
+    """Write the setting of a run into a state of zeros."""
     disk = setting.disk
     s.MAJORITY = setting.quorum
     s.servers = setting.servers
@@ -114,7 +114,7 @@ def fill(s: StateView, setting: Setting) -> None:
 
 
 def measure(setting: Setting) -> Measured:
-    """Play a run, and say what it came to.
+    """Play a run, and return its measurements.
 
     Raises:
         TimedError: a value would leave its range.
@@ -123,7 +123,7 @@ def measure(setting: Setting) -> Measured:
 
 
 def play(setting: Setting) -> StateView:
-    """The last state of a run.
+    """Return the last state of a run.
 
     Raises:
         TimedError: a value would leave its range.
@@ -143,14 +143,17 @@ def play(setting: Setting) -> StateView:
 
 
 def column(s: StateView, name: str, count: int) -> tuple[int, ...]:
-    """The first entries of a field of 64-bit words."""
+    """Return the first entries of a field of 64-bit words."""
     base, _ = s.layout.strides(s.layout.fields[name])
     return struct.unpack_from(f"<{count}q", s.buffer, base)
 
 
 def measured(s: StateView, setting: Setting) -> Measured:
-    """What a run that is over came to. Its throughput is counted from the delivery by which as many operations were
-    delivered as may be outstanding, so that what was broadcast at once before the first is left out, to the last."""
+    """Return the measurements of a finished run.
+
+    Its throughput is counted from the delivery by which as many operations were delivered as may be outstanding, so
+    that what was broadcast at once before the first is left out, to the last.
+    """
     began = column(s, "began", setting.operations)
     ended = column(s, "ended", setting.operations)
     first, last = setting.outstanding - 1, setting.operations - 1

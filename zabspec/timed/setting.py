@@ -1,4 +1,4 @@
-"""What a timed run is asked: how many servers, over what network, with which disks, and what is broadcast."""
+"""Define the setting of a timed run: servers, network, disks, and what is broadcast."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ GIGABIT = 1_000_000_000  # bits a second
 SECOND = 1_000_000_000  # nanoseconds, in which all times are
 
 MOST_SERVERS = 13  # as many as Figure 6 has
-MOST_OPERATIONS = 8_000  # room for so many in a history
+MOST_OPERATIONS = 8_000  # the number of transactions that a history has room for
 MOST_OUTSTANDING = 1_000  # as many as the paper's benchmark keeps
-MOST_SLOW = 20_000_000  # nanoseconds that a message to a slow follower, or from it, may take besides
+MOST_SLOW = 20_000_000  # the most additional nanoseconds of a message to a slow follower, or from it
 
 # A packet of ZooKeeper's leaders and followers: a type (4 bytes), a zxid (8), the length of its data (4), and how many
 # identities follow (4), none; then the data, which of a proposal is the operation.
@@ -30,11 +30,12 @@ class Disk:
     """A disk to which the log is forced.
 
     Attributes:
-        name: as on the command line.
-        force: nanoseconds that forcing takes on average, whatever is written; 0 with no rate: there is no disk.
-        spread: a forced write takes so many nanoseconds more or less, evenly.
-        rate: bytes a second that go to it besides; 0: as many as there are.
-        why: where its figures are from.
+        name: the name on the command line.
+        force: nanoseconds that forcing takes on average, whatever is written; 0 without a rate means that there is no
+            disk.
+        spread: the half-width of the interval in which a forced write's time is distributed evenly, in nanoseconds.
+        rate: bytes a second that the disk writes, in addition to the forcing time; 0 if it is not limited.
+        why: the source of its figures.
     """
 
     name: str
@@ -52,29 +53,29 @@ DISKS = {
     for d in (
         Disk("none", 0, 0, 0, "nothing is written"),
         Disk("cache", MILLISECOND // 10, MILLISECOND // 20, SATA, "assumed: 0.1 ms a command, 300 MB/s to its cache"),
-        Disk("hdd", 30 * MILLISECOND, 4_170_000, SATA, "fitted to Figure 6: 30 ms, give or take half a turn"),
-        Disk("ssd", MILLISECOND, MILLISECOND // 4, 500_000_000, "assumed, and held against nothing: 1 ms; say yours"),
+        Disk("hdd", 30 * MILLISECOND, 4_170_000, SATA, "fitted to Figure 6: 30 ms, plus or minus half a rotation"),
+        Disk("ssd", MILLISECOND, MILLISECOND // 4, 500_000_000, "assumed, not measured: 1 ms; give yours"),
     )
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A timed run.
+    """The parameters of a timed run.
 
     Attributes:
-        servers: 2 to 13, of which the first leads.
+        servers: the number of servers, 2 to 13, of which the first leads.
         size: bytes of an operation.
-        outstanding: operations that the client at the leader keeps undelivered.
-        operations: how many there are in all.
+        outstanding: the number of operations that the client at the leader keeps undelivered.
+        operations: the number of operations in all.
         round_trip: nanoseconds between two servers there and back, as `ping` measures it.
-        jitter: of a message's way one way, at most so many nanoseconds more, evenly.
+        jitter: the most nanoseconds that a message takes longer one way; the time is distributed evenly.
         bandwidth: bits a second that a server's one interface sends.
-        disk: to which each server forces its log.
-        seed: what jitter and forced writes are drawn from.
-        slow: how many followers, the last ones, are slow.
-        slow_by: nanoseconds that a message to a slow follower, or from it, takes besides.
-        unanimous: the only quorum is all servers; else majorities are.
+        disk: the disk to which each server forces its log.
+        seed: the seed of jitter and forced writes.
+        slow: the number of slow followers, which are the last ones.
+        slow_by: additional nanoseconds of a message to a slow follower, or from it.
+        unanimous: whether the only quorum is all servers; if not, majorities are.
     """
 
     servers: int
@@ -91,7 +92,8 @@ class Setting:
     unanimous: bool = False
 
     def __post_init__(self) -> None:
-        """
+        """Check the setting.
+
         Raises:
             ConfigError: a number is out of range.
         """
@@ -114,26 +116,26 @@ class Setting:
 
     @property
     def quorum(self) -> int:
-        """How many servers a quorum has at least."""
+        """Return the size of a smallest quorum."""
         return self.servers if self.unanimous else self.servers // 2 + 1
 
     @property
     def survives(self) -> int:
-        """How many crashes leave a quorum."""
+        """Return how many crashes leave a quorum."""
         return self.servers - self.quorum
 
     @property
     def proposal_bytes(self) -> int:
-        """What a proposal takes on the wire."""
+        """Return the bytes of a proposal on the wire."""
         return on_wire(PACKET + self.size)
 
     @property
     def small_bytes(self) -> int:
-        """What an acknowledgement, or a commit, takes on the wire."""
+        """Return the bytes of an acknowledgement, or a commit, on the wire."""
         return on_wire(PACKET)
 
     def sending(self, size: int) -> int:
-        """Nanoseconds that the interface takes to send so many bytes."""
+        """Return the nanoseconds that the interface takes to send some bytes."""
         return -(-size * 8 * SECOND // self.bandwidth)
 
     def seeds(self, seeds: Iterable[int]) -> list[Setting]:
@@ -141,5 +143,5 @@ class Setting:
 
 
 def on_wire(size: int) -> int:
-    """What so many bytes of a stream take on the wire."""
+    """Return the bytes on the wire for some bytes of a stream."""
     return -(-size * FRAME // CARRIED)

@@ -1,4 +1,4 @@
-"""What arithmetic says of throughput and latency, without a run."""
+"""Compute throughput and latency by arithmetic, without a run."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ __all__ = ["Bounds", "bounds", "limit"]
 
 
 def limit(servers: int, size: int = 1024) -> float:
-    """The theoretical maximum of Figure 6, in operations a second: the leader sends each operation to every follower
-    over one interface of 125 MB/s, and nothing besides."""
+    """Return the theoretical maximum of Figure 6, in operations per second.
+
+    The leader sends each operation to every follower over one interface of 125 MB/s, and nothing besides.
+    """
     return GIGABIT / 8 / (size * (servers - 1))
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What no run of a setting can leave.
+    """Bounds that no run of a setting can leave.
 
     Attributes:
         network: operations a second of which the leader's interface sends the proposals and commits.
         window: operations a second if each took the least latency, all outstanding ones at once.
-        least, most: nanoseconds that an operation takes which is alone.
+        least, most: nanoseconds that an operation takes that is alone.
     """
 
     network: float
@@ -36,8 +38,11 @@ class Bounds:
 
 
 def bounds(setting: Setting) -> Bounds:
-    """The bounds of a setting. Alone, an operation takes a way there and a way back, the sending of its proposal once
-    at least and to every follower at most, an acknowledgement, and one forced write (all servers write at once)."""
+    """Return the bounds of a setting.
+
+    A single operation takes a way there and a way back, the sending of its proposal once at least and to every follower
+    at most, an acknowledgement, and one forced write (all servers write at once).
+    """
     disk, n = setting.disk, setting.servers
     proposal, small = setting.sending(setting.proposal_bytes), setting.sending(setting.small_bytes)
     write = setting.size * SECOND // disk.rate if disk.rate else 0

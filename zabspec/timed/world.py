@@ -1,10 +1,10 @@
-"""The timed world, in the kernel language: a clock in nanoseconds, one network interface and one disk a server.
+"""Define the timed world, in the kernel language: a clock in nanoseconds, and one interface and disk per server.
 
-It plays Phase 3 alone, by `zab`'s own handlers: l.3.1, f.3.2, l.3.2 and f.3.3. The first server leads an epoch that
-is established, and all others are in Q (`start`; a test compares that with what recovery leaves). Connections are FIFO.
-A server's interface sends one message after another; a message to oneself takes none of it. What a process sends after
-it has accepted a proposal waits until that is forced to its disk. While a disk forces, what else is accepted gathers
-for the next time (group commit).
+It plays Phase 3 alone, by `zab`'s own handlers: l.3.1, f.3.2, l.3.2 and f.3.3. The first server leads an epoch that is
+established, and all others are in Q (`start`; a test compares that with what recovery leaves). Connections are FIFO. A
+server's interface sends one message after another; a message to oneself takes none of it. What a process sends after it
+has accepted a proposal waits until that is forced to its disk. While a disk forces, what else is accepted gathers for
+the next time (group commit).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DOWN_WAY, UP_WAY, DISK = 0, 1, 2  # what happens next: a follower receives, its 
 
 
 def timed_fields(nodes: int, message: MessageUnion, operations: int) -> tuple[Field, ...]:
-    """The clock, the interfaces, the disks, what is in flight, and when what was broadcast and delivered."""
+    """Return the fields of the clock, the interfaces, the disks, what is in flight, and the times of broadcasts."""
     net = Role.NETWORK
     time = Int(0, NEVER)
     count = Int(0, operations)
@@ -35,8 +35,8 @@ def timed_fields(nodes: int, message: MessageUnion, operations: int) -> tuple[Fi
     return (
         Field("MAJORITY", Int(1, nodes), Role.ENVIRONMENT, (), "of the servers there are, or all of them"),
         Field("servers", Int(0, nodes), net, (), "how many there are"),
-        Field("seed", Int(-(2**63), 2**63 - 1), net, (), "what is drawn is drawn from it"),
-        Field("draws", Int(0, 2**40), net, (), "how often it was drawn"),
+        Field("seed", Int(-(2**63), 2**63 - 1), net, (), "state of the random numbers"),
+        Field("draws", Int(0, 2**40), net, (), "how many random numbers were taken"),
         Field("now", time, net, (), "nanoseconds since the first broadcast"),
         Field("operations", count, net, (), "operations in the run"),
         Field("outstanding", count, net, (), "how many may be undelivered"),
@@ -77,7 +77,7 @@ def timed_fields(nodes: int, message: MessageUnion, operations: int) -> tuple[Fi
 
 
 def start(s: State) -> None:
-    """Every server is in Phase 3 of one established epoch, that of the first; nothing has been broadcast in it."""
+    """Set up every server in Phase 3 of one epoch led by the first; nothing has been broadcast in it."""
     for p in range(s.NODES):
         if p < s.servers:
             s.promised_epoch[p] = EPOCH
@@ -92,7 +92,10 @@ def start(s: State) -> None:
 
 
 def run(s: State, events: int) -> int:
-    """Up to so many events; returns how many there were. Fewer: all that was broadcast is delivered, or an error."""
+    """Run up to some number of events; return how many there were.
+
+    Fewer means that all that was broadcast is delivered, or that there was an error.
+    """
     done = 0
     while done < events and s.delivered < s.operations and s.error == 0:
         while s.abcasts < s.operations and s.abcasts - s.delivered < s.outstanding and may_abcast(s, 0):
@@ -103,7 +106,7 @@ def run(s: State, events: int) -> int:
 
 
 def next_event(s: State) -> int:
-    """What happens next, and in `event_process` to whom; the clock goes there."""
+    """Return the next event, with its process in `event_process`, and advance the clock to it."""
     at = NEVER
     what = DISK
     for p in range(s.NODES):
@@ -124,7 +127,7 @@ def next_event(s: State) -> int:
 
 
 def happen(s: State, what: int) -> None:
-    """The next event: a message is received, which is one of the three of Phase 3, or a disk is done."""
+    """Take the next event: a message of Phase 3 is received, or a disk is done."""
     p = s.event_process
     s.written = False
     if what == DOWN_WAY:
@@ -147,17 +150,17 @@ def happen(s: State, what: int) -> None:
 
 
 def after(place: int) -> int:
-    """The next place of a ring."""
+    """Return the next place of a ring."""
     return place + 1 if place + 1 < RING else 0
 
 
 def place_in(first: int, count: int) -> int:
-    """Where in a ring the next message goes."""
+    """Return the place in a ring for the next message."""
     return first + count if first + count < RING else first + count - RING
 
 
 def drawn(s: State, most: int) -> int:
-    """A number of 0..most."""
+    """Return a random number of 0..most."""
     s.draws = s.draws + 1
     return unsigned_rem(splitmix64(wrap_add(splitmix64(s.seed), s.draws)), most + 1)
 
@@ -166,7 +169,7 @@ def drawn(s: State, most: int) -> int:
 
 
 def sent(s: State, p: Node, f: Node, takes: int) -> int:
-    """When a message that process p sends now arrives, if nothing before it is later; f is the follower of the two."""
+    """Return when a message that p sends now arrives, unless an earlier one is later; f is the follower of the two."""
     departs = max(s.now, s.interface_free[p]) + takes
     s.interface_free[p] = departs
     s.interface_busy[p] = s.interface_busy[p] + takes
@@ -174,7 +177,7 @@ def sent(s: State, p: Node, f: Node, takes: int) -> int:
 
 
 def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
-    """The leader sends m to follower f."""
+    """Send m from the leader to follower f."""
     arrives = s.now
     if f != l:
         arrives = sent(s, l, f, s.proposal_time if m.kind == PROPOSE else s.small_time)
@@ -187,7 +190,7 @@ def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
 
 
 def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
-    """The follower sends m to its leader, once what it has accepted in this handler is forced."""
+    """Send m from the follower to its leader, once what it has accepted in this handler is forced."""
     if s.written and s.disk:
         s.held[f][place_in(s.held_first[f], s.held_count[f])] = m
         s.held_count[f] = s.held_count[f] + 1
@@ -196,7 +199,7 @@ def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
 
 
 def send_up(s: State, f: Node, m: AnyMessage) -> None:
-    """The follower's message leaves."""
+    """Send the follower's message to its leader now."""
     arrives = s.now
     if f != s.leader[f]:
         arrives = sent(s, f, f, s.small_time)
@@ -212,7 +215,7 @@ def send_up(s: State, f: Node, m: AnyMessage) -> None:
 
 
 def begin_forcing(s: State, p: Node) -> None:
-    """An idle disk begins to force all that has gathered."""
+    """Let an idle disk begin to force all that has gathered."""
     if s.held_count[p] > 0 and s.disk_done[p] == 0:
         s.forcing[p] = s.held_count[p]
         takes = s.force_time + drawn(s, s.force_spread) + s.write_time * s.forcing[p]
@@ -222,7 +225,7 @@ def begin_forcing(s: State, p: Node) -> None:
 
 
 def disk_is_done(s: State, p: Node) -> None:
-    """What was forced is stable: what waited for it leaves, and the disk goes on with what has gathered."""
+    """Finish a forced write: release what waited for it, and continue with what has gathered."""
     for _ in range(s.forcing[p]):
         send_up(s, p, s.held[p][s.held_first[p]])
         s.held_first[p] = after(s.held_first[p])
@@ -236,31 +239,31 @@ def disk_is_done(s: State, p: Node) -> None:
 
 
 def abcast(s: State, p: Node, epoch: int, counter: int) -> Txn:
-    """The client broadcasts its next operation."""
+    """Broadcast the client's next operation."""
     s.began[s.abcasts] = s.now
     s.abcasts = s.abcasts + 1
     return Txn(epoch=epoch, counter=counter, value=s.abcasts)
 
 
 def abdeliver(s: State, p: Node, t: Txn) -> None:
-    """The leader's delivery ends an operation."""
+    """Record the end of an operation at the leader's delivery."""
     if p == s.leader[p]:
         s.ended[t.value - 1] = s.now
         s.delivered = s.delivered + 1
 
 
 def accept(s: State, p: Node, epoch: int, t: Txn) -> None:
-    """What is accepted has to be on stable storage before anybody hears of it (II)."""
+    """Mark the handler as writing: what is accepted has to be on stable storage before it is acknowledged (II)."""
     s.written = True
 
 
 def establish(s: State, epoch: int, initial: History) -> None:
-    """Nothing is established in Phase 3."""
+    """Do nothing: nothing is established in Phase 3."""
 
 
 def end_pass(s: State, p: Node) -> None:
-    """Nobody gives up."""
+    """Do nothing: no process gives up."""
 
 
 def end_synchronization(s: State, p: Node) -> None:
-    """Nobody synchronizes."""
+    """Do nothing: no process synchronizes."""

@@ -1,11 +1,11 @@
-"""What a protocol and a world provide to each other.
+"""Declare what a protocol and a world provide to each other.
 
-A program binds these names to the functions of its protocol and its world (`Program.load`); here
-they only say what each means, so that the text of either can be read, and checked, without the
-other. A protocol speaks over connections (`zab`) or over datagrams (`db19`).
+A program binds these names to the functions of its protocol and its world (`Program.load`); here they only state what
+each means, so that the source of either can be read, and checked, without the other. A protocol uses connections
+(`zab`) or datagrams (`db19`).
 
-What a world provides says which of its parameters is the process that acts. A handler passes its own
-process there and no other: the front end checks.
+A world's function declares which of its parameters is the acting process. A handler passes its own process there and no
+other: the front end checks this.
 """
 
 from __future__ import annotations
@@ -23,99 +23,102 @@ ELECTION_TIMER, HEARTBEAT_TIMER = 0, 1
 
 
 def is_down(s: State, p: Node) -> bool:
-    """Whether process p has crashed and not started again."""
+    """Return whether process p has crashed and not started again."""
     return False
 
 
 def after_event(s: State) -> None:
-    """In the simulator: one thing has happened, of the several that may happen in a tick; who judges the run looks."""
+    """Let the simulator's judge look at the state after one of several events of a tick."""
 
 
 def fill_budgets(s: State) -> None:
-    """What there is at first of the budgets that the protocol declares beside the world's."""
+    """Fill the budgets that the protocol declares beside the world's."""
 
 
 def went_down(s: State, p: Node) -> None:
-    """Process p has crashed: a world that keeps who is down notes it."""
+    """Record that process p has crashed, in a world that tracks crashes."""
 
 
 def came_up(s: State, p: Node) -> None:
-    """Process p, which was down, starts again."""
+    """Start process p again, which was down."""
 
 
 def may_recover(s: State, p: Node) -> bool:
-    """Whether process p, which is down, may start again."""
+    """Return whether process p, which is down, may start again."""
     return True
 
 
 def begin_at(s: State) -> None:
-    """The protocol's own start state stands over what processes begin with, if the question names one."""
+    """Overwrite the initial values of processes with the protocol's start state, if the configuration names one."""
 
 
 def may_act(s: State, p: Node, k: int) -> bool:
-    """Whether process p may take the k-th of its internal steps now (0..ACTIONS-1)."""
+    """Return whether process p may take the k-th of its internal steps now (0..ACTIONS-1)."""
     return False
 
 
 def on_act(s: State, p: Node, k: int) -> None:
-    """Process p takes the k-th of its internal steps."""
+    """Take the k-th internal step of process p."""
 
 
 def crashes_spent(s: State, k: int) -> int:
-    """How many crashes the k-th internal step of a process spends itself."""
+    """Return how many crashes the k-th internal step of a process spends itself."""
     return 0
 
 
 def power_losses_spent(s: State, k: int) -> int:
-    """How many power losses the k-th internal step of a process spends itself."""
+    """Return how many power losses the k-th internal step of a process spends itself."""
     return 0
 
 
 def goes_on(s: State, k: int) -> bool:
-    """Whether the k-th internal step of a process is one of its clock, which goes on while the process is down."""
+    """Return whether the k-th internal step is one of a process's clock, which continues while the process is down."""
     return False
 
 
 def on_act_every(s: State, k: int) -> int:
-    """In the simulator: about how many ticks lie between two of the k-th internal steps of a process."""
+    """Return about how many ticks the simulator leaves between two of the k-th internal steps of a process."""
     return 8
 
 
 def on_change_every(s: State, k: int) -> int:
-    """The same of the k-th step of the environment."""
+    """Return about how many ticks the simulator leaves between two of the k-th steps of the environment."""
     return 8
 
 
 def may_change(s: State, k: int) -> bool:
-    """Whether the k-th step of the environment (0..CHANGES-1), which no process takes, may happen now."""
+    """Return whether the k-th step of the environment (0..CHANGES-1), which no process takes, may happen now."""
     return False
 
 
 def on_change(s: State, k: int) -> None:
-    """The k-th step of the environment happens."""
+    """Take the k-th step of the environment."""
 
 
 def may_abcast(s: State, p: Node) -> bool:
-    """Whether the application at p, which leads, may abcast."""
+    """Return whether the application at p, which leads, may abcast."""
     return False
 
 
 def on_abcast(s: State, p: Node) -> None:
-    """The application at p abcasts a transaction."""
+    """Abcast a transaction of the application at p."""
 
 
 def on_crash(s: State, p: Node) -> None:
-    """Process p crashes; its connections are closed already. Unless its text says more, it forgets what is volatile."""
+    """Crash process p, whose connections are closed already; by default it forgets its volatile fields."""
     forget(s, p)
 
 
 def on_recovery(s: State, p: Node) -> None:
-    """Process p, which had crashed, starts again."""
+    """Start process p again, which had crashed."""
 
 
 def starts_at_once(s: State, p: Node) -> bool:
-    """Whether process p, which crashes, starts again in the same step. A process that looks for a leader, and never
-    finds one, does as little as one that is down; so nothing is lost by it but the states in which p is down."""
+    """Return whether process p, which crashes, starts again in the same step.
+
+    A process that looks for a leader, and never finds one, does as little as one that is down. So only the states in
+    which p is down are lost.
+    """
     return False
 
 
@@ -123,84 +126,86 @@ def starts_at_once(s: State, p: Node) -> bool:
 
 
 def on_oracle(s: State, p: Node, l: Node) -> None:
-    """The leader oracle of p, which is in ELECTION, names l."""
+    """Let the leader oracle of p, which is in ELECTION, name l."""
 
 
 def may_vote(s: State, p: Node) -> bool:
-    """Whether p, which is up and in ELECTION, takes part in an election that is one step."""
+    """Return whether p, which is up and in ELECTION, takes part in an election that is one step."""
     return True
 
 
 def outranks(s: State, p: Node, q: Node) -> bool:
-    """Whether what p votes with is no less than what q does; it follows from the fields that the text names."""
+    """Return whether p's vote is no less than q's; it follows from the fields that the protocol names."""
     return True
 
 
 def elections_left(s: State) -> bool:
-    """Whether there may be another election in this run."""
+    """Return whether there may be another election in this run."""
     return True
 
 
 def spend_election(s: State) -> None:
-    """There is one."""
+    """Spend one election."""
 
 
 def on_elected(s: State, l: Node) -> None:
-    """A quorum has elected l, which from now on leads."""
+    """Make l, which a quorum has elected, the leader."""
 
 
 def on_follow(s: State, f: Node, l: Node) -> None:
-    """Process f has elected l with others, or hears that a quorum follows it; it follows l."""
+    """Make f follow l, which it has elected with others, or which it hears that a quorum follows."""
 
 
 def oracle_may_name(s: State, p: Node, l: Node) -> bool:
-    """Whether the leader oracle of p, which is in ELECTION, may name l now. This is of the world: it may look at every
-    process, as no handler does."""
+    """Return whether the leader oracle of p, which is in ELECTION, may name l now.
+
+    This belongs to the world: it may look at every process, as no handler does.
+    """
     return True
 
 
 def receivable(s: State, p: Node, f: Node, m: AnyMessage) -> bool:
-    """Whether leader p takes m, at the head of its channel from f, now."""
+    """Return whether leader p takes m, at the head of its channel from f, now."""
     return True
 
 
 def may_receive(s: State, f: Node) -> bool:
-    """Whether process f reads its connection now: it takes what its leader sent, or learns that it is lost."""
+    """Return whether process f reads its connection now: it takes what its leader sent, or learns of a loss."""
     return True
 
 
 def receive_as_leader(s: State, l: Node, f: Node, m: AnyMessage) -> None:
-    """Leader l receives m from follower f."""
+    """Receive m at leader l from follower f."""
 
 
 def receive_as_follower(s: State, f: Node, m: AnyMessage) -> None:
-    """Process f receives m from the leader it follows."""
+    """Receive m at process f from the leader it follows."""
 
 
 def on_follower_lost(s: State, l: Node, f: Node) -> None:
-    """Leader l learns that its connection with f is lost."""
+    """Let leader l learn that its connection with f is lost."""
 
 
 def on_leader_lost(s: State, f: Node) -> None:
-    """Process f learns that its connection to its leader is lost."""
+    """Let process f learn that its connection to its leader is lost."""
 
 
 def may_time_out(s: State, p: Node) -> bool:
-    """Whether p waits for anything that a timeout would end."""
+    """Return whether p waits for anything that a timeout would end."""
     return True
 
 
 def on_timeout(s: State, p: Node) -> None:
-    """Process p has waited too long."""
+    """Let process p time out."""
 
 
 def recovering(s: State, p: Node) -> bool:
-    """Whether p is in an iteration that has not come to its end of recovery."""
+    """Return whether p is in an iteration that has not completed recovery."""
     return True
 
 
 def durable_points(s: State, m: AnyMessage) -> int:
-    """How many points inside the handler of m a crash may fall at (see `durable`)."""
+    """Return how many points inside the handler of m a crash may fall at (see `durable`)."""
     return 0
 
 
@@ -208,20 +213,20 @@ def durable_points(s: State, m: AnyMessage) -> int:
 
 
 def on_start(s: State, p: Node) -> None:
-    """Process p starts for the first time."""
+    """Start process p for the first time."""
 
 
 def on_message(s: State, p: Node, source: Node, m: AnyMessage) -> None:
-    """Process p receives m."""
+    """Receive m at process p."""
 
 
 def timer_armed(s: State, p: Node, timer: int) -> bool:
-    """Whether p waits for one of its timers."""
+    """Return whether p waits for one of its timers."""
     return False
 
 
 def on_timer(s: State, p: Node, timer: int) -> None:
-    """The deadline of one of p's timers has passed."""
+    """Let one of p's timers fire."""
 
 
 # --- what a world of connections provides --------------------------------------------------------
@@ -229,22 +234,22 @@ def on_timer(s: State, p: Node, timer: int) -> None:
 
 @provided(acts="f")
 def connect(s: State, f: Node, l: Node) -> None:
-    """Follower f opens a connection to l."""
+    """Open a connection of follower f to l."""
 
 
 @provided(acts="p")
 def disconnect(s: State, p: Node) -> None:
-    """Process p closes its end of the connection it opened, and as a leader of all it accepted."""
+    """Close process p's end of the connection it opened, and as a leader of all it accepted."""
 
 
 @provided(acts="f")
 def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
-    """The follower sends m to the leader it follows."""
+    """Send m from a follower to the leader it follows."""
 
 
 @provided(acts="l")
 def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
-    """The leader sends m to follower f."""
+    """Send m from a leader to follower f."""
 
 
 # --- what a world of datagrams provides ----------------------------------------------------------
@@ -252,7 +257,7 @@ def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
 
 @provided(acts="p")
 def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
-    """Process p sends m to q."""
+    """Send m from process p to q."""
 
 
 @provided(acts="p")
@@ -264,62 +269,62 @@ def arm_timer(s: State, p: Node, timer: int) -> None:
 
 
 def fill_power_losses(s: State) -> None:
-    """How often power may be lost."""
+    """Fill the budget of power losses."""
 
 
 def may_fail(s: State, out: Words, p: Node) -> None:
-    """The ways to fail between steps that process p, which is up, has beside a crash."""
+    """List the ways to fail between steps that process p, which is up, has beside a crash."""
 
 
 def may_fail_inside(s: State, out: Words, base: int, p: Node, which: int) -> None:
-    """The ways to fail inside a step of p that is possible."""
+    """List the ways to fail within a possible step of p."""
 
 
 def may_fail_inside_with(s: State, out: Words, base: int, p: Node, peer: Node, place: int) -> None:
-    """The same of a step that has another process at the other end of its connection."""
+    """List the ways to fail within a step that has another process at the other end of its connection."""
 
 
 def may_fail_acting(s: State, out: Words, p: Node, k: int) -> None:
-    """The ways to fail inside the k-th internal step of p, which is possible."""
+    """List the ways to fail within the k-th internal step of p, which is possible."""
 
 
 def may_fail_electing(s: State, out: Words, l: Node, quorum: int) -> None:
-    """The ways in which one of those that are of an election fails inside it."""
+    """List the ways in which a process of an election fails within it."""
 
 
 def breaks_off(kind: int) -> bool:
-    """Whether a kind of step is another one inside which its process fails."""
+    """Return whether a kind of step is another one within which its process fails."""
     return False
 
 
 def begin_inside(s: State, kind: int, p: Node) -> None:
-    """A step begins inside which process p fails."""
+    """Begin a step within which process p fails."""
 
 
 def end_inside(s: State, p: Node) -> None:
-    """It has ended."""
+    """End a step within which process p fails."""
 
 
 def its_turn_in(s: State, p: Node) -> None:
-    """Of a step that several processes are of, p does its part now."""
+    """Let p do its part of a step that several processes take."""
 
 
 def came_back(s: State, p: Node) -> None:
-    """What is on the disk of p is there for good."""
+    """Make everything on the disk of p durable."""
 
 
 def lose_power(s: State, p: Node, kept: int) -> None:
-    """Process p loses power; of what it has not forced the first writes are kept."""
+    """Let process p lose power; of what it has not forced the first writes are kept."""
 
 
 @provided(acts="p")
 def wrote(s: State, p: Node) -> None:
-    """A statement has written what p has on its disk; the language says so, after each."""
+    """Record that a statement has written what p has on its disk; the language calls this after each one."""
 
 
 @provided(acts="p")
 def force(s: State, p: Node) -> None:
-    """All that p has written is on its disk for good."""
+    """Force all that p has written to its disk."""
 
 
 # --- what every world provides -------------------------------------------------------------------
@@ -327,13 +332,13 @@ def force(s: State, p: Node) -> None:
 
 @provided()
 def choose(s: State, alternatives: int) -> int:
-    """One of 0..alternatives-1; every one of them is explored, with every one of what else the step chooses."""
+    """Choose one of 0..alternatives-1; all are explored, in all combinations with a step's other choices."""
     return 0
 
 
 @provided()
 def durable(s: State, point: int) -> bool:
-    """Whether the process crashes at this point of its handler, which must then return."""
+    """Return whether the process crashes at this point of its handler, which must then return."""
     return False
 
 
@@ -341,80 +346,84 @@ def durable(s: State, point: int) -> bool:
 
 
 def abcasts_left(s: State) -> bool:
-    """Whether the application may abcast again in this run."""
+    """Return whether the application may abcast again in this run."""
     return False
 
 
 @provided(acts="p")
 def abcast(s: State, p: Node, epoch: int, counter: int) -> Txn:  # type: ignore[empty-body]
-    """Primary p abcasts a new transaction under zxid <epoch, counter>."""
+    """Abcast a new transaction of primary p under zxid <epoch, counter>."""
 
 
 @provided(acts="p")
 def abdeliver(s: State, p: Node, t: Txn) -> None:
-    """Process p delivers t, at the next place of its pass."""
+    """Deliver t at process p, at the next place of its pass."""
 
 
 @provided(acts="p")
 def accept(s: State, p: Node, epoch: int, t: Txn) -> None:
-    """Process p accepts the proposal <epoch, t>."""
+    """Accept the proposal <epoch, t> at process p."""
 
 
 @provided()
 def establish(s: State, epoch: int, initial: History) -> None:
-    """A quorum has accepted NEWLEADER(epoch, initial): its leader is established."""
+    """Establish the leader of an epoch: a quorum has accepted NEWLEADER(epoch, initial)."""
 
 
 @provided(acts="p")
 def revise(s: State, p: Node, history: History) -> None:
-    """Process p has replaced its history."""
+    """Record that process p has replaced its history."""
 
 
 @provided(acts="p")
 def end_pass(s: State, p: Node) -> None:
-    """Process p gives up its iteration."""
+    """End the iteration of process p."""
 
 
 @provided(acts="p")
 def end_leadership(s: State, p: Node) -> None:
-    """Process p leads no longer."""
+    """End the leadership of process p."""
 
 
 @provided(acts="p")
 def end_synchronization(s: State, p: Node) -> None:
-    """What process p has delivered in this pass, it delivered in Phase 2."""
+    """Record that what process p has delivered in this pass, it delivered in Phase 2."""
 
 
 # --- over connections, which step may as well be taken before all others (`worlds/priority.py`) ------------------
 
 
 def takes_first(s: State, f: Node, m: AnyMessage) -> bool:
-    """Whether process f, which follows, may as well take m, the head of its channel, before anything else happens:
-    nobody sees what it does with it, it sends nothing, and whatever ends its term comes to the same without."""
+    """Return whether process f, which follows, may take m, the head of its channel, before anything else happens.
+
+    Nobody sees what it does with m, it sends nothing, and whatever ends its term leads to the same state without m.
+    """
     return False
 
 
 def hears_first(s: State, l: Node, f: Node, m: AnyMessage) -> bool:
-    """The same of a leader l and m from f."""
+    """Return whether leader l may take m from f before anything else happens."""
     return False
 
 
 def leaves_first(s: State, f: Node) -> bool:
-    """Whether process f, whose leader has closed their connection and which has taken all that came, may as well learn
-    of that before anything else happens."""
+    """Return whether process f may learn of its leader's closed connection before anything else happens.
+
+    Its leader has closed the connection, and f has taken all that came.
+    """
     return False
 
 
 def admits_first(s: State, l: Node) -> bool:
-    """Whether a leader l, which takes something first, has to be joined before that."""
+    """Return whether a process must join leader l before l takes something first."""
     return False
 
 
 def loses_when_learned(s: State) -> bool:
-    """Whether a connection is lost when the first of its ends learns of it, and not before."""
+    """Return whether a connection is lost when the first of its ends learns of it, and not before."""
     return False
 
 
 def is_changed_by_crash(s: State, p: Node) -> bool:
-    """Whether a crash of p, which starts again at once, comes to anything but one crash less."""
+    """Return whether a crash of p, which starts again at once, changes more than the crash budget."""
     return True

@@ -1,19 +1,18 @@
-"""The world of connections: FIFO channels that live and die with the connection they belong to.
+"""Define the world of connections: FIFO channels that live and die with their connection.
 
-A follower opens a connection to its leader and has one at a time. Each connection has a channel
-in either direction. When it is lost, each end may still receive what had been sent to it, from
-the front, until it learns of the loss: whatever it has not received by then is gone. So the suffix
-that is lost is chosen when the end learns, not when the connection breaks; the runs are the same
-and the states fewer. What is sent into a lost connection is lost.
+A follower opens a connection to its leader and has one at a time. Each connection has a channel in either direction.
+When it is lost, each end may still receive what had been sent to it, from the front, until it learns of the loss:
+whatever it has not received by then is gone. So the lost suffix is chosen when the end learns, not when the connection
+breaks; the runs are the same and the states fewer. What is sent into a lost connection is lost.
 
-A protocol has a leader oracle, or its elections are one step of the world: a leader and a quorum that it is maximal in,
-by fields that the text names (`emit_elections`). The others of a larger quorum join (`may_join`).
+A protocol has a leader oracle, or its elections are one step of the world: a leader and a quorum in which it is
+maximal, by fields that the protocol names (`emit_elections`). The others of a larger quorum join (`may_join`).
 
-A new connection between the same two processes opens when both ends have learned of the loss of
-the one before (`docs/explanation/readings.md`: reconnection), so nothing of the old one arrives after.
+A new connection between the same two processes opens when both ends have learned of the loss of the one before
+(`docs/explanation/readings.md`: reconnection), so nothing of the old one arrives after.
 
-This module also has the untimed world's steps: which are possible in a state (`enabled`) and what
-each does (`apply`). The kinds of step are rows of `worlds/steps.py`.
+This module also has the untimed world's steps: which are possible in a state (`enabled`) and what each does (`apply`).
+The kinds of step are rows of `worlds/steps.py`.
 """
 
 from __future__ import annotations
@@ -119,9 +118,10 @@ NONE, OPEN, LOST, LEADER_OPEN, FOLLOWER_OPEN = 0, 1, 2, 3, 4
 # The networks. FIFO is the paper's (II); the others break its assumptions.
 FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
 
-# What may change places although it touches the same connection: functions of this text by their names, what a kind of
-# step does to the network by itself by the kind's, and `closed`, the role of a process that has closed its connections.
-# Each pair is tried on every state of a connection (`tests/worlds/test_commuting.py`); reductions.md says why.
+# Pairs that may be swapped although they touch the same connection: functions of this module by their names, what a
+# kind of step does to the network by itself by the kind's, and `closed`, the role of a process that has closed its
+# connections. Each pair is tested on every state of a connection (`tests/worlds/test_commuting.py`); reductions.md says
+# why.
 COMMUTE = (
     ("send_to_leader", "to_leader"),  # a message is appended, another taken
     ("send_to_leader", "send_to_follower"),  # either way has a channel of its own
@@ -146,8 +146,10 @@ COMMUTE_APART = (
 
 
 def connected_as_followed(s: State) -> bool:
-    """Whether each process has its end of the connection to the one that it follows, and of no other: where what is
-    declared in COMMUTE is true."""
+    """Return whether each process has an open end only of the connection to the one that it follows.
+
+    This is where the declarations in COMMUTE are true.
+    """
     for f in range(s.NODES):
         for l in range(s.NODES):
             if s.link[f][l] == NONE or s.link[f][l] == LEADER_OPEN:
@@ -159,9 +161,12 @@ def connected_as_followed(s: State) -> bool:
 
 
 def on_its_own(s: State, p: Node) -> bool:
-    """Whether what p may do next is nobody else's concern until it has: it is down, or the leader that it follows has
-    closed its end, and it has no fault left to meet. Then nothing is sent to p, nobody else changes its end of the
-    connection, and it closes that in one way whatever its leader has become."""
+    """Return whether p's next steps concern no other process until p has taken them.
+
+    This holds if p is down, or the leader that it follows has closed its end, and it has no fault left to meet. Then
+    nothing is sent to p, no other process changes its end of the connection, and it closes that end in one way whatever
+    its leader has become.
+    """
     if is_down(s, p):
         return True
     l = s.leader[p]
@@ -171,7 +176,7 @@ def on_its_own(s: State, p: Node) -> bool:
 
 
 def remaining_work(s: State) -> int:
-    """How many steps those that are on their own may take at most until none is."""
+    """Return the maximum number of steps of processes that `on_its_own` selects, until it selects none."""
     left = 0
     for p in range(s.NODES):
         if on_its_own(s, p):
@@ -180,7 +185,12 @@ def remaining_work(s: State) -> int:
 
 
 def connection_fields(message: MessageUnion, up: int, down: int) -> tuple[Field, ...]:
-    """The network's fields; `up` and `down` are the capacities of a channel in messages."""
+    """Return the network's fields.
+
+    Args:
+        message: the messages.
+        up, down: the capacities of a channel, in messages.
+    """
     net = Role.NETWORK
     return (
         Field(
@@ -193,7 +203,7 @@ def connection_fields(message: MessageUnion, up: int, down: int) -> tuple[Field,
 
 
 def initialize(s: State) -> None:
-    """Every process in ELECTION with empty history, no connection, all budgets full."""
+    """Set the initial state: every process in ELECTION with empty history, no connection, all budgets full."""
     s.timeouts_left = s.TIMEOUTS
     s.crashes_left = s.CRASHES
     s.losses_left = s.LOSSES
@@ -211,12 +221,12 @@ def initialize(s: State) -> None:
 
 
 def connect(s: State, f: Node, l: Node) -> None:
-    """Follower f opens a connection to l."""
+    """Open a connection of follower f to l."""
     s.link[f][l] = OPEN
 
 
 def disconnect(s: State, p: Node) -> None:
-    """Process p closes its end of the connection it opened, and as a leader of all it accepted."""
+    """Close process p's end of the connection it opened, and as a leader of all it accepted."""
     l = s.leader[p]
     if l != NOBODY:
         s.to_follower[p].clear()
@@ -230,7 +240,7 @@ def disconnect(s: State, p: Node) -> None:
 
 
 def close_accepted(s: State, l: Node) -> None:
-    """Process l closes its end of every connection opened to it by another."""
+    """Close process l's end of every connection that another process opened to it."""
     for f in range(s.NODES):
         if f != l:
             s.to_leader[f][l].clear()
@@ -241,14 +251,14 @@ def close_accepted(s: State, l: Node) -> None:
 
 
 def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
-    """The follower sends m to the leader it follows."""
+    """Send m from a follower to the leader it follows."""
     l = s.leader[f]
     if s.link[f][l] == OPEN:
         s.to_leader[f][l].append(m)
 
 
 def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
-    """The leader sends m to follower f."""
+    """Send m from a leader to follower f."""
     if s.link[f][l] == OPEN:
         s.to_follower[f].append(m)
 
@@ -257,13 +267,13 @@ def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
 
 
 def enabled(s: State, out: Words) -> None:
-    """Every step possible in s, in a fixed order."""
+    """List every step possible in s, in a fixed order."""
     no_steps(out)
     list_all(s, out)
 
 
 def list_all(s: State, out: Words) -> None:
-    """The same, behind those that are listed already."""
+    """Append every step possible in s to those listed already."""
     for p in range(s.NODES):
         if is_down(s, p):
             offer(s, out, RECOVER, p)
@@ -296,7 +306,7 @@ def list_all(s: State, out: Words) -> None:
 
 
 def enabled_at_elector(s: State, out: Words, p: Node) -> None:
-    """What can happen to a process that looks for a leader, where elections are a step: it is elected, or it joins."""
+    """List the steps of a process that looks for a leader, where elections are a step: elections, and joining."""
     if may_vote(s, p):
         if elections_left(s):
             emit_elections(s, out, p)
@@ -306,7 +316,7 @@ def enabled_at_elector(s: State, out: Words, p: Node) -> None:
 
 
 def emit_elections(s: State, out: Words, l: Node) -> None:
-    """Every smallest quorum that may elect l, by its others: whoever else would be of a larger one joins."""
+    """List every smallest quorum that may elect l, by its other members; members of a larger one join."""
     for quorum in range(2**s.NODES):
         if is_smallest_quorum(s, l, quorum) and may_elect(s, l, quorum):
             emit_which(out, ELECT, l, quorum)
@@ -314,7 +324,7 @@ def emit_elections(s: State, out: Words, l: Node) -> None:
 
 
 def is_smallest_quorum(s: State, l: Node, others: int) -> bool:
-    """Whether these others and l are a quorum, and would be none without any one of the others."""
+    """Return whether these others and l are a quorum, and no quorum without any one of the others."""
     if (others >> l) & 1 == 1 or not is_quorum(s, others | (1 << l)):
         return False
     for f in range(s.NODES):
@@ -324,7 +334,7 @@ def is_smallest_quorum(s: State, l: Node, others: int) -> bool:
 
 
 def may_elect(s: State, l: Node, quorum: int) -> bool:
-    """Whether these look for a leader and can reach l, and none of them outranks it."""
+    """Return whether these processes look for a leader and can reach l, and none of them outranks it."""
     for f in range(s.NODES):
         if (quorum >> f) & 1 == 1:
             looks = f != l and not is_down(s, f) and s.role[f] == ELECTION
@@ -334,18 +344,18 @@ def may_elect(s: State, l: Node, quorum: int) -> bool:
 
 
 def may_join(s: State, l: Node) -> bool:
-    """Whether a process that looks for a leader can hear that a quorum is behind l."""
+    """Return whether a process that looks for a leader can hear that a quorum is behind l."""
     behind = is_quorum(s, {f for f in range(s.NODES) if f == l or is_behind(s, f, l)})
     return s.role[l] == LEADING and not is_down(s, l) and behind
 
 
 def is_behind(s: State, f: Node, l: Node) -> bool:
-    """Whether a process that is up follows l."""
+    """Return whether a process that is up follows l."""
     return not is_down(s, f) and s.role[f] == FOLLOWING and s.leader[f] == l
 
 
 def elect(s: State, l: Node, quorum: int) -> None:
-    """These elect l."""
+    """Elect l by these processes."""
     spend_election(s)
     its_turn_in(s, l)
     on_elected(s, l)
@@ -356,12 +366,12 @@ def elect(s: State, l: Node, quorum: int) -> None:
 
 
 def enabled_at_follower(s: State, out: Words, f: Node) -> None:
-    """What can happen at the follower's end of its connection."""
+    """List the steps at the follower's end of its connection."""
     read_at_follower(s, out, f)
 
 
 def read_at_follower(s: State, out: Words, f: Node) -> None:
-    """The same, whichever state that connection is in."""
+    """List the steps at the follower's end of its connection, whichever state that connection is in."""
     l = s.leader[f]
     link = s.link[f][l]
     if len(s.to_follower[f]) > 0:
@@ -383,17 +393,17 @@ def read_at_follower(s: State, out: Words, f: Node) -> None:
 
 
 def offer_loss(s: State, out: Words, f: Node, l: Node) -> None:
-    """The open connection of f to l may be lost."""
+    """List the loss of the open connection of f to l."""
     emit(out, LOSE_CONNECTION, f, l, 0)
 
 
 def offer_crash(s: State, out: Words, p: Node) -> None:
-    """Process p may crash."""
+    """List the crash of process p."""
     emit_alone(out, CRASH, p)
 
 
 def enabled_at_leader(s: State, out: Words, l: Node) -> None:
-    """What can happen at the leader's ends of its connections, and at the primary."""
+    """List the steps at the leader's ends of its connections, and of the primary."""
     for f in range(s.NODES):
         link = s.link[f][l]
         if link == OPEN or link == LOST or link == LEADER_OPEN:
@@ -412,14 +422,14 @@ def enabled_at_leader(s: State, out: Words, l: Node) -> None:
 
 
 def emit_cuts(s: State, out: Words) -> None:
-    """Every cut that some open connection crosses, by its side without process 0: each once."""
+    """List every cut that some open connection crosses, once, by its side without process 0."""
     for side in range(2 ** (s.NODES - 1) - 1):
         if cuts(s, 2 * side + 2):
             emit(out, PARTITION, 2 * side + 2, 0, 0)
 
 
 def cuts(s: State, side: int) -> bool:
-    """Whether some open connection has one end in `side` and the other not."""
+    """Return whether some open connection has exactly one end in `side`."""
     for f in range(s.NODES):
         for l in range(s.NODES):
             if s.link[f][l] == OPEN and ((side >> f) & 1) != ((side >> l) & 1):
@@ -487,7 +497,7 @@ def apply(s: State, word: int) -> None:
 
 
 def part(s: State, side: int) -> None:
-    """The network is cut: every open connection with one end in `side` and the other not is lost."""
+    """Cut the network: every open connection with exactly one end in `side` is lost."""
     for f in range(s.NODES):
         for l in range(s.NODES):
             if s.link[f][l] == OPEN and ((side >> f) & 1) != ((side >> l) & 1):
@@ -537,8 +547,10 @@ def apply_fault(s: State, kind: int, a: Node, b: Node, c: int) -> None:
 
 
 def lose(s: State, f: Node, l: Node) -> None:
-    """The open connection of f to l is lost. A process that does not lead has nothing to learn of
-    it: it reads its connections only when it begins to lead."""
+    """Lose the open connection of f to l.
+
+    A process that does not lead has nothing to learn of the loss: it reads its connections only when it begins to lead.
+    """
     if s.role[l] == LEADING:
         s.link[f][l] = LOST
     else:
@@ -547,7 +559,7 @@ def lose(s: State, f: Node, l: Node) -> None:
 
 
 def crash(s: State, p: Node) -> None:
-    """Process p loses its connections and its volatile fields."""
+    """Crash process p: it loses its connections and its volatile fields."""
     disconnect(s, p)
     close_accepted(s, p)
     on_crash(s, p)
@@ -555,8 +567,10 @@ def crash(s: State, p: Node) -> None:
 
 
 def choose(s: State, alternatives: int) -> int:
-    """One of 0..alternatives-1; every one of them is explored. What a step chooses first is the lowest digit of its
-    alternative."""
+    """Return one of 0..alternatives-1; all are explored.
+
+    What a step chooses first is the lowest digit of its alternative.
+    """
     most = max(alternatives, 0)  # of fewer than one there is none: it divides by zero
     chosen = s.choice // s.choices % most
     s.choices = s.choices * most
@@ -564,5 +578,5 @@ def choose(s: State, alternatives: int) -> int:
 
 
 def durable(s: State, point: int) -> bool:
-    """Whether the process crashes at this point of its handler, which must then return."""
+    """Return whether the process crashes at this point of its handler, which must then return."""
     return s.crash_at == point

@@ -1,13 +1,13 @@
-"""The world of datagrams: any message may overtake any other, or never arrive.
+"""Define the world of datagrams: any message may overtake any other, or never arrive.
 
-What is in flight is a bag. A message may take any time, so one that is lost is one that has not
-arrived by the end of the run. Explorations may leave out receipts that do nothing, since the message may
-as well take longer (docs/explanation/reductions.md, stuttering receipts). A timer that is armed may fire at any time.
+The messages in flight are a bag. A message may take any time, so one that is lost is one that has not arrived by the
+end of the run. Explorations may leave out receipts that do nothing, since the message may as well take longer
+(docs/explanation/reductions.md, stuttering receipts). An armed timer may fire at any time.
 
-On an ordered network no message overtakes another between the same two processes: the ones that it
-would overtake are lost. Its runs are runs of the other network too, and far fewer. On a network in order
-(`fifo`) none is lost either: a message is received when no other from the same process is ahead of it.
-There no receipt is left out, since what is behind the message waits for it.
+On an ordered network no message overtakes another between the same two processes: the ones that it would overtake are
+lost. Its runs are runs of the other network too, and far fewer. On a network in order (`fifo`) none is lost either: a
+message is received when no other from the same process is ahead of it. There no receipt is left out, since what is
+behind the message waits for it.
 
 Beyond that the network may lose messages in flight, or deliver them again: each costs a budget.
 
@@ -79,15 +79,25 @@ ANY_ORDER, ORDERED, IN_ORDER = 0, 1, 2
 
 
 def envelope(nodes: int, ahead: int) -> dict[str, Int]:
-    """Who sent a message, to whom, and where there is an order how many of theirs are in flight ahead
-    of it (at most `ahead`)."""
+    """Return the fields of a message's envelope: its source, its target, and its place in their order.
+
+    Where there is an order, `ahead` is the number of their messages in flight ahead of it.
+    """
     node = NodeId.of(nodes)
     return {"source": node, "target": node, "ahead": Int(0, ahead, "--channel")}
 
 
 def datagram_fields(message: MessageUnion, capacity: int, network: int) -> tuple[Field, ...]:
-    """The network's fields; `capacity`: how many messages can be in flight. Where there is an order it is kept how many
-    are in flight between two processes: what is sent to one is then no matter of what is sent to another."""
+    """Return the network's fields.
+
+    Where there is an order, the number of messages in flight between two processes is kept, so that sending to one
+    process is independent of sending to another.
+
+    Args:
+        message: the messages.
+        capacity: the maximum number of messages in flight.
+        network: the order of the network.
+    """
     bag = Seq(message, capacity, "--channel", bag=True, blocks=network == IN_ORDER)
     line = Field(
         "in_line", Int(0, capacity + 1), Role.NETWORK, (NODE, NODE), "how many of one are in flight to another"
@@ -97,7 +107,7 @@ def datagram_fields(message: MessageUnion, capacity: int, network: int) -> tuple
 
 
 def initialize(s: State) -> None:
-    """Every process has started, nothing is in flight, all budgets full."""
+    """Set the initial state: every process has started, nothing is in flight, all budgets are full."""
     s.timeouts_left = s.TIMEOUTS
     s.heartbeats_left = s.HEARTBEATS
     s.crashes_left = s.CRASHES
@@ -114,7 +124,7 @@ def initialize(s: State) -> None:
 
 
 def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
-    """Process p sends m to q, which is a process: that nobody is, is an error."""
+    """Send m from process p to q; a q that is nobody is an error."""
     s.endpoint[p] = False
     s.endpoint[q] = False
     ahead = 0
@@ -129,14 +139,14 @@ def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
 
 
 def arm_timer(s: State, p: Node, timer: int) -> None:
-    """Nothing: here a timer that is armed may fire at any time."""
+    """Do nothing: in this world an armed timer may fire at any time."""
 
 
 # --- the steps that are possible ---------------------------------------------------------------
 
 
 def enabled(s: State, out: Words) -> None:
-    """Every step possible in s, in a fixed order."""
+    """List every step possible in s, in a fixed order."""
     no_steps(out)
     for p in range(s.NODES):
         if is_down(s, p):
@@ -228,8 +238,14 @@ def apply(s: State, word: int) -> None:
 
 
 def take_out(s: State, place: int, stays: bool, overtakes: bool) -> None:
-    """The message at a place of the bag arrives, or is lost. `stays`: a copy of it is still in flight;
-    `overtakes`: those ahead of it are lost."""
+    """Remove the message at a place of the bag, which arrives or is lost.
+
+    Args:
+        s: the state.
+        place: the place.
+        stays: a copy of it stays in flight.
+        overtakes: those ahead of it are lost.
+    """
     if s.NETWORK == ANY_ORDER:
         if not stays:
             s.in_flight.remove(place)
@@ -252,8 +268,10 @@ def take_out(s: State, place: int, stays: bool, overtakes: bool) -> None:
 
 
 def choose(s: State, alternatives: int) -> int:
-    """One of 0..alternatives-1; every one of them is explored. What a step chooses first is the lowest digit of its
-    alternative."""
+    """Return one of 0..alternatives-1; all are explored.
+
+    What a step chooses first is the lowest digit of its alternative.
+    """
     most = max(alternatives, 0)  # of fewer than one there is none: it divides by zero
     chosen = s.choice // s.choices % most
     s.choices = s.choices * most
@@ -261,5 +279,5 @@ def choose(s: State, alternatives: int) -> int:
 
 
 def durable(s: State, point: int) -> bool:
-    """Whether the process crashes at this point of its handler, which must then return."""
+    """Return whether the process crashes at this point of its handler, which must then return."""
     return s.crash_at == point

@@ -1,6 +1,6 @@
-"""What a step delivers, said by the step itself: where a property of deliveries is judged at the delivery.
+"""Record what a step delivers in the step's annotations, where a property of deliveries is checked at the delivery.
 
-It stands over the history's `note_delivery` and the world's `begin_step`, as `zabspec/passes.py` over `note_pass`.
+This overrides the history's `note_delivery` and the world's `begin_step`, as `zabspec/passes.py` overrides `note_pass`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def delivery_fields(txns: int) -> tuple[Field, ...]:
 
 
 def note_delivery(s: State, t: Txn) -> None:
-    """A transaction is delivered; one without an identity was never abcast."""
+    """Record that a transaction is delivered; one without an identity was never abcast."""
     if t.value > 0:
         s.delivered_now.add(t.value - 1)
 
 
 def begin_step(s: State, word: int, a: Node, b: Node) -> None:
-    """A step begins: what the last one delivered is gone, too."""
+    """Begin a step, and clear the deliveries of the last one."""
     begin_plain_step(s, word, a, b)
     s.delivered_now.clear()

@@ -1,5 +1,4 @@
-"""What a world has for the fields of a protocol that are on disks: the fields it keeps, and the text that follows from
-them (`storage.py` says what it means)."""
+"""Generate a world's fields and functions for a protocol's fields on disks (`storage.py` defines their meaning)."""
 
 from __future__ import annotations
 
@@ -19,10 +18,12 @@ __all__ = ["Disks", "disks_of", "done", "storage_fields"]
 
 
 def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[Field, ...]:
-    """What the world keeps of the fields on disks among those of a protocol.
+    """Return the fields that the world keeps for the fields on disks among those of a protocol.
 
     Args:
-        unforced: room for so many writes of a process that are not forced.
+        fields: the protocol's fields.
+        nodes: the number of processes.
+        unforced: the maximum number of writes of a process that are not forced.
     """
     given = tuple(fields)
     images = [
@@ -66,11 +67,11 @@ OF_PROCESSES = (Role.PERSISTENT, Role.VOLATILE)
 
 
 class Made:
-    """The text that follows from the fields of one protocol.
+    """The functions that follow from the fields of one protocol.
 
     Args:
-        fields: of the protocol.
-        lasting: what lasts of a step beside its writes, by the name that handlers call it by.
+        fields: the protocol's fields.
+        lasting: the functions whose effects survive besides a step's writes, by the name that handlers use.
     """
 
     def __init__(self, fields: Sequence[Field], lasting: Mapping[str, FunctionType]) -> None:
@@ -93,8 +94,15 @@ class Made:
 
 
 def each(fields: Iterable[Field], name: str, more: str, body: str, returns: str = "None") -> str:
-    """A function that does the same with every field; `{f}` is the field, `{r}` its indices after the process. Without
-    a body it sets images to nothing."""
+    """Return a function that does the same with every field.
+
+    Args:
+        fields: the fields.
+        name: the name of the function.
+        more: its parameters after the state and the process.
+        body: its statement; `{f}` is the field, `{r}` its indices after the process. If empty, images are cleared.
+        returns: its return type.
+    """
     lines = [f"def {name}(s: State, p: Node{more}) -> {returns}:"]
     for f in fields:
         sizes = ["s.NODES" if axis == NODE else str(axis) for axis in f.axes[1:]]
@@ -110,7 +118,7 @@ INDENT = "    "
 
 
 def nothing(place: str, kind: Kind) -> str:
-    """The statement that sets a place to the low end of its range."""
+    """Return the statement that sets a place to the lowest value of its range."""
     if isinstance(kind, (Seq, SetOf)):
         return f"{place}.clear()"
     if isinstance(kind, Record):
@@ -131,13 +139,16 @@ def low_end(kind: Kind) -> str:
 
 
 def masked(name: str, function: FunctionType) -> str:
-    """A function that lasts, of which nothing lasts once its process has failed, and after which it may fail."""
+    """Return the source of a lasting function, masked: it has no effect after its process has failed.
+
+    After each call the process may fail.
+    """
     node = definition(function)
     given = ", ".join(f"{a.arg}: {ast.unparse(a.annotation) if a.annotation else 'int'}" for a in node.args.args)
     passed = ", ".join(a.arg for a in node.args.args)
     returns = ast.unparse(node.returns) if node.returns else "None"
     lines = [f"def {name}({given}) -> {returns}:"]
-    if name == "abcast":  # its transaction is asked of, also where it was not abcast
+    if name == "abcast":  # its transaction is read, also where it was not abcast
         made = "Txn(epoch=epoch, counter=counter, value=min(s.abcasts + 1, s.TXNS))"
         lines += [
             "    if not lasts(s):", f"        return {made}",
@@ -152,17 +163,17 @@ DONE = "done_"  # before the name of what is masked: that itself
 
 
 def done(names: Mapping[str, object], name: str) -> str:
-    """The name under which a program does what handlers call by a name: another where that is masked."""
+    """Return the name of the unmasked function that handlers call by a name."""
     return DONE + name if DONE + name in names else name
 
 
 @dataclass(frozen=True)
 class Disks:
-    """What stands over a world for a protocol with disks: nothing, unless a process may fail.
+    """The code that overrides a world for a protocol with disks; empty unless a process may fail.
 
     Attributes:
-        modules: its text.
-        over: what stands over all: functions that last, masked, and themselves under another name.
+        modules: its modules.
+        over: the functions that override all others: lasting functions, masked, and the originals under another name.
     """
 
     modules: tuple[ModuleType, ...] = ()
@@ -182,12 +193,13 @@ def disks_of(
     observations: Iterable[FunctionType],
     overrides: Mapping[str, FunctionType],
 ) -> Disks:
-    """
+    """Return the code that overrides a world for a protocol with disks.
+
     Args:
-        fields: of the protocol.
-        world: the modules that provide what lasts; of those with one name the last counts.
-        observations: the protocol's own.
-        overrides: of its variant.
+        fields: the protocol's fields.
+        world: the modules with lasting functions; of equal names the last counts.
+        observations: the protocol's own observations.
+        overrides: the functions of its variant.
     """
     lasting = {name: vars(module)[name] for module in world for name in LASTING if name in vars(module)}
     lasting |= {o.__name__: overrides.get(o.__name__, o) for o in observations}

@@ -1,14 +1,14 @@
-"""Connections of a text that may follow another, or nobody, before it has closed its end. These functions stand in for
-those of `connections` of the same name, for texts that declare their own budgets.
+"""Override functions of `connections` for protocols that may change their leader before closing their end.
 
-A process that changes `role` or `leader` without `disconnect` (by an assignment, or by `forget` where they are
-volatile) has its end open still, and does not read it. It has one connection at a time, and of one iteration the
-messages (II: "once we close a connection and establish a new one, we guarantee that a process only has messages from a
-single iteration"). So it closes that end when it opens another connection, or crashes; and what was sent over it is
-read over it alone.
+This is for protocols that declare their own budgets. A process that changes `role` or `leader` without `disconnect` (by
+an assignment, or by `forget` where they are volatile) has its end open still, and does not read it. It has one
+connection at a time, and of one iteration the messages (II: "once we close a connection and establish a new one, we
+guarantee that a process only has messages from a single iteration"). So it closes that end when it opens another
+connection, or crashes; and what was sent over a connection is read over that one only.
 
-A text that is bounded by its world is reduced, by what these functions read and write too. Where it is shown to close
-its end first (`zabspec/authoring/closing.py`), these do what the shorter ones of `connections` do, and it has those."""
+A protocol that is bounded by its world is reduced by the reads and writes of these functions too. Where it is shown to
+close its end first (`zabspec/authoring/closing.py`), the shorter functions of `connections` do the same and are used.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from zabspec.worlds.connections import (
 
 
 def connect(s: State, f: Node, l: Node) -> None:
-    """Follower f opens a connection to l, and has one at a time: what it has left open closes."""
+    """Open a connection of follower f to l, after closing the one that it has left open."""
     leave(s, f)
     s.to_leader[f][l].clear()
     s.link[f][l] = OPEN
 
 
 def leave(s: State, f: Node) -> None:
-    """Process f closes its end of whatever it opened, also to one that it follows no longer."""
+    """Close process f's end of whatever it opened, also to a process that it no longer follows."""
     s.to_follower[f].clear()
     for l in range(s.NODES):
         if s.link[f][l] != NONE and s.link[f][l] != LEADER_OPEN:  # f has its end
@@ -45,15 +45,17 @@ def leave(s: State, f: Node) -> None:
 
 
 def enabled_at_follower(s: State, out: Words, f: Node) -> None:
-    """What can happen at the follower's end of its connection, if that is open: what is in flight to f may be of
-    another, which it has left."""
+    """List the steps at the follower's end of its connection, if that is open.
+
+    What is in flight to f may be from another process, which it has left.
+    """
     link = s.link[f][s.leader[f]]
     if link != NONE and link != LEADER_OPEN:
         read_at_follower(s, out, f)
 
 
 def crash(s: State, p: Node) -> None:
-    """Process p loses its connections, those that it has left open with them, and its volatile fields."""
+    """Crash process p: it loses its connections, also those it has left open, and its volatile fields."""
     disconnect(s, p)
     leave(s, p)
     close_accepted(s, p)

@@ -1,4 +1,4 @@
-"""The world of connections as an object: FIFO channels, or others, and a leader oracle."""
+"""Describe the world of connections as an object: FIFO or other channels, and a leader oracle."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OverConnections(World):
         "unordered": connections.UNORDERED,
         "duplicating": connections.DUPLICATING,
     }
-    trusted = frozenset(  # what `actor` has is only said there: where nothing stands in its place, it does nothing
+    trusted = frozenset(  # `actor` only declares them: where nothing overrides a function, it does nothing
         m.__name__ for m in (connections, priority, history, step_annotations, actor)
     )
 
@@ -44,15 +44,21 @@ class OverConnections(World):
         return connections.connection_fields(message, *capacity)
 
     def epochs(self, c: Parameters) -> int:
-        """Every new epoch takes a CEPOCH each from a quorum, a process sends one an iteration, and begins a new
-        iteration after a fault (on an unordered channel also when NEWLEADER overtakes NEWEPOCH: one more for each,
-        then --max-epoch)."""
+        """Return the largest epoch within the budgets.
+
+        Every new epoch takes a CEPOCH each from a quorum, a process sends one an iteration, and begins a new iteration
+        after a fault. On an unordered channel it does so also when NEWLEADER overtakes NEWEPOCH: one more for each,
+        then --max-epoch.
+        """
         iterations = 1 + c.faults + (c.network == "unordered")
         return max(1, c.nodes * iterations // c.smallest_quorum)
 
     def capacity(self, c: Parameters) -> Capacity:
-        """On the paper's channels CEPOCH, NEWEPOCH and NEWLEADER are received before more is sent; a variant, or
-        another network, may have every message of a connection in flight at once, or send one again."""
+        """Return the channel capacities, in messages: to a leader, to a follower.
+
+        On the paper's channels CEPOCH, NEWEPOCH and NEWLEADER are received before more is sent; a variant, or another
+        network, may have every message of a connection in flight at once, or send one again.
+        """
         if c.network == "fifo" and not c.variant and not c.quorums:  # of another system some of Q may be behind
             return 2 + c.txns, max(2 + c.txns, 1 + 2 * c.txns)
         return 3 + c.txns + 2 * c.duplicates, 3 + 3 * c.txns + 2 * c.duplicates
@@ -70,7 +76,7 @@ class OverConnections(World):
         if c.network != "unordered" or max(capacity) <= PLACES:
             return ""
         return (
-            f"on unordered channels a step that breaks off knows {PLACES} places in one: "
+            f"on unordered channels a step that breaks off supports {PLACES} places in a channel: "
             f"--channel {PLACES}, and not {max(capacity)}"
         )
 
@@ -78,7 +84,7 @@ class OverConnections(World):
         return c.network in ("fifo", "duplicating") and not c.drops
 
     def conventions(self, c: Parameters, message: MessageUnion) -> Conventions | None:
-        """On the paper's channels, without cuts of the whole network."""
+        """Return the world's conventions on the paper's channels, without cuts of the whole network."""
         if c.network != "fifo" or c.partitions:
             return None
         from zabspec.language.conventions import Conventions
@@ -111,7 +117,7 @@ class OverConnections(World):
         )
 
     def log(self, c: Parameters) -> int:
-        """A copy of a proposal is accepted again."""
+        """Return the maximum length of a history; a copy of a proposal is accepted again."""
         return c.txns + c.duplicates
 
     def simulated_envelope(self, nodes: int) -> Mapping[str, Int]:

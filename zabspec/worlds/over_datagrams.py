@@ -1,4 +1,4 @@
-"""The world of datagrams as an object: any order, in order with the overtaken lost, or in order and none lost."""
+"""Describe the world of datagrams as an object: any order, or in order, with overtaken messages lost or not."""
 
 from __future__ import annotations
 
@@ -36,19 +36,21 @@ class OverDatagrams(World):
         return datagrams.datagram_fields(message, capacity[0], self.networks[c.network])
 
     def epochs(self, c: Parameters) -> int:
-        """A process begins an epoch when it is elected, and looks for a leader when it starts and after each
-        timeout."""
+        """Return the largest epoch within the budgets.
+
+        A process begins an epoch when it is elected, and looks for a leader when it starts and after each timeout.
+        """
         return c.nodes + c.timeouts + c.crashes
 
     def capacity(self, c: Parameters) -> Capacity:
-        """Twice how many can be in flight."""
+        """Return the channel capacities, twice the maximum number of messages in flight."""
         return IN_FLIGHT, IN_FLIGHT
 
     def most_steps(self, c: Parameters, capacity: Capacity) -> int:
         return 5 * c.nodes + (3 if c.drops or c.duplicates else 1) * capacity[0]
 
     def log(self, c: Parameters) -> int:
-        """A proposal that comes late is accepted again."""
+        """Return the maximum length of a history; a late proposal is accepted again."""
         return 2 * c.txns
 
     def simulated_envelope(self, nodes: int) -> Mapping[str, Int]:

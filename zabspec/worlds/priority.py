@@ -1,17 +1,22 @@
-"""Connections, with an order: a step that may as well be taken first is, and nothing else is possible before it. These
-functions stand in for those of `connections` of the same name, where a text says of a step that it may (`actor.py`).
+"""Give steps priority: a step that may as well be taken first is, and nothing else is possible before it.
+
+These functions replace those of `connections` of the same name, where a protocol declares that a step may be taken
+first (`actor.py`).
 
 Why nothing is lost. Let t be such a step of a process p in a state s, and w a run from s without t. No other process
 sees what t does, and t sends nothing; so t may be taken before w, and the rest of w is as it was, up to the first step
-of w, if there is one, that ends the term of p (it crashes, or learns of a loss): behind that, the states with and
+of w, if there is one, that ends the term of p (it crashes, or learns of a loss): after that, the states with and
 without t are the same. If there is none, they differ by t alone, of which no property sees anything that it has not
-seen in s. So what w breaks, t and w break. Nothing is added either: every run is one of the text without this order.
+seen in s. So what w violates, t and w violate. Nothing is added either: every run is one of the protocol without this
+order.
 
 None of this is derived from the protocol: that a step is one of these is its author's promise. So a verdict names the
 hooks that are in force (`Configuration.merged_by_promise`), and `--reduction none` explores without them.
 
-A connection that is lost when its first end learns of it: what the other end sent meanwhile, this end does not receive,
-as it learns of the loss; what it sent itself, the other end may leave unread, as it will learn of the loss too."""
+A connection may be lost when its first end learns of it. This end then does not receive what the other end sent
+meanwhile, as it learns of the loss. The other end may leave unread what this end sent, as it will learn of the loss
+too.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +51,7 @@ from zabspec.worlds.steps import (
 
 __all__ = ["ANY_NETWORK", "ORDERING"]
 
-# What a text says of the order of steps: where it says nothing, these functions are not there.
+# The order of steps in a protocol: where it declares none, these functions do not exist.
 ORDERING = frozenset(
     {"takes_first", "hears_first", "leaves_first", "admits_first", "loses_when_learned", "is_changed_by_crash"}
 )
@@ -55,7 +60,7 @@ ANY_NETWORK = frozenset({"loses_when_learned", "is_changed_by_crash"})  # the ot
 
 
 def enabled(s: State, out: Words) -> None:
-    """Every step that may as well be taken first; where there is none, every step."""
+    """List every step that may as well be taken first; if there is none, every step."""
     no_steps(out)
     if s.NETWORK == FIFO:
         list_first(s, out)
@@ -64,7 +69,7 @@ def enabled(s: State, out: Words) -> None:
 
 
 def list_first(s: State, out: Words) -> None:
-    """The steps that may as well be taken first."""
+    """List the steps that may as well be taken first."""
     for p in range(s.NODES):
         if not is_down(s, p) and s.role[p] != ELECTION:
             if s.leader[p] != NOBODY:
@@ -74,7 +79,7 @@ def list_first(s: State, out: Words) -> None:
 
 
 def first_at_follower(s: State, out: Words, f: Node) -> None:
-    """Of these, those of a follower."""
+    """List the steps of a follower that may as well be taken first."""
     l = s.leader[f]
     if may_receive(s, f):
         if len(s.to_follower[f]) > 0:
@@ -85,7 +90,7 @@ def first_at_follower(s: State, out: Words, f: Node) -> None:
 
 
 def first_at_leader(s: State, out: Words, l: Node) -> None:
-    """Of these, those of a leader, and before them of who may join it."""
+    """List the steps of a leader that may as well be taken first, and the joins that have to precede them."""
     hears = False
     for f in range(s.NODES):
         link = s.link[f][l]
@@ -101,7 +106,7 @@ def first_at_leader(s: State, out: Words, l: Node) -> None:
 
 
 def offer_loss(s: State, out: Words, f: Node, l: Node) -> None:
-    """The open connection of f to l may be lost; the step says who learns of that first."""
+    """List the loss of the open connection of f to l, by the end that learns of it first."""
     if loses_when_learned(s) and s.role[l] == LEADING:
         if may_receive(s, f):
             emit(out, FOLLOWER_LOSES, f, l, 0)
@@ -111,6 +116,6 @@ def offer_loss(s: State, out: Words, f: Node, l: Node) -> None:
 
 
 def offer_crash(s: State, out: Words, p: Node) -> None:
-    """Process p may crash, if anything comes of it."""
+    """List the crash of process p, if it has any effect."""
     if is_changed_by_crash(s, p):
         emit_alone(out, CRASH, p)

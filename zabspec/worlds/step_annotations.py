@@ -1,4 +1,4 @@
-"""What a step says about itself, and how it is said in a word: the same in every untimed world."""
+"""Define the step annotations, and the encoding of step words: the same in every untimed world."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_CHOSEN = "a step has at most 255 alternatives: choose from fewer, or in sev
 
 
 def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
-    """What the step just taken says about itself."""
+    """Return the fields of the step annotations."""
 
     def says(name: str, kind: Int | MessageUnion | NodeId, doc: str) -> Field:
         return Field(name, kind, Role.SCRATCH, (), doc)
@@ -26,7 +26,7 @@ def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
         says("accepts", Int(0, 2**32 - 1), "proposals accepted"),
         says("accept_epoch", Int(0, 2**32 - 1), "the epoch they were accepted in"),
         says("event", Int(0, 255), "its kind"),
-        says("event_process", NodeId.of(nodes), "the process that took it; nobody: a cut of the network"),
+        says("event_process", NodeId.of(nodes), "the process that took it; none: a cut of the network"),
         says("event_peer", NodeId.of(nodes), "who is at the other end of its connection, or sent what it receives"),
         says("event_message", message, "the message received"),
         Field("endpoint", Bool(), Role.SCRATCH, (NODE,), "never true: what is indexed by an end of a message"),
@@ -34,53 +34,53 @@ def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
 
 
 def any_step(out: Words) -> bool:
-    """Whether a step is listed."""
+    """Return whether a step is listed."""
     return out[0] > 0
 
 
 def no_steps(out: Words) -> None:
-    """Nothing is possible yet."""
+    """Clear the list of steps."""
     out[0] = 0
 
 
 def emit(out: Words, kind: int, a: Node, b: Node, c: int) -> None:
-    """Append a step word of process a, with b at the other end; out[0] counts them."""
+    """Append a step word of process a, with b at the other end; out[0] is the number of words."""
     out[0] = out[0] + 1
     out[out[0]] = (kind << 24) | (a << 16) | (b << 8) | c
 
 
 def emit_alone(out: Words, kind: int, a: Node) -> None:
-    """Append a step word of process a, of a kind that has nobody at the other end."""
+    """Append a step word of process a, of a kind without a process at the other end."""
     emit(out, kind, a, 0, 0)
 
 
 def emit_which(out: Words, kind: int, a: Node, c: int) -> None:
-    """Append a step word of process a, of a kind that has nobody at the other end; c says which of them."""
+    """Append a step word of process a, of a kind without a process at the other end; c tells which step."""
     emit(out, kind, a, 0, c)
 
 
 def emit_inside(out: Words, kind: int, a: Node, b: int, c: int) -> None:
-    """Append a step word of process a, of a kind that is another step broken off: b says of which kind, c which."""
+    """Append a step word of process a that breaks off another: b is that step's kind, c tells which step."""
     emit(out, kind, a, b, c)
 
 
 def emit_nobodys(out: Words, kind: int, c: int) -> None:
-    """Append a step word of a kind that no process takes; c says which of them."""
+    """Append a step word of a kind that no process takes; c tells which step."""
     emit(out, kind, 0, 0, c)
 
 
 def process_in(word: int) -> Node:
-    """Operand a of a step word whose kind has a process there."""
+    """Return operand a of a step word whose kind has a process there."""
     return (word >> 16) & 255
 
 
 def peer_in(word: int) -> Node:
-    """Operand b of a step word whose kind has a process there."""
+    """Return operand b of a step word whose kind has a process there."""
     return (word >> 8) & 255
 
 
 def begin_step(s: State, word: int, a: Node, b: Node) -> None:
-    """A step begins: what the last one said of itself is gone. `a` takes it, `b` is at the other end."""
+    """Begin a step of process a with b at the other end, and clear the annotations of the last step."""
     s.steps = 0
     s.accepts = 0
     s.accept_epoch = 0

@@ -1,8 +1,8 @@
-"""The kinds of step there are, and the budgets that they spend: a row each.
+"""List the kinds of step, and the budgets that they spend, one row each.
 
-All else that names a kind follows from its row: the constants that texts of worlds read, what the operands of a step
-word are called, what a step is called and how it is said, what the simulator's script runs for it, the flags of
-commands. A step is one word: kind, then three operands a, b, c of a byte each (`worlds/step_annotations.py`).
+All else that names a kind follows from its row: the constants that worlds read, the names of a step word's operands,
+the name of a step and its text, the handler that the simulator's script runs for it, the options of commands. A step is
+one word: kind, then three operands a, b, c of a byte each (`worlds/step_annotations.py`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = [
 CONNECTIONS, DATAGRAMS = "connections", "datagrams"
 BOTH = (CONNECTIONS, DATAGRAMS)
 
-# The operands that are processes; of the others, a `place` is one among the messages in flight, a `point` one inside
-# a handler, a `side` a set of processes as a mask without process 0, a `quorum` one of those who elect with the leader,
-# `kept` so many writes, `inside` the number of the kind of step that breaks off, and `which` the place, the timer or
-# the number of the step that it is.
+# The operands that are processes. Of the others, a `place` is one among the messages in flight, a `point` one inside a
+# handler, a `side` a set of processes as a mask without process 0, a `quorum` one of those who elect with the leader,
+# `kept` a number of writes, `inside` the number of the kind of step that breaks off, and `which` the place, the timer
+# or the number of the step that it is.
 PROCESSES = frozenset({"process", "leader", "follower", "source"})
 MASKS = frozenset({"side", "quorum"})
 
@@ -32,21 +32,21 @@ class StepKind:
     """A kind of step.
 
     Attributes:
-        number: as a step word has it; never another's, and never changed.
-        name: as a trace has it.
-        operands: what a, b, c are called, empty where one stands for nothing; a is the process that takes the step,
-            if one does.
-        called: what a step of it is called, where the paper's steps do not say.
-        worlds: those that have it.
-        spends: the budget that one of it costs; empty: none.
-        runs: the handler that it begins with; empty: none.
-        given: which operands that handler is given, and then `timer`, if one fires.
-        message: where the message lies that it is about: `to_leader`, `to_follower`, `in_flight`; empty: there is none.
-        keeps: a copy of that message stays.
-        loses: that message is lost.
-        by: what takes it where no process does: `network`, `environment`; empty: a process.
-        said: how a step of it is said where there is no message, its operands in braces, `label` the name it has in its
-            trace and `more` what that says besides `called`; empty: who, and the label.
+        number: its number in a step word; it is unique and never changes.
+        name: its name in a trace.
+        operands: the names of a, b, c, empty where one has no meaning; a is the process that takes the step, if a
+            process does.
+        called: the name of such a step in text, where the paper's steps have none.
+        worlds: the worlds that have it.
+        spends: the budget that one of it costs; empty if it is free.
+        runs: the handler that it begins with; empty if it runs none.
+        given: the operands that this handler is called with, and then `timer`, if one fires.
+        message: where its message lies: `to_leader`, `to_follower`, `in_flight`; empty if there is none.
+        keeps: whether a copy of that message stays.
+        loses: whether that message is lost.
+        by: what takes it where no process does: `network`, `environment`; empty if a process does.
+        said: the words for a step of it where there is no message, its operands in braces, `label` the name it has in
+            its trace and `more` what that says besides `called`; if empty, who takes it, and the label.
         inside: the kind of step inside which its process fails, of a kind that has no operand for that.
         refused: why the simulator's script could not have it taken.
     """
@@ -70,27 +70,30 @@ class StepKind:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The operands that stand for something."""
+        """Return the operands that are in use."""
         return tuple(name for name in self.operands if name)
 
     @property
     def receives(self) -> bool:
-        """Whether a message is received as it should be: the step is then called by what its handler does."""
+        """Return whether a message is received normally: the step is then named after what its handler does."""
         return bool(self.message) and not self.keeps and not self.loses and not self.spends
 
     @property
     def has_peer(self) -> bool:
-        """Whether there is a process at the other end, which is operand b."""
+        """Return whether operand b is a process at the other end."""
         return len(self.operands) > 1 and self.operands[1] in PROCESSES
 
     @property
     def breaks_off(self) -> bool:
-        """Whether a step of it is one of another kind inside which its process fails."""
+        """Return whether a step of this kind is one of another kind within which its process fails."""
         return bool(self.inside) or "inside" in self.operands
 
     def of_broken(self, process: int, which: int) -> dict[str, int]:
-        """The operands of a step of this kind, of which one that breaks it off says who takes it, and which it is. With
-        whom it is, that has to say besides (`worlds/crash_within.py`), but of a datagram, which says so itself."""
+        """Return the operands of a step of this kind, from the process and number in the step that breaks it off.
+
+        The process at the other end is encoded in the number (`worlds/crash_within.py`), except for a datagram, which
+        names its sender.
+        """
         first, second, third = (*self.operands, "", "")[:3]
         out = {first: process}
         if self.has_peer and self.message != "in_flight":
@@ -100,11 +103,11 @@ class StepKind:
 
 KINDS: dict[str, StepKind] = {}
 PLACES = 32  # places in a channel that a step can be at which is broken off, and has another process at its other end
-MOST_KINDS = 63  # texts of worlds ask for a kind in a mask, and an exploration counts steps by kind
+MOST_KINDS = 63  # worlds test for a kind with a mask, and an exploration counts steps by kind
 
 
 def row(k: StepKind) -> int:
-    """Enter a row; returns its number."""
+    """Enter a row; return its number."""
     assert k.name not in KINDS
     assert 0 < k.number < MOST_KINDS
     assert k.number not in {other.number for other in KINDS.values()}
@@ -191,11 +194,11 @@ HEARTBEAT = row(StepKind(
 ))
 ACTION = row(StepKind(
     20, "action", ("process", "", "which"), "action", BOTH, runs="on_act", given=("process", "which"),
-    refused="the process may not act so",
+    refused="the process may not take this step",
 ))
 ENVIRONMENT = row(StepKind(
     21, "environment", ("", "", "which"), "environment", BOTH, runs="on_change", given=("which",), by="environment",
-    said="environment: {label}", refused="nothing of the kind may change",
+    said="environment: {label}", refused="no such change is possible",
 ))
 DROP = row(StepKind(
     22, "drop", ("process", "source", "place"), "drop message", (DATAGRAMS,), "drops", message="in_flight", loses=True,
@@ -234,12 +237,13 @@ POWER_LOSS_ELECTING = row(StepKind(
 ))
 FOLLOWER_LOSES = row(StepKind(
     31, "follower_loses", ("follower", "leader"), "lose connection", (CONNECTIONS,), "losses", runs="on_leader_lost",
-    given=("follower",), said="{follower}: its connection to {leader} is lost, and it learns of that first",
+    given=("follower",), said="{follower}: its connection to {leader} is lost, and it learns of the loss first",
     refused="there is no open connection to lose",
 ))
 LEADER_LOSES = row(StepKind(
     32, "leader_loses", ("leader", "follower"), "lose connection", (CONNECTIONS,), "losses", runs="on_follower_lost",
-    given=("leader", "follower"), said="{leader}: the connection of {follower} is lost, and it learns of that first",
+    given=("leader", "follower"), said="{leader}: the connection of {follower} is lost, and it learns of the loss "
+    "first",
     refused="there is no open connection to lose",
 ))
 # fmt: on
@@ -248,7 +252,7 @@ NUMBERED: Mapping[int, StepKind] = {k.number: k for k in KINDS.values()}
 
 
 def mask(kinds: Iterable[StepKind]) -> int:
-    """Some kinds as bits by their numbers, for texts of the language."""
+    """Return a mask with the numbers of some kinds as bits, for code in the language."""
     return sum(1 << k.number for k in kinds)
 
 
@@ -263,17 +267,17 @@ CRASHES_INSIDE = mask(k for k in KINDS.values() if k.breaks_off and k.spends == 
 
 @dataclass(frozen=True)
 class Budget:
-    """How often something may happen in a run.
+    """A bound on how often something may happen in a run.
 
     Attributes:
-        name: as a configuration and a flag have it.
-        one: one of it, as a report counts it.
-        what: what it is, as the help of a flag begins.
-        usual: by world how much there is of it unless one says; a world that is not named has none of it.
+        name: its name in a configuration and as a flag.
+        one: the words for one of it, as a report counts it.
+        what: its description, as the help of a flag begins.
+        usual: by world its default amount; 0 in a world that is not named.
         note: what else the help says.
-        always: a report tells it also where there is none of it.
-        network: by world the network without which there is none of it.
-        why: why so, as the end of a sentence.
+        always: whether a report mentions it also where its amount is 0.
+        network: by world the network without which its amount is 0.
+        why: the reason for that, as the end of a sentence.
     """
 
     name: str
@@ -286,7 +290,11 @@ class Budget:
     why: str = ""
 
     def help(self, usual: bool = True) -> str:
-        """What it is in a sentence, `usual`: with how much there is of it unless one says."""
+        """Return the help of the budget's option.
+
+        Args:
+            usual: include the default amounts.
+        """
         first, *others = [w for w in BOTH if w in self.usual]
         amounts = [str(self.usual[first])] if usual else []
         amounts += [f"over {w} {self.usual[w]}" for w in others if usual and self.usual[w] != self.usual[first]]
@@ -316,7 +324,7 @@ BUDGETS: Mapping[str, Budget] = {
         ),
         Budget(
             "power_losses", "power loss", "Losses of power", {CONNECTIONS: 0, DATAGRAMS: 0},
-            "what is not forced may be gone",
+            "unforced writes may be lost",
         ),
         Budget("heartbeats", "heartbeat", "Firings of a heartbeat timer", {DATAGRAMS: 0}),
     )

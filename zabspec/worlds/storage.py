@@ -1,23 +1,23 @@
-"""Disks: what processes write there, what they force, and what is left when power is lost.
+"""Define disks: what processes write there, what they force, and what is left when power is lost.
 
 A field on a disk (`on_disk`) is written like any other. A crash of the process keeps all that it wrote. Loss of power
 keeps what it forced, and of what it wrote since any prefix, in the order of the writes: each prefix is explored. One
 write is one statement that changes such a field.
 
-Of each process the world keeps images of its fields on the disk: image 0 is what is forced, image k what is there
-after the k-th write since. `unforced` says how many of these there are; images that are not used are nothing, so that
-states differ in them only where it matters, and once no power can be lost any more there are none.
+For each process the world keeps images of its fields on the disk: image 0 is what is forced, image k what is there
+after the k-th write since. `unforced` is the number of such writes; unused images are cleared, so that states differ in
+them only where it matters, and once no power can be lost any more there are none.
 
-Processes also fail inside a step. What lasts of a step are its writes, what it forces, what it sends and what it
-shows; a process may fail at the beginning, and after each of these. The handler then runs on to its end, and nothing
-that it does from there lasts: its fields are put back to what they were, and what it sends or shows, the connections
-that it opens or closes, are not sent, shown, opened or closed. A run-time error that it meets there is dropped, and
-what it chooses there is no alternative: machine code takes the error back (`drop_rest`), CPython does not pass it on
-(`reference.load`). Which of these points it is, is an alternative of the step, as `choose` has them. How many
-alternatives there are is kept up to date as the step runs, so that they are listed to the end when one meets an error.
-Of an election, which is one step of several processes, one fails; the others do their part.
+Processes also fail within a step. What lasts of a step are its writes, what it forces, what it sends and what it shows;
+a process may fail at the beginning, and after each of these. The handler then runs on to its end, and nothing that it
+does from there lasts: its fields are put back to what they were, and what it sends or shows, the connections that it
+opens or closes, are not sent, shown, opened or closed. A run-time error that it meets there is dropped, and what it
+chooses there is no alternative: machine code takes the error back (`drop_rest`), CPython does not pass it on
+(`reference.load`). Which of these points it is, is an alternative of the step, as `choose` has them. The number of
+alternatives is kept up to date as the step runs, so that they are all listed when one meets an error. Of an election,
+which is one step of several processes, one fails; the others do their part.
 
-The text is the explorer's and the simulator's: `model.py` of either puts it over its world for a protocol with disks.
+The code is the explorer's and the simulator's: `model.py` of either puts it over its world for a protocol with disks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ HANDLERS = (
 
 
 def fill_power_losses(s: State) -> None:
-    """How often power may be lost."""
+    """Fill the budget of power losses."""
     s.power_losses_left = s.POWER_LOSSES
 
 
@@ -54,7 +54,7 @@ def fill_power_losses(s: State) -> None:
 
 
 def wrote(s: State, p: Node) -> None:
-    """A statement has written a field of p that lasts: a write, if the field is on the disk."""
+    """Record that a statement has written a lasting field of p: a write, if the field is on the disk."""
     if lasts(s):
         if imaged(s) and image_differs(s, p, s.unforced[p]):
             s.unforced[p] = s.unforced[p] + 1
@@ -63,7 +63,7 @@ def wrote(s: State, p: Node) -> None:
 
 
 def force(s: State, p: Node) -> None:
-    """All that p has written is on its disk for good."""
+    """Force all that p has written to its disk."""
     if lasts(s):
         if imaged(s):
             keep_image(s, p, 0)
@@ -72,9 +72,11 @@ def force(s: State, p: Node) -> None:
 
 
 def choose(s: State, alternatives: int) -> int:
-    """One of 0..alternatives-1; every one of them is explored. What a step chooses first is the lowest digit of its
-    alternative; of one that breaks off, what is left of it where the points so far are passed. A process that has
-    failed chooses no more."""
+    """Return one of 0..alternatives-1; all are explored.
+
+    What a step chooses first is the lowest digit of its alternative; in a step that breaks off, the rest of the digit
+    after the points passed so far. A process that has failed chooses no more.
+    """
     most = max(alternatives, 0)  # of fewer than one there is none: it divides by zero
     if s.fails == 0:
         whole = s.choice // s.choices % most
@@ -93,12 +95,12 @@ def choose(s: State, alternatives: int) -> int:
 
 
 def imaged(s: State) -> bool:
-    """Whether power may be lost yet, so that it matters what is forced."""
+    """Return whether power may still be lost, so that it matters what is forced."""
     return s.power_losses_left > 0 or s.fails == BY_POWER_LOSS
 
 
 def clear_images(s: State, p: Node, first: int) -> None:
-    """The images from one on are used no longer."""
+    """Clear the images from one on."""
     for k in range(s.IMAGES):
         if k >= first:
             clear_image(s, p, k)
@@ -106,7 +108,7 @@ def clear_images(s: State, p: Node, first: int) -> None:
 
 
 def came_back(s: State, p: Node) -> None:
-    """What came back from the disk of p is there for good. Once no power can be lost any more, no image matters."""
+    """Make what came back from the disk of p durable; once no power can be lost any more, clear all images."""
     clear_images(s, p, 1)
     keep_image(s, p, 0)
     if s.power_losses_left == 0:
@@ -118,7 +120,7 @@ def came_back(s: State, p: Node) -> None:
 
 
 def may_fail(s: State, out: Words, p: Node) -> None:
-    """Process p may lose power, and keep each prefix of what it has not forced."""
+    """List the power losses of process p, one for each prefix of what it has not forced."""
     if s.power_losses_left > 0:
         for k in range(s.IMAGES):
             if k <= s.unforced[p]:
@@ -126,7 +128,7 @@ def may_fail(s: State, out: Words, p: Node) -> None:
 
 
 def lose_power(s: State, p: Node, kept: int) -> None:
-    """Process p loses power; of what it has not forced the first writes are kept."""
+    """Let process p lose power; of what it has not forced the first writes are kept."""
     s.power_losses_left = s.power_losses_left - 1
     take_image(s, p, kept)
     came_back(s, p)
@@ -136,12 +138,12 @@ def lose_power(s: State, p: Node, kept: int) -> None:
 
 
 def breaks_off(kind: int) -> bool:
-    """Whether a kind of step is another one inside which its process fails."""
+    """Return whether a kind of step is another one within which its process fails."""
     return (BROKEN_OFF >> kind) & 1 == 1
 
 
 def may_fail_inside(s: State, out: Words, base: int, p: Node, which: int) -> None:
-    """The step of p that is possible may break off."""
+    """List the failures within a possible step of p."""
     if s.crashes_left > 0:
         emit_inside(out, CRASH_INSIDE, p, base, which)
     if s.power_losses_left > 0:
@@ -149,7 +151,7 @@ def may_fail_inside(s: State, out: Words, base: int, p: Node, which: int) -> Non
 
 
 def may_fail_inside_with(s: State, out: Words, base: int, p: Node, peer: Node, place: int) -> None:
-    """The same of a step that has another process at the other end of its connection."""
+    """List the failures within a step that has another process at the other end of its connection."""
     if s.crashes_left > 0:
         emit_inside_with(out, CRASH_INSIDE, p, base, peer, place)
     if s.power_losses_left > 0:
@@ -157,7 +159,7 @@ def may_fail_inside_with(s: State, out: Words, base: int, p: Node, peer: Node, p
 
 
 def may_fail_acting(s: State, out: Words, p: Node, k: int) -> None:
-    """The k-th internal step of p may break off, if as much is left as that step spends itself and one more."""
+    """List the failures within the k-th internal step of p, if the budgets suffice for that step and one more."""
     if s.crashes_left > crashes_spent(s, k):
         emit_inside(out, CRASH_INSIDE, p, ACTION, k)
     if s.power_losses_left > power_losses_spent(s, k):
@@ -165,7 +167,7 @@ def may_fail_acting(s: State, out: Words, p: Node, k: int) -> None:
 
 
 def may_fail_electing(s: State, out: Words, l: Node, quorum: int) -> None:
-    """The leader, or one of the quorum, may fail inside the election."""
+    """List the failures of the leader, or one of the quorum, within the election."""
     for p in range(s.NODES):
         if p == l or (quorum >> p) & 1 == 1:
             if s.crashes_left > 0:
@@ -175,7 +177,7 @@ def may_fail_electing(s: State, out: Words, l: Node, quorum: int) -> None:
 
 
 def begin_inside(s: State, kind: int, p: Node) -> None:
-    """A step begins inside which p fails."""
+    """Begin a step within which p fails."""
     if kind == POWER_LOSS_INSIDE or kind == POWER_LOSS_ELECTING:
         s.fails = BY_POWER_LOSS
         s.power_losses_left = s.power_losses_left - 1
@@ -190,14 +192,14 @@ def begin_inside(s: State, kind: int, p: Node) -> None:
 
 
 def its_turn_in(s: State, p: Node) -> None:
-    """Process p does its part of the step; it may fail before it does anything."""
+    """Let process p do its part of the step; it may fail before it does anything."""
     drop_rest(s)
     s.turn_of = p
     pass_point(s)
 
 
 def lasts(s: State) -> bool:
-    """Whether what is done now lasts: it is not done by a process that has failed."""
+    """Return whether effects last now: they are not those of a process that has failed."""
     return s.failed == 0 or s.turn_of != s.failing
 
 
@@ -205,8 +207,10 @@ vars(lasts)["handlers"] = HANDLERS  # where CPython drops run-time errors (`refe
 
 
 def pass_point(s: State) -> None:
-    """Something that lasts has been done: the process may fail here, of power loss with each prefix of what it has
-    not forced."""
+    """Pass a point after a lasting effect, at which the process may fail.
+
+    It may fail of power loss with each prefix of what it has not forced.
+    """
     if s.fails > 0 and s.failed == 0 and s.turn_of == s.failing:
         ways = s.unforced[s.failing] + 1 if s.fails == BY_POWER_LOSS else 1
         if s.index < ways:
@@ -221,16 +225,21 @@ def pass_point(s: State) -> None:
 
 
 def drop_rest(s: State) -> None:
-    """Its part of the step is over: an error that a process met after it had failed did not happen, and it did not
-    enter any step of the paper there."""
+    """Undo the annotations that a process made after it had failed.
+
+    An error that it met then did not happen, and it entered no step of the paper.
+    """
     if s.failed == 1 and s.turn_of == s.failing:
         s.error = s.error_then
         s.steps = s.steps_then
 
 
 def end_inside(s: State, p: Node) -> None:
-    """The handler has run to its end: the fields of p are put back to what they were where it failed. Past the last
-    point p fails at the end, when the step is a whole one, and there are no more alternatives of what it chose."""
+    """Put the fields of p back to what they were where it failed, after its handler has ended.
+
+    Past the last point p fails at the end, when the step is a whole one, and there are no more alternatives of what it
+    chose.
+    """
     drop_rest(s)
     if s.failed == 0:
         s.choices = max(s.choices, s.choice + 1)
@@ -245,29 +254,29 @@ def end_inside(s: State, p: Node) -> None:
     s.failed = 0
 
 
-# --- what follows from the fields: the text that `disks.py` makes stands for these ---------------------
+# --- what follows from the fields: `disks.py` generates code that overrides these functions ------------
 
 
 def keep_image(s: State, p: Node, k: int) -> None:
-    """Image k is what the fields of p are now."""
+    """Copy the fields of p to image k."""
 
 
 def take_image(s: State, p: Node, k: int) -> None:
-    """The fields of p are what image k is."""
+    """Copy image k to the fields of p."""
 
 
 def clear_image(s: State, p: Node, k: int) -> None:
-    """Image k is used no longer."""
+    """Clear image k."""
 
 
 def image_differs(s: State, p: Node, k: int) -> bool:
-    """Whether the fields of p are not what image k is."""
+    """Return whether the fields of p differ from image k."""
     return False
 
 
 def remember(s: State, p: Node) -> None:
-    """Remember, within the step, all fields of p."""
+    """Remember all fields of p, within the step."""
 
 
 def put_back(s: State, p: Node) -> None:
-    """The fields of p are what they were when they were remembered."""
+    """Restore the remembered fields of p."""

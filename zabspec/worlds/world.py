@@ -1,4 +1,4 @@
-"""What a world is: what it provides to a protocol, in the explorer and in the simulator, and how much room it needs."""
+"""Define the interface of a world: what it provides to a protocol in the explorer and the simulator."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class World(ABC):
     """A world that protocols run in.
 
     Attributes:
-        name: as rows of `worlds/steps.py` have it, and as sentences do: a protocol speaks over it.
-        text: the explorer's: its steps, and what it provides to handlers.
-        simulated: the simulator's network.
-        networks: by name the number that the texts know it by; the first is the one taken unless one says.
+        name: its name, in rows of `worlds/steps.py` and in sentences: a protocol speaks over it.
+        text: the explorer's module: its steps, and the functions that it provides to handlers.
+        simulated: the module with the simulator's network.
+        networks: by name the number by which the modules know it; the first is the default.
         lacks: faults of the simulator's schedule that it does not have.
-        trusted: the modules whose functions `conventions` speaks of.
+        trusted: the modules whose functions `conventions` mentions.
     """
 
     name: ClassVar[str]
@@ -40,53 +40,53 @@ class World(ABC):
 
     @property
     def budgets(self) -> dict[str, Budget]:
-        """The budgets that it has, by name."""
+        """Return the world's budgets, by name."""
         return {name: b for name, b in BUDGETS.items() if self.name in b.usual}
 
     # --- the explorer's ----------------------------------------------------------------------------
 
     @abstractmethod
     def envelope(self, nodes: int, capacity: Capacity) -> Mapping[str, Int]:
-        """What it writes on every message."""
+        """Return the fields that the world writes on every message."""
 
     @abstractmethod
     def fields(self, c: Parameters, message: MessageUnion, capacity: Capacity) -> tuple[Field, ...]:
-        """Its fields of the state."""
+        """Return the world's fields of the state."""
 
     @abstractmethod
     def epochs(self, c: Parameters) -> int:
-        """The largest epoch there can be within the budgets."""
+        """Return the largest epoch within the budgets."""
 
     @abstractmethod
     def capacity(self, c: Parameters) -> Capacity:
-        """How many messages channels can hold, unless a question says."""
+        """Return the default channel capacities, in messages: to a leader, to a follower."""
 
     @abstractmethod
     def most_steps(self, c: Parameters, capacity: Capacity) -> int:
-        """More than the steps, counted with their choices, that any state can have."""
+        """Return an upper bound of the number of steps, counted with their choices, of any state."""
 
     def in_order(self, c: Parameters) -> bool:
-        """Whether a step takes none but the first message of a channel."""
+        """Return whether a step takes only the first message of a channel."""
         return False
 
     @abstractmethod
     def log(self, c: Parameters) -> int:
-        """The most entries of a history."""
+        """Return the maximum length of a history."""
 
     def why_not_inside(self, c: Parameters, capacity: Capacity) -> str:
-        """Why a step word cannot say inside which step a process fails, in a sentence; empty: it can."""
+        """Return why a step word cannot express a failure within a step, in a sentence; empty if it can."""
         return ""
 
     def conventions(self, c: Parameters, message: MessageUnion) -> Conventions | None:
-        """What it says of its text, from which follows which steps may change places; none: nothing."""
+        """Return the conventions from which it follows which steps commute, or None."""
         return None
 
     # --- the simulator's ---------------------------------------------------------------------------
 
     @abstractmethod
     def simulated_envelope(self, nodes: int) -> Mapping[str, Int]:
-        """What the simulator's network writes on every message."""
+        """Return the fields that the simulator's network writes on every message."""
 
     @abstractmethod
     def simulated_fields(self) -> tuple[Field, ...]:
-        """The fields of the simulator's network."""
+        """Return the fields of the simulator's network."""

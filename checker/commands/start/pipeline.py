@@ -23,7 +23,7 @@ from zabspec.files import without_secrets
 
 LOG = logging.getLogger("pipeline")
 HERE = Path(__file__).parent
-JUDGED = ("violated", "held")  # a run whose premise was not reached says nothing of a rate
+JUDGED = ("violated", "held")  # a run that did not reach the premise does not count
 
 
 def main() -> None:
@@ -56,7 +56,7 @@ def run(spark: SparkSession, where: str, grid: dict[str, Any]) -> list[dict[str,
 
 
 def rates_of(runs: DataFrame, verdicts: DataFrame) -> DataFrame:
-    """Count the runs that violate each property, of those that it was put to the test in, by protocol and faults."""
+    """Count the runs that violate each property, among those that reach its premise, by protocol and faults."""
     found = verdicts.join(runs.select("number", "protocol", "faults"), f.col("run") == f.col("number"))
     judged = found.where(f.col("verdict").isin(*JUDGED)).groupBy("protocol", "faults", "property")
     violated = f.count_if(f.col("verdict") == "violated").alias("violated")
@@ -64,7 +64,7 @@ def rates_of(runs: DataFrame, verdicts: DataFrame) -> DataFrame:
 
 
 def plot(rates: list[dict[str, Any]], folder: Path) -> list[Path]:
-    """Draw the rate of each property that is violated, against faults, a line a protocol; return the files."""
+    """Draw the rate of each violated property against faults, with a line for each protocol; return the files."""
     from matplotlib.figure import Figure
 
     folder.mkdir(exist_ok=True)

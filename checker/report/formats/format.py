@@ -1,4 +1,4 @@
-"""What a format is that is a file beside stdout."""
+"""The description of a file format beside stdout."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["Format"]
 
 @dataclass(frozen=True)
 class Format:
-    """A format.
+    """A file format of results.
 
     Attributes:
         name: its flag.
-        help: what `--help` says of it.
+        help: its help text.
         render: makes the file of a result.
-        kinds: the kinds of results that it takes; empty: every kind.
+        kinds: the kinds of results that it accepts; empty for every kind.
     """
 
     name: str

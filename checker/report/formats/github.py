@@ -1,6 +1,6 @@
-"""What GitHub Actions shows of a run: annotations, which are lines on stdout, and the summary of a step, a file.
+"""Output for GitHub Actions: annotations, which are lines on stdout, and the summary of a step, a file.
 
-The forms are those of "Workflow commands for GitHub Actions".
+The formats are those of "Workflow commands for GitHub Actions".
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ IN_PROPERTY = (*IN_DATA, (":", "%3A"), (",", "%2C"))
 
 
 def annotation_lines(result: Result) -> list[str]:
-    """Return a line for each finding: a notice for what is let pass; and one for each warning."""
+    """Return a line for each finding, a notice for an accepted one, and one for each warning."""
     out = []
     for f in result.findings:
         level = "notice" if f.accepted or f.level in ("note", "none") else f.level
@@ -30,18 +30,18 @@ def annotation_lines(result: Result) -> list[str]:
 
 
 def nearest(where: Sequence[Place], root: Path) -> Place | None:
-    """Return the first of some places that lies below the root: the handler, if the text is of this repository."""
+    """Return the first of some places that is below the root: the handler, if the source is in this repository."""
     below = (p for p in where if p.path is not None and from_top(p.path, root) is not None)
     return next(below, next(iter(where), None))
 
 
 def annotation(level: str, title: str, says: str, place: Place | None = None, root: Path | None = None) -> str:
-    """One line that puts a sentence beside a line of a file.
+    """Return the line that shows a sentence beside a line of a file.
 
     Args:
         level: `error`, `warning` or `notice`.
-        place: where; None: the sentence stands for itself.
-        root: the top of the repository; a place outside of it is named in the sentence, as GitHub could not show it.
+        place: where; None for a sentence without a place.
+        root: the top of the repository; a place outside it is named in the sentence, as GitHub could not show it.
     """
     given: dict[str, str] = {}
     if place is not None and place.path is not None:
@@ -62,20 +62,20 @@ def escaped(text: str, table: tuple[tuple[str, str], ...]) -> str:
 
 
 def summary_file(environment: Mapping[str, str]) -> Path | None:
-    """Where the summary of this step is kept; None: this is no step."""
+    """Return the file for the summary of this step, or None outside a step."""
     name = environment.get("GITHUB_STEP_SUMMARY", "")
     return Path(name) if name else None
 
 
 def cell(text: str) -> str:
-    """A text within a table of Markdown."""
+    """Return a text as a cell of a Markdown table."""
     for what, instead in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("\n", " ")):
         text = text.replace(what, instead)
     return text
 
 
 def diagram(mermaid: str) -> str:
-    """A diagram as GitHub draws it; of one that it would refuse, that there is one."""
+    """Return a diagram for GitHub, or a note if it is too large for that."""
     if len(mermaid) > LARGEST_DIAGRAM:
         return f"(A diagram of {len(mermaid):,} characters is more than GitHub draws.)\n"
     return f"```mermaid\n{mermaid.rstrip()}\n```\n"

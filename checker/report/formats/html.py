@@ -1,4 +1,4 @@
-"""A result as a page of HTML: the one that its kind draws, or its parts; nothing of it can become markup."""
+"""Write a result as an HTML page: the one that its kind draws, or its parts; no text in it can become markup."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def as_html(result: Result) -> bytes:
     """Return the page.
 
     Raises:
-        NoVerdict: what is to be drawn is not so.
+        NoVerdict: what is to be drawn does not replay.
     """
     return (result.page() or page_of_parts(result)).encode()
 

@@ -1,4 +1,4 @@
-"""A result for a machine: JSON."""
+"""Write a result as JSON."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ __all__ = ["json_of"]
 
 
 def json_of(result: Result) -> Any:
-    """Return a result as JSON values, under the old names of keys too."""
+    """Return a result as JSON values, with deprecated keys."""
     return with_old_keys(result.kind, result.as_json())

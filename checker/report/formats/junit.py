@@ -1,4 +1,4 @@
-"""JUnit files, as continuous integration reads them: a test case for each verdict."""
+"""Write JUnit files for continuous integration: a test case for each verdict."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ __all__ = ["FORMAT", "clean", "junit_xml"]
 
 
 def junit_xml(result: Result) -> bytes:
-    """Return the document. A violation is a failure with its trace; a verdict that is none because the run was cut
-    short is an error, so that it does not look like a success."""
+    """Return the document.
+
+    A violation is a failure with its trace; a missing verdict because the run was cut short is an error, so that it
+    does not look like a success.
+    """
     from xml.etree import ElementTree
 
     cases, seconds = list(result.said()), result.seconds
@@ -41,7 +44,7 @@ def junit_xml(result: Result) -> bytes:
 
 
 def clean(text: str) -> str:
-    """Return the text without what XML cannot hold."""
+    """Return the text without characters that XML excludes."""
     from traces.pages.markup import FORBIDDEN
 
     return FORBIDDEN.sub("?", text)

@@ -1,4 +1,4 @@
-"""A result in a notebook."""
+"""Show a result in a notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formats that are files beside stdout: found by lying in this folder."""
+"""List the file formats: they are discovered in this folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def modules() -> list[str]:
 
 @cache
 def formats_of(kind: str) -> dict[str, Format]:
-    """Return the formats that results of a kind are written in, by name."""
+    """Return the formats in which results of a kind can be written, by name."""
     made = [import_module(name) for name in modules()]
     found: list[Format] = [module.FORMAT for module in made if hasattr(module, "FORMAT")]
     return {each.name: each for each in found if not each.kinds or kind in each.kinds}

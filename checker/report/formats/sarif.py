@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, the format in which analysers tell code hosts and editors what they found and where.
+"""Write findings as SARIF 2.1.0, the format in which analysers report their findings to code hosts and editors.
 
 The numbers of sections below are those of the OASIS standard "Static Analysis Results Interchange Format (SARIF)
 Version 2.1.0".
@@ -21,7 +21,7 @@ from checker.report.sources import from_top
 __all__ = ["FORMAT", "SCHEMA", "as_sarif", "sarif"]
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-ROOT = "%SRCROOT%"  # what code hosts take for the top of the repository
+ROOT = "%SRCROOT%"  # the name that code hosts use for the top of the repository
 LEVELS = ("error", "warning", "note", "none")
 MARKDOWN = re.compile(r"[\\`*_{}\[\]<>#|~]")  # what Markdown would read as anything but itself
 SURROGATES = re.compile("[\ud800-\udfff]")
@@ -39,13 +39,13 @@ def sarif(
 
     Args:
         findings: in the order in which they are to be read.
-        rules: every rule that was asked about, broken or not.
+        rules: every rule that was checked, violated or not.
         root: the top of the sources: files below it are named from there, all others by their whole path.
         code: the exit code of the command.
         trouble: why there is no answer to something, a sentence each (3.20.21).
 
     Raises:
-        ValueError: a finding has a rule or a level that there is not.
+        ValueError: a finding has an unknown rule or level.
     """
     places = {rule.name: k for k, rule in enumerate(rules)}
     for finding in findings:
@@ -122,7 +122,7 @@ def location(place: Place, root: Path) -> dict[str, Any]:
 
 
 def artifact(path: Path, root: Path) -> dict[str, str]:
-    """A file: from the top of the sources if it is below it, as it is called there; else by its whole path."""
+    """Return the location of a file: relative to the top of the sources if it is below it; else its absolute path."""
     inside = from_top(path, root)
     if inside is not None:
         return {"uri": quote_from_bytes(os.fsencode(inside)), "uriBaseId": ROOT}
@@ -130,13 +130,13 @@ def artifact(path: Path, root: Path) -> dict[str, str]:
 
 
 def message(text: str) -> dict[str, str]:
-    """A text that means nothing but itself: braces would be places to fill (3.11.5), and `[a](b)` a link (3.11.6)."""
+    """Return a literal text message: braces would be placeholders (3.11.5), and `[a](b)` a link (3.11.6)."""
     said = readable(text).replace("{", "{{").replace("}", "}}")
     return {"text": re.sub(r"([\[\]\\])", r"\\\1", said) if "](" in said else said}
 
 
 def readable(text: str) -> str:
-    """The text without halves of characters, which no encoding has; never empty, which the format does not allow."""
+    """Return the text without surrogates, which no encoding has; never empty, which the format does not allow."""
     return SURROGATES.sub("\ufffd", text) or "-"
 
 

@@ -1,6 +1,6 @@
-"""A result for a person: the one renderer of all that commands print.
+"""Write a result for people: the only renderer of all that commands print.
 
-A terminal shows what a pipe gets, at its own width and with colours. No word is cut: columns that do not fit stand
+A terminal shows what a pipe gets, at its own width and with colours. No word is cut: columns that do not fit are moved
 below their row (`traces/explain/folding.py`).
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plain_text", "shown", "table", "text_of"]
 
-HEAD = "bold"  # how a terminal shows what columns are called
+HEAD = "bold"  # the style of column heads on a terminal
 Styled = list[tuple[str, str]]  # a line: pieces, each with its style
 
 
@@ -28,7 +28,7 @@ def plain_text(result: Result) -> str:
 
 
 def listed(parts: Sequence[Part], width: int | None = None) -> str:
-    """Return parts as plain text, set apart by empty lines."""
+    """Return parts as plain text, separated by empty lines."""
     return "\n\n".join(text_of(part, width) for part in parts) + "\n"
 
 
@@ -36,13 +36,13 @@ def text_of(part: Part, width: int | None = None) -> str:
     """Return a part as plain text.
 
     Args:
-        width: the most columns of a line, but for a word that is longer; None: 80, as in a pipe.
+        width: the maximum columns of a line, except for a longer word; None for 80, as in a pipe.
     """
     return "\n".join("".join(text for text, _ in line) for line in lines_of(part, width))
 
 
 def lines_of(part: Part, width: int | None = None) -> Iterator[Styled]:
-    """Return the lines of a part: of a table the title above rows that are set in, or the head above rows."""
+    """Return the lines of a part: for a table the title above indented rows, or the head above rows."""
     from traces.explain.folding import WIDTH, fitted, note, pieces
 
     width = width or WIDTH
@@ -72,14 +72,14 @@ def unstyled(text: str, colour: str = "") -> Iterator[Styled]:
 
 
 def style(part: Table, row: int, column: int, head: bool) -> str:
-    """Return how a terminal shows a cell: the head, and the second cell of a row."""
+    """Return the style of a cell on a terminal: of the head, or of the second cell of a row."""
     if head and row == 0:
         return HEAD
     return part.colours[row - head] if column == 1 and part.colours else ""
 
 
 def shown(result: Result) -> list[str]:
-    """Return a result as stdout has it, for `checker.ending.Answer`."""
+    """Return a result in stdout's form, for `checker.ending.Answer`."""
     parts = result.parts()
     if not parts:
         return []
@@ -87,12 +87,12 @@ def shown(result: Result) -> list[str]:
 
 
 def table(head: Row, rows: Sequence[Row]) -> str:
-    """Return rows as stdout has them."""
+    """Return rows in stdout's form."""
     return coloured([Table(rows, head)]) if sys.stdout.isatty() else text_of(Table(rows, head))
 
 
 def coloured(parts: Sequence[Part]) -> Verbatim:
-    """Return parts as the terminal that stdout is shows them; with `NO_COLOR`, or on one without colours, plain."""
+    """Return parts for the terminal that stdout is; plain with `NO_COLOR`, or on a terminal without colours."""
     from rich.console import Console
 
     console = Console(highlight=False)

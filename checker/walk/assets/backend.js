@@ -29,7 +29,7 @@ export class ServerBackend {
         headers: {"content-type": "application/json", "x-walk-token": this.token},
       });
     } catch {
-      throw new Refusal("The server does not answer any more: `zabcheck walk` has ended.");
+      throw new Refusal("The server no longer answers: `zabcheck walk` has ended.");
     }
     const said = await answer.json();
     if (!answer.ok) throw new Refusal(said.error);
@@ -59,7 +59,7 @@ export class FileBackend {
     const way = a.way.slice(0, a.at), found = this.data.views[wayText(way)];
     if (!found) {
       const on = writeAddress({...a, way});
-      throw new Refusal(`This file has the places up to ${this.data.levels === 1 ? "1 step" : `${this.data.levels} steps`} away from its walk. To go on from here: zabcheck walk '${on}'`);
+      throw new Refusal(`This file has the states up to ${this.data.levels === 1 ? "1 step" : `${this.data.levels} steps`} away from its walk. To continue from here: zabcheck walk '${on}'`);
     }
     const whole = this.data.views[wayText(a.way)] ? a.way : way;
     const joined = kind => ({...found.picture[kind], body: found.picture[kind].body.map(k => this.data.parts[k]).join("")});

@@ -5,9 +5,9 @@ import { readAddress, standing } from "./address.js";
 
 let asked = "";
 const KEYS = [
-  ["1-9", "take that step"], ["Backspace", "one step back"], ["\u2192", "one step on, along the way ahead"],
-  ["Home, End", "to the beginning, to the end of the way"], ["u, r", "undo, redo: as Back and Forward of the browser"],
-  ["v", "the shortest way to a violation"], ["w", "the shortest way to where a premise is met"],
+  ["1-9", "take that step"], ["Backspace", "one step back"], ["\u2192", "one step forward in the current run"],
+  ["Home, End", "to the first, to the last state of the run"], ["u, r", "undo, redo: as Back and Forward of the browser"],
+  ["v", "a shortest run to a violation"], ["w", "a shortest run that reaches a premise"],
   ["/", "search for a state by an expression"], ["=", "compare with another model"], ["l", "which lines of the protocol ran, and which never do"], ["s", "save the walk as a trace"], ["c", "copy the command that opens this state"], ["Tab, Enter", "everything else"], ["?", "this help"],
 ];
 
@@ -22,15 +22,15 @@ export function openDialog(title, ...inside) {
 export function help() {
   const rows = KEYS.map(([key, does]) => make("tr", {}, make("th", {scope: "row"}, make("kbd", {}, key)), make("td", {}, does)));
   openDialog("Keys", make("table", {}, make("tbody", {}, ...rows)),
-    make("p", {class: "faint"}, "Steps and states are those of the interpreted model. A way that a search finds is walked along there before it is shown."));
+    make("p", {class: "faint"}, "Steps and states are those of the interpreted model. A run that a search finds is replayed there before it is shown."));
 }
 
 export function cards(list, open) {
   let chosen = list[0].address;  // whoever closes this begins there: the page is never empty
   const all = list.map(c => make("li", {}, make("button", {type: "button", class: "card", on: {click: () => { chosen = c.address; find("#dialog").close(); }}},
     make("b", {}, c.title), make("span", {}, c.summary))));
-  const dialog = openDialog("Where to begin", make("ul", {class: "cards"}, ...all),
-    make("p", {}, make("b", {}, "My file"), ": end this with Ctrl-C, and begin with ", make("code", {}, "zabcheck walk --protocol FILE.py"), "; ", make("code", {}, "zabcheck init FILE.py"), " writes one to begin with."),
+  const dialog = openDialog("Start a walk", make("ul", {class: "cards"}, ...all),
+    make("p", {}, make("b", {}, "My file"), ": end this with Ctrl-C, and begin with ", make("code", {}, "zabcheck walk --protocol FILE.py"), "; ", make("code", {}, "zabcheck init FILE.py"), " writes one as a starting point."),
     make("p", {class: "faint"}, "A trace file, a row such as ZK-4643, or any option of a model goes there too: a page may not read files."));
   dialog.addEventListener("close", () => open(chosen), {once: true});
   all[0].firstChild.focus();
@@ -38,20 +38,20 @@ export function cards(list, open) {
 
 // A list of properties; each begins a search.
 export function jump(backend, view, goal, open) {
-  const what = goal === "violation" ? "The shortest way to a violation" : "The shortest way to where a premise is first met";
+  const what = goal === "violation" ? "A shortest run to a violation" : "A shortest run that reaches a premise";
   const names = view.place.properties.filter(p => p.name !== "no-runtime-error");
   const rows = names.map(p => {
     const begin = (here, said) => make("button", {type: "button", "aria-label": `${p.name}, ${said}`, on: {click: () => search(backend, view, goal, p.name, here, open)}}, said);
     return make("li", {"data-property": p.name}, make("b", {}, p.name), make("span", {class: "faint"}, goal === "violation" ? ` ${p.statement}` : ` ${p.premise}`),
       make("span", {class: "two"}, begin(false, "from the beginning"), begin(true, "from here")));
   });
-  const any = make("button", {type: "button", class: "primary", on: {click: () => search(backend, view, goal, "", false, open)}}, "Any property, from the beginning");
+  const any = make("button", {type: "button", class: "primary", on: {click: () => search(backend, view, goal, "", false, open)}}, "Any property, from the initial state");
   openDialog(what, goal === "violation" ? make("p", {}, any) : "", make("ul", {class: "jumps"}, ...rows));
   if (goal === "violation") any.focus();
 }
 
 function search(backend, view, goal, property, here, open) {
-  return followJob(backend, `${property || "Any property"}: looking for a way ${here ? "from here" : "from the beginning"}`,
+  return followJob(backend, `${property || "Any property"}: searching for a run ${here ? "from here" : "from the beginning"}`,
     () => backend.ask("job", {address: view.address, goal, property, here}), there(open));
 }
 
@@ -105,12 +105,12 @@ export async function findState(backend, view, open) {
   field.addEventListener("input", complete);
   const begin = here => {
     asked = field.value;
-    followJob(backend, `Looking for a state with ${asked}`, () => backend.ask("search", {address: view.address, expression: asked, here}), there(open));
+    followJob(backend, `Searching for a state with ${asked}`, () => backend.ask("search", {address: view.address, expression: asked, here}), there(open));
   };
   const form = make("form", {on: {submit: event => { event.preventDefault(); begin(false); }}},
     make("label", {for: "expression", class: "check"}, "A state with"), field, near,
-    make("div", {class: "two"}, make("button", {type: "submit", class: "primary"}, "Shortest way from the beginning"),
-      make("button", {type: "button", on: {click: () => begin(true)}}, "Shortest way from here")));
+    make("div", {class: "two"}, make("button", {type: "submit", class: "primary"}, "Shortest run from the initial state"),
+      make("button", {type: "button", on: {click: () => begin(true)}}, "Shortest run from here")));
   openDialog("Search", form, make("p", {id: "expression-help", class: "faint"},
     `${quantifiers.join(", ")} say of how many processes it is true, two and three of how many at least: some p: len(p.history) > 1 and p.role == LEADING. Without them it is of the whole state: losses_left == 0.`));
   field.focus();
@@ -121,13 +121,13 @@ export async function cover(backend, view) {
   const { functions } = await backend.ask("cover", {address: view.address});
   const total = mark => functions.reduce((sum, f) => sum + f[mark], 0);
   const all = make("button", {type: "button", class: "primary", on: {click: () => everything(backend, view)}}, "In every run: which lines never ran?");
-  openDialog("Which lines ran", make("p", {}, `On the way to here ${total("ran")} lines of the protocol ran. ${total("possible")} more run in a step that was possible on it and not taken; ${total("never")} in neither.`),
-    make("p", {class: "faint"}, "Only this way counts: other ways may run them."), make("p", {}, all), ...functions.map(f => source(f, "in neither")));
+  openDialog("Which lines ran", make("p", {}, `On the run to here ${total("ran")} lines of the protocol ran. ${total("possible")} more run in a step that was possible on it and not taken; ${total("never")} in neither.`),
+    make("p", {class: "faint"}, "Only this run counts: other runs may reach them."), make("p", {}, all), ...functions.map(f => source(f, "in neither")));
 }
 
 // Which lines and steps never ran in all that can be looked at from the initial state.
 function everything(backend, view) {
-  followJob(backend, "Looking for lines that never run", () => backend.ask("lines", {address: view.address}), found => {
+  followJob(backend, "Searching for lines that never run", () => backend.ask("lines", {address: view.address}), found => {
     const word = found.complete ? "never" : "not yet", missing = found.functions.filter(f => f.never), rest = found.functions.filter(f => !f.never);
     const dialog = openDialog(found.complete ? "Lines that never ran" : "Lines that have not run yet", make("p", {}, make("b", {}, `${found.sentence[0].toUpperCase()}${found.sentence.slice(1)}.`)),
       found.steps.length ? make("p", {}, `Steps that did not run: ${found.steps.join(", ")}.`) : "", ...missing.map(f => source(f, word)),
@@ -146,7 +146,7 @@ function source(f, word) {
 
 export function choosePage(save) {
   const begin = levels => make("button", {type: "button", on: {click: () => { find("#dialog").close(); save(levels); }}}, levels === 1 ? "1 step around" : "2 steps around");
-  openDialog("Save a page that needs no server", make("p", {}, "One file with this walk, and the places that are so many steps away from it. It opens from a folder or a mail."),
+  openDialog("Save a page that needs no server", make("p", {}, "One file with this walk, and the states up to this many steps away from it. It opens from a folder or a mail."),
     make("p", {class: "two"}, begin(1), begin(2)));
 }
 
@@ -181,7 +181,7 @@ function told(c, view, go, open) {
   out.push(make("p", {}, make("button", {type: "button", class: "primary", on: {click: () => beside(view, c)}}, "Side by side")));
   if (first) {
     const only = (names, title) => names.length ? make("div", {}, make("h3", {}, title), make("ul", {class: "changes"}, ...names.map(name => make("li", {}, name)))) : "";
-    out.push(only(first.left, "Possible in this model alone"), only(first.right, "Possible in the other alone"));
+    out.push(only(first.left, "Possible only in this model"), only(first.right, "Possible only in the other"));
     if (first.fields.length) out.push(make("div", {class: "wide", tabindex: 0, role: "group", "aria-label": "Fields that differ"}, make("table", {},
       make("thead", {}, make("tr", {}, make("td", {}), make("th", {scope: "col"}, "this model"), make("th", {scope: "col"}, "the other"))),
       make("tbody", {}, ...first.fields.map(([name, left, right]) => make("tr", {}, make("th", {scope: "row"}, name), make("td", {}, left), make("td", {}, right)))))));

@@ -10,7 +10,7 @@ export function showBar(view, go) {
 }
 
 function budgets(left) {
-  if (!left.length) return make("p", {class: "budgets faint"}, "No faults are left to happen: every budget is 0.");
+  if (!left.length) return make("p", {class: "budgets faint"}, "No more faults are possible: every budget is 0.");
   const list = left.map(b => make("li", {class: b.left ? "" : "spent"}, `${b.name} `, make("b", {}, String(b.left)), ` of ${b.of}`));
   return make("div", {class: "budgets"}, make("span", {class: "faint", id: "left"}, "left:"), make("ul", {"aria-labelledby": "left"}, ...list));
 }
@@ -32,20 +32,20 @@ function violated(p, depth, go) {
 }
 
 function met(p) {
-  return make("p", {class: "verdict met", "data-property": p.name}, make("b", {}, `\u25cf ${p.name}`), ` premise first met here: ${p.premise}. It holds here.`);
+  return make("p", {class: "verdict met", "data-property": p.name}, make("b", {}, `\u25cf ${p.name}`), ` premise first reached here: ${p.premise}. It holds here.`);
 }
 
 function said(p, depth) {
   if (p.verdict !== "holds") return when(p, depth);
-  if (p.premise_at === null) return "holds here; premise not met yet";
-  return p.premise_at === depth ? "holds here; premise first met here" : `holds here; premise first met at step ${p.premise_at}`;
+  if (p.premise_at === null) return "holds here; premise not reached yet";
+  return p.premise_at === depth ? "holds here; premise first reached here" : `holds here; premise first reached at step ${p.premise_at}`;
 }
 
 function all(place) {
   const known = place.properties, holds = known.filter(p => p.verdict === "holds"), met = holds.filter(p => p.premise_at !== null);
   const summary = known.length
-    ? `${counted(holds.length, "property")} of ${known.length} ${holds.length === 1 ? "holds" : "hold"} here, ${met.length} of them with a premise that was met`
-    : "This protocol claims no property.";
+    ? `${counted(holds.length, "property")} of ${known.length} ${holds.length === 1 ? "holds" : "hold"} here, ${met.length} of them with a premise that was reached`
+    : "This protocol declares no property.";
   const rows = known.map(p => make("tr", {"data-property": p.name, class: p.verdict},
     make("th", {scope: "row"}, p.name), make("td", {}, said(p, place.depth)), make("td", {class: "faint"}, `${p.statement} [${p.source}]`)));
   const out = make("details", {class: "all"}, make("summary", {}, summary),

@@ -38,7 +38,7 @@ function choice(s, take) {
   ...s.spends.map(name => make("span", {class: "cost"}, `costs 1 of ${name}`)));
   const out = make("li", {class: s.violates.length || s.fails ? "choice bad-step" : "choice"}, named);
   if (s.violates.length) out.append(make("p", {class: "bad"}, `violates ${s.violates.join(", ")}`));
-  if (s.fails) out.append(make("p", {class: "bad"}, `meets a run-time error, so it has no state after it: ${s.fails}`));
+  if (s.fails) out.append(make("p", {class: "bad"}, `has a run-time error, so no state follows it: ${s.fails}`));
   if (s.message) out.append(make("p", {class: "faint message"}, s.message));
   for (const [name, said] of s.docs) out.append(make("p", {class: "words", title: said}, make("b", {}, name), ` ${said}`));
   if (s.changes.length) out.append(changes(s.changes));

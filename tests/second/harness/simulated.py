@@ -25,7 +25,7 @@ ROUNDS = 120
 # What is no difference; the third: more is in flight than a configuration has room for; the last: a user protocol whose
 # timers or crashes exceed the budgets, which stay as asked.
 BEYOND = re.compile(
-    "the run is larger than any configuration|the simulated run ends in an error"
+    "the run is larger than every configuration|the simulated run ends in an error"
     r"|step \d+, word: .* fails, as in_flight would hold more than \d+; widen it with --channel"
     r"|step \d+, word: (heartbeat|election_timeout|timeout|crash)\(.* is not possible there"
 )

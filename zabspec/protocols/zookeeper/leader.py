@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zabspec.authoring.declaration import action, receives
-from zabspec.language.lang import Node, State, is_quorum
+from zabspec.language.lang import AnyMessage, Node, State, is_quorum
 from zabspec.protocols.zookeeper.broadcast import process_ack
 from zabspec.protocols.zookeeper.learner import known_epoch
 from zabspec.protocols.zookeeper.observed import exposes, founds, swallows
@@ -21,6 +21,7 @@ from zabspec.protocols.zookeeper.state import (
     SERVING,
     TO_WRITE_OWN_EPOCH,
     UPTODATE,
+    WRITTEN,
     first_of,
 )
 from zabspec.protocols.zookeeper.storage import take_snapshot
@@ -80,6 +81,7 @@ def on_ackepoch(s: State, l: Node, f: Node, m: ACKEPOCH) -> None:
     s.peer_last[l][f] = m.zxid
     if s.phase[l] != AWAITING_EPOCH_ACKS:
         sync_learner(s, l, f)
+        has_answer(s, l, f)
     elif m.current > s.current_epoch[l] or (m.current == s.current_epoch[l] and m.zxid > s.last_processed[l]):
         s.linked[l].discard(f)
         s.peer_last[l][f] = 0
@@ -94,12 +96,26 @@ def on_ackepoch(s: State, l: Node, f: Node, m: ACKEPOCH) -> None:
             for q in range(s.NODES):
                 if q in s.answered[l]:
                     sync_learner(s, l, q)
-            s.answered[l].clear()
+            have_answers(s, l)
 
 
 def sync_learner(s: State, l: Node, f: Node) -> None:
-    """LearnerHandler.run, from waitForEpochAck on; its peerLastZxid is not looked at again."""
+    """LearnerHandler.run, from waitForEpochAck on."""
     sync_follower(s, l, f)
+    forget_what_it_said(s, l, f)
+
+
+def have_answers(s: State, l: Node) -> None:
+    """All that have answered are brought up to date."""
+    s.answered[l].clear()
+
+
+def has_answer(s: State, l: Node, f: Node) -> None:
+    """One that answers later is brought up to date at once."""
+
+
+def forget_what_it_said(s: State, l: Node, f: Node) -> None:
+    """LearnerHandler.run: peerLastZxid is not looked at again."""
     s.peer_last[l][f] = 0
 
 
@@ -117,9 +133,10 @@ def write_own_epoch(s: State, l: Node) -> None:
     quorum_may_be_complete(s, l)
 
 
-def receivable(s: State, l: Node, f: Node, m: ACK) -> bool:
-    """A LearnerHandler that has read the answer to NEWLEADER reads no more before the server runs."""
-    return f not in s.settled[l]
+def receivable(s: State, l: Node, f: Node, m: AnyMessage) -> bool:
+    """A LearnerHandler that has read the answer to NEWLEADER reads no more before the server runs. One that queues
+    NEWLEADER in a step of its own (`transfer`) has begun to forward before."""
+    return f not in s.settled[l] and (m.kind != WRITTEN or f in s.forwarding[l])
 
 
 @receives

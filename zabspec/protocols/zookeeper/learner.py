@@ -81,11 +81,17 @@ def on_leaderinfo(s: State, f: Node, m: LEADERINFO) -> None:
         s.accepted_epoch[f] = m.epoch
         s.phase[f] = EPOCH_ACKED
         send_to_leader(s, f, ACKEPOCH(current=s.current_epoch[f], zxid=s.last_processed[f]))
+        begin_handler(s, f)
     elif m.epoch == known_epoch(s, f):
         s.phase[f] = EPOCH_ACKED
         send_to_leader(s, f, ACKEPOCH(current=-1, zxid=s.last_processed[f]))
+        begin_handler(s, f)
     else:
         shut_down(s, f)
+
+
+def begin_handler(s: State, f: Node) -> None:
+    """The leader's LearnerHandler takes no step of its own here (`transfer`)."""
 
 
 def fail_to_accept(s: State, f: Node, epoch: int) -> None:

@@ -9,7 +9,7 @@ from zabspec.authoring.declaration import Variant
 from zabspec.language.lang import Node, State
 from zabspec.protocols.zookeeper.broadcast import leader_commits, process_ack
 from zabspec.protocols.zookeeper.leader import open_to, open_to_settled
-from zabspec.protocols.zookeeper.learner import after_snapshot, apply_in_sync
+from zabspec.protocols.zookeeper.learner import after_snapshot, apply_in_sync, begin_handler
 from zabspec.protocols.zookeeper.observed import exposes, founds, proposes
 from zabspec.protocols.zookeeper.releases import (
     NAMES,
@@ -115,6 +115,7 @@ def accepted_in_memory(s: State, f: Node, m: LEADERINFO) -> None:
         send_to_leader(s, f, ACKEPOCH(current=s.current_epoch[f], zxid=s.last_processed[f]))
     else:
         send_to_leader(s, f, ACKEPOCH(current=-1, zxid=s.last_processed[f]))
+    begin_handler(s, f)
 
 
 def proposed_without_a_write(s: State, l: Node) -> None:
@@ -337,6 +338,6 @@ MUTANTS = (
     mutant(
         "received-kept", "what a sync has logged is logged again", {"persist_received": received_kept_after_uptodate}
     ),
-    mutant("counter-goes-on", "a new leader goes on with the old zxids", {"start_serving": goes_on_counting}),
+    mutant("counter-goes-on", "a new leader continues with the old zxids", {"start_serving": goes_on_counting}),
     mutant("not-forwarded", "the tree is not brought up to the log", {"end_running": not_forwarded}),
 )

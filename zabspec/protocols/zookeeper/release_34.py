@@ -4,8 +4,8 @@ and method that each function names. The two tags are alike in these."""
 from __future__ import annotations
 
 from zabspec.language.lang import Node, State
-from zabspec.protocols.zookeeper.state import COMMIT, DIFF, DIFFS, NEWLEADER, PROPOSAL, SNAP, SYNCING, TRUNC, counter_of
-from zabspec.protocols.zookeeper.sync import send_ahead, start_forwarding
+from zabspec.protocols.zookeeper.state import COMMIT, DIFF, DIFFS, PROPOSAL, SNAP, SYNCING, TRUNC, counter_of
+from zabspec.protocols.zookeeper.sync import finish_transfer, send_ahead, start_forwarding
 from zabspec.worlds.actor import send_to_follower
 
 # The order of a text's actions is that of its names: those of other modules come from there.
@@ -39,8 +39,7 @@ def sync_from_committed_log(s: State, l: Node, f: Node) -> None:
     else:
         send_to_follower(s, l, f, SNAP(zxid=s.last_processed[l], tree=s.tree[l]))
         start_forwarding(s, l, f, p if forwards_from_learner(s) else s.last_processed[l])
-    send_to_follower(s, l, f, NEWLEADER())
-    s.unsettled[l].add(f)
+    finish_transfer(s, l, f)
 
 
 def cuts_ahead(s: State, l: Node, p: int) -> bool:

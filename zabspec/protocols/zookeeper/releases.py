@@ -371,11 +371,11 @@ RELEASES = (
     Variant("3.4.14", "3.4.12 to 3.4.14", V3414),
     Variant("3.4.10", "3.4.10", V3410),
     Variant(
-        "before-1291", "3.9.5 with what ZOOKEEPER-1291 mended in 3.4.0", {"store_proposed": proposed_and_not_stored}
+        "before-1291", "3.9.5 with the fix of ZOOKEEPER-1291 in 3.4.0", {"store_proposed": proposed_and_not_stored}
     ),
     Variant(
         "before-1282",
-        "3.9.5 with what ZOOKEEPER-1282 mended in 3.4.0",
+        "3.9.5 with the fix of ZOOKEEPER-1282 in 3.4.0",
         {"after_persist": acknowledged_before_epoch, "epoch_at_uptodate": written_at_uptodate},
     ),
 )

@@ -31,6 +31,7 @@ FOLLOWERINFO, ACKEPOCH, ACK = MessageName("FOLLOWERINFO"), MessageName("ACKEPOCH
 LEADERINFO, NEWLEADER, UPTODATE = MessageName("LEADERINFO"), MessageName("NEWLEADER"), MessageName("UPTODATE")
 DIFF, TRUNC, SNAP = MessageName("DIFF"), MessageName("TRUNC"), MessageName("SNAP")
 PROPOSAL, COMMIT, CLOSED = MessageName("PROPOSAL"), MessageName("COMMIT"), MessageName("CLOSED")
+WRITTEN = MessageName("WRITTEN")  # no packet: see `transfers.py`
 
 
 def epochs(size: Size) -> int:
@@ -145,6 +146,7 @@ def messages(size: Size) -> list[Message]:
         Message("NEWLEADER", {}),
         Message("UPTODATE", {}),
         Message("CLOSED", {}),
+        Message("WRITTEN", {}),
     ]
 
 

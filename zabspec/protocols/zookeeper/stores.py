@@ -189,7 +189,7 @@ def quiet_servers_agree(s: State) -> bool:
     if nothing_moves(s):
         for p in range(s.NODES):
             if s.phase[p] != SERVING or len(s.outstanding[p]) > 0 or len(s.pending[p]) > 0:
-                return broken(f"p{p} waits for something that nobody will send")
+                return broken(f"p{p} waits for a packet that no server will send")
             for q in range(s.NODES):
                 if s.tree[p] != s.tree[q] or on_disk(s, p) != on_disk(s, q):
                     return broken(f"p{p} and p{q} have nothing left to do, and differ")

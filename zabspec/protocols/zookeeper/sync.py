@@ -17,10 +17,8 @@ from zabspec.worlds.actor import send_to_follower
 
 
 def sync_follower(s: State, l: Node, f: Node) -> None:
-    """LearnerHandler.syncFollower (3.5.0 to master), then NEWLEADER. One step, as it holds logLock from the choice
-    through
-    startForwarding, under which nothing falls between committedLog, toBeApplied and outstandingProposals. NEWLEADER is
-    queued somewhat later: what is proposed or committed between is, as the learner sees it, proposed before the choice.
+    """LearnerHandler.syncFollower (3.5.0 to master). One step, as it holds logLock from the choice through
+    startForwarding, under which nothing falls between committedLog, toBeApplied and outstandingProposals.
 
     Left out: forceSnapSync, which is for tests."""
     p = s.peer_last[l][f]
@@ -39,6 +37,16 @@ def sync_follower(s: State, l: Node, f: Node) -> None:
         walk_log(s, l, f, p)
     else:
         send_snapshot(s, l, f)
+    finish_transfer(s, l, f)
+
+
+def finish_transfer(s: State, l: Node, f: Node) -> None:
+    """LearnerHandler.run, behind syncFollower: merged with it here, a step of its own in `transfer`."""
+    queue_newleader(s, l, f)
+
+
+def queue_newleader(s: State, l: Node, f: Node) -> None:
+    """LearnerHandler.run: NEWLEADER is queued; from now on one packet is awaited."""
     send_to_follower(s, l, f, NEWLEADER())
     s.unsettled[l].add(f)
 

@@ -8,6 +8,7 @@ from zabspec.protocols.zookeeper.coarse import *
 from zabspec.protocols.zookeeper.established import *
 from zabspec.protocols.zookeeper.leader import *
 from zabspec.protocols.zookeeper.learner import *
+from zabspec.protocols.zookeeper.mechanisms import *
 from zabspec.protocols.zookeeper.mutants import *
 from zabspec.protocols.zookeeper.observed import *
 from zabspec.protocols.zookeeper.production import *
@@ -21,6 +22,10 @@ from zabspec.protocols.zookeeper.stores import *
 from zabspec.protocols.zookeeper.sync import *
 from zabspec.protocols.zookeeper.threads import *
 from zabspec.protocols.zookeeper.writes import *
+
+# isort: split
+# Behind all others, whose actions keep their numbers so.
+from zabspec.protocols.zookeeper.transfers import *
 
 
 def flight(size: Size) -> int:
@@ -57,11 +62,11 @@ PROTOCOL = declare(
     world="connections",
     elects=("current_epoch", "last_processed"),
     starts=[
-        Start("established", "epoch 1 is led by p0, one transaction is everywhere, and one is proposed", established),
+        Start("established", "p0 leads epoch 1, one transaction is on all servers, and one is proposed", established),
         Start("after-snap", "p0 leads epoch 3, to which p1 has come by SNAP, and p2 is still in epoch 1", after_snap),
     ],
     flight=flight,
-    variants=[*RELEASES, *REPAIRS, *PRODUCTION_REPAIRS, *COARSE, *MUTANTS, *PRODUCTION],
+    variants=[*RELEASES, *REPAIRS, *PRODUCTION_REPAIRS, *COARSE, *MUTANTS, *PRODUCTION, *TRANSFER],
     releases=SAME,
     leaders_weigh="FastLeaderElection.totalOrderPredicate",
 )
