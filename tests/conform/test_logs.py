@@ -118,6 +118,14 @@ def test_logs_with_a_trunc_are_explained_without_a_violation(unpacked: Unpacked)
     assert logs_conformed_result({}, done).exit_code == 0
 
 
+def test_a_server_that_is_killed_as_it_starts_is_explained(unpacked: Unpacked, tmp_path: Path) -> None:
+    """It writes that it starts, and neither what it loads nor its vote."""
+    folder = unpacked(TRUNC)
+    lines = tampered(folder, tmp_path, 1, lambda text: [x for x in text for _ in range(1 + ("Starting quorum" in x))])
+    done = explained_by_lines(lines, disks_of(folder), "")
+    assert (done.verdict, done.lines) == (EXPLAINED, len(lines_of(folder).all_of()) + 1), done.why
+
+
 REFUTED = {  # where the lines themselves exclude it: server, change, the server of the line at fault, its kind
     "another kind received": (1, replaced("a snapshot from leader", "a diff from the leader"), 1, "got"),
     "another zxid received": (3, replaced("leader 0x300000000", "leader 0x300000001"), 3, "got"),
@@ -151,6 +159,7 @@ NOT_KNOWN = {  # what the model excludes, and only a search of all runs could re
     "UPTODATE before the acknowledgement": (1, moved("received UPTODATE", "Sent NEWLEADER ack", 1)),
     "NEWLEADER before DIFF": (1, moved("received NEWLEADER", "Getting a diff", 1)),
     "a term without a leader": (2, without("LEADING - LEADER")),
+    "no vote": (1, without("New election", 1)),
     "no transfer": (2, without("Synchronizing with", 3)),
     "no start": (3, without("Starting quorum peer", 1)),
     "no first start": (3, without("Starting quorum peer")),

@@ -31,6 +31,7 @@ COMMITTED_KEPT = 500  # transactions that a server keeps in its committed log, b
 NOT_BY_ALL = ("got NEWLEADER", "epoch", "acknowledged")  # kinds that earlier releases do not log
 OF_SYNCS = ("DIFF", "TRUNC", "SNAP")
 AT_DEBUG = "TRUNC"  # that one is sent to a learner that is ahead of the committed log is logged at DEBUG
+CUT_OFF = ("loaded", "looks")  # lines of a start that a kill may leave out
 MOMENTS = ("looks", "starts", "got UPTODATE", "serves")  # lines behind which properties are checked
 
 
@@ -374,8 +375,17 @@ class Replay:
             self.at[key] = k + 1
             self.last = lines[k]
             return None
+        if written.kind in CUT_OFF and (k == len(lines) or lines[k].kind == "starts") and k and self.is_killed(key):
+            return None
         has = lines[k].told() + f" ({lines[k].place})" if k < len(lines) else "no more lines"
         return f"it writes '{written.told()}', and the log has {has}"
+
+    def is_killed(self, key: tuple[int, int]) -> bool:
+        """Return whether a log ends, or its next line is a start, behind a line that the process wrote as it came up.
+
+        The process was killed before it wrote the next one, and has done nothing since that another sees.
+        """
+        return self.logs[key][self.at[key] - 1].kind in ("starts", "loaded")
 
     def not_written(self) -> str | None:
         """Return the first line that the run does not write, or None."""

@@ -79,9 +79,8 @@ class Term:
     @property
     def is_barren(self) -> bool:
         """Return whether no packet of a synchronization was sent or received in it."""
-        return len(self.lines) == 1 + any(line.kind == "snapshot" for line in self.lines) and not (
-            self.sync or self.syncs
-        )
+        rest = [line for line in self.lines[1:] if not (self.leads and line.kind == "snapshot")]
+        return not (rest or self.sync or self.syncs)
 
 
 def terms_of(lines: list[ServerLine]) -> list[Term]:
