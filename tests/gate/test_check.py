@@ -299,7 +299,7 @@ WRONG = {
     one('verdict = "holds"'): "an expectation needs a 'source'",
     one('verdict = "holds", source = ""'): "check tpc expect",
     one(f'verdict = "hold", {SOURCE}'): "there is no 'hold'; did you mean holds or violated?",
-    one(f'verdict = "violated", {SOURCE}'): "does not say which properties are violated",
+    one(f'verdict = "violated", {SOURCE}'): "does not list which properties are violated",
     one(f"{HOLDS}, violated = {{ agreement = 5 }}"): "says which properties are violated",
     one(f'verdict = "violated", violated = {{ agrement = 5 }}, {SOURCE}'): "no property 'agrement' is checked",
     one(f"{HOLDS}, premises = ['all']"): "no property 'all' is checked",
