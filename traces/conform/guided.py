@@ -3,8 +3,8 @@
 INFO has no proposals and no commits. What a server had logged when its term ended or when it was killed is in its next
 line (its vote, or what it loads), or on its disk in the end. So a run is built line by line, by time: the steps between
 are taken only as far as the next lines need them. A line of another server is brought forward where a line needs it.
-What is built is a run of the protocol; that it explains the logs is checked by `from_lines.py`, which asks this nothing.
-Where no run is built, there may be one.
+What is built is a run of the protocol. That it explains the logs is checked by `from_lines.py`, independently of this.
+Where no run is built, there may still be one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from traces.reenact.stores import Disk
 from zabspec.limits import Deadline
 from zabspec.protocols.zookeeper.state import (
     AWAITING_ACKS,
-    CHOOSING_EPOCH,
     EPOCH_ACKED,
     FOLLOWING,
     LEADING,
@@ -32,7 +31,7 @@ from zabspec.protocols.zookeeper.state import (
     TO_WRITE_OWN_EPOCH,
     WAITING,
 )
-from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, NONE, OPEN
+from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, OPEN
 from zabspec.worlds.steps import (
     ACTION,
     CRASH,
@@ -40,7 +39,6 @@ from zabspec.worlds.steps import (
     FOLLOWER_LEARNS,
     JOIN,
     LEADER_LEARNS,
-    LOSE_CONNECTION,
     RECOVER,
     TIMEOUT,
     TO_FOLLOWER,
@@ -81,9 +79,8 @@ class Term:
     @property
     def is_barren(self) -> bool:
         """Return whether no packet of a synchronization was sent or received in it."""
-        return len(self.lines) == 1 + any(line.kind == "snapshot" for line in self.lines) and not (
-            self.sync or self.syncs
-        )
+        rest = [line for line in self.lines[1:] if not (self.leads and line.kind == "snapshot")]
+        return not (rest or self.sync or self.syncs)
 
 
 def terms_of(lines: list[ServerLine]) -> list[Term]:
@@ -581,7 +578,7 @@ class Guided:
                 pass
 
     def visible_end(self, f: int) -> int:
-        """Return the zxid up to which a learner logs in this term, where its disk shows that and its next vote does not.
+        """Return the zxid up to which a learner logs in this term, if its disk shows that and its next vote does not.
 
         In some releases a learner logs what it receives before NEWLEADER without applying it. If it votes with less
         then, the next term logs the same transactions again: the log in the end goes back there. Else 0.
