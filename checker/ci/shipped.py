@@ -79,7 +79,7 @@ class Gallery:
                 raise MatrixError(f"the gallery has no entry {name!r}{hint}")
             wanted |= {name} if name in entries else set(self.groups[name])
         one_by_one = {name for name in names if name in entries}
-        out = {name: "another was asked for" for name in entries if names and name not in wanted}
+        out = {name: "another entry was requested" for name in entries if names and name not in wanted}
         if source:
             cited = {c.name for c in entries.values() if source.lower() in f"{c.expect.source} {c.where}".lower()}
             if not cited - out.keys():

@@ -116,7 +116,7 @@ ROWS = (
         "late-drain", "3.6.0", others("4712", also=("4394",)), ("4712",), "trees-agree",
         "When a follower's term ends, its tree is brought up to its log first, and what waits for the log is appended "
         "behind that; the tree is kept, the server votes and joins with less than its log has, is not truncated, and "
-        "serves after a restart what nobody else has.",
+        "serves after a restart what no other server has.",
         "recovery: the history that a process votes with is the one on its disk",
         {"losses": 0, "elections": 1, "proposals": 1}, 40, 33, True, "",
     ),

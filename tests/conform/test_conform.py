@@ -315,7 +315,7 @@ def test_a_transfer_takes_two_steps(tmp_path: Path) -> None:
     assert early.at is not None
     assert early.at.fields["connection"] == connection
     assert early.at.told().startswith(f"COMMIT {zxid:#x}")
-    assert "which is no quorum" in " ".join(early.reasons)
+    assert "which is not a quorum" in " ".join(early.reasons)
 
 
 def test_what_a_killed_server_starts_with_is_looked_up(tmp_path: Path) -> None:

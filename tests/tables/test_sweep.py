@@ -565,7 +565,7 @@ def test_a_sweep_that_finds_nothing_has_a_report(tmp_path: Path) -> None:
     text = (tmp_path / "report.md").read_text()
     assert "none violates any of" in text
     assert "this is not a proof" in text
-    assert "Never checked non-vacuously:  " in text
+    assert "Never checked non-vacuously: " in text
     assert list((tmp_path / "plots").iterdir()) == []
 
 
