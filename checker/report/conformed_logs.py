@@ -42,8 +42,8 @@ def told(done: FromLines) -> list[str]:
     at = "" if done.at is None else f" at {done.at.place}, {done.at.told()}"
     if done.verdict == "EXPLAINED":
         out = [
-            f"EXPLAINED: a run of {done.steps:,} steps of the model writes these lines, in each thread's order, and ends "
-            "with what is on the disks"
+            f"EXPLAINED: a run of {done.steps:,} steps of the model writes these lines, in each thread's order, and "
+            "ends with what is on the disks"
         ]
     elif done.verdict == "NOT EXPLAINED":
         out = [f"NOT EXPLAINED: no run of the model writes the line{at}", f"  {done.why}"]

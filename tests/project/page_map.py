@@ -98,9 +98,14 @@ def text_of(file: Path) -> str:
 
 
 def without_fences(text: str) -> str:
-    """Return a page without its fenced blocks and comments."""
-    text = re.sub(r"^( *)(```|~~~).*?^\1\2[^\n]*$", "", text, flags=re.DOTALL | re.MULTILINE)
-    return re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    """Return a page without its fenced blocks and comments; each line keeps its number."""
+    text = re.sub(r"^( *)(```|~~~).*?^\1\2[^\n]*$", blank, text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"<!--.*?-->", blank, text, flags=re.DOTALL)
+
+
+def blank(found: re.Match[str]) -> str:
+    """Return as many empty lines as were found."""
+    return "\n" * found[0].count("\n")
 
 
 def headings(text: str) -> list[str]:

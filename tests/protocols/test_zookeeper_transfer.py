@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from checker.explore.symmetry import asymmetry
 from traces import Runner
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
@@ -105,3 +108,9 @@ def test_what_is_applied_before_a_snap_is_read_comes_twice() -> None:
     s = runner.state
     assert (s.last_processed[2], list(s.snapshot_names[2]), list(s.log[2])) == (ONE, [ONE], [])
     assert s.tree[2] == s.tree[0]
+
+
+@pytest.mark.parametrize("variant", ["", "coarse,transfer"])
+def test_no_process_is_told_apart(variant: str) -> None:
+    """A loop that asks what its other rounds write would cost up to six times as many states."""
+    assert asymmetry(Model(Configuration("zookeeper", variant)), []) == ""

@@ -10,10 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from invariants import properties_of
 from invariants.registry import STEP, keeps
-from traces.conform.guided import Guided, OutOfTime, Stuck
+from traces.conform.guided import Guided, NoRun, OutOfTime
 from traces.conform.server_lines import ServerLine, ServerLines
 from traces.conform.unbounded import ERRORS, Text, Unbounded
 from traces.reenact.stores import Disk
@@ -22,7 +23,7 @@ from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, SERVI
 from zabspec.worlds.connections import OPEN
 from zabspec.worlds.steps import ACTION, CRASH, RECOVER, TO_FOLLOWER
 
-__all__ = ["FromLines", "explained_by_lines"]
+__all__ = ["EXPLAINED", "NOT_EXPLAINED", "UNKNOWN", "FromLines", "Replay", "explained_by_lines", "text_for"]
 
 EXPLAINED, NOT_EXPLAINED, UNKNOWN = "EXPLAINED", "NOT EXPLAINED", "UNKNOWN"
 MOST_EPOCHS, MOST_COUNTER = 200, 100_000
@@ -30,6 +31,7 @@ COMMITTED_KEPT = 500  # transactions that a server keeps in its committed log, b
 NOT_BY_ALL = ("got NEWLEADER", "epoch", "acknowledged")  # kinds that earlier releases do not log
 OF_SYNCS = ("DIFF", "TRUNC", "SNAP")
 AT_DEBUG = "TRUNC"  # that one is sent to a learner that is ahead of the committed log is logged at DEBUG
+CUT_OFF = ("loaded", "looks")  # lines of a start that a kill may leave out
 MOMENTS = ("looks", "starts", "got UPTODATE", "serves")  # lines behind which properties are checked
 
 
@@ -76,9 +78,7 @@ def explained_by_lines(
     if (why := unreadable(lines, disks)) is not None:
         out.why = why
     else:
-        zxids = list(zxids_of(lines, disks))
-        epochs, width = max(z >> 32 for z in zxids) + 2, max(z & 0xFFFFFFFF for z in zxids) + 4
-        text = Text(variant, len(lines.servers), epochs, width, {})
+        text = text_for(lines, disks, variant)
         if (excluded := excluded_line(lines, text)) is not None:
             out.verdict, (out.at, out.why) = NOT_EXPLAINED, excluded
         else:
@@ -112,6 +112,19 @@ def unreadable(lines: ServerLines, disks: Mapping[int, Disk]) -> str | None:
     return None
 
 
+def text_for(lines: ServerLines, disks: Mapping[int, Disk], variant: str) -> Text:
+    """Return the protocol of a release, with room for the epochs and transactions of logs and disks."""
+    zxids = list(zxids_of(lines, disks))
+    epochs, width = max(z >> 32 for z in zxids) + 2, max(z & 0xFFFFFFFF for z in zxids) + 4
+    return text_with(variant, len(lines.servers), epochs, width)
+
+
+@lru_cache(maxsize=2)
+def text_with(variant: str, n: int, epochs: int, width: int) -> Text:
+    """Return the protocol of a release with the given room."""
+    return Text(variant, n, epochs, width, {})
+
+
 def zxids_of(lines: ServerLines, disks: Mapping[int, Disk]) -> Iterator[int]:
     """Yield the zxids that lines and disks have."""
     for line in lines.all_of():
@@ -133,7 +146,7 @@ def built(
     out.barren = len(run.barren)
     try:
         run.run()
-    except Stuck as problem:
+    except NoRun as problem:
         out.at, out.why = run.at, f"no run was built, which does not show that there is none: {problem}"
     except OutOfTime as problem:
         out.at, out.why = run.at, str(problem)
@@ -185,13 +198,8 @@ def wrong_syncs(lines: ServerLines, text: Text) -> Iterator[tuple[ServerLine, st
         s = text.begin()
         for z in sorted({low, high} - {0}):
             s.committed_log[0].append(own[z])
-        s.role[0], s.phase[0], s.last_processed[0], s.peer_last[0][1], s.link[1][0] = (
-            LEADING,
-            SERVING,
-            own[last],
-            own[peer],
-            OPEN,
-        )
+        s.role[0], s.phase[0], s.link[1][0] = LEADING, SERVING, OPEN
+        s.last_processed[0], s.peer_last[0][1] = own[last], own[peer]
         try:
             text["sync_follower"](s, 0, 1)
         except ERRORS:
@@ -367,8 +375,17 @@ class Replay:
             self.at[key] = k + 1
             self.last = lines[k]
             return None
+        if written.kind in CUT_OFF and (k == len(lines) or lines[k].kind == "starts") and k and self.is_killed(key):
+            return None
         has = lines[k].told() + f" ({lines[k].place})" if k < len(lines) else "no more lines"
         return f"it writes '{written.told()}', and the log has {has}"
+
+    def is_killed(self, key: tuple[int, int]) -> bool:
+        """Return whether a log ends, or its next line is a start, behind a line that the process wrote as it came up.
+
+        The process was killed before it wrote the next one, and has done nothing since that another sees.
+        """
+        return self.logs[key][self.at[key] - 1].kind in ("starts", "loaded")
 
     def not_written(self) -> str | None:
         """Return the first line that the run does not write, or None."""
@@ -460,14 +477,10 @@ class Replay:
         """Return how the run's last state differs from the disks, or None."""
         s = self.state
         for server, disk in disks.items():
-            p = self.servers.index(server)
+            p, named = self.servers.index(server), sorted({*disk.snapshots} - {0})
             pairs = (
                 ("log", [self.real(z) for z in s.log[p]], list(disk.log)),
-                (
-                    "snapshots",
-                    sorted({self.real(z) for z in s.snapshot_names[p]} - {0}),
-                    sorted({*disk.snapshots} - {0}),
-                ),
+                ("snapshots", sorted({self.real(z) for z in s.snapshot_names[p]} - {0}), named),
                 ("currentEpoch", int(s.current_epoch[p]), max(0, disk.current)),
                 ("acceptedEpoch", int(s.accepted_epoch[p]), max(0, disk.accepted)),
             )

@@ -35,8 +35,8 @@ __all__ = ["LAG", "LOOKAHEAD", "UNSEEN", "Asides", "Failure", "Node", "Search", 
 
 LOOKAHEAD = 12  # observations by which a leader's proposal is ahead of its first packet, at most
 LAG = 16  # transactions by which a sync or a commit thread is behind, at most
-STALLED = 1000  # the same for a sync thread on a stalled disk
-SOON = 25  # observations within which a leader at the end of its term has closed all its connections
+STALLED = 1000  # the same of a sync thread whose disk stalls
+SOON = 25  # observations within which a leader whose term ends has closed all its connections
 MOST_STATES = 10_000  # looked at for one observation
 MOST_ENDS = 2_000  # states that explain a record up to some place
 NEVER = "log write fails"
@@ -261,21 +261,31 @@ class Search:
         Behind that SNAP comes what is behind the zxid at which it began. As above, the connection of the current packet
         is left out.
         """
-        c = s.connection[f][l]
-        if f in s.answered[l] or s.phase[l] != SERVING or c == self.at_hand:
+        if f in s.answered[l] or s.phase[l] != SERVING:
             return True
+        kind, applied = self.transfer_ahead(s, f, l)
+        return kind == "SNAP" and applied in (-1, out.peer_last[l][f]) if kind else True
+
+    def transfer_ahead(self, s: Unbounded, f: int, l: int) -> tuple[str, int]:
+        """Return the kind of a serving leader's next transfer to a learner, as it is observed later, and its last zxid.
+
+        The zxid is what the leader has applied when it chooses; -1 if that is not known. Nothing is returned for the
+        connection of the current packet.
+        """
+        c = s.connection[f][l]
         ahead = self.sent_down.get(c, [])
-        snap = None
-        for k in ahead[bisect_left(ahead, self.position) :]:
+        first = None
+        for k in ahead[bisect_left(ahead, self.position) :] if c != self.at_hand else ():
             o = self.record.observations[k]
-            if snap is None and o.kind in SYNCHRONIZES:
+            if first is None and o.kind in SYNCHRONIZES:
+                first = o
                 if o.kind != "SNAP":
-                    return False
-                snap = o
-            elif snap is not None and o.kind in ("PROPOSAL", "NEWLEADER"):
-                first = zxid_in(self.text, o.zxid) - 1 if o.kind == "PROPOSAL" else zxid_in(self.text, snap.zxid)
-                return bool(out.peer_last[l][f] == first)
-        return True
+                    return o.kind, zxid_in(self.text, o.zxid) if o.kind == "DIFF" else -1
+            elif first is not None and o.kind in ("PROPOSAL", "NEWLEADER"):
+                return "SNAP", zxid_in(self.text, o.zxid) - 1 if o.kind == "PROPOSAL" else zxid_in(
+                    self.text, first.zxid
+                )
+        return "", -1
 
     def own_steps(self, s: Unbounded, p: int, ends: bool) -> Iterator[int]:
         """Yield the steps that a server may take by itself, or with messages that were seen to be sent to it.
@@ -295,8 +305,8 @@ class Search:
             if ends and s.link[p][l] in (LOST, FOLLOWER_OPEN) and self.names["may_receive"](s, p):
                 yield FOLLOWER_LEARNS << 24 | p << 16 | l << 8
         elif role == LEADING:
-            if (written := self.must_go_on(s, p)) is not None:
-                yield written
+            if (only := self.must_go_on(s, p) or self.must_apply(s, p)) is not None:
+                yield only
                 return
             for f in range(n):
                 link = s.link[f][p]
@@ -344,7 +354,21 @@ class Search:
         """Return whether a step may be left out; a step that a leader must take may not."""
         if leaves_out is None or not leaves_out(s, w):
             return False
-        return w >> 24 != TO_LEADER or w != self.must_go_on(s, w >> 16 & 255)
+        return w not in (self.must_go_on(s, w >> 16 & 255), self.must_apply(s, w >> 16 & 255))
+
+    def must_apply(self, s: Unbounded, l: int) -> int | None:
+        """Return the step in which a leader with one unread ACKEPOCH applies a transaction, if it is due; else None.
+
+        What it has applied when it chooses the transfer may as well be applied at once: no other server sees it.
+        """
+        if s.phase[l] != SERVING or not s.to_apply[l]:
+            return None
+        waiting = self.greeted(s, l)
+        if len(waiting) != 1 or waiting[0] in s.answered[l]:
+            return None
+        if self.transfer_ahead(s, waiting[0], l)[1] < s.to_apply[l][0]:
+            return None
+        return ACTION << 24 | l << 16 | self.text.actions.index(COMMITS)
 
     def is_next_on_disk(self, s: Unbounded, p: int) -> bool:
         """Return whether the next transaction that a thread of an earlier term would log matches the final disk.
@@ -508,7 +532,7 @@ class Search:
             return [node]
         link = s.link[f][l]
         if link == (FOLLOWER_OPEN if o.up else LEADER_OPEN):
-            self.unjudged.add(o.number)  # its target has closed, and the model drops what is sent to it
+            self.unjudged.add(o.number)  # who it is for has closed, and the text drops what is sent
             return [node]
         sender = f if o.up else l
         channel, unseen = self.places_of(o, f, l)
@@ -853,7 +877,8 @@ class Search:
         else:
             found = self.laziest(self.closure(node, (p,), goes_on, True, endings, of_this_one), p, of_this_one)
             if node.state.role[l] == LEADING and self.closes_all(node.state, l):
-                found += self.closure(node, (p,), lambda s: True if s.role[l] != LEADING else None, True, endings)
+                skip = None if self.has_open(node.state, l) else self.drained(node.state, l)
+                found += self.closure(node, (p,), lambda s: True if s.role[l] != LEADING else None, True, endings, skip)
         out = []
         for n in self.voting(found, p):
             s = n.state

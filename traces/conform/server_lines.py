@@ -1,4 +1,4 @@
-"""Read what servers' own logs at INFO say of the protocol: lines by process, in the order of the thread that wrote them.
+"""Read the lines of servers' own logs at INFO that concern the protocol, in the order of the thread that wrote them.
 
 Proposals, acknowledgements and commits are not logged at INFO. A line tells what one thread of one server did; nothing
 is taken from the order of lines of two threads or two servers, but as a hint of where to search first.
