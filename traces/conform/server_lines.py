@@ -174,7 +174,7 @@ def read_one(path: Path, number: int, out: ServerLines) -> None:
             read_values(line, found)
             main.append(line)
     if not any(line.kind == "looks" for line in main):
-        out.problems.append(f"{path.name} has no election: it is no log at INFO of a server of an ensemble")
+        out.problems.append(f"{path.name} has no election: it is not a log at INFO of a server of an ensemble")
 
 
 def handled_line(
