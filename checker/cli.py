@@ -198,9 +198,9 @@ def main(ctx: click.Context, /, **options: Any) -> Answer:
       zabcheck --nodes 3 --depth 20               which properties hold
       zabcheck audit DIR1 DIR2 DIR3               check the data of an ensemble
       zabcheck zookeeper ZK-4643 --release 3.9.1  does a release have this bug?
-      zabcheck variants joiner                    variants: one rule changed in each
+      zabcheck variants joiner                    variants that mention joiners
       zabcheck init tpc.py                        start a user protocol
-      zabcheck sweep runs --seeds 1:1001          how often simulated runs violate a property
+      zabcheck sweep runs --seeds 1:1001          violations in simulated runs
 
     Exit codes: 0 all hold, 1 a violation was found and saved, 2 the request is wrong,
     3 no verdict.

@@ -362,7 +362,7 @@ def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectat
     verdict, violated = given["verdict"], given.get("violated", {})
     if (verdict == VIOLATED) != bool(violated):
         raise MatrixError(
-            f"the verdict {verdict!r} {'says' if violated else 'does not list'} which properties are violated"
+            f"the verdict {verdict!r} {'excludes' if violated else 'requires'} a list of violated properties"
         )
     ends = values.get("engine") not in (SIMULATE, LIVE)
     if len(set(violated.values())) > 1 and not values.get("keep_going") and ends:

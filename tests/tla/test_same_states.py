@@ -124,7 +124,7 @@ def test_a_name_that_shows_something_in_another_function_is_none(tmp_path: Path)
 def test_a_field_that_tla_has_no_name_for_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "shapes.py"
     path.write_text(SHAPES.replace('"items"', '"CHOOSE"').replace("s.items", "s.CHOOSE"), encoding="utf-8")
-    with pytest.raises(Untranslatable, match="the field CHOOSE has a name"):
+    with pytest.raises(Untranslatable, match="the name of field CHOOSE has another meaning"):
         module_of(Model(Configuration(str(path))), (), "Shapes")
 
 
