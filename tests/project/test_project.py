@@ -18,7 +18,10 @@ from tests.project.page_map import anchors, without_fences
 TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
-PAGES = sorted({path for folder in (TOP, TOP / ".github") for path in folder.glob("*.md")} | set(DOCS.rglob("*.md")))
+PAGES = sorted(
+    {path for folder in (TOP, TOP / ".github", TOP / "benchmarks/results") for path in folder.glob("*.md")}
+    | set(DOCS.rglob("*.md"))
+)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 ANCHOR = re.compile(r"\[[^\]]*\]\(([^)#\s]*)#([^)\s]+)\)")
 
