@@ -41,7 +41,7 @@ class AmpleSparkExplorer(SparkExplorer):
     def run(
         self, cluster: Cluster | Here, limits: Limits, keep_going: bool = False, progress: Progress | None = None
     ) -> Exploration:
-        """Explore as without ample sets; end at the first level with a violation."""
+        """Explore like the search of all states, but end at the first level with a violation."""
         assert not keep_going  # states after a violation have no class
         r = super().run(cluster, limits, keep_going, progress)
         self.code.describe(r, self.code.merges)

@@ -433,7 +433,7 @@ class AmpleExplorer(ReducedExplorer):
     def run(
         self, limits: Limits, keep_going: bool = False, progress: Progress | None = None, keeper: Keeper | None = None
     ) -> Exploration:
-        """Explore as without reduction, but report only the names of violated properties, and save no level.
+        """Explore like a search without reduction, but report only the names of violated properties, and save no level.
 
         A search that continues past violations merges nothing, as the states after one have no class. A search that
         does not may report another violated property than a full search, if values alone violate both.

@@ -70,7 +70,7 @@ class ReducedExplorer(Explorer):
     def run(
         self, limits: Limits, keep_going: bool = False, progress: Progress | None = None, keeper: Keeper | None = None
     ) -> Exploration:
-        """Explore as without reduction, but save no level."""
+        """Explore like a search without reduction, but save no level."""
         assert keeper is None
         result = super().run(limits, keep_going, progress)
         result.reduced = True

@@ -67,7 +67,7 @@ class Replayed:
     states: list[tuple[int, bool | None]] = field(default_factory=list)
 
     def right_at(self, zxid: int) -> bool | None:
-        """Return whether the tree after a transaction was as the records say; None if no record says it."""
+        """Return whether the tree after a transaction agreed with the log's digests; None if no digest shows it."""
         at = bisect.bisect_right([z for z, _ in self.states], zxid) - 1
         return self.states[at][1] if at >= 0 else None
 
