@@ -4,7 +4,8 @@
 
 Rows are out of order within a bound, over some files that come one after another. One run in fifty delivers two
 transactions in another order at one process. The query runs in a process of its own, which is killed at random
-moments, Java and workers with it. The seconds in all, those until the first row, and the differences are printed.
+moments, Java and workers with it. The seconds in all, those until the first row, processor time, state and the
+differences are printed.
 """
 
 from __future__ import annotations
@@ -81,9 +82,35 @@ def query(folder: Path, idle: float) -> None:
         schema = spark.read.parquet(str(folder / "table.parquet")).schema
         rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 2).parquet(str(folder / "in"))
         found = write_stream(judge_stream(rows, idle=idle), folder / "out", folder / "checkpoint", trigger=TRIGGER)
+        used = 0
         while not (folder / "done").exists():
             found.awaitTermination(0.5)
+            used = max(used, state_bytes(found.lastProgress))
+            (folder / "state").write_text(str(used))
         found.stop()
+
+
+def state_bytes(progress: Any) -> int:
+    """Return what a batch says that the state takes in memory."""
+    return sum(int(one["memoryUsedBytes"]) for one in progress["stateOperators"]) if progress else 0
+
+
+def processor_seconds(session: int) -> float:
+    """Return the processor time of all processes of a session, and of those that they have waited for."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if int(words[3]) == session:
+            ticks += sum(int(word) for word in words[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return the bytes of the files in a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def verdicts(rows: list[Any]) -> list[tuple[Any, ...]]:
@@ -117,10 +144,12 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     waiting = sorted((folder / "all").iterdir())
     kills = sorted(random.sample(range(1, len(waiting)), options.kills))
     began, process, first, each = time.monotonic(), started(folder, options.idle), 0.0, options.every
+    spent = 0.0
     for k, file in enumerate(waiting):
         os.rename(file, folder / "in" / file.name)
         time.sleep(each)
         if k in kills:
+            spent += processor_seconds(process.pid)
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             process = started(folder, options.idle)
@@ -134,8 +163,12 @@ def run(options: argparse.Namespace, folder: Path) -> None:
         first = first or (time.monotonic() - began if now else 0.0)
         if now == len(wanted):
             break
+        if process.poll() is not None:
+            sys.exit(f"the query has ended: {(folder / 'log').read_text(errors='replace')[-2000:]}")
         last, count = (time.monotonic(), now) if now != count else (last, count)
         time.sleep(2)
+    spent += processor_seconds(process.pid)
+    kept, used = folder_bytes(folder / "checkpoint" / "state"), int((folder / "state").read_text())
     (folder / "done").touch()
     process.wait()
     table = said(folder)
@@ -147,6 +180,8 @@ def run(options: argparse.Namespace, folder: Path) -> None:
         f"{rows:,} rows of {options.runs:,} runs in {len(waiting)} files, {options.kills} kills, "
         f"{time.monotonic() - began:.0f} s, of which the last {options.idle:.0f} and more waited for the end of runs; "
         f"{len(wanted):,} verdicts, {bad} violated; the first row after {first:.0f} s; "
+        f"{spent:.0f} s of processor time, {rows / spent:,.0f} rows a second of it; "
+        f"state: {used / 1e6:.1f} MB in memory, {kept / 1e6:.1f} MB in the checkpoint; "
         f"{'equal' if found == wanted else f'DIFFERENT: {len(found):,} against {len(wanted):,}'}"
     )
 

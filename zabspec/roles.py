@@ -59,7 +59,7 @@ class Roles:
 
     @staticmethod
     def of(counts: Mapping[str, int]) -> Roles:
-        """Return the roles of so many processes each."""
+        """Return roles from the number of processes of each."""
         out: list[Role] = []
         for name, count in counts.items():
             out.append(Role(name, out[-1].end if out else 0, count))

@@ -148,7 +148,7 @@ def report_of(request: AuditRequest, found: Audit) -> AuditReport:
 
 
 def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_json: bool) -> Answer:
-    """Audit every so many seconds until interrupted, or until there is a violation or no verdict.
+    """Audit every `every` seconds until interrupted, or until there is a violation or no verdict.
 
     Each round writes a JSON line, or a line of text, as an answer of its own. What was read before is read again only
     in every hundredth round, which then detects damage to old bytes.

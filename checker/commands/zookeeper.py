@@ -207,7 +207,7 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> Answer:
         )
         for x in found
     ]  # fmt: skip
-    head = ("repairs", "elections, proposals, crashes, losses", "states", "CPU s", "what is left", "line")
+    head = ("repairs", "elections, proposals, crashes, losses", "states", "CPU s", "result", "line")
     sentence = f"all: {', '.join(repairs_of(LINES[0], release))}; {len(changed) or 'none'} changed"
     text = [Table(rows, head, below=f"{sentence}\n{merged_by_promise()}")]
     return publish(StatedResult(sentence, code, content, text, kind="zookeeper-residue"), as_json)

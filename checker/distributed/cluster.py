@@ -135,7 +135,7 @@ class Cluster:
         return next(filter(None, context.parallelize(files, min(len(files), 4096)).map(read).collect()), "")
 
     def sources(self, parts: int, tasks: int) -> Any:
-        """Return the numbers of the parts as an RDD, distributed over so many tasks."""
+        """Return the numbers of the parts as an RDD, distributed over `tasks` tasks."""
         if (parts, tasks) not in self._sources:
             self._sources[parts, tasks] = self.spark.sparkContext.parallelize(range(parts), tasks)
         return self._sources[parts, tasks]

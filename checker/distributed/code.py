@@ -88,7 +88,7 @@ class TaskCode(Compiled):
         """Initialise the memory in which a task works, at this address."""
 
     def wanted_of(self, want: int) -> int:
-        """Return those of the open premises that can be seen to be met in every state."""
+        """Return the open premises that a state still shows once its ghosts are merged, one bit each."""
         return want
 
 

@@ -98,7 +98,7 @@ class Costs:
         return self.cpu / self.local_cpu
 
     def cores_worth(self, here: int) -> int:
-        """Return the number of cores from which Spark is faster than a machine of so many, given enough states."""
+        """Return the number of cores from which Spark is faster than a machine of `here` cores, given enough states."""
         return math.floor(self.ratio * here) + 1
 
     def states_worth(self, cores: int, here: int) -> int | None:
@@ -251,7 +251,7 @@ def held(forecast: Forecast, usage: Usage, memory: int) -> list[Held]:
 
 @cache
 def recorded(bits: int = 64) -> Costs:
-    """Return the parameters that were measured with fingerprints of so many bits."""
+    """Return the parameters that were measured with fingerprints of `bits` bits."""
     return Costs(**json.loads(RECORDED.read_text())[str(bits)])
 
 

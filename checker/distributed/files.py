@@ -147,7 +147,7 @@ class Folder:
         return read_bytes(self.path(name), LARGEST_SMALL)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove those of some files that exist."""
+        """Remove the named files; skip those that do not exist."""
         for name in names:
             with contextlib.suppress(OSError):
                 self.path(name).unlink()

@@ -44,7 +44,7 @@ class Writer:
             self.size += len(view)
 
     def file(self, count: int) -> File:
-        """Return the description of what was written, which holds so many items."""
+        """Return the description of the written file, which holds `count` items."""
         return File(self.name, self.size, self.crc, count)
 
 
@@ -218,7 +218,7 @@ class Storage:
             return bytes(source.read())
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove those of some files that exist."""
+        """Remove the named files; skip those that do not exist."""
         system, top = self.opened()
         for name in names:
             with contextlib.suppress(OSError):

@@ -44,7 +44,7 @@ class Table:
         self.make(FIRST_CAPACITY)
 
     def clear(self) -> None:
-        """Empty it, for another task."""
+        """Empty the table, for another task."""
         if self.capacity == FIRST_CAPACITY:
             self.block.map[:] = bytes(self.block.size)
         else:
@@ -59,7 +59,7 @@ class Table:
         self.where.put(SECONDS, GROUPS * capacity)
 
     def room(self, most: int) -> bool:
-        """Make room for a group to hold so many; if that exceeds the memory limit of a table, empty it instead.
+        """Make room for `most` fingerprints in each group, or empty the table if that exceeds its memory limit.
 
         Returns:
             Whether it still holds its previous content.

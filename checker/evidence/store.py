@@ -51,7 +51,7 @@ class Entry:
 
 
 def entry_of(given: object) -> Entry | None:
-    """Return an entry from its stored form, or None if it is not one."""
+    """Return the entry that a stored value describes, or None if it describes no entry."""
     if not isinstance(given, dict):
         return None
     texts = [given.get(name) for name in ("digest", "bounds", "why")]

@@ -21,7 +21,7 @@ class Growing(Explorer):
 
     @property
     def grown(self) -> bool:
-        """Whether it stopped because levels grow."""
+        """Whether the exploration stopped because levels grow."""
         return self.result.stopped == GROWS
 
     def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:

@@ -268,7 +268,7 @@ def breaks_alone(s: State) -> bool:
 
 
 def breaks_expected(s: State) -> bool:
-    """Return whether it violates a property that is not judged and expected to hold, or judging fails.
+    """Return whether a state violates a property that is expected to hold and not judged, or judging fails.
 
     `s.error` is 0.
     """

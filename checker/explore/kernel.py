@@ -289,7 +289,7 @@ def is_terminal(s: State, steps: Words) -> bool:
 
 
 def asked_of(s: State, asked: int, steps: Words) -> int:
-    """Return those of some properties that apply to a state: properties of terminal states only if it is one."""
+    """Return the requested properties that apply to a state: those of terminal states only if it is terminal."""
     if TERMINALS != 0:
         if (asked & TERMINALS) != 0:
             if not is_terminal(s, steps):

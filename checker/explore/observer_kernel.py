@@ -44,7 +44,7 @@ def restore_ghosts(s: State, work: Bytes) -> None:
 
 
 def abstract_ghosts(before: State, after: State, work: Bytes, report: Words) -> None:
-    """Write the number of its class in the place of a successor's value, which is kept for `recover_ghosts`."""
+    """Replace a successor's value by the number of its class, and keep the value for `recover_ghosts`."""
     known = words_at(work, OBSERVERS_AT)
     if known[THERE] != 0:
         held = words_at(bytes_at(known, HAD), 0)
@@ -81,7 +81,7 @@ def class_of_value(s: State, work: Bytes, report: Words) -> int:
 
 
 def enter_class(s: State, work: Bytes, report: Words) -> None:
-    """Write the number of its class in the place of the value of any state."""
+    """Replace the value of any state by the number of its class."""
     known = words_at(work, OBSERVERS_AT)
     if known[THERE] != 0:
         value_of(s, words_at(bytes_at(known, HAD), 0))

@@ -24,12 +24,12 @@ MISSED = 1e-3  # the largest acceptable probability that a state was missed
 
 
 def collision(states: int, bits: int) -> float:
-    """Return the probability that any two of so many states share a fingerprint, so that one was missed."""
+    """Return the probability that two of `states` states share a fingerprint, so that one was missed."""
     return min(1.0, states * (states - 1) / 2 / 2.0**bits)
 
 
 def enough(states: int, bits: int) -> bool:
-    """Return whether so many bits are enough for so many states."""
+    """Return whether fingerprints of `bits` bits are long enough for `states` states."""
     return collision(states, bits) <= MISSED
 
 

@@ -131,7 +131,7 @@ def begin_stable(
 
 
 def has_room(g: Graph, more: int) -> bool:
-    """Return whether there is room for so many more nodes, each with an edge."""
+    """Return whether there is room for `more` further nodes, each with an edge."""
     return (
         g.nodes + more <= g.nodes_most
         and g.edges + more <= g.edges_most
@@ -174,7 +174,7 @@ def same_bytes(data: Bytes, a: int, b: int, size: int) -> bool:
 
 
 def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: Graph) -> int:
-    """Find the edges of up to so many nodes, the newest first.
+    """Find the edges of up to `most` nodes, the newest first.
 
     So a part is complete even if not all can be expanded. Return the number of nodes expanded: fewer, if there is no
     room for more, or an error ends it. `s`: room for a state, other than in `work`.

@@ -110,7 +110,7 @@ def mutants_of(path: str, text: str) -> list[Mutant]:
 
 
 def sampled(mutants: list[Mutant], least: int, seed: int) -> list[Mutant]:
-    """Return at least so many of a file's mutants, if it has them: the same for the same seed, in the file's order."""
+    """Return at least `least` of a file's mutants, or all: the same for the same seed, in the file's order."""
     if len(mutants) <= least:
         return mutants
     source = random.Random(f"{seed} {mutants[0].path}")

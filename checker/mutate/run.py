@@ -112,7 +112,7 @@ def check_mutants(
     threads: int = 0,
     progress: Callable[[Campaign], None] | None = None,
 ) -> Campaign:
-    """Check a protocol, then so many of its mutants.
+    """Check a protocol, then a random sample of its mutants.
 
     Args:
         configuration: of a protocol in a file.

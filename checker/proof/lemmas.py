@@ -100,7 +100,7 @@ def survival(ensemble: Ensemble) -> Survival:
 def fewest(
     ensemble: Ensemble, blocks: Sequence[tuple[int, ...]], count: int, taken: Callable[[int, int], bool]
 ) -> frozenset[int]:
-    """Return the fewest members that take so many of the groups.
+    """Return the fewest members that take `count` of the groups.
 
     Args:
         taken: whether a group is taken, by the weight of its other members and of all of them.

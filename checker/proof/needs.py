@@ -38,7 +38,7 @@ def needs_in(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def needs_text(needs: Mapping[str, Sequence[str]]) -> str:
-    """Return the text that `needs_in` reads."""
+    """Return the content of `needs.txt` for the hypotheses of each query, as `needs_in` reads it."""
     lines = [line for query, names in needs.items() for line in (query, *(INDENT + name for name in names))]
     return "\n".join([*HEAD, *lines]) + "\n"
 

@@ -31,7 +31,7 @@ def stated(request: DriftRequest, drift: Drift, version: str) -> StatedResult:
     guess = "" if request.against else f" (the nearest to {version}, the version of the tree)"
     above = f"model: ZooKeeper {drift.release}{guess}; compared with {drift.against}"
     rows = [row(m) for m in (*changed, *unknown)]
-    head = ("method", "state", "functions of the model", "steps", "other variants", "what")
+    head = ("method", "state", "functions of the model", "steps", "other variants", "difference")
     parts: list[Part] = [above, Table(rows, head, right=-1)] if rows else [above]
     parts.append(Table(uncovered(drift), ("not covered", "functions"), below=sentence))
     return StatedResult(sentence, code, content(request, drift, version, code), parts, kind=request.kind)

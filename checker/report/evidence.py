@@ -43,7 +43,7 @@ class Evidence:
 
     @property
     def known(self) -> bool:
-        """Whether it says anything: it is recorded, or was computed."""
+        """Whether there is any evidence: recorded, or computed."""
         return self.status != NOT_COMPUTED
 
     @property
@@ -52,7 +52,7 @@ class Evidence:
         return f"{self.bounds} ({self.status}){f'; {self.why}' if self.why else ''}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values, without its claims."""
+        """Return the evidence as JSON values, without its claims."""
         return {
             "kind": self.kind,
             "bounds": self.bounds,

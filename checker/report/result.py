@@ -341,7 +341,7 @@ class Result(ABC):
 
     @property
     def unanswered(self) -> Sequence[str]:
-        """Why there is no answer to something, a sentence each."""
+        """Why a part of the request has no answer, a sentence for each part."""
         return ()
 
     @property

@@ -30,7 +30,7 @@ class Shortening(Protocol):
 
     @property
     def shortest(self) -> bool:
-        """Whether none is shorter with its configuration."""
+        """Whether it is known that no counterexample of this configuration is shorter."""
 
 
 def shortened_result(request: Mapping[str, Any], found: Shortening, saved: str) -> StatedResult:

@@ -76,7 +76,7 @@ class Simulation(Result):
         self.sha256 = digest(self.bytes)
 
     def play(self, engine: str, listen: bool, check: bool) -> Simulator:
-        """Run it, in each requested way; return the simulator that ran it last."""
+        """Run the simulation in each requested way; return the simulator of the last one."""
         with Progress(self.run.rounds) as progress:
             simulator: Simulator | None = None
             if listen:
@@ -350,7 +350,7 @@ def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> lis
 
 
 def own_text(kind: Kind, value: Any, axes: int) -> str:
-    """Return a field of a process as text, over so many axes."""
+    """Return a field of a process as text; the field is an array with `axes` axes."""
     if axes:
         return "[" + ", ".join(own_text(kind, v, axes - 1) for v in value) + "]"
     return value_text(kind, value)

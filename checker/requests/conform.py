@@ -63,7 +63,7 @@ class Conforming:
     """Follows the search. This one shows nothing."""
 
     def explained(self, count: int, of: int) -> None:
-        """Report that so many observations are explained."""
+        """Report that `count` of `of` observations are explained."""
 
 
 def answer(request: ConformRequest, watch: Conforming | None = None) -> Conformed:

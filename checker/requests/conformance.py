@@ -51,7 +51,7 @@ class Conformance:
     """Follows random runs. This one shows nothing."""
 
     def resumed(self, done: int, of: int) -> None:
-        """Report that so many runs were played before."""
+        """Report that `done` of `of` runs were played before."""
 
     def played(self, line: Line, plan: ReenactmentPlan, run: ReenactedRun) -> None:
         """Report the end of a run."""

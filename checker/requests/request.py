@@ -157,10 +157,10 @@ def checked(value: object, wanted: Any, name: str) -> object:
 
 
 def at_least(request: Request, least: int, *names: str) -> None:
-    """Check that those numbers that are given are not below a limit.
+    """Check that the named numbers of a request, where they are given, are not below a limit.
 
     Raises:
-        RequestError: one is.
+        RequestError: one of them is.
     """
     for name in names:
         value = getattr(request, name)

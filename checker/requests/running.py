@@ -131,7 +131,7 @@ def failed_at_start(model: Model, judged: Sequence[Property], engine: str) -> Ex
 
 
 def ready_in_time(task: EngineTask, limit: float) -> bool:
-    """Return whether the model's machine code is in the cache within so many seconds."""
+    """Return whether the model's machine code is in the cache within `limit` seconds."""
     from checker.explore.compiled import Compiled
     from zabspec.limits import done_in_time
 

@@ -125,10 +125,10 @@ class Bar:
         """Show what is being done now."""
 
     def begin(self, total: int) -> None:
-        """Show that runs begin, so many in all."""
+        """Show that runs begin, `total` in all."""
 
     def tell(self, done: int) -> None:
-        """Show that so many are finished."""
+        """Show that `done` runs are finished."""
 
     def stop(self) -> None:
         """Show the end of the sweep."""
@@ -265,7 +265,7 @@ class Sweep:
         self.store: Store = open_store(folder, question, partial(block_for, events=events), events)
 
     def answer(self, master: str, parse: Callable[[str], Run] | None = None) -> Swept:
-        """Run it and write its report.
+        """Run the sweep and write its report.
 
         Raises:
             NoSpark, SparkFailed, NotRepeated, NoVerdict: there is no answer, or only a part of it.

@@ -214,7 +214,7 @@ def met_by(before: State, s: State, work: Bytes, asked: Words) -> int:
 
 
 def walks(start: State, work: Bytes, asked: Words, known: Words, path: Words, best: Bytes, answer: Words) -> int:
-    """Walk so many times from a state; return the number of walks: fewer, if the last of them found something.
+    """Walk repeatedly from a state; return the number of walks: fewer than requested, if the last found something.
 
     Args:
         start: the state they begin in.

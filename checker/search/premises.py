@@ -79,7 +79,7 @@ class Walks:
         return most
 
     def met(self, number: int, steps: int) -> list[Property]:
-        """Return which open premises a walk of at most so many steps meets."""
+        """Return the open premises that a walk of at most `steps` steps reaches."""
         slot, answer = self.slot, self.slot.answer
         self.search.ask(slot, self.search.cells[0], number, 1)
         mask = sum(1 << k for k, p in enumerate(self.code.properties) if p in self.unmet)

@@ -103,7 +103,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Block:
-    """A thread's turn: so many walks from a cell, the first of them by its number."""
+    """A thread's turn: a number of walks from a cell, and the number of the first."""
 
     first: int
     walks: int
@@ -151,7 +151,7 @@ class Search:
         self.lock = threading.Lock()
 
     def run(self, seconds: float | None, keep_going: bool = False, tell: Tell | None = None) -> Walked:
-        """Walk until something is violated, or so many seconds have passed.
+        """Walk until a property is violated, or `seconds` seconds have passed.
 
         Args:
             seconds: None to walk until it is interrupted.

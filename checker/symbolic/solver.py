@@ -244,7 +244,7 @@ class Solver:
         return (word[0] if word else None), ""
 
     def interrupt(self, done: threading.Event, grace: float) -> None:
-        """Request z3 to stop, until it does or so many seconds are over."""
+        """Request z3 to stop, until it does or `grace` seconds have passed."""
         end = Deadline(grace)
         while not (done.is_set() or end.over()):
             self.z3.interrupt()

@@ -227,3 +227,11 @@ def test_another_disk_in_the_end_is_not_explained(part: str, unpacked: Unpacked)
     }
     done = explained_by_lines(lines_of(folder), disks | {2: other[part]}, "")
     assert (done.verdict, "server 2" in done.why) == (UNKNOWN, True), done.why
+
+
+def test_the_repaired_model_does_not_explain_the_write(unpacked: Unpacked) -> None:
+    """With the repair, the tail is gone when the server with it votes again: the vote in its log has it."""
+    done = answer_logs(ConformRequest(str(unpacked(COMES_BACK)), variant="snap-tail"))
+    assert done.verdict == UNKNOWN
+    assert done.at is not None
+    assert (done.at.server, done.at.kind, done.at.zxid) == (3, "looks", 0x100000005)

@@ -171,7 +171,7 @@ def compares(g: Grid) -> int:
         (too_few, "cell of Grid takes 2 indices, and 1 are given"),
         (too_many, "best of Grid takes 0 indices, and 1 are given"),
         (writes_size, "rows cannot be written"),
-        (writes_column, "the argument is not writable"),
+        (writes_column, "given cannot be written"),
         (compares, "a struct cannot be compared"),
     ],
 )

@@ -92,9 +92,10 @@ def default_sigint() -> Iterator[None]:
 @pytest.mark.usefixtures("default_sigint")
 def test_control_c_stops_z3():
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    formula = pigeons(13)  # built before the timer starts: this is about an interrupt while z3 works
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        ask(pigeons(13), seconds=HANG)
+        ask(formula, seconds=HANG)
     abandoned.wait_for_abandoned()
     for thread in threading.enumerate():  # z3 has stopped, too, and does not work on to its limit
         if thread.name == "z3":

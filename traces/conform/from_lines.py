@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from invariants import properties_of
 from invariants.registry import STEP, keeps
-from traces.conform.guided import Guided, OutOfTime, Stuck
+from traces.conform.guided import Guided, NoRun, OutOfTime
 from traces.conform.server_lines import ServerLine, ServerLines
 from traces.conform.unbounded import ERRORS, Text, Unbounded
 from traces.reenact.stores import Disk
@@ -146,7 +146,7 @@ def built(
     out.barren = len(run.barren)
     try:
         run.run()
-    except Stuck as problem:
+    except NoRun as problem:
         out.at, out.why = run.at, f"no run was built, which does not show that there is none: {problem}"
     except OutOfTime as problem:
         out.at, out.why = run.at, str(problem)

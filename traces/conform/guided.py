@@ -45,15 +45,15 @@ from zabspec.worlds.steps import (
     TO_LEADER,
 )
 
-__all__ = ["Guided", "OutOfTime", "Stuck"]
+__all__ = ["Guided", "NoRun", "OutOfTime"]
 
 MOST_STEPS = 400_000
 PROPOSES, SYNCS, COMMITS = "propose", "sync thread", "commit thread"
 AT_NEWLEADER = ("snapshot at NEWLEADER", "persist at NEWLEADER", "write currentEpoch", "acknowledge NEWLEADER")
 
 
-class Stuck(Exception):
-    """No run was built up to a line; the message says what the protocol has instead."""
+class NoRun(Exception):
+    """No run was built up to a line. The message says what the protocol has instead."""
 
 
 class OutOfTime(Exception):
@@ -162,7 +162,7 @@ class Guided:
         """Take a step that is possible.
 
         Raises:
-            Stuck: it is not.
+            NoRun: it is not.
             OutOfTime: too many steps were taken, or the time is over.
         """
         if len(self.words) > MOST_STEPS:
@@ -171,7 +171,7 @@ class Guided:
             raise OutOfTime("the time is over")
         after = self.after(self.s, word)
         if after is None:
-            raise Stuck(f"step {word:#x} is not possible")
+            raise NoRun(f"step {word:#x} is not possible")
         self.s = after
         self.words.append(word)
 
@@ -191,23 +191,23 @@ class Guided:
     def act(self, p: int, name: str) -> None:
         k = self.actions[name]
         if not self.text["may_act"](self.s, p, k):
-            raise Stuck(f"server {self.servers[p]} cannot take the step '{name}': {self.where(p)}")
+            raise NoRun(f"server {self.servers[p]} cannot take the step '{name}': {self.where(p)}")
         self.take(ACTION << 24 | p << 16 | k)
 
     def receive(self, f: int) -> None:
         """Let a learner read its next packet."""
         s = self.s
         if s.role[f] != FOLLOWING or not len(s.to_follower[f]) or not self.text["may_receive"](s, f):
-            raise Stuck(f"server {self.servers[f]} has no packet to read: {self.where(f)}")
+            raise NoRun(f"server {self.servers[f]} has no packet to read: {self.where(f)}")
         self.take(TO_FOLLOWER << 24 | f << 16 | s.leader[f] << 8)
 
     def hear(self, l: int, f: int) -> None:
         """Let a leader read the next packet of a learner."""
         s = self.s
         if s.role[l] != LEADING or s.link[f][l] not in (OPEN, LOST, LEADER_OPEN) or not len(s.to_leader[f][l]):
-            raise Stuck(f"server {self.servers[l]} has no packet of server {self.servers[f]} to read")
+            raise NoRun(f"server {self.servers[l]} has no packet of server {self.servers[f]} to read")
         if not self.text["receivable"](s, l, f, s.to_leader[f][l][0]):
-            raise Stuck(f"server {self.servers[l]} does not read from server {self.servers[f]} yet")
+            raise NoRun(f"server {self.servers[l]} does not read from server {self.servers[f]} yet")
         self.take(TO_LEADER << 24 | l << 16 | f << 8)
 
     def where(self, p: int) -> str:
@@ -247,7 +247,7 @@ class Guided:
         """Build the run.
 
         Raises:
-            Stuck: no run was built; `at` is the line.
+            NoRun: no run was built; `at` is the line.
             OutOfTime: too many steps, or the time is over.
         """
         for line in self.order:
@@ -270,16 +270,16 @@ class Guided:
         """Take the steps of a server's next line.
 
         Raises:
-            Stuck: its log ends before.
+            NoRun: its log ends before.
         """
         lines, k = self.main[server], self.next[server]
         if k >= len(lines):
-            raise Stuck(f"the log of server {server} has no more lines")
+            raise NoRun(f"the log of server {server} has no more lines")
         self.once(lines[k])
 
     def once(self, line: ServerLine) -> None:
         if id(line) in self.doing:
-            raise Stuck(f"{line.told()}: it would have to come before itself")
+            raise NoRun(f"{line.told()}: it would have to come before itself")
         self.doing.add(id(line))
         before, self.at = self.at, line
         name = "see_" + line.kind.replace(" ", "_").lower()
@@ -306,16 +306,16 @@ class Guided:
 
     def see_loaded(self, line: ServerLine, p: int) -> None:
         if self.s.last_processed[p] != self.own(line.zxid):
-            raise Stuck(f"in the model, {self.where(p)}")
+            raise NoRun(f"in the model, {self.where(p)}")
 
     def see_looks(self, line: ServerLine, p: int) -> None:
         z = self.own(line.zxid)
         if self.s.role[p] != LOOKING:
             self.end_term(p, z)
         if not self.text["may_vote"](self.s, p):
-            raise Stuck(f"server {line.server} refuses to start, with what is on its disk")
+            raise NoRun(f"server {line.server} refuses to start, with what is on its disk")
         if self.s.last_processed[p] != z:
-            raise Stuck(f"in the model, {self.where(p)}")
+            raise NoRun(f"in the model, {self.where(p)}")
 
     def see_leads(self, line: ServerLine, l: int) -> None:
         term = self.term_of[id(line)]
@@ -330,18 +330,18 @@ class Guided:
             if self.is_possible(word):
                 self.take(word)
                 return
-        raise Stuck(f"no server elects server {line.server}: {'; '.join(self.where(p) for p in range(self.n))}")
+        raise NoRun(f"no server elects server {line.server}: {'; '.join(self.where(p) for p in range(self.n))}")
 
     def see_follows(self, line: ServerLine, f: int) -> None:
         sync = self.term_of[id(line)].sync
         if sync is None:
-            raise Stuck(f"no leader synchronizes server {line.server} in this term")
+            raise NoRun(f"no leader synchronizes server {line.server} in this term")
         l = self.leader_of(sync)
         if self.s.role[f] == FOLLOWING and self.s.leader[f] == l:
             return
         own = next((t for t in self.terms[sync.server] if sync in t.syncs), None)
         if own is None:
-            raise Stuck(f"server {sync.server} does not lead when it synchronizes server {line.server}")
+            raise NoRun(f"server {sync.server} does not lead when it synchronizes server {line.server}")
         if id(own.lines[0]) not in self.done and id(own.lines[0]) not in self.doing:
             self.reach(own.lines[0])
         if self.s.role[f] == FOLLOWING and self.s.leader[f] == l:
@@ -349,7 +349,7 @@ class Guided:
         self.free(f, l)
         word = JOIN << 24 | f << 16 | l << 8
         if self.s.role[f] != LOOKING or not self.is_possible(word):
-            raise Stuck(f"server {line.server} cannot join server {sync.server}: {self.where(f)}; {self.where(l)}")
+            raise NoRun(f"server {line.server} cannot join server {sync.server}: {self.where(f)}; {self.where(l)}")
         self.take(word)
 
     def free(self, f: int, l: int) -> None:
@@ -363,18 +363,18 @@ class Guided:
         f = self.index.get(line.learner, -1)
         term = next((t for t in self.terms.get(line.learner, []) if t.sync is line), None)
         if f < 0 or term is None:
-            raise Stuck(f"server {line.learner} has no term for it")
+            raise NoRun(f"server {line.learner} has no term for it")
         first = term.lines[0]
         if id(first) not in self.doing:
             self.reach(first)
         if not (self.s.role[f] == FOLLOWING and self.s.leader[f] == l):
-            raise Stuck(f"server {line.learner} does not follow: {self.where(f)}")
+            raise NoRun(f"server {line.learner} does not follow: {self.where(f)}")
         if self.s.phase[f] == REGISTERED:
             if len(self.s.to_leader[f][l]):
                 self.hear(l, f)
             self.receive(f)
         if self.s.phase[f] != EPOCH_ACKED:
-            raise Stuck(f"server {line.learner} does not acknowledge the epoch: {self.where(f)}")
+            raise NoRun(f"server {line.learner} does not acknowledge the epoch: {self.where(f)}")
         last = self.own(line.values[2])
         own = next((t for t in self.terms[line.server] if line in t.syncs), None)
         serves = next((x for x in own.lines if x.kind == "serves"), None) if own else None
@@ -393,14 +393,14 @@ class Guided:
     def see_got_sync(self, line: ServerLine, f: int) -> None:
         term = next(t for t in self.terms[line.server] if line in t.lines)
         if term.sync is None:
-            raise Stuck(f"no leader synchronizes server {line.server} in this term")
+            raise NoRun(f"no leader synchronizes server {line.server} in this term")
         self.reach(term.sync)
         if not len(self.s.to_follower[f]):
-            raise Stuck(f"server {line.server} is sent nothing: {self.where(f)}")
+            raise NoRun(f"server {line.server} is sent nothing: {self.where(f)}")
         m = self.s.to_follower[f][0]
         want = line.kind.removeprefix("got ")
         if m.kind.name != want or self.real(m.zxid) != line.zxid:
-            raise Stuck(f"instead, server {term.sync.server} sends {m.kind.name} {self.real(m.zxid):#x}")
+            raise NoRun(f"instead, server {term.sync.server} sends {m.kind.name} {self.real(m.zxid):#x}")
         self.receive(f)
 
     see_got_diff = see_got_snap = see_got_trunc = see_got_sync
@@ -430,7 +430,7 @@ class Guided:
             if self.text["may_act"](self.s, f, self.actions[name]):
                 self.act(f, name)
                 return
-        raise Stuck(f"server {self.servers[f]} has nothing to do for NEWLEADER: {self.where(f)}")
+        raise NoRun(f"server {self.servers[f]} has nothing to do for NEWLEADER: {self.where(f)}")
 
     def see_got_uptodate(self, line: ServerLine, f: int) -> None:
         if self.s.phase[f] != WAITING:
@@ -459,13 +459,13 @@ class Guided:
         if self.s.phase[l] == TO_WRITE_OWN_EPOCH:
             self.act(l, "write own currentEpoch")
         if self.s.phase[l] != AWAITING_ACKS:
-            raise Stuck(f"server {line.server} does not wait for NEWLEADER's acknowledgements: {self.where(l)}")
+            raise NoRun(f"server {line.server} does not wait for NEWLEADER's acknowledgements: {self.where(l)}")
         if {self.servers[p] for p in self.s.new_leader_acks[l]} != line.members:
             who = sorted(self.servers[p] for p in self.s.new_leader_acks[l])
-            raise Stuck(f"in the model, NEWLEADER is acknowledged by {who}")
+            raise NoRun(f"in the model, NEWLEADER is acknowledged by {who}")
         self.act(l, "startZkServer")
         if self.real(self.s.last_processed[l]) != line.zxid:
-            raise Stuck(f"in the model, it serves with {self.real(self.s.last_processed[l]):#x}")
+            raise NoRun(f"in the model, it serves with {self.real(self.s.last_processed[l]):#x}")
 
     def acknowledged_by(self, sync: ServerLine) -> None:
         """Bring a learner up to its acknowledgement of NEWLEADER."""
@@ -557,7 +557,7 @@ class Guided:
                 return
             if not self.progress(p, z):
                 ends = "fails" if after is None else f"leaves it with {self.real(after.last_processed[p]):#x}"
-                raise Stuck(f"the end of its term {ends}: {self.where(p)}")
+                raise NoRun(f"the end of its term {ends}: {self.where(p)}")
             while not self.has_received(p, z) and self.progress(p, z):
                 pass  # what comes before that ends in no term with that zxid
 
@@ -573,7 +573,7 @@ class Guided:
                 return
             if z is None or not self.progress(p, z):
                 starts = "fails" if again is None else f"loads {self.real(again.last_processed[p]):#x}"
-                raise Stuck(f"a start of server {self.servers[p]} {starts}: {self.where(p)}")
+                raise NoRun(f"a start of server {self.servers[p]} {starts}: {self.where(p)}")
             while self.last_logged(p) < z and self.progress(p, z):
                 pass
 
@@ -634,7 +634,7 @@ class Guided:
         while self.s.last_processed[l] < z and len(self.s.to_apply[l]):
             self.act(l, COMMITS)
         if self.s.last_processed[l] != z:
-            raise Stuck(f"in the model, {self.where(l)}")
+            raise NoRun(f"in the model, {self.where(l)}")
 
     def commit(self, l: int, z: int, without: int = -1) -> None:
         """Let a leader commit up to a zxid, by acknowledgements of learners that will be seen to have it.
@@ -656,7 +656,7 @@ class Guided:
             while self.s.last_committed[l] < z and len(self.s.to_leader[f][l]) and f in self.s.looping[l]:
                 self.hear(l, f)
         if self.s.last_committed[l] < z:
-            raise Stuck(f"no quorum acknowledges {self.real(z):#x}: {self.where(l)}")
+            raise NoRun(f"no quorum acknowledges {self.real(z):#x}: {self.where(l)}")
 
     def can_log(self, f: int, l: int, z: int) -> bool:
         """Return whether a learner may log up to a zxid, by what its next lines have."""

@@ -207,11 +207,16 @@ def words_of(said: Spoken) -> list[tuple[str, str]]:
 
 
 def rows_of(frames: Iterable[Any], run: int | None) -> pa.Table:
-    """Return rows that came through pandas, with `numbers.NULL` for nulls."""
+    """Return rows that came through pandas, with nulls for `numbers.NULL`."""
     import pyarrow as pa
 
-    pd: Any = import_module("pandas")
-    frame = pd.concat(list(frames), ignore_index=True)
+    return pa.concat_tables([rows_of_frame(frame, run) for frame in frames])  # pandas warns of a frame without rows
+
+
+def rows_of_frame(frame: Any, run: int | None) -> pa.Table:
+    """Return the rows of a frame, with nulls for `numbers.NULL`."""
+    import pyarrow as pa
+
     columns: dict[str, Any] = {"run": pa.array(np.full(len(frame), run or 0), pa.int64())}
     for name in NUMBERS:
         column = frame[name].to_numpy(np.int64)

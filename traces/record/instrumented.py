@@ -65,7 +65,7 @@ class InstrumentedWorld(ABC):
         """Record what the network loses by itself."""
 
     def room(self, flight: int) -> dict[str, int]:
-        """Return the configuration options that allow so many messages in flight; empty if none is needed."""
+        """Return the configuration options that allow `flight` messages in flight; empty if none is needed."""
         return {}
 
     def as_sent(self, sent: Sequence[Transmission]) -> list[Transmission]:

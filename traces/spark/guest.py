@@ -38,7 +38,7 @@ SENT: set[str] = set()  # the applications, and the sessions of Spark Connect, t
 
 
 def is_local(master: str) -> bool:
-    """Return whether all of it runs on this machine, in children of the Java process."""
+    """Return whether a master runs its tasks on this machine, in child processes of the Java process."""
     return master == "local" or master.startswith("local[")
 
 

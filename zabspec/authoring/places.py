@@ -60,7 +60,7 @@ def place_of(name: str, what: tuple[str, ...]) -> Place | None:
 
 
 def file_of(name: str) -> str:
-    """Return the file of a protocol that was read; empty if it was not."""
+    """Return the source file of a protocol; an empty string if no protocol of this name was read."""
     known = last_read(name)
     return (getattr(sys.modules.get(known.module.__name__), "__file__", None) or "") if known is not None else ""
 
