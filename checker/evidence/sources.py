@@ -89,9 +89,13 @@ def digest(kind: str, top: Path = TOP) -> str:
 
 
 def still(kind: str, digest_before: str) -> bool:
-    """Return whether a computation used these sources and this solver.
+    """Return whether the sources and the solver are those with which a computation began.
 
-    No file was changed while it ran, and the solver that was loaded is the one that is installed."""
+    No source file was changed while it ran, and the solver that was loaded is the one that is installed.
+
+    Args:
+        digest_before: the digest when it began.
+    """
     solver = sys.modules.get("z3")
     if solver is not None and not solver_version().startswith(solver.get_version_string()):
         return False
