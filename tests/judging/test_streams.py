@@ -147,6 +147,15 @@ def test_rows_behind_the_end_and_of_no_run_are_said() -> None:
     assert {word for _, _, word, *_ in nameless} == {"malformed"}
 
 
+@pytest.mark.filterwarnings("error::FutureWarning")
+def test_verdicts_join_rows_without_types_as_pyspark_does() -> None:
+    pd, run = import_module("pandas"), 2**53 + 1
+    judge = JudgeStream(Judge((), OBSERVED, NUMBERED), BOUNDS)
+    refused = judge.as_frame(judge.judge.refused(run, "why"))
+    joined = pd.concat([refused, pd.DataFrame(dict.fromkeys(refused.columns), index=[0])], ignore_index=True)
+    assert pa.array(joined["run"], pa.int64()).to_pylist() == [run] * len(refused) + [None]
+
+
 def test_a_stream_is_refused_with_a_sentence() -> None:
     from zabcheck.spark import judge_stream
 

@@ -191,13 +191,10 @@ class JudgeStream:
             why = UNNOTED[place] if why is None and WORDS[word] == "not judged" else why
             rows.append((said.run, name, WORDS[word], why, time, command, said.note))
         columns = list(zip(*rows, strict=True)) or [()] * 7
-        kinds = [column.split()[1] for column in VERDICTS.split(", ")]
         names = [column.split()[0] for column in VERDICTS.split(", ")]
+        # pyspark joins it to rows of no type: a column of another type than theirs is one that pandas warns of
         return pd.DataFrame(
-            {
-                name: pd.array(list(column), dtype="Int64") if kind == "bigint" else pd.Series(column, dtype="object")
-                for name, kind, column in zip(names, kinds, columns, strict=True)
-            }
+            {name: pd.Series(column, dtype="object") for name, column in zip(names, columns, strict=True)}
         )
 
 
@@ -210,7 +207,7 @@ def rows_of(frames: Iterable[Any], run: int | None) -> pa.Table:
     """Return rows that came through pandas, with nulls for `numbers.NULL`."""
     import pyarrow as pa
 
-    return pa.concat_tables([rows_of_frame(frame, run) for frame in frames])  # pandas warns of a frame without rows
+    return pa.concat_tables([rows_of_frame(frame, run) for frame in frames])
 
 
 def rows_of_frame(frame: Any, run: int | None) -> pa.Table:
