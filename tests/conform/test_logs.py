@@ -100,6 +100,29 @@ def without(what: str, count: int = 0) -> Callable[[list[str]], list[str]]:
     return change
 
 
+def twice(what: str) -> Callable[[list[str]], list[str]]:
+    """Return a change that writes the first line of a kind twice."""
+
+    def change(lines: list[str]) -> list[str]:
+        place = next(k for k, line in enumerate(lines) if what in line)
+        return [*lines[:place], lines[place], *lines[place:]]
+
+    return change
+
+
+def idle_leader(snapshot: str) -> Callable[[list[str]], list[str]]:
+    """Return a change that adds a term of a leader without a follower, and with this snapshot."""
+
+    def change(lines: list[str]) -> list[str]:
+        leads = [k for k, line in enumerate(lines) if "LEADING - LEADER" in line][1]
+        vote = max(k for k in range(leads) if "New election" in lines[k])
+        taken = next(line for line in lines[leads:] if "Snapshotting: 0x100000004" in line)
+        taken = taken.replace("Snapshotting: 0x100000004", snapshot)
+        return [*lines[:vote], lines[vote], lines[leads], taken, *lines[vote:]]
+
+    return change
+
+
 def test_the_write_that_comes_back_is_explained_and_flagged(unpacked: Unpacked) -> None:
     done = answer_logs(ConformRequest(str(unpacked(COMES_BACK))))
     assert (done.verdict, done.explained, done.epochs) == (EXPLAINED, done.lines, 6)
@@ -124,6 +147,13 @@ def test_a_server_that_is_killed_as_it_starts_is_explained(unpacked: Unpacked, t
     lines = tampered(folder, tmp_path, 1, lambda text: [x for x in text for _ in range(1 + ("Starting quorum" in x))])
     done = explained_by_lines(lines, disks_of(folder), "")
     assert (done.verdict, done.lines) == (EXPLAINED, len(lines_of(folder).all_of()) + 1), done.why
+
+
+def test_a_leader_without_a_follower_is_left_out(unpacked: Unpacked, tmp_path: Path) -> None:
+    folder = unpacked(COMES_BACK)
+    lines = tampered(folder, tmp_path, 2, idle_leader("Snapshotting: 0x100000004"))
+    done = explained_by_lines(lines, disks_of(folder), "")
+    assert (done.verdict, done.barren) == (EXPLAINED, 1), done.why
 
 
 REFUTED = {  # where the lines themselves exclude it: server, change, the server of the line at fault, its kind
@@ -163,6 +193,10 @@ NOT_KNOWN = {  # what the model excludes, and only a search of all runs could re
     "no transfer": (2, without("Synchronizing with", 3)),
     "no start": (3, without("Starting quorum peer", 1)),
     "no first start": (3, without("Starting quorum peer")),
+    "a leader twice in one term": (2, twice("LEADING - LEADER")),
+    "another snapshot of a leader": (2, idle_leader("Snapshotting: 0x100000001")),
+    "a transfer received twice": (1, twice("Getting a snapshot")),
+    "DIFF outside a term": (1, moved("FOLLOWING - LEADER", "New election", 2)),
     "a line twice": (1, lambda lines: [x for line in lines for x in [line] * (1 + ("received UPTODATE" in line))]),
 }  # fmt: skip
 
