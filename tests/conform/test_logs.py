@@ -22,9 +22,10 @@ from traces.conform.from_lines import (
     Replay,
     explained_by_lines,
     text_for,
+    unlike_received,
 )
 from traces.conform.guided import Guided
-from traces.conform.server_lines import ServerLines, read_server_lines
+from traces.conform.server_lines import ServerLine, ServerLines, read_server_lines
 from traces.reenact.stores import Disk, read_disk
 
 DATA = Path(__file__).parents[1] / "data"
@@ -175,6 +176,31 @@ def test_tampered_logs_are_refuted_at_the_line(how: str, unpacked: Unpacked, tmp
     assert done.at is not None
     assert (done.at.server, done.at.kind.partition(" ")[0]) == (at_fault, kind)
     assert logs_conformed_result({}, done).exit_code == 1
+
+
+def in_order(server: int, *kinds: tuple[str, int]) -> list[ServerLine]:
+    """Return lines of a server's main thread."""
+    return [
+        ServerLine(server, k, f"log{server}.txt", "", kind, values=(zxid,)) for k, (kind, zxid) in enumerate(kinds, 1)
+    ]
+
+
+@pytest.mark.parametrize(("first", "refuted"), [((), 1), ((("got SNAP", 0x400000001), ("looks", 0)), 0)])
+def test_a_term_without_an_acknowledgement_refutes_nothing(first: tuple[tuple[str, int], ...], refuted: int) -> None:
+    """The leader's log ends early: what it sent in the learner's second term of the epoch is not in it."""
+    sent = ServerLine(3, 3, "log3.txt", "", "syncs", learner=2, sends=("SNAP", 0x400000001))
+    learner = in_order(2, ("starts", 0), ("looks", 0), *first, ("got DIFF", 0x500000002), ("acknowledged", 5 << 32))
+    leader = in_order(3, ("starts", 0), ("serves", 5 << 32))
+    assert len(list(unlike_received(ServerLines({2: learner, 3: leader}, {2: [], 3: [sent]})))) == refuted
+
+
+def test_a_leader_that_always_sends_a_snap_is_not_refuted(unpacked: Unpacked, tmp_path: Path) -> None:
+    """With zookeeper.forceSnapshotSync its release sends what the model does not."""
+    forced = "[LearnerHandler-/127.0.0.1:1] - Forcing snapshot sync - should not see this in production"
+    change = replaced("Sending DIFF zxid=0x100000004", f"{forced}\nSending DIFF zxid=0x100000003")
+    folder = unpacked(COMES_BACK)
+    done = explained_by_lines(tampered(folder, tmp_path, 2, change), disks_of(folder), "")
+    assert (done.verdict, "always sends a SNAP" in done.why) == (UNKNOWN, True)
 
 
 NOT_KNOWN = {  # what the model excludes, and only a search of all runs could refute
