@@ -22,9 +22,10 @@ from traces.conform.from_lines import (
     Replay,
     explained_by_lines,
     text_for,
+    unlike_received,
 )
 from traces.conform.guided import Guided
-from traces.conform.server_lines import ServerLines, read_server_lines
+from traces.conform.server_lines import ServerLine, ServerLines, read_server_lines
 from traces.reenact.stores import Disk, read_disk
 
 DATA = Path(__file__).parents[1] / "data"
@@ -100,6 +101,29 @@ def without(what: str, count: int = 0) -> Callable[[list[str]], list[str]]:
     return change
 
 
+def twice(what: str) -> Callable[[list[str]], list[str]]:
+    """Return a change that writes the first line of a kind twice."""
+
+    def change(lines: list[str]) -> list[str]:
+        place = next(k for k, line in enumerate(lines) if what in line)
+        return [*lines[:place], lines[place], *lines[place:]]
+
+    return change
+
+
+def idle_leader(snapshot: str) -> Callable[[list[str]], list[str]]:
+    """Return a change that adds a term of a leader without a follower, and with this snapshot."""
+
+    def change(lines: list[str]) -> list[str]:
+        leads = [k for k, line in enumerate(lines) if "LEADING - LEADER" in line][1]
+        vote = max(k for k in range(leads) if "New election" in lines[k])
+        taken = next(line for line in lines[leads:] if "Snapshotting: 0x100000004" in line)
+        taken = taken.replace("Snapshotting: 0x100000004", snapshot)
+        return [*lines[:vote], lines[vote], lines[leads], taken, *lines[vote:]]
+
+    return change
+
+
 def test_the_write_that_comes_back_is_explained_and_flagged(unpacked: Unpacked) -> None:
     done = answer_logs(ConformRequest(str(unpacked(COMES_BACK))))
     assert (done.verdict, done.explained, done.epochs) == (EXPLAINED, done.lines, 6)
@@ -126,6 +150,13 @@ def test_a_server_that_is_killed_as_it_starts_is_explained(unpacked: Unpacked, t
     assert (done.verdict, done.lines) == (EXPLAINED, len(lines_of(folder).all_of()) + 1), done.why
 
 
+def test_a_leader_without_a_follower_is_left_out(unpacked: Unpacked, tmp_path: Path) -> None:
+    folder = unpacked(COMES_BACK)
+    lines = tampered(folder, tmp_path, 2, idle_leader("Snapshotting: 0x100000004"))
+    done = explained_by_lines(lines, disks_of(folder), "")
+    assert (done.verdict, done.barren) == (EXPLAINED, 1), done.why
+
+
 REFUTED = {  # where the lines themselves exclude it: server, change, the server of the line at fault, its kind
     "another kind received": (1, replaced("a snapshot from leader", "a diff from the leader"), 1, "got"),
     "another zxid received": (3, replaced("leader 0x300000000", "leader 0x300000001"), 3, "got"),
@@ -147,6 +178,31 @@ def test_tampered_logs_are_refuted_at_the_line(how: str, unpacked: Unpacked, tmp
     assert logs_conformed_result({}, done).exit_code == 1
 
 
+def in_order(server: int, *kinds: tuple[str, int]) -> list[ServerLine]:
+    """Return lines of a server's main thread."""
+    return [
+        ServerLine(server, k, f"log{server}.txt", "", kind, values=(zxid,)) for k, (kind, zxid) in enumerate(kinds, 1)
+    ]
+
+
+@pytest.mark.parametrize(("first", "refuted"), [((), 1), ((("got SNAP", 0x400000001), ("looks", 0)), 0)])
+def test_a_term_without_an_acknowledgement_refutes_nothing(first: tuple[tuple[str, int], ...], refuted: int) -> None:
+    """The leader's log ends early: what it sent in the learner's second term of the epoch is not in it."""
+    sent = ServerLine(3, 3, "log3.txt", "", "syncs", learner=2, sends=("SNAP", 0x400000001))
+    learner = in_order(2, ("starts", 0), ("looks", 0), *first, ("got DIFF", 0x500000002), ("acknowledged", 5 << 32))
+    leader = in_order(3, ("starts", 0), ("serves", 5 << 32))
+    assert len(list(unlike_received(ServerLines({2: learner, 3: leader}, {2: [], 3: [sent]})))) == refuted
+
+
+def test_a_leader_that_always_sends_a_snap_is_not_refuted(unpacked: Unpacked, tmp_path: Path) -> None:
+    """With zookeeper.forceSnapshotSync its release sends what the model does not."""
+    forced = "[LearnerHandler-/127.0.0.1:1] - Forcing snapshot sync - should not see this in production"
+    change = replaced("Sending DIFF zxid=0x100000004", f"{forced}\nSending DIFF zxid=0x100000003")
+    folder = unpacked(COMES_BACK)
+    done = explained_by_lines(tampered(folder, tmp_path, 2, change), disks_of(folder), "")
+    assert (done.verdict, "always sends a SNAP" in done.why) == (UNKNOWN, True)
+
+
 NOT_KNOWN = {  # what the model excludes, and only a search of all runs could refute
     "another vote": (1, replaced("proposed zxid=0x100000004", "proposed zxid=0x100000003")),
     "another start": (3, replaced("highest zxid is 0x100000005", "highest zxid is 0x100000004")),
@@ -163,6 +219,10 @@ NOT_KNOWN = {  # what the model excludes, and only a search of all runs could re
     "no transfer": (2, without("Synchronizing with", 3)),
     "no start": (3, without("Starting quorum peer", 1)),
     "no first start": (3, without("Starting quorum peer")),
+    "a leader twice in one term": (2, twice("LEADING - LEADER")),
+    "another snapshot of a leader": (2, idle_leader("Snapshotting: 0x100000001")),
+    "a transfer received twice": (1, twice("Getting a snapshot")),
+    "DIFF outside a term": (1, moved("FOLLOWING - LEADER", "New election", 2)),
     "a line twice": (1, lambda lines: [x for line in lines for x in [line] * (1 + ("received UPTODATE" in line))]),
 }  # fmt: skip
 

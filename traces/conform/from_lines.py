@@ -216,22 +216,32 @@ def unlike_received(lines: ServerLines) -> Iterator[tuple[ServerLine, str]]:
     """Yield lines of learners that receive another DIFF, TRUNC or SNAP than the leader of their epoch has sent.
 
     Only where the learner has one term of that epoch, and the leader one transfer to it: a line that is missing, as of
-    a rotated log, refutes nothing.
+    a rotated log, refutes nothing. A term that has not acknowledged NEWLEADER may be of any epoch between those of the
+    terms around it that have.
     """
     leads = {line.zxid >> 32: line for server in lines.servers for line in lines.main[server] if line.kind == "serves"}
     for server in lines.servers:
         got: dict[int, list[ServerLine]] = {}
+        unknown: set[int] = set()  # epochs of which a term may be that ended before it acknowledged
         at_hand: ServerLine | None = None
+        epoch, open_ended = 0, False
         for line in lines.main[server]:
             if line.kind in ("looks", "starts"):
+                open_ended = open_ended or at_hand is not None
                 at_hand = None
             elif line.kind.removeprefix("got ") in OF_SYNCS:
                 at_hand = line
             elif line.kind == "acknowledged" and at_hand is not None:
-                got.setdefault(line.zxid >> 32, []).append(at_hand)
+                if open_ended:
+                    unknown |= {epoch, line.zxid >> 32}
+                epoch, open_ended = line.zxid >> 32, False
+                got.setdefault(epoch, []).append(at_hand)
+                at_hand = None
+        if open_ended or at_hand is not None:
+            unknown.add(epoch)
         for epoch, received in got.items():
             leader = leads.get(epoch)
-            if leader is None or len(received) != 1:
+            if leader is None or len(received) != 1 or epoch in unknown:
                 continue
             sent = [x for x in of_one_term(lines, leader) if x.learner == server]
             kind, zxid = received[0].kind.removeprefix("got "), received[0].zxid

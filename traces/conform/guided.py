@@ -66,36 +66,51 @@ class Term:
 
     Attributes:
         lines: its lines. ends: the time of the line that ends it; empty: the log ends before.
+        vote: the zxid of the vote that stands before it; None: another line does. runs_on: no line ends it, and another
+            term's lines follow.
         sync: of a learner: the line of the leader that synchronizes it. syncs: of a leader: its lines that do so.
     """
 
     server: int
     leads: bool
     lines: list[ServerLine]
+    vote: int | None = None
     ends: str = ""
+    runs_on: bool = False
     sync: ServerLine | None = None
     syncs: list[ServerLine] = field(default_factory=list)
 
     @property
     def is_barren(self) -> bool:
-        """Return whether no packet of a synchronization was sent or received in it."""
-        rest = [line for line in self.lines[1:] if not (self.leads and line.kind == "snapshot")]
-        return not (rest or self.sync or self.syncs)
+        """Return whether no packet of a synchronization was sent or received in it.
+
+        Its lines are compared with no run. So they must be those of such a term: a vote before, at most a leader's
+        snapshot of what it has voted for, and an end.
+        """
+        if self.vote is None or self.runs_on or self.sync is not None or self.syncs:
+            return False
+        rest = [(line.kind, line.values) for line in self.lines[1:]]
+        return not rest or (self.leads and rest == [("snapshot", (self.vote,))])
 
 
 def terms_of(lines: list[ServerLine]) -> list[Term]:
     """Return the terms of a server, in order."""
     out: list[Term] = []
     at_hand: Term | None = None
+    before: ServerLine | None = None
     for line in lines:
         if line.kind in ("follows", "leads"):
-            at_hand = Term(line.server, line.kind == "leads", [])
+            if at_hand is not None:
+                at_hand.runs_on = True
+            vote = before.zxid if before is not None and before.kind == "looks" else None
+            at_hand = Term(line.server, line.kind == "leads", [], vote)
             out.append(at_hand)
         elif line.kind in ("looks", "starts") and at_hand is not None:
             at_hand.ends = line.time
             at_hand = None
         if at_hand is not None:
             at_hand.lines.append(line)
+        before = line
     return out
 
 
@@ -390,8 +405,19 @@ class Guided:
                 self.propose(l)
         self.hear(l, f)
 
+    def term_with(self, line: ServerLine) -> Term:
+        """Return the term that has a line.
+
+        Raises:
+            NoRun: none has it, as no line before it says that the server leads or follows.
+        """
+        for term in self.terms[line.server]:
+            if line in term.lines:
+                return term
+        raise NoRun(f"{line.told()}: it stands in no term")
+
     def see_got_sync(self, line: ServerLine, f: int) -> None:
-        term = next(t for t in self.terms[line.server] if line in t.lines)
+        term = self.term_with(line)
         if term.sync is None:
             raise NoRun(f"no leader synchronizes server {line.server} in this term")
         self.reach(term.sync)
@@ -399,8 +425,10 @@ class Guided:
             raise NoRun(f"server {line.server} is sent nothing: {self.where(f)}")
         m = self.s.to_follower[f][0]
         want = line.kind.removeprefix("got ")
-        if m.kind.name != want or self.real(m.zxid) != line.zxid:
-            raise NoRun(f"instead, server {term.sync.server} sends {m.kind.name} {self.real(m.zxid):#x}")
+        zxid = m.get("zxid")
+        if m.kind.name != want or zxid is None or self.real(zxid) != line.zxid:
+            number = "" if zxid is None else f" {self.real(zxid):#x}"
+            raise NoRun(f"instead, server {term.sync.server} sends {m.kind.name}{number}")
         self.receive(f)
 
     see_got_diff = see_got_snap = see_got_trunc = see_got_sync
@@ -446,7 +474,7 @@ class Guided:
             self.receive(f)
 
     def see_serves(self, line: ServerLine, l: int) -> None:
-        term = next(t for t in self.terms[line.server] if line in t.lines)
+        term = self.term_with(line)
         for sync in term.syncs:
             if sync.learner in line.members and sync.number < line.number:
                 self.acknowledged_by(sync)

@@ -46,6 +46,7 @@ HINTS = (
     "zookeeper.version",
 )  # fmt: skip
 VERSION = re.compile(r"Server environment:zookeeper\.version=(\d+\.\d+\.\d+)")
+FORCED = "Forcing snapshot sync"  # zookeeper.forceSnapshotSync, at WARN
 HANDLER = re.compile(r"\[LearnerHandler-(\S+?:\d+)[:\]]")
 MAIN = re.compile(r"\[(main|QuorumPeer\[)")
 AT_START = ("starts", "loaded")
@@ -146,6 +147,8 @@ def read_one(path: Path, number: int, out: ServerLines) -> None:
     at_hand: dict[str, ServerLine] = {}
     life, last = -1, ""
     for place, text in lines_of(path):
+        if FORCED in text:
+            out.problems.append(f"{path.name}:{place}: a leader that always sends a SNAP, which the model's does not")
         if not any(hint in text for hint in HINTS):
             continue
         if (version := VERSION.search(text)) is not None:
