@@ -45,7 +45,7 @@ def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[s
     said += [(name, report["engine"].get(name), found["engine"][name]) for name in MODE]
     figures = (name for name in FIGURES if not (fewer and name == "generated"))
     said += [(name, report["states"][name], found["states"][name]) for name in figures]
-    return [f"{name} {short(now)}, and the report says {short(before)}" for name, before, now in said if before != now]
+    return [f"{name} {short(now)}, but the report says {short(before)}" for name, before, now in said if before != now]
 
 
 def outcome(p: Mapping[str, Any]) -> str:

@@ -252,13 +252,13 @@ def test_some_clauses_checked_alone_never_count_as_all(written) -> None:
     assert code == 0
     assert [line.split()[:2] for line in text.splitlines()[1:3]] == [["one-decision", "kept"], ["agreement", "kept"]]
     joined = " ".join(text.split())
-    assert "asked about one-decision, agreement alone: 2 of 2 kept by every step of runs in which no step" in joined
+    assert "only one-decision, agreement checked: 2 of 2 kept by every step of runs in which no step" in joined
     assert "assumed, not checked: sent-by-someone, sent-to-someone, sent-within" in joined
     assert "proved" not in text
     code, text = said("--protocol", written(), *small, "--clause", "agreement", "--assume", "none")
     assert code == 1
     assert "agreement  not inductive" in text
-    assert "asked about agreement alone: 0 of 1 kept by every step; " in " ".join(text.split())
+    assert "only agreement checked: 0 of 1 kept by every step; " in " ".join(text.split())
 
 
 def test_an_unknown_clause_of_its_own_is_told_where_they_are_listed(written) -> None:

@@ -306,7 +306,7 @@ def test_a_property_alone_is_not_inductive_which_is_no_violation():
     assert "agreement is not inductive: Agreement (III.A)" in text
     assert "violat" not in text
     assert "assumptions: 2 processes" in text
-    assert text.splitlines()[-1].startswith("asked about agreement alone: 0 of 1 kept by every step; ")
+    assert text.splitlines()[-1].startswith("only agreement checked: 0 of 1 kept by every step; ")
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -322,7 +322,7 @@ def test_with_what_it_needs_it_is_proved_and_json_says_so():
     assert content["assumed_clauses"] == others
     assert content["at_every_depth"] == content["no_verdict_because"] == []
     assert content["sentence"] == (
-        "asked about links, leads-itself alone: 2 of 2 kept by every step, assuming {len(others)} others that were "
+        f"only links, leads-itself checked: 2 of 2 kept by every step, assuming {len(others)} others that were "
         "not checked"
     )
     assert any("epochs up to 1" in a for a in content["assumptions"])
@@ -371,7 +371,7 @@ def told(holds: bool = True, obstacle: str = "", targets: tuple[str, ...] = ()) 
 def test_what_is_kept_of_some_clauses_never_reads_as_if_all_were_proved() -> None:
     text, content, code = told(targets=("agreement",))
     assert code == 0
-    assert f"asked about links, agreement alone: 2 of 2 kept by every step, given {len(CLAUSES) - 1}" in joined(text)
+    assert f"only links, agreement checked: 2 of 2 kept by every step, assuming {len(CLAUSES) - 1}" in joined(text)
     assert f"assumed, not checked: the {len(CLAUSES) - 1} other clauses, listed by" in joined(text)
     assert "proved" not in text
     assert [line.split()[:2] for line in text.splitlines()[1:3]] == [["links", "kept"], ["agreement", "follows"]]
@@ -382,14 +382,14 @@ def test_what_is_kept_of_some_clauses_never_reads_as_if_all_were_proved() -> Non
 def test_what_is_not_kept_of_some_clauses_or_left_out_is_no_pass() -> None:
     text, content, code = told(holds=False)
     assert (code, content["answer"]) == (1, "not inductive")
-    assert "asked about links alone: 0 of 1 kept by every step" in text
+    assert "only links checked: 0 of 1 kept by every step" in text
     text, content, code = told(obstacle="x would leave its range")
     assert (code, content["answer"], content["clauses"][0]["verdict"]) == (3, "undecided", "no verdict")
     assert (
         "nothing is proved: a step can have a run-time error, and is then not taken: x would leave its range"
         in joined(text)
     )
-    assert "asked about links alone: 0 of 1 kept by every step" in text
+    assert "only links checked: 0 of 1 kept by every step" in text
 
 
 def joined(text: str) -> str:
