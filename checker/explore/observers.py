@@ -590,7 +590,7 @@ class Classes:
 
     def sentence(self) -> str:
         """Return the sentence of a report about the classes."""
-        kept = f", and nothing that was visited breaks any of {self.expected} others" if self.expected else ""
+        kept = f", and nothing that was visited violates any of {self.expected} others" if self.expected else ""
         return (
             f"observed histories are merged into classes: {self.classes:,} classes of {self.values:,} values, "
             f"{self.orbits:,} up to renaming; no property distinguishes two values of a class{kept} (derived observers)"

@@ -65,7 +65,7 @@ class WitnessReport(Result):
             ((name, c),) = shown.items()
             assert c.trace is not None
             return f"the premise of {name} is first reached after {plural(len(c.trace.steps), 'step')}; {bounds}"
-        said = f"{len(shown)} of {plural(len(self.judged), 'property')} premises reached"
+        said = f"the premises of {len(shown)} of {plural(len(self.judged), 'property')} are reached"
         if self.missing:
             said = f"{said}, and " if shown else ""
             said += f"{self.searched} reaches the premise of {some(self.missing)}"

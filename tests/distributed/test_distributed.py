@@ -562,7 +562,7 @@ def test_a_checkpoint_is_one_run_s_at_a_time(tmp_path: Path) -> None:
         ({"symmetry": False}, "symmetry is on"),
         ({"properties": judged("zab")[:3]}, "other properties"),
         ({"request": {"wide": True}}, "fingerprints of 64 bits"),
-        ({"limits": Limits(depth=4)}, "at depth 6 already"),
+        ({"limits": Limits(depth=4)}, "is already at depth 6"),
         ({"request": {"resume": False}}, "--resume continues from it"),
     ],
 )

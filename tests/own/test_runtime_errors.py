@@ -358,7 +358,7 @@ def test_what_meets_none_holds_and_counts_for_no_other_property(
     assert rows == {"low": "holds", "no-runtime-error": "holds"}
     assert run["sentence"].startswith("holds: 1 property, each put to the test")
     cut = json.loads(CliRunner().invoke(main, ["--protocol", "mine.py", "--depth", "0", "--json"]).stdout)
-    assert cut["sentence"].startswith("premise not reached: no property (1 judged)")
+    assert cut["sentence"].startswith("premise not reached: no property (1 checked) was put to the test")
     alone = CliRunner().invoke(main, ["--protocol", "mine.py", "--property", "no-runtime-error", "--no-trace"])
     assert alone.output.startswith("holds: no-runtime-error, in every step")
 

@@ -377,7 +377,7 @@ def test_the_command_shows_a_mutant(monkeypatch):
     result = run("--mutant", "history-by-zxid")
     assert result.exit_code == 1
     output = " ".join(result.output.split())
-    assert "l.1.2 breaks 'chosen in later histories'" in output
+    assert "l.1.2 violates 'chosen in later histories'" in output
     assert "may be unreachable" in output
     assert "Violation of primary-integrity" in output
     assert "The sound protocol refuses it: step 26 (best)" in output
