@@ -192,7 +192,7 @@ class Explored(Answered):
 
     @property
     def exhausted(self) -> bool:
-        """Whether every reachable state was explored."""
+        """Whether no state was left to explore; a reduction leaves out states without a change of verdicts."""
         return self.report.exploration.complete
 
 

@@ -93,6 +93,17 @@ PHRASES: Mapping[str, str] = {
     " judged) was put to the test": " checked) was put to the test",
     "judged where something is delivered": "checked at deliveries",
     "the text tells processes apart": "the protocol distinguishes processes",
+    " channels says of no two steps that they commute": " channels declares no two steps to commute",
+    "a set that contains a quorum may be none (a weight below zero)": (
+        "a superset of a quorum may not be a quorum (a weight below zero)"
+    ),
+    "processes act by themselves (@action)": "processes take internal steps (@action)",
+    "a field of the world says who is down (no is_down)": (
+        "a field of the world tracks which processes are down (no is_down)"
+    ),
+    "the search that leaves out states did not begin, or did not decide": (
+        "the reduced search did not start, or had no verdict"
+    ),
 }
 
 

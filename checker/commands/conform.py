@@ -51,8 +51,8 @@ def conform(record: Any, release: str, variant: str, time_limit: float | None) -
     instead; a record in it is not read.
 
     Exit codes: 0 a run explains the whole record, acknowledged writes are served, and the run violates nothing; 1 no
-    run explains the record, or a property is violated; 2 the request is wrong; 3 unknown: the record has no end, there
-    are too many states, or the time is up.
+    run explains the record, an acknowledged write is lost, or the run violates a property; 2 the request is wrong;
+    3 unknown: the record has no end, there are too many states, or the time is up.
     """
     request = ConformRequest(str(record), release or "", variant or "", time_limit)
     if record.is_dir():
@@ -101,7 +101,7 @@ def chaos(**words: Any) -> StatedResult:
     Clients write, while servers are killed, stopped, isolated and delayed by a seed. Passive proxies record the packets
     between the servers, and the record is compared with the release's model as `conform` does.
 
-    No packet is held back, and no class of ZooKeeper is changed. A seed determines the faults, not the servers'
+    No server's thread is held, and no class of ZooKeeper is changed. A seed determines the faults, not the servers'
     reactions. Exit codes are those of `conform`; with --record-only 0.
     """
     words = {name: ("" if value is None else value) for name, value in words.items()}

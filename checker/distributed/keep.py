@@ -152,7 +152,7 @@ def mask_of(answers: list[tuple[int, int, bytes]], states: int) -> Any:
     for first, count, bits in answers:
         if first != at:
             raise RuntimeError(
-                f"of {abs(first - at)} states {'nobody' if first > at else 'several'} were reported as new or not"
+                f"of {abs(first - at)} states {'nobody' if first > at else 'several owners'} reported which are new"
             )
         out.append(np.unpackbits(np.frombuffer(bits, np.uint8), count=count).astype(np.bool_))
         at += count

@@ -54,7 +54,7 @@ class AmpleSparkExplorer(SparkExplorer):
         self.unforeseen = classless and not apart
         if apart or classless:
             self.result.apart = True
-            self.result.stopped = "two steps do not commute"
+            self.result.stopped = "two steps do not commute" if apart else "an observation has no class"
         return super().next_level(level, answers)
 
     def broken_state(self, new: Level, answers: list[dict[str, Any]], k: int) -> list[int] | None:

@@ -457,7 +457,7 @@ class AmpleExplorer(ReducedExplorer):
         self.unforeseen = classless and not apart
         r.apart = apart or classless
         if r.apart and not r.stopped:
-            r.stopped = "two steps do not commute"
+            r.stopped = "two steps do not commute" if apart else "an observation has no class"
         return super().finished(level, keep_going)
 
     def schedule_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> tuple[int, ...]:

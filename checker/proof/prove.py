@@ -24,7 +24,7 @@ ASSUMPTIONS = (
     "any number of processes, epochs, transactions; any quorum system of which any two quorums intersect",
     "any number of crashes, timeouts, lost and late messages; Table 1 survives a crash, f.2.1 is atomic (IV)",
     "channels are FIFO and of a single iteration: a process has one connection at a time, never reuses one, and "
-    "receives messages on it in the order in which they were sent; the two guards named `fifo` follow",
+    "receives a message on it only after every message sent on it before; the two guards named `fifo` follow",
     "a history is one value: a transaction with all that preceded it when it was abcast (a tree of histories)",
     "the processes run the abstract protocol; whether the executable protocol refines it is a separate check",
 )

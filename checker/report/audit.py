@@ -57,7 +57,7 @@ def headline(audit: Audit) -> str:
         return f"VIOLATION: data is in danger, or lost ({what}). {delete} before all are copied and understood."
     if audit.verdict == DANGER:
         return (
-            f"DANGER: acknowledged writes, or the service, can be lost by the next start ({what}). {delete}, and do "
+            f"DANGER: acknowledged writes, or the service, can be lost by what is done next ({what}). {delete}, and do "
             f"not start servers in an arbitrary order: read what to do first."
         )
     if audit.verdict == "UNKNOWN":

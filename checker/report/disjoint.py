@@ -15,5 +15,5 @@ def disjoint_notes(asked: Parameters | Run) -> list[str]:
     if found is None:
         return []
     one, other = map(named, found)
-    said = f"warning: the quorums {one} and {other} do not intersect, as DSN'11 II.1 requires of any two"
+    said = f"warning: the quorums {one} and {other} do not intersect; DSN'11 II.1 requires that any two do"
     return [f"{said}: each may establish a leader of its own"]

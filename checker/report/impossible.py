@@ -252,4 +252,4 @@ def unlike_reduction(report: Claim, model: Model) -> Iterator[str]:
         yield f"it was reduced, but cannot have been: {why}"
     follows = why or not_begun(Exploration((), levels=[*report["states"]["levels"]] or [0]))
     if said is not None and said != follows:
-        yield f"it was not reduced, for a reason that does not follow from the request: {follows}"
+        yield f"it was not reduced, for another reason than the one that follows from the request: {follows}"

@@ -83,7 +83,7 @@ def headline(one: RowOutcome) -> str:
     if one.without.trouble:
         return f"{start}: no verdict: {one.without.trouble}"
     if not one.without.depth:
-        return f"{start}: not applicable: {row.breaks} {said(one, False)}"
+        return f"{start}: no violation found: {row.breaks} {said(one, False)}"
     fix = "; ".join(f"{name}: {known[name].summary}" for name in row.fix)
     return f"{start}: {row.breaks} {said(one, False)}; with its own fix ({fix}) it {said(one, True)}"
 

@@ -86,7 +86,7 @@ def test_disjoint_quorums_make_two_leaders_that_replay(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "VIOLATED: one-leader-an-epoch" in done.output
     said = " ".join(done.output.split())
-    assert "warning: the quorums {p0} and {p1} do not intersect, as DSN'11 II.1 requires of any two" in said
+    assert "warning: the quorums {p0} and {p1} do not intersect; DSN'11 II.1 requires that any two do" in said
     assert "replayed in the simulator, step by step equal" in said
     again = run("replay", str(trace))
     assert again.exit_code == 0, again.output

@@ -126,7 +126,7 @@ def runtime(place: Place) -> list[dict[str, Any]]:
     return [
         {
             "name": "no-runtime-error",
-            "statement": "No value leaves its declared range.",
+            "statement": "No value leaves a range that its author declared.",
             "source": "built in",
             "premise": "a step is taken",
             "verdict": UNDECIDED if failure.widen else VIOLATED,
