@@ -28,7 +28,8 @@ def logs_conformed_result(request: Mapping[str, Any], done: FromLines) -> Stated
         "request": dict(request), "exit_code": code, "verdict": done.verdict, "why": done.why, "lines": done.lines,
         "explained": done.explained,
         "at": None if done.at is None else {"place": done.at.place, "line": done.at.told()},
-        "epochs": done.epochs, "syncs": done.syncs, "terms_left_out": done.barren, "steps": done.steps,
+        "epochs": done.epochs, "syncs": done.syncs, "terms_left_out": done.barren, "logs_name": list(done.named),
+        "steps": done.steps,
         "broken": [
             {"property": name, "place": "" if line is None else line.place} for name, line in done.broken.items()
         ],
@@ -53,6 +54,8 @@ def told(done: FromLines) -> list[str]:
     epochs = "1 epoch" if done.epochs == 1 else f"{done.epochs} epochs"
     progress = f"{done.explained:,} of {done.lines:,} lines, " if done.steps else f"{done.lines:,} lines, "
     out.append(f"{progress}{epochs}, learners brought up to date: {syncs or 'none'}")
+    if done.named:
+        out.append(f"the logs name {', '.join(done.named)}, which is not the release whose model this is")
     if done.barren:
         out.append(f"left out: {done.barren} terms in which the logs have no synchronization")
     if done.broken:

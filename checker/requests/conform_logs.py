@@ -43,7 +43,10 @@ def answer_logs(request: ConformRequest) -> FromLines:
             raise RequestError(f"{folder} has log{missing}.txt, and no data directory server{missing}")
         lines = read_server_lines(found)
         disks = {n: read_disk(folder / f"server{n}") for n in sorted(found)}
-        return explained_by_lines(lines, disks, variant_of(request, lines), request.time_limit or 0.0)
+        done = explained_by_lines(lines, disks, variant_of(request, lines), request.time_limit or 0.0)
+        if request.release and not request.variant:
+            done.named = tuple(sorted(lines.releases - {request.release}))
+        return done
     except OSError as problem:
         raise RequestError(f"{folder} cannot be read: {problem.strerror}") from None
     except (ConfigError, Unreadable) as problem:

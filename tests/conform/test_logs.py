@@ -142,6 +142,13 @@ def test_logs_with_a_trunc_are_explained_without_a_violation(unpacked: Unpacked)
     assert logs_conformed_result({}, done).exit_code == 0
 
 
+def test_logs_of_another_release_are_said_to_be(unpacked: Unpacked) -> None:
+    assert not answer_logs(ConformRequest(str(unpacked(TRUNC)), release="3.9.5")).named
+    done = answer_logs(ConformRequest(str(unpacked(TRUNC)), release="3.6.0"))
+    assert done.named == ("3.9.5",)
+    assert any("the logs name 3.9.5" in str(line) for line in told(done))
+
+
 def test_a_server_that_is_killed_as_it_starts_is_explained(unpacked: Unpacked, tmp_path: Path) -> None:
     """It writes that it starts, and neither what it loads nor its vote."""
     folder = unpacked(TRUNC)

@@ -36,7 +36,6 @@ class Conformed:
         explained: the number of observations, of `total`, that a run explains.
         at: the first observation that nothing explains. reasons: why not, nearest first. why: the reason for UNKNOWN.
         unjudged: packets to an end that was closed, which the model does not send.
-        slow_transfers: transfers that are one step of the model, and that took a while here (`with_transfer_later`).
         steps: the steps of the explaining run; `states`: the number of states visited; `widest`: the most states that
             explain one prefix.
         syncs: how learners were synchronized, by kind. elections: the number of elections in which a leader's epoch was

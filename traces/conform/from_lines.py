@@ -45,6 +45,7 @@ class FromLines:
         at: that line. why: what is not known, or what excludes the line.
         barren: terms without a packet, which the run leaves out.
         steps: of the run. broken: properties that it violates, with the line before which it does.
+        named: releases that the logs name, where the model is that of another one.
     """
 
     verdict: str = UNKNOWN
@@ -53,6 +54,7 @@ class FromLines:
     at: ServerLine | None = None
     why: str = ""
     barren: int = 0
+    named: tuple[str, ...] = ()
     steps: int = 0
     judged: int = 0
     epochs: int = 0
