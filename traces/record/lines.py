@@ -44,7 +44,7 @@ def read_lines(kind: type[T], file: Path, what: str) -> list[T]:
         try:
             given: Any = json.loads(line)
         except ValueError as problem:
-            raise NotRead(f"{file}:{number} is no {what}: {problem}") from None
+            raise NotRead(f"{file}:{number} is not a valid {what}: {problem}") from None
         if not isinstance(given, dict) or given.keys() != names:
             raise NotRead(f"{file}:{number} is not a valid {what}: it has other fields")
         for name, value in given.items():
