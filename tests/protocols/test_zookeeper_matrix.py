@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -137,3 +137,13 @@ def test_a_release_has_a_bug_where_its_mechanism_occurs(issue: str, release: str
     """3911 on 3.9.2: it has that fix, and `acknowledged-survives` breaks there by 4541."""
     row = next(r for r in BUGS if r.issue == issue)
     assert matrix.ask(row, release, None).says == said
+
+
+def test_a_snap_moves_last_processed_and_is_not_2355() -> None:
+    """A learner with its leader's tree is sent a SNAP named <e,0>. 3.9.4 has the fix."""
+    row = replace(
+        next(r for r in BUGS if r.issue == "2355"),
+        start="after-snap",
+        budget={"crashes": 0, "losses": 1, "elections": 3, "proposals": 0},
+    )
+    assert matrix.ask(row, "3.9.4", None).occurs == 0

@@ -15,6 +15,7 @@ from zabspec.language.lang import Node, State, broken
 from zabspec.protocols.zookeeper.state import (
     AWAITING_EPOCH_ACKS,
     CHOOSING_EPOCH,
+    DIFFS,
     EPOCH_ACKED,
     FOLLOWING,
     IDLE,
@@ -209,8 +210,7 @@ def snapshot_is_saved_before_epoch(before: State, event: State, after: State) ->
 def diff_leaves_last_processed(before: State, event: State, after: State) -> bool:
     """No learner moves lastProcessedZxid at DIFF, before the transactions have come (ZOOKEEPER-2355)."""
     for p in range(after.NODES):
-        told = before.phase[p] == EPOCH_ACKED and after.phase[p] == SYNCING
-        if told and after.tree[p] == before.tree[p] and after.last_processed[p] > before.last_processed[p]:
+        if is_told(before, after, p, DIFFS) and after.last_processed[p] > before.last_processed[p]:
             return broken(f"p{p} says that it has processed {after.last_processed[p]}, which has not come")
     return True
 
