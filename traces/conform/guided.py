@@ -414,7 +414,7 @@ class Guided:
         for term in self.terms[line.server]:
             if line in term.lines:
                 return term
-        raise NoRun(f"{line.told()}: it stands in no term")
+        raise NoRun(f"{line.told()}: it is in no term")
 
     def see_got_sync(self, line: ServerLine, f: int) -> None:
         term = self.term_with(line)
