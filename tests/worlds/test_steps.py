@@ -69,7 +69,7 @@ def test_the_schema_of_reports_has_every_budget_and_network(request: pytest.Fixt
     part = whole["properties"]["configuration"]
     names = list(Configuration().as_dict())
     budgets = {n: {"type": "integer", "description": b.help(False), "minimum": 0} for n, b in BUDGETS.items()}
-    sometimes = ["quorums", "promises", "passes"]  # there only where they are not what they usually are
+    sometimes = ["roles", "quorums", "promises", "passes"]  # there only where they are not what they usually are
     wanted = {n: budgets.get(n) or part["properties"][n] for n in [*names, *sometimes]}
     networks = dict.fromkeys(network for world in WORLDS.values() for network in world.networks)
     wanted["network"] = {"enum": [*networks], "description": part["properties"]["network"]["description"]}
