@@ -382,7 +382,7 @@ AGREEING: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "narrowed": (lambda r: r["engine"].update(ample_sets=True, reduced=True, reduction_off=None), "only 46"),
     "states left out and no steps": (lambda r: r["engine"].update(ample_sets=True), "but no transitions"),
     "no ample sets and no steps": (lambda r: r["engine"].update(ample_sets_off="x reads others"), "it was not reduced"),
-    "another reason": (lambda r: r["engine"].update(reduction_off="it is small"), "for another reason than the one that follows"),
+    "another reason": (lambda r: r["engine"].update(reduction_off="it is small"), "for another reason than the one"),
     "stuttering left out": (lambda r: r["engine"].update(stuttering_off=None), "there are none over connections"),
     "a literal state": (lambda r: r["configuration"].update(literal=True), "invariant-5-literal"),
     "no threads": (lambda r: r["engine"].update(threads=None), "with no threads"),
