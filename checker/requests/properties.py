@@ -43,6 +43,9 @@ def chosen_properties(names: Sequence[str], protocol: str, passes: bool = False)
     usual = [p for p in known if p.default and p.judges(protocol)]
     if NO_RUNTIME_ERROR in chosen:  # it is built in, and always checked
         return [p for p in chosen if p != NO_RUNTIME_ERROR]
+    named = [p.name for p in known if p.judges(protocol)]
+    if not chosen and not usual and named:
+        raise RequestError(f"{protocol} has no property that is checked by default: name one, {named[0]} for instance")
     if not chosen and not usual:
         raise RequestError(f"{protocol} declares no property: mark one with @safety(witness=...)")
     return chosen or usual
