@@ -7,6 +7,7 @@ python benchmarks/zookeeper_frontier.py --output frontier.jsonl --seconds 300 --
 Each budget is explored in a process of its own, with merged steps, three servers, from the beginning and with every
 property. A line is written as soon as it is known, so that a run that was stopped continues there; lines of another
 version of the sources are refused. The last thing printed is the table of benchmarks/results/zookeeper-residue.md.
+`--settings` adds variants, as walk,hole (what production has) or transfer; lines of other settings are passed over.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class Explored:
         seconds: of CPU, compilation included.
         megabytes: the peak of the process.
         sources: a digest of all that determines the answer.
+        settings: variants besides the repairs.
     """
 
     budget: tuple[int, ...]
@@ -68,12 +70,13 @@ class Explored:
     seconds: float
     megabytes: int
     sources: str
+    settings: str = ""
 
 
-def explore(budget: tuple[int, ...], seconds: float, memory: int) -> Explored:
+def explore(budget: tuple[int, ...], seconds: float, memory: int, settings: str) -> Explored:
     """Explore one budget; a violation is replayed in the simulator."""
     judged = [p for p in properties_of(PROTOCOL) if p.default]
-    c = configuration(NEWEST, KNOWN, dict(zip(NAMES, budget, strict=True)), False, "")
+    c = configuration(NEWEST, KNOWN, dict(zip(NAMES, budget, strict=True)), False, "", settings)
     code, _ = Compiled.of(Model(c), judged, True)
     r = Explorer(code, 2).run(Limits(None, None, seconds, memory), False)
     first = min(r.violations.values(), key=lambda v: v.depth, default=None)
@@ -91,6 +94,7 @@ def explore(budget: tuple[int, ...], seconds: float, memory: int) -> Explored:
         round(time.process_time(), 1),
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         sources_digest(*SOURCES),
+        settings,
     )
 
 
@@ -127,21 +131,22 @@ def main() -> None:
     given.add_argument("--seconds", type=float, default=300, help="the most for each budget")
     given.add_argument("--memory", type=float, default=8, help="GiB, the most for each budget")
     given.add_argument("--budget", help="only this one, as 4,1,2,1")
+    given.add_argument("--settings", default="", help="variants besides the repairs, as walk,hole")
     o = given.parse_args()
     budgets = [tuple(map(int, o.budget.split(",")))] if o.budget else BUDGETS
-    known = {x.budget: x for x in read(o.output)}
+    known = {x.budget: x for x in read(o.output) if x.settings == o.settings}
     for budget in budgets:
         if budget in known:
             continue
         if o.budget:
-            known[budget] = explore(budget, o.seconds, int(o.memory * 2**30))
+            known[budget] = explore(budget, o.seconds, int(o.memory * 2**30), o.settings)
             with o.output.open("a") as out:
                 out.write(json.dumps(asdict(known[budget])) + "\n")
         else:
             same = ("--output", str(o.output), "--seconds", str(o.seconds), "--memory", str(o.memory))
-            one = [sys.executable, __file__, *same, "--budget", ",".join(map(str, budget))]
+            one = [sys.executable, __file__, *same, "--settings", o.settings, "--budget", ",".join(map(str, budget))]
             subprocess.run(one, check=True, env=os.environ, stdout=subprocess.DEVNULL)
-            known = {x.budget: x for x in read(o.output)}
+            known = {x.budget: x for x in read(o.output) if x.settings == o.settings}
             print(row(known[budget]), file=sys.stderr)
     print(f"| {', '.join(NAMES)} | states | CPU s | MiB | |\n|---|---:|---:|---:|---|")
     for budget in budgets:
