@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from checker.explore.breadth_first import Explorer
@@ -33,6 +33,7 @@ from invariants import properties_of
 from traces import build_trace
 from traces.replay.replay import replay
 from zabspec.model import Model
+from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
 
 NAMES = ("elections", "proposals", "crashes", "losses")
@@ -76,7 +77,8 @@ class Explored:
 def explore(budget: tuple[int, ...], seconds: float, memory: int, settings: str) -> Explored:
     """Explore one budget; a violation is replayed in the simulator."""
     judged = [p for p in properties_of(PROTOCOL) if p.default]
-    c = configuration(NEWEST, KNOWN, dict(zip(NAMES, budget, strict=True)), False, "", settings)
+    c = configuration(NEWEST, KNOWN, dict(zip(NAMES, budget, strict=True)), False, "")
+    c = replace(c, variant=PROTOCOLS[PROTOCOL].combined(f"{c.variant},{settings}"))
     code, _ = Compiled.of(Model(c), judged, True)
     r = Explorer(code, 2).run(Limits(None, None, seconds, memory), False)
     first = min(r.violations.values(), key=lambda v: v.depth, default=None)

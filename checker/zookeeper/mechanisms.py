@@ -39,6 +39,7 @@ RULES = {
     "cut": "truncate-leaves-nothing-behind",
     "snap-tail": "snapshot-cuts-the-tail",
     "trunc-snap": "truncate-finds-a-log",
+    "trunc-epoch": "truncate-finds-a-log",
     "2872": "snapshot-is-forced-before-epoch",
     "cut-power": "what-was-cut-stays-cut",
     "2307": "accepted-epoch-is-written-first",

@@ -266,6 +266,14 @@ ROWS = (
         {"crashes": 2, "losses": 1, "elections": 4, "proposals": 1}, 38, 31, True, "", "",
     ),
     Row(
+        "trunc-epoch", "3.9.4", others("4837", "4712", also=BEYOND), ("trunc-epoch",), "no-stop",
+        "A server has, only from a SNAP, what no quorum has logged; receives a TRUNC for it from a leader of a later "
+        "epoch, with a committedLog that ends before that, it has no log to truncate, and exits (trunc-snap is that "
+        "without a committedLog, and its fix leaves this).",
+        "f.2.1: the history is replaced as a whole",
+        {"crashes": 1, "losses": 1, "elections": 4, "proposals": 1}, 5, 5, True, "", "snapshot-alone",
+    ),
+    Row(
         "2872", "3.5.3", others("4837", "4712", also=BEYOND), ("2872",), "epoch-has-its-history",
         "The snapshot of a SNAP is not forced, and currentEpoch is: power is lost, and the server is in the new epoch "
         "with what it had before.",

@@ -120,9 +120,12 @@ def test_what_stays_on_the_disk_behind_a_snap(variant: str, mode: int, log: list
         ("trunc-snap", [], 2, False),
         ("trunc-snap", [], 1, True),  # of the running epoch: the learner has logged it
         ("trunc-snap", [z(1, 1)], 2, True),
+        ("trunc-epoch", [], 1, True),
+        ("trunc-epoch", [z(1, 1)], 2, False),  # the learner may have a snapshot and no log
+        ("trunc-epoch", [z(1, 1)], 1, True),
     ],
 )
-def test_who_is_ahead_of_no_committed_log_gets_snap(
+def test_who_is_ahead_gets_snap_for_what_may_be_in_no_log(
     variant: str, committed: list[int], term: int, truncates: bool
 ) -> None:
     s, functions = server(variant, committed_log=committed)

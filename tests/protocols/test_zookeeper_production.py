@@ -117,6 +117,29 @@ def test_the_start_after_a_snap_is_reached_as_it_says() -> None:
     assert start["elections_left"] == reached["elections_left"] == 1
 
 
+# The beginning of the run that breaks no-stop at (4, 2, 2, 1) with all repairs but trunc-epoch; then p0's term ends.
+COMES_TO_A_SNAPSHOT_ALONE = (
+    0x1B000002, 0x2000100, 0x3010000, 0x2000100, 0x3010000, 0x3010000, 0x14010009, 0x14000005, 0x2000100, 0x14000000,
+    0x3010000, 0x3010000, 0x1F010000, 0x1B010004, 0x2010200, 0x14000000, 0x3020100, 0x8020000, 0x4000100, 0x1B000004,
+    0x2000200, 0x3020000, 0x2000200, 0x2010200, 0x3020000, 0x3020000, 0x14010005, 0x4010200, 0x8020000, 0x4000200,
+)  # fmt: skip
+
+
+def test_the_start_with_a_snapshot_alone_is_reached_as_it_says() -> None:
+    fixes = "4882,4837-here,1558,trunc,cut,5094,2354,snap-tail,trunc-snap"
+    budget: dict[str, Any] = {"crashes": 2, "losses": 1, "budgets": "elections=4,proposals=2"}
+    variant = PROTOCOLS["zookeeper"].combined("coarse", fixes)
+    runner = Runner(Model(Configuration("zookeeper", variant, **budget)))
+    for word in COMES_TO_A_SNAPSHOT_ALONE:
+        assert word in runner.possible(), hex(word)
+        runner.step(word)
+    reached = state_json(runner.state)
+    start = state_json(Runner(Model(Configuration("zookeeper", variant, start="snapshot-alone", **budget))).state)
+    left = {name for name in start if name.endswith("_left")}
+    assert {k: v for k, v in start.items() if k not in left} == {k: v for k, v in reached.items() if k not in left}
+    assert start["elections_left"] == reached["elections_left"] == 1
+
+
 @pytest.mark.slow(seconds=2)
 def test_a_log_with_a_hole_is_a_row() -> None:
     """Its trace is replayed in the simulator on the way: elections that its start has spent count there, too."""

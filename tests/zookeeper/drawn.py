@@ -16,7 +16,7 @@ from zabspec.language.reference import StateView
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import WIDTH
 
-REPAIRED = "4882,4837-here,1558,trunc,cut,5094,2354,snap-tail,trunc-snap"  # all that is known of the newest release
+REPAIRED = "4882,4837-here,1558,trunc,cut,5094,2354,snap-tail,trunc-epoch"  # all that is known of the newest release
 FAULTS = ("crash", "lose_connection", "follower_loses", "leader_loses", "partition")
 
 

@@ -63,6 +63,33 @@ def come_by_snap(s: State) -> None:
     s.committed_log[last].append(first_of(1) + 1)
 
 
+def snapshot_alone(s: State) -> None:
+    """Nobody leads; the last server has <1,2> in a snapshot and no log, and p1 has accepted epoch 2 with <1,1>. From
+    the beginning, of three servers, with the fix of 2354: p0 and p1 establish epoch 1; <1,1> is logged by both and
+    <1,2> by p0, and none is committed; p1 leads epoch 2 with the last server, which crashes before it has anything; p0
+    leads epoch 3 with it, sends it SNAP <1,2>, and it crashes when that is saved; the term of p0 ends. Three elections
+    have been."""
+    last = s.NODES - 1
+    first = first_of(1)
+    for p in range(last):
+        s.log[p].append(first + 1)
+        apply_txn(s, p, first + 1)
+        s.current_epoch[p] = 2
+        s.accepted_epoch[p] = 2
+    s.log[0].append(first + 2)
+    apply_txn(s, 0, first + 2)
+    apply_to_tree(s, last, first + 1)
+    apply_to_tree(s, last, first + 2)
+    take_snapshot(s, last)
+    for p in range(s.NODES):
+        if p == 0 or p == last:
+            s.current_epoch[p] = 1
+            s.accepted_epoch[p] = 3
+    s.founded[1] = 1
+    for _ in range(3):
+        spend_election(s)
+
+
 def serve_in(s: State, p: Node, epoch: int) -> None:
     """p serves in an epoch: it leads if it is p0, and follows p0 otherwise."""
     s.current_epoch[p] = epoch

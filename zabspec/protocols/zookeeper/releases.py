@@ -223,6 +223,13 @@ def truncates_what_it_knows(s: State, l: Node, p: int) -> bool:
     return len(s.committed_log[l]) > 0 or epoch_of(p) == s.term[l]
 
 
+def truncates_in_running_epoch(s: State, l: Node, p: int) -> bool:
+    """Proposed here: TRUNC only for what was proposed in this very epoch, which a learner has in its log. What is to be
+    cut of an earlier one may be in a snapshot of the learner alone, whatever the leader's committedLog has, and SNAP
+    takes its place."""
+    return epoch_of(p) == s.term[l]
+
+
 # --- snapshots and truncation -----------------------------------------------------------------------
 
 
@@ -469,6 +476,12 @@ REPAIRS = (
         "trunc-snap",
         "a leader without a committedLog sends SNAP to who is ahead of it",
         {"truncates_ahead": truncates_what_it_knows},
+    ),
+    repair(
+        "trunc-epoch",
+        "a leader sends SNAP to who is ahead of it by proposals of an earlier epoch (also trunc-snap)",
+        {"truncates_ahead": truncates_in_running_epoch},
+        ("trunc-snap",),
     ),
     repair("5094", "an interrupted TRUNC clears the database", {"is_half_made": half_made_by_trunc_too}),
     repair("2354", "currentEpoch follows an accepted snapshot", {"starts_refused": epoch_of_snapshot_counts}),
