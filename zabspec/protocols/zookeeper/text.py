@@ -27,6 +27,9 @@ from zabspec.protocols.zookeeper.writes import *
 # Behind all others, whose actions keep their numbers so.
 from zabspec.protocols.zookeeper.transfers import *
 
+# isort: split
+from zabspec.protocols.zookeeper.snapshots import *
+
 
 def flight(size: Size) -> int:
     """The most packets in a channel: a sync, what is forwarded beside it, and UPTODATE."""
@@ -58,6 +61,7 @@ PROTOCOL = declare(
         "partitions": 0,
         "timeouts": 0,
         "write_errors": 0,
+        "snapshots": 0,
     },
     world="connections",
     elects=("current_epoch", "last_processed"),
@@ -66,7 +70,7 @@ PROTOCOL = declare(
         Start("after-snap", "p0 leads epoch 3, to which p1 has come by SNAP, and p2 is still in epoch 1", after_snap),
     ],
     flight=flight,
-    variants=[*RELEASES, *REPAIRS, *PRODUCTION_REPAIRS, *COARSE, *MUTANTS, *PRODUCTION, *TRANSFER],
+    variants=[*RELEASES, *REPAIRS, *PRODUCTION_REPAIRS, *COARSE, *MUTANTS, *PRODUCTION, *TRANSFER, *SNAPSHOTS],
     releases=SAME,
     leaders_weigh="FastLeaderElection.totalOrderPredicate",
 )
