@@ -101,7 +101,9 @@ def configuration(
     of_release = settled("" if release == NEWEST else release, number or release, settings)
     variants = [*([of_release] if of_release else []), *([] if split else [MERGED])]
     variant = PROTOCOLS[PROTOCOL].combined(",".join(variants), ",".join(repairs))
-    own = [name for name in PROTOCOLS[PROTOCOL].budgets if name in ("elections", "proposals", "write_errors")]
+    own = [
+        name for name in PROTOCOLS[PROTOCOL].budgets if name in ("elections", "proposals", "write_errors", "snapshots")
+    ]
     said = ",".join(f"{name}={budget[name]}" for name in own if name in budget)
     given = {name: n for name, n in budget.items() if name not in own}
     return Configuration(PROTOCOL, variant, start=start, budgets=said, **given)  # type: ignore[arg-type]

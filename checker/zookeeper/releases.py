@@ -7,7 +7,7 @@ from zabspec.protocols.registry import PROTOCOLS, Protocol
 
 __all__ = ["of_settings", "release_of", "settled", "variant_of", "with_settings"]
 
-SETTINGS = ("walk", "walk-large", "hole", "full-disk", "power")
+SETTINGS = ("walk", "walk-large", "hole", "full-disk", "power", "transfer", "snapshots", "one-node", "fuzzy-snap")
 
 
 def variant_of(protocol: str, release: str) -> str:
@@ -78,6 +78,9 @@ def of_settings(release: str, asked: str) -> tuple[str, ...]:
             more.append("before-2307")
         if before(release, 3, 5, 7):
             more.append("before-3701")
+    # `transfer` alone is what `conform` has of every release.
+    if {"transfer", "one-node"} <= {*names} and before(release, 3, 5, 5):
+        more.append("before-3104")
     return tuple(name for name in more if name not in names)
 
 

@@ -335,13 +335,20 @@ ROWS = (
         "l.2.1: a leader sends its whole history",
         WALKED | {"losses": 2, "elections": 4}, 30, 23, True, "", "after-snap", "walk",
     ),
+    Row(
+        "3104", "3.5.3", others("4837", "4712", also=BEYOND), ("3104",), "trees-agree",
+        "NEWLEADER is queued before a SNAP is read: the learner applies what was committed before NEWLEADER to a tree "
+        "that has later writes of the same node, saves it under their zxid, and crashes; it starts with the earlier "
+        "one, and the later ones are not sent again.",
+        "f.2.1: a follower accepts the whole initial history, and acknowledges it after that",
+        {"losses": 0, "crashes": 1, "elections": 1, "proposals": 3}, 56, 49, True, "", "", "transfer,one-node",
+    ),
 )  # fmt: skip
 
 # Rows of BUGS.tsv without a row here, with the reason.
 NOT_FOUND = {
     "2678": "it makes other bugs possible, but is not a bug by itself",
     "3642": "with the two proposals that it needs, a minute was not enough",
-    "3104": "a SNAP is one step in this model, not streamed during commits",
     "1549": "it is 1558 and 4837",
     "1653": "it is 2354 on 3.4, fixed in 3.4.6",
     "4352": "its mechanism is unknown",

@@ -25,6 +25,7 @@ from zabspec.protocols.zookeeper.state import (
     FOLLOWERINFO,
     IDLE,
     NEWLEADER,
+    NO_THREAD,
     PROPOSAL,
     SERVING,
     SYNCING,
@@ -34,7 +35,7 @@ from zabspec.protocols.zookeeper.state import (
     WAITING,
     epoch_of,
 )
-from zabspec.protocols.zookeeper.storage import ends_a_file, last_zxid, newest_snapshot, saved_tree
+from zabspec.protocols.zookeeper.storage import ends_a_file, last_zxid, newest_snapshot, saved_tree, with_txn
 
 # The order of a text's actions is that of its names: those of other modules come from there.
 __all__ = [
@@ -165,6 +166,8 @@ def restarts_otherwise(s: State, p: Node) -> bool:
     left."""
     if s.phase[p] != IDLE or s.refused[p] or len(s.stale_queue[p]) > 0 or ends_a_file(s, p):
         return True
+    if s.snapshot_thread[p] != NO_THREAD:
+        return True  # which dies with it
     if s.promised[p] > s.accepted_epoch[p] or s.closed[p] or s.unforced[p] != 0 or len(s.uncut[p]) > 0:
         return True
     last = newest_snapshot(s, p, last_zxid(s))
@@ -173,7 +176,7 @@ def restarts_otherwise(s: State, p: Node) -> bool:
     for zxid in s.log[p]:
         if zxid > last:
             last = zxid
-            tree = tree | (1 << zxid)
+            tree = with_txn(s, tree, zxid)
             if count >= len(s.committed_log[p]) or s.committed_log[p][count] != zxid:
                 return True
             count = count + 1

@@ -24,7 +24,7 @@ from zabspec.protocols.zookeeper.state import (
     WRITTEN,
     first_of,
 )
-from zabspec.protocols.zookeeper.storage import take_snapshot
+from zabspec.protocols.zookeeper.storage import leave_thread, take_snapshot
 from zabspec.protocols.zookeeper.sync import sync_follower
 from zabspec.worlds.actor import send_to_follower
 
@@ -33,6 +33,7 @@ def on_elected(s: State, l: Node) -> None:
     """Leader.lead: ZooKeeperServer.loadData, then getEpochToPropose with its own acceptedEpoch."""
     s.role[l] = LEADING
     s.phase[l] = CHOOSING_EPOCH
+    leave_thread(s, l)
     load_data(s, l)
     s.term[l] = known_epoch(s, l) + 1
     s.heard[l].add(l)
@@ -203,6 +204,7 @@ def on_follower_lost(s: State, l: Node, f: Node) -> None:
     s.linked[l].discard(f)
     s.answered[l].discard(f)
     s.peer_last[l][f] = 0
+    s.queued_to[l][f] = 0
     s.forwarding[l].discard(f)
     s.unsettled[l].discard(f)
     s.settled[l].discard(f)

@@ -41,6 +41,8 @@ from zabspec.protocols.zookeeper.storage import (
     cut_log,
     end_file,
     first_from,
+    leave_thread,
+    leave_tree,
     meets_hole,
     reload_after_cut,
     remember_cut,
@@ -55,6 +57,7 @@ def on_follow(s: State, f: Node, l: Node) -> None:
     s.role[f] = FOLLOWING
     s.leader[f] = l
     s.phase[f] = REGISTERED
+    leave_thread(s, f)
     connect(s, f, l)
     send_to_leader(s, f, FOLLOWERINFO(accepted=known_epoch(s, f)))
 
@@ -149,6 +152,7 @@ def fail_to_truncate(s: State, f: Node) -> None:
 @receives
 def on_snap(s: State, f: Node, m: SNAP) -> None:
     """ZKDatabase.deserializeSnapshot: the tree is the leader's; nothing is done to the log, nothing is on disk yet."""
+    leave_tree(s, f)
     s.sync_mode[f] = SNAPS
     s.phase[f] = SYNCING
     s.committed_log[f].clear()

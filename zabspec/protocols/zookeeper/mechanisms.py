@@ -32,6 +32,7 @@ from zabspec.protocols.zookeeper.state import (
     epoch_of,
 )
 
+from zabspec.protocols.zookeeper.storage import saved_tree
 
 # --- what a step is ----------------------------------------------------------------------------------
 
@@ -200,6 +201,19 @@ def snapshot_is_saved_before_epoch(before: State, event: State, after: State) ->
     for p in range(after.NODES):
         if writes_epoch(before, after, p) and before.sync_mode[p] == SNAPS and after.closed[p]:
             return broken(f"p{p} writes currentEpoch, and its snapshot was not saved")
+    return True
+
+
+@safety(over="step", witness=takes_step, default=False)
+def snapshot_has_what_names_it(before: State, event: State, after: State) -> bool:
+    """No learner saves the tree of a SNAP at NEWLEADER under a zxid whose transaction is not in it (ZOOKEEPER-3104)."""
+    for p in range(after.NODES):
+        if before.sync_mode[p] == SNAPS and before.phase[p] != after.phase[p]:
+            for k in range(len(after.snapshot_names[p])):
+                name = after.snapshot_names[p][k]
+                lacks = counter_of(name) != 0 and (after.snapshot_trees[p][k] >> name) & 1 == 0
+                if lacks and saved_tree(before, p, name) != after.snapshot_trees[p][k]:
+                    return broken(f"p{p} has saved its tree as of {name}, and that is not in it")
     return True
 
 

@@ -65,8 +65,8 @@ def ends_file(s: State, p: Node) -> None:
     FileTxnSnapLog.truncateLog, which closes it. That a SyncRequestProcessor begins one after snapCount transactions is
     left out. Where a file would begin that nothing is appended to there is none."""
     count = len(s.log[p])
-    for back in range(s.ELECTIONS + 3):
-        k = s.ELECTIONS + 2 - back
+    for back in range(s.ELECTIONS + s.SNAPSHOTS + 3):
+        k = s.ELECTIONS + s.SNAPSHOTS + 2 - back
         if k < len(s.files[p]) and s.files[p][k] >= count:
             s.files[p].remove(k)
     if count > 0:
@@ -267,12 +267,12 @@ def exits_when_not_truncated(s: State, f: Node) -> None:
 # --- loss of power -----------------------------------------------------------------------------------
 
 
-def is_unforced(s: State, p: Node) -> None:
+def is_unforced(s: State, p: Node, name: int) -> None:
     """FileTxnSnapLog.save: only a SNAP's snapshot is forced (3.5.10, 3.6.0: ZOOKEEPER-2872). Not that of a TRUNC, nor
-    that of ZooKeeperServer.loadData."""
-    bit = 1 << s.last_processed[p]
+    that of ZooKeeperServer.loadData, or of SyncRequestProcessor."""
+    bit = 1 << name
     s.unforced[p] = s.unforced[p] & (0 - 1 - bit)
-    if not forces_snapshot(s, p) and s.last_processed[p] in s.snapshot_names[p]:
+    if not forces_snapshot(s, p) and name in s.snapshot_names[p]:
         s.unforced[p] = s.unforced[p] | bit
 
 
@@ -315,8 +315,8 @@ def forgets_cut(s: State, p: Node) -> None:
 def power_is_lost(s: State, p: Node) -> None:
     """What is not forced is gone: snapshots, of which FileSnap.deserialize takes the newest that is whole, and the cut
     of a log, whose tail is there again, before what was logged since, in a file of its own."""
-    for back in range(s.ELECTIONS + 3):
-        k = s.ELECTIONS + 2 - back
+    for back in range(s.ELECTIONS + s.SNAPSHOTS + 3):
+        k = s.ELECTIONS + s.SNAPSHOTS + 2 - back
         if k < len(s.snapshot_names[p]) and (s.unforced[p] >> s.snapshot_names[p][k]) & 1 == 1:
             s.snapshot_names[p].remove(k)
             s.snapshot_trees[p].remove(k)

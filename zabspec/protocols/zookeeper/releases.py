@@ -282,8 +282,8 @@ def drop_tail(s: State, f: Node) -> None:
 
 def drop_later_snapshots(s: State, f: Node) -> None:
     """Those that are named later than lastProcessedZxid."""
-    for back in range(s.ELECTIONS + 3):
-        k = s.ELECTIONS + 2 - back
+    for back in range(s.ELECTIONS + s.SNAPSHOTS + 3):
+        k = s.ELECTIONS + s.SNAPSHOTS + 2 - back
         if k < len(s.snapshot_names[f]) and s.snapshot_names[f][k] > s.last_processed[f]:
             s.snapshot_names[f].remove(k)
             s.snapshot_trees[f].remove(k)

@@ -93,6 +93,7 @@ def end_term(s: State, p: Node) -> None:
         s.acks[p][k].clear()
     for f in range(s.NODES):
         s.peer_last[p][f] = 0
+        s.queued_to[p][f] = 0
     s.last_proposed[p] = 0
     s.last_committed[p] = 0
 

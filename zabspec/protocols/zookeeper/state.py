@@ -26,6 +26,7 @@ PHASES = (
     "CHOOSING_EPOCH", "AWAITING_EPOCH_ACKS", "TO_WRITE_OWN_EPOCH", "AWAITING_ACKS", "SERVING",
 )  # fmt: skip
 NONE, DIFFS, TRUNCS, SNAPS = range(4)  # QuorumPeer.SyncMode
+NO_THREAD, STARTED, SAVING = range(3)  # the thread of a periodic snapshot
 
 FOLLOWERINFO, ACKEPOCH, ACK = MessageName("FOLLOWERINFO"), MessageName("ACKEPOCH"), MessageName("ACK")
 LEADERINFO, NEWLEADER, UPTODATE = MessageName("LEADERINFO"), MessageName("NEWLEADER"), MessageName("UPTODATE")
@@ -64,7 +65,7 @@ def founded_kind(size: Size) -> Int:
 def state(size: Size) -> list[Field]:
     zxid, tree, epoch = zxid_kind(size), tree_kind(size), Int(0, epochs(size), "--elections")
     txns = Seq(zxid, size.proposals + 8, "--proposals")  # a transaction may be appended again
-    images = size.elections + 3
+    images = size.elections + size.snapshots + 3
     peers = Processes(size.nodes)
     return [
         stored("log", txns, "the transaction log (FileTxnLog): what is appended and forced"),
@@ -85,6 +86,11 @@ def state(size: Size) -> list[Field]:
         volatile("full", Bool(), "its disk is full, for this term (only where disks fill: full-disk)"),
         volatile("promised", epoch, "QuorumPeer.acceptedEpoch, where writing the file has failed (full-disk)"),
         volatile("closed", Bool(), "FileSnap is closed, and saves nothing (full-disk)"),
+        volatile(
+            "snapshot_thread", OneOf("NO_THREAD", "STARTED", "SAVING"),
+            "of SyncRequestProcessor, for a periodic snapshot (only where it takes them: snapshots)",
+        ),
+        volatile("saving_as", zxid, "the name of the snapshot that it writes"),
         volatile("refused", Bool(), "QuorumPeer.loadDataBase refused to start"),
         volatile("tree", tree, "DataTree: what is applied"),
         volatile("last_processed", zxid, "DataTree.lastProcessedZxid, which votes and ACKEPOCH carry"),
@@ -104,6 +110,7 @@ def state(size: Size) -> list[Field]:
         volatile("answered", peers, "whose ACKEPOCH its LearnerHandler has read"),
         volatile("agreed", peers, "Leader.electingFollowers"),
         volatile("peer_last", zxid, "LearnerHandler: peerLastZxid", NODE),
+        volatile("queued_to", zxid, "LearnerHandler: what was queued before NEWLEADER (before-3104)", NODE),
         volatile("forwarding", peers, "Leader.forwardingFollowers"),
         volatile("unsettled", peers, "whose LearnerHandler waits for one packet after NEWLEADER"),
         volatile("settled", peers, "whose LearnerHandler has read it, and waits for the server to run"),

@@ -31,8 +31,13 @@ def ends_by_hole(s: State, p: Node) -> None:
 
 def apply_to_tree(s: State, p: Node, zxid: int) -> None:
     """DataTree.processTxn: lastProcessedZxid only grows."""
-    s.tree[p] = s.tree[p] | (1 << zxid)
+    s.tree[p] = with_txn(s, s.tree[p], zxid)
     s.last_processed[p] = max(s.last_processed[p], zxid)
+
+
+def with_txn(s: State, tree: int, zxid: int) -> int:
+    """A tree to which a transaction is applied. Each is of a node of its own, unless all are of one (`one-node`)."""
+    return tree | (1 << zxid)
 
 
 def fast_forward(s: State, p: Node) -> None:
@@ -49,6 +54,7 @@ def fast_forward(s: State, p: Node) -> None:
 def load_newest(s: State, p: Node, limit: int) -> None:
     """FileTxnSnapLog.restore: the newest snapshot whose name is at most `limit`, then what the log has after it. That
     there is none means snapshot.0, of an empty tree: the first start saves it (zookeeper.db.autocreate)."""
+    leave_tree(s, p)
     s.committed_log[p].clear()
     newest = newest_snapshot(s, p, limit)
     s.tree[p] = saved_tree(s, p, newest)
@@ -85,21 +91,34 @@ def last_zxid(s: State) -> int:
 
 
 def take_snapshot(s: State, p: Node) -> None:
-    """ZooKeeperServer.takeSnapshot: snapshot.<lastProcessedZxid>; one of that name is written over. Left out is one of
-    an empty tree at <0,0>: a start without it begins with just that."""
-    there = (s.tree[p] == 0 and s.last_processed[p] == 0) or s.closed[p]
+    """ZooKeeperServer.takeSnapshot: snapshot.<lastProcessedZxid>."""
+    save_snapshot_as(s, p, s.last_processed[p])
+
+
+def save_snapshot_as(s: State, p: Node, name: int) -> None:
+    """FileTxnSnapLog.save: snapshot.<name>; one of that name is written over. Left out is one of an empty tree at
+    <0,0>: a start without it begins with just that."""
+    there = (s.tree[p] == 0 and name == 0) or s.closed[p]
     for k in range(len(s.snapshot_names[p])):
-        if s.snapshot_names[p][k] == s.last_processed[p] and not s.closed[p]:
+        if s.snapshot_names[p][k] == name and not s.closed[p]:
             s.snapshot_trees[p][k] = s.tree[p]
             there = True
     if not there:
-        s.snapshot_names[p].append(s.last_processed[p])
+        s.snapshot_names[p].append(name)
         s.snapshot_trees[p].append(s.tree[p])
-    leave_unforced(s, p)
+    leave_unforced(s, p, name)
 
 
-def leave_unforced(s: State, p: Node) -> None:
+def leave_unforced(s: State, p: Node, name: int) -> None:
     """What is forced makes no difference unless power is lost (`power`)."""
+
+
+def leave_tree(s: State, p: Node) -> None:
+    """ZKDatabase.clear: another DataTree takes the place of this one. A thread that saves it goes on (`snapshots`)."""
+
+
+def leave_thread(s: State, p: Node) -> None:
+    """A thread that saves the tree goes on in the next term (`snapshots`)."""
 
 
 def remember_log(s: State, p: Node) -> None:

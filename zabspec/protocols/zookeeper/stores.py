@@ -8,6 +8,7 @@ from zabspec.language.lang import Node, State, broken, is_quorum
 from zabspec.protocols.zookeeper.properties import two_founded
 from zabspec.protocols.zookeeper.state import (
     AWAITING_ACKS,
+    AWAITING_EPOCH_ACKS,
     IDLE,
     LEADING,
     LOOKING,
@@ -18,7 +19,7 @@ from zabspec.protocols.zookeeper.state import (
     counter_of,
     epoch_of,
 )
-from zabspec.protocols.zookeeper.storage import last_zxid, newest_snapshot, saved_tree
+from zabspec.protocols.zookeeper.storage import last_zxid, newest_snapshot, saved_tree, with_txn
 from zabspec.worlds.actor import is_down
 
 # The order of a text's actions is that of its names: those of other modules come from there.
@@ -51,7 +52,7 @@ def on_disk(s: State, p: Node) -> int:
         if zxid > newest:
             ahead = True
         if ahead:
-            tree = tree | (1 << zxid)
+            tree = with_txn(s, tree, zxid)
     return tree
 
 
@@ -161,7 +162,8 @@ def is_idle(s: State, p: Node) -> bool:
     """This server has nothing in a queue, and waits for a packet, or serves."""
     working = s.phase[p] >= TO_SNAPSHOT and s.phase[p] <= TO_ACK
     elected = s.phase[p] == TO_WRITE_OWN_EPOCH or (s.phase[p] == AWAITING_ACKS and is_quorum(s, s.new_leader_acks[p]))
-    return not working and not elected and len(s.sync_queue[p]) == 0 and len(s.to_apply[p]) == 0
+    sends = s.phase[p] > AWAITING_EPOCH_ACKS and len(s.answered[p]) > 0  # a SNAP (`transfer`)
+    return not working and not elected and not sends and len(s.sync_queue[p]) == 0 and len(s.to_apply[p]) == 0
 
 
 def nothing_moves(s: State) -> bool:

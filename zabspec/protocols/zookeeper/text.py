@@ -27,6 +27,9 @@ from zabspec.protocols.zookeeper.writes import *
 # Behind all others, whose actions keep their numbers so.
 from zabspec.protocols.zookeeper.transfers import *
 
+# isort: split
+from zabspec.protocols.zookeeper.snapshots import *
+
 
 def flight(size: Size) -> int:
     """The most packets in a channel: a sync, what is forwarded beside it, and UPTODATE."""
@@ -58,6 +61,7 @@ PROTOCOL = declare(
         "partitions": 0,
         "timeouts": 0,
         "write_errors": 0,
+        "snapshots": 0,
     },
     world="connections",
     elects=("current_epoch", "last_processed"),
@@ -67,7 +71,7 @@ PROTOCOL = declare(
         Start("snapshot-alone", "no server leads, and p2 has <1,2> in a snapshot and no log", snapshot_alone),
     ],
     flight=flight,
-    variants=[*RELEASES, *REPAIRS, *PRODUCTION_REPAIRS, *COARSE, *MUTANTS, *PRODUCTION, *TRANSFER],
+    variants=[*RELEASES, *REPAIRS, *PRODUCTION_REPAIRS, *COARSE, *MUTANTS, *PRODUCTION, *TRANSFER, *SNAPSHOTS],
     releases=SAME,
     leaders_weigh="FastLeaderElection.totalOrderPredicate",
 )

@@ -9,8 +9,8 @@ Each learner has a handler of its own, which ends with the connection. WRITTEN s
 but a step that the leader takes for one learner. All that wait for a SNAP get it in one step. What is proposed or
 committed between the choice and that step is, as the learner sees it, proposed or committed before the choice.
 
-It is of 3.5.5 and 3.6.0 and later. Before them NEWLEADER is queued before the SNAP is read (ZOOKEEPER-3104); here it is
-not. 3.4 has its SNAP in the step of the choice.
+It is of 3.5.5 and 3.6.0 and later. Before them NEWLEADER is queued before the SNAP is read (ZOOKEEPER-3104): that is
+`before-3104` (`snapshots.py`). 3.4 has its SNAP in the step of the choice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ __all__ = [
     "is_read_later",
     "keeps_where_it_began",
     "on_written",
+    "send_snap",
     "send_snaps",
+    "snap_zxid",
     "some_wait",
     "waits_for_snap",
 ]
@@ -71,11 +73,22 @@ def send_snaps(s: State, l: Node) -> None:
     """LearnerHandler.run: SNAP, which overtakes what startForwarding has queued."""
     for f in range(s.NODES):
         if f in s.answered[l]:
-            send_to_follower(s, l, f, SNAP(zxid=s.last_processed[l], tree=s.tree[l]))
-            forward_applied(s, l, f)
-            start_forwarding(s, l, f, s.peer_last[l][f])
+            send_snap(s, l, f)
             s.peer_last[l][f] = 0
     s.answered[l].clear()
+
+
+def send_snap(s: State, l: Node, f: Node) -> None:
+    """To one of them; what is forwarded then."""
+    send_to_follower(s, l, f, SNAP(zxid=snap_zxid(s, l, f), tree=s.tree[l]))
+    forward_applied(s, l, f)
+    start_forwarding(s, l, f, s.peer_last[l][f])
+
+
+def snap_zxid(s: State, l: Node, f: Node) -> int:
+    """LearnerHandler.run reads lastProcessedZxid, and then the tree; both at one moment, unless that takes a while
+    (`fuzzy-snap`)."""
+    return s.last_processed[l]
 
 
 def forward_applied(s: State, l: Node, f: Node) -> None:

@@ -1,0 +1,136 @@
+"""Snapshots of a tree that changes while it is written: periodic ones (`snapshots`), and a SNAP (`before-3104`)."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from checker.zookeeper.releases import settled
+from traces import Runner
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.protocols.zookeeper.state import SAVING, STARTED, WIDTH
+
+A, B, C = WIDTH + 1, WIDTH + 2, WIDTH + 3
+
+
+def tree(*zxids: int) -> int:
+    return sum(1 << zxid for zxid in zxids)
+
+
+@cache
+def runner(variant: str) -> Runner:
+    name = PROTOCOLS["zookeeper"].combined(variant)
+    return Runner(Model(Configuration("zookeeper", name, timeouts=0, budgets="elections=1,proposals=2,snapshots=1")))
+
+
+def state(variant: str) -> tuple[Any, dict[str, Any]]:
+    made = runner(variant)
+    return made.state.copy(), {name.removesuffix("__own"): value for name, value in made.names.items()}
+
+
+# --- a SNAP -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("variant", "sent"),
+    [
+        ("3.5.3,transfer,before-3104", ["SNAP", "PROPOSAL B", "COMMIT B", "NEWLEADER", "PROPOSAL C", "COMMIT C"]),
+        ("3.5.3,transfer,before-3104,3104", ["SNAP", "PROPOSAL B", "COMMIT B", "PROPOSAL C", "COMMIT C"]),
+        ("3.5.3,transfer", ["SNAP", "PROPOSAL B", "COMMIT B", "PROPOSAL C", "COMMIT C"]),
+    ],
+)
+def test_what_is_committed_behind_the_choice_of_a_snap(variant: str, sent: list[str]) -> None:
+    """B was committed, and not applied, at the choice, C afterwards; both are in the SNAP."""
+    s, names = state(variant)
+    s.leader[1] = 0
+    names["connect"](s, 1, 0)
+    s.last_processed[0] = A
+    s.last_committed[0] = B
+    names["send_snapshot"](s, 0, 1)
+    names["finish_transfer"](s, 0, 1)
+    assert len(s.to_follower[1]) == 0
+    for zxid in (A, B, C):
+        names["apply_txn"](s, 0, zxid)
+    s.last_committed[0] = s.last_proposed[0] = C
+    names["send_snap"](s, 0, 1)
+    first = s.to_follower[1][0]
+    assert (first.zxid, first.tree) == (C, tree(A, B, C))
+    said = [str(m).replace("<1,2>", "B").replace("<1,3>", "C") for m in s.to_follower[1]]
+    assert [m.split("(")[0] + (" " + m[-2] if "zxid=" in m and "tree" not in m else "") for m in said] == sent
+    assert (1 in s.unsettled[0]) == ("NEWLEADER" in sent)
+
+
+def test_one_applied_once_more_takes_back_what_came_after_it() -> None:
+    for variant, left in (("one-node", [tree(A, B), tree(A, B, C)]), ("", [tree(A, B, C)] * 2)):
+        s, names = state(variant)
+        for zxid in (A, B, C):
+            names["apply_txn"](s, 0, zxid)
+        held = []
+        for zxid in (B, C):
+            names["apply_to_tree"](s, 0, zxid)
+            held.append(s.tree[0])
+        assert held == left
+        assert s.last_processed[0] == C
+
+
+def test_3104_goes_with_releases_that_have_it() -> None:
+    asked = "transfer,one-node"
+    for variant, release, has in (("3.5.3", "3.5.3", True), ("3.6.0", "3.5.4", True), ("3.6.0", "3.5.5", False)):
+        assert ("before-3104" in settled(variant, release, asked).split(",")) == has
+    assert "before-3104" not in settled("3.5.3", "3.5.3", "transfer")  # of `conform`
+
+
+# --- periodic snapshots --------------------------------------------------------------------------------
+
+
+def saving(variant: str = "snapshots") -> tuple[Any, dict[str, Any]]:
+    """A server that has <1,1>, and has begun to write snapshot.<1,1>; <1,2> is logged and applied since."""
+    s, names = state(variant)
+    s.log[0].append(A)
+    names["apply_txn"](s, 0, A)
+    s.snapshot_thread[0] = STARTED
+    names["name_snapshot"](s, 0)
+    s.log[0].append(B)
+    names["apply_txn"](s, 0, B)
+    assert (s.snapshot_thread[0], s.saving_as[0], len(s.snapshot_names[0])) == (SAVING, A, 0)
+    return s, names
+
+
+def test_a_snapshot_has_what_came_after_its_name() -> None:
+    s, names = saving()
+    names["save_periodic"](s, 0)
+    assert (list(s.snapshot_names[0]), list(s.snapshot_trees[0])) == ([A], [tree(A, B)])
+    names["restore"](s, 0)
+    assert (s.tree[0], s.last_processed[0], list(s.committed_log[0])) == (tree(A, B), B, [B])
+
+
+def test_truncate_reads_back_what_a_snapshot_has_of_it() -> None:
+    s, names = saving()
+    names["drop_behind"](s, 0, 1)
+    names["reload_after_cut"](s, 0, A, A)
+    assert (s.tree[0], s.last_processed[0], list(s.log[0])) == (tree(A, B), A, [A])
+    assert s.snapshot_thread[0] != SAVING
+
+
+def test_a_snap_leaves_the_thread_its_own_tree() -> None:
+    s, names = saving()
+    names["on_snap"](s, 0, Snap(C, tree(A, B, C)))
+    assert (list(s.snapshot_trees[0]), s.tree[0]) == ([tree(A, B)], tree(A, B, C))
+
+
+class Snap:
+    """A SNAP as a handler reads it."""
+
+    def __init__(self, zxid: int, tree: int) -> None:
+        self.zxid, self.tree = zxid, tree
+
+
+def test_a_thread_that_has_not_begun_is_not_in_the_next_term() -> None:
+    s, names = state("snapshots")
+    for p, begins in ((0, lambda: names["on_elected"](s, 0)), (1, lambda: names["on_follow"](s, 1, 0))):
+        s.snapshot_thread[p] = STARTED
+        begins()
+        assert s.snapshot_thread[p] != STARTED
