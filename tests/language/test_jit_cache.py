@@ -75,6 +75,29 @@ def test_the_same_text_in_another_folder_is_the_same(tmp_path: Path, monkeypatch
     assert len(found) == 1
 
 
+def test_one_entry_of_a_long_map_that_functions_share_decides() -> None:
+    """A digest stands for a long map of plain values: it follows from every key and value and their types, and not from
+    whether two functions have one map or equal ones; one that holds a function is read into."""
+
+    def with_map(*maps: dict[str, object]) -> str:
+        functions = []
+        for held in maps:
+            exec("def f(): pass", (names := {"__name__": "text"}))
+            vars(names["f"])["apart"] = held
+            functions.append(names["f"])
+        return digest_of({"functions": functions})
+
+    usual: dict[str, object] = {f"name{k}": k for k in range(40)}
+    assert with_map(usual, usual) == with_map(usual, dict(usual))
+    others = [usual | {"name7": 8}, usual | {"name1": True}, usual | {"name7": "7"}, usual | {"other": 1}]
+    others += [{f"name{k}": k for k in reversed(range(40))}, usual | {"name7": test_a_hit_gives_the_same_results}]
+    others += [usual | {"name7": digest_of}]
+    assert len({with_map(usual, map_) for map_ in [usual, *others]}) == 8
+    before = with_map(usual)
+    usual["name39"] = 40
+    assert with_map(usual) != before
+
+
 def test_a_kept_place_is_named_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept with machine code says `folder/mine.py`, wherever that folder is; a message says where it is from
     here."""

@@ -28,6 +28,7 @@ MARSHAL = 2  # the format that says nothing of how often an object is used
 
 PLAIN = (int, str, bytes, float, complex, type(None), type(...))
 ALONE = frozenset({*PLAIN, bool})  # what says all of itself
+LONG = 16  # entries of a map of such values from which on a digest stands for it
 
 
 def digest_of(*values: object) -> str:
@@ -76,6 +77,8 @@ class _Known:
     def __init__(self) -> None:
         self.open: set[int] = set()  # the values being written, which may contain themselves
         self.texts: dict[str, str] = {}  # the current contents of each file that was read
+        # by its address: what a long map says; every function of a protocol holds the same one
+        self.maps: dict[int, tuple[Mapping[Any, Any], object]] = {}
 
     def of(self, value: object) -> object:
         if type(value) in ALONE:  # nearly everything is
@@ -97,6 +100,8 @@ class _Known:
     def inside(self, value: Any) -> object:
         if isinstance(value, (list, tuple)):
             return type(value).__name__, [v if type(v) in ALONE else self.of(v) for v in value]
+        if type(value) is dict and len(value) >= LONG:
+            return self.long_map(value)
         if isinstance(value, (dict, Mapping)):
             return "map", [(self.of(k), v if type(v) in ALONE else self.of(v)) for k, v in value.items()]
         if isinstance(value, (set, frozenset)):
@@ -120,6 +125,21 @@ class _Known:
             return "wrapped", self.of(value.__wrapped__)
         said_by_itself = repr(value)
         return name, said_by_itself if " at 0x" not in said_by_itself else type(value).__module__
+
+    def long_map(self, value: dict[Any, Any]) -> object:
+        """Return what a long map says: a digest if its keys and values say all of themselves.
+
+        The digest stands for it however often it occurs, so that the result depends on equality alone. What else a map
+        may hold is written out: it may refer to a value that is being written.
+        """
+        known = self.maps.get(id(value))
+        if known is not None:
+            return known[1]
+        if not all(type(k) in ALONE and type(v) in ALONE for k, v in value.items()):
+            return "map", [(self.of(k), v if type(v) in ALONE else self.of(v)) for k, v in value.items()]
+        said = "long map", hashlib.sha256(repr(list(value.items())).encode()).hexdigest()
+        self.maps[id(value)] = value, said  # kept, as it is known by its address
+        return said
 
     def function(self, f: FunctionType) -> object:
         if id(f) in self.open:
