@@ -25,7 +25,7 @@ from traces.conform.from_lines import (
     unlike_received,
 )
 from traces.conform.guided import Guided
-from traces.conform.server_lines import ServerLine, ServerLines, read_server_lines
+from traces.conform.server_lines import ServerLine, ServerLines, handled_line, read_server_lines
 from traces.reenact.stores import Disk, read_disk
 
 DATA = Path(__file__).parents[1] / "data"
@@ -302,3 +302,15 @@ def test_the_repaired_model_does_not_explain_the_write(unpacked: Unpacked) -> No
     assert done.verdict == UNKNOWN
     assert done.at is not None
     assert (done.at.server, done.at.kind, done.at.zxid) == (3, "looks", 0x100000005)
+
+
+def test_a_trunc_that_is_logged_and_not_sent_is_a_diff() -> None:
+    """Up to 3.8, to a learner whose last zxid is <epoch, 0>, queueCommittedProposals logs TRUNC and sends DIFF."""
+    at_hand: dict[str, ServerLine] = {}
+    found: list[ServerLine] = []
+    for peer in ("200000000", "200000001"):
+        line = ServerLine(1, 1, "log1.txt", "", "syncs")
+        numbers = {"sid": "2", "high": "100000003", "low": "100000001", "last": "100000003", "peer": peer}
+        handled_line("syncs", numbers, line, "thread", at_hand, found)
+        handled_line("sends TRUNC", {"zxid": "100000003"}, line, "thread", at_hand, found)
+    assert [line.sends for line in found] == [("DIFF", 0x100000003), ("TRUNC", 0x100000003)]

@@ -15,9 +15,10 @@ from functools import lru_cache
 from invariants import properties_of
 from invariants.registry import STEP, keeps
 from traces.conform.guided import Guided, NoRun, OutOfTime
-from traces.conform.server_lines import ServerLine, ServerLines
+from traces.conform.server_lines import MAIN_LINES, ServerLine, ServerLines
 from traces.conform.unbounded import ERRORS, Text, Unbounded
 from traces.reenact.stores import Disk
+from traces.zookeeper.log_lines import written_by
 from zabspec.limits import Deadline
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, SERVING
 from zabspec.worlds.connections import OPEN
@@ -28,7 +29,7 @@ __all__ = ["EXPLAINED", "NOT_EXPLAINED", "UNKNOWN", "FromLines", "Replay", "expl
 EXPLAINED, NOT_EXPLAINED, UNKNOWN = "EXPLAINED", "NOT EXPLAINED", "UNKNOWN"
 MOST_EPOCHS, MOST_COUNTER = 200, 100_000
 COMMITTED_KEPT = 500  # transactions that a server keeps in its committed log, by default; the model keeps all
-NOT_BY_ALL = ("got NEWLEADER", "epoch", "acknowledged")  # kinds that earlier releases do not log
+OLDEST = "3.5.0"  # what it does not log need not be in a log
 OF_SYNCS = ("DIFF", "TRUNC", "SNAP")
 AT_DEBUG = "TRUNC"  # that one is sent to a learner that is ahead of the committed log is logged at DEBUG
 CUT_OFF = ("loaded", "looks")  # lines of a start that a kill may leave out
@@ -335,7 +336,7 @@ class Replay:
         self.state: Unbounded = text.begin()
         self.properties = [p for p in properties_of("zookeeper") if p.of != STEP]
         kinds = {line.kind for line in lines.all_of()}
-        self.not_logged = {kind for kind in NOT_BY_ALL if kind not in kinds}
+        self.not_logged = {kind for kind in MAIN_LINES if kind not in kinds and not written_by(OLDEST, kind)}
         self.logs: dict[tuple[int, int], list[ServerLine]] = {}
         for server in self.servers:
             self.logs[(server, 0)] = self.without_repeats(
