@@ -15,7 +15,7 @@ from traces.zookeeper.log_lines import recognized
 from traces.zookeeper.text_logs import lines_of, number_of, time_of
 from zabspec.files import Unreadable
 
-__all__ = ["MAIN_LINES", "ServerLine", "ServerLines", "read_server_lines"]
+__all__ = ["MAIN_LINES", "ServerLine", "ServerLines", "Vote", "read_server_lines"]
 
 MAIN_LINES = (
     "starts", "loaded", "looks", "leads", "follows", "got DIFF", "got SNAP", "got TRUNC", "got NEWLEADER",
@@ -25,6 +25,7 @@ VERSION = re.compile(r"Server environment:zookeeper\.version=(\d+\.\d+\.\d+)")
 FORCED = "Forcing snapshot sync"  # zookeeper.forceSnapshotSync, at WARN
 NAMES_RELEASE = "zookeeper.version"
 HANDLER_LINES = ("syncs", "sends DIFF", "sends TRUNC", "sends SNAP")
+READ = {*MAIN_LINES, *HANDLER_LINES, "notified", "joined", "observes"}
 HANDLER = re.compile(r"\[LearnerHandler-(\S+?:\d+)[:\]]")
 MAIN = re.compile(r"\[(main|QuorumPeer\[)")
 AT_START = ("starts", "loaded")
@@ -39,6 +40,7 @@ class ServerLine:
         values: numbers of the line: zxids as servers write them, or an epoch.
         learner: of `syncs`: the server that is synchronized. sends: the kind and zxid sent to it; None: not logged.
         members: of `serves`: whose acknowledgements of NEWLEADER were counted.
+        took: of `leads` and `follows`: milliseconds since the vote; -1: not logged.
     """
 
     server: int
@@ -51,6 +53,7 @@ class ServerLine:
     learner: int = 0
     sends: tuple[str, int] | None = None
     members: frozenset[int] = frozenset()
+    took: int = -1
 
     @property
     def zxid(self) -> int:
@@ -75,6 +78,42 @@ class ServerLine:
         return f"server {self.server}: {self.kind}{number}"
 
 
+@dataclass(frozen=True)
+class Vote:
+    """A notification that a server has received.
+
+    Attributes:
+        life: of which process of the server it is, from 0.
+        sender: whose notification it is; `state`: that it has told. leader, round, epoch, zxid: its vote.
+    """
+
+    server: int
+    number: int
+    file: str
+    time: str
+    life: int
+    sender: int
+    state: str
+    leader: int
+    round: int
+    epoch: int
+    zxid: int
+
+    @property
+    def place(self) -> str:
+        """Return file and line."""
+        return f"{self.file}:{self.number}"
+
+    def as_line(self) -> ServerLine:
+        """Return it as a line of a log."""
+        return ServerLine(self.server, self.number, self.file, self.time, f"vote of {self.sender}", self.life,
+                          (self.zxid,))  # fmt: skip
+
+    def told(self) -> str:
+        """Return it in words."""
+        return f"server {self.sender} votes for server {self.leader} with epoch {self.epoch}, {self.zxid:#x}"
+
+
 @dataclass
 class ServerLines:
     """The lines of all servers.
@@ -83,12 +122,16 @@ class ServerLines:
         main: by server, the lines of its main threads, in order. handled: by server, those of its LearnerHandlers.
         problems: why nothing can be said of these logs, first things first.
         releases: that servers say they are of, at their starts.
+        votes: the notifications that servers have received.
+        addresses: by server, the addresses that its leaders have of it, each with a line.
     """
 
     main: dict[int, list[ServerLine]] = field(default_factory=dict)
     handled: dict[int, list[ServerLine]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     releases: set[str] = field(default_factory=set)
+    votes: list[Vote] = field(default_factory=list)
+    addresses: dict[int, dict[str, str]] = field(default_factory=dict)
 
     @property
     def servers(self) -> tuple[int, ...]:
@@ -130,12 +173,21 @@ def read_one(path: Path, number: int, out: ServerLines) -> None:
         if NAMES_RELEASE in text and (version := VERSION.search(text)) is not None:
             out.releases.add(version[1])
         told = recognized(text)
-        if told is None or told[0].kind not in MAIN_LINES + HANDLER_LINES:
+        if told is None or told[0].kind not in READ:
             continue
         kind, found = told[0].kind, told[1].groupdict()
         if (said := time_of(text)) is not None:
             last = max(last, said)
         line = ServerLine(number, place, path.name, last, kind, max(life, 0))
+        if kind == "notified":
+            out.votes.append(vote_of(line, found))
+            continue
+        if kind == "observes":
+            out.problems.append(f"{line.place}: server {number} is an observer, which the model does not have")
+            continue
+        if kind == "joined":
+            out.addresses.setdefault(int(found["sid"] or 0), {}).setdefault(found["address"] or "", line.place)
+            continue
         handler, thread = HANDLER.search(text), MAIN.search(text)
         if kind == "starts" and (thread is None or thread[1] != "main"):
             continue  # the same text at DEBUG, by the thread that is started
@@ -177,12 +229,21 @@ def handled_line(
         syncs.sends = sent, int(found["zxid"], 16)
 
 
+def vote_of(line: ServerLine, found: Mapping[str, str | None]) -> Vote:
+    """Return the notification in a line."""
+    sender, state, leader = int(found["sid"] or 0), found["state"] or "", int(found["leader"] or 0)
+    round_, epoch, zxid = (int(found[name] or "0", 16) for name in ("round", "epoch", "zxid"))
+    return Vote(line.server, line.number, line.file, line.time, line.life, sender, state, leader, round_, epoch, zxid)
+
+
 def read_values(line: ServerLine, found: Mapping[str, str | None]) -> bool:
     """Read the numbers of a line of the main thread; return whether it has those of its kind."""
     if line.kind == "serves":
         if found["sids"] is None:
             return False
         line.members = frozenset(int(n) for n in re.findall(r"\d+", found["sids"]))
+    if found.get("took"):
+        line.took = int(found["took"] or "0")
     if line.kind == "epoch":
         line.values = (int(found["epoch"] or "0"),)
     elif "zxid" in found:
