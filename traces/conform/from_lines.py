@@ -261,6 +261,7 @@ class Replay:
         self.at = dict.fromkeys(self.logs, 0)
         self.last: ServerLine | None = None
         self.notified = lines.votes
+        self.counted: dict[int, set[int]] = {}  # by leader: acknowledgements of NEWLEADER, up to the first quorum
         self.voted: dict[int, set[tuple[int, int]]] = {server: set() for server in self.servers}
 
     @staticmethod
@@ -363,6 +364,7 @@ class Replay:
             elif was != LOOKING and now == LOOKING:
                 yield Written(server, 0, "looks", (self.real(after.last_processed[p]),))
             elif was == LOOKING and now == LEADING:
+                self.counted[p] = set()
                 yield Written(server, 0, "leads")
                 yield Written(server, 0, "snapshot", (self.real(after.last_processed[p]),))
             elif was == LOOKING and now == FOLLOWING:
@@ -410,8 +412,10 @@ class Replay:
             values = (high, low, self.real(before.last_processed[l]), self.real(peer))
             yield Written(server, learner, "syncs", values, (m.kind.name, self.real(m.zxid)))
         if before.phase[l] != SERVING and after.phase[l] == SERVING:
-            members = frozenset(self.servers[p] for p in before.new_leader_acks[l])
+            members = frozenset(self.servers[p] for p in self.counted[l])
             yield Written(server, 0, "serves", (int(after.term[l]) << 32,), None, members)
+        elif not after.is_quorum(self.counted[l]):
+            self.counted[l] |= {*after.new_leader_acks[l]}
 
     def judge(self, out: FromLines) -> None:
         """Check the properties of the state."""
