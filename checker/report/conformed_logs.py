@@ -29,6 +29,7 @@ def logs_conformed_result(request: Mapping[str, Any], done: FromLines) -> Stated
         "explained": done.explained,
         "at": None if done.at is None else {"place": done.at.place, "line": done.at.told()},
         "epochs": done.epochs, "syncs": done.syncs, "terms_left_out": done.barren, "logs_name": list(done.named),
+        "votes": done.votes, "clocks": {str(n): round(seconds, 1) for n, seconds in done.shifted.items()},
         "steps": done.steps,
         "broken": [
             {"property": name, "place": "" if line is None else line.place} for name, line in done.broken.items()
@@ -47,7 +48,10 @@ def told(done: FromLines) -> list[str]:
             "ends with what is on the disks"
         ]
     elif done.verdict == "NOT EXPLAINED":
-        out = [f"NOT EXPLAINED: no run of the model writes the line{at}", f"  {done.why}"]
+        out = [
+            f"NOT EXPLAINED: no run of the model writes the line{at}", f"  {done.why}",
+            "  a log that was edited, or that is of another ensemble, looks like this, too",
+        ]  # fmt: skip
     else:
         out = [f"UNKNOWN{at}: {done.why}"]
     syncs = ", ".join(f"{count} by {kind}" for kind, count in sorted(done.syncs.items()))
@@ -56,6 +60,11 @@ def told(done: FromLines) -> list[str]:
     out.append(f"{progress}{epochs}, learners brought up to date: {syncs or 'none'}")
     if done.named:
         out.append(f"the logs name {', '.join(done.named)}, which is not the release whose model this is")
+    if done.votes:
+        out.append(f"{done.votes:,} notifications: each vote is one that the run has")
+    if done.shifted:
+        by = ", ".join(f"server {n} by {seconds:+,.0f} s" for n, seconds in sorted(done.shifted.items()))
+        out.append(f"the clocks differ, and were set right for the search: {by}")
     if done.barren:
         out.append(f"left out: {done.barren} terms in which the logs have no synchronization")
     if done.broken:

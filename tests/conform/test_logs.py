@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import lzma
+import random
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -14,19 +16,23 @@ import pytest
 from checker.report.conformed_logs import logs_conformed_result, told
 from checker.requests.conform import ConformRequest
 from checker.requests.conform_logs import answer_logs
+from traces.conform.excluded import excluded_line, unlike_received, wrong_handshakes, wrong_syncs
 from traces.conform.from_lines import (
     EXPLAINED,
     NOT_EXPLAINED,
     UNKNOWN,
     FromLines,
     Replay,
+    Written,
     explained_by_lines,
     text_for,
-    unlike_received,
+    text_with,
 )
 from traces.conform.guided import Guided
-from traces.conform.server_lines import ServerLine, ServerLines, read_server_lines
+from traces.conform.server_lines import ServerLine, ServerLines, handled_line, read_server_lines
+from traces.conform.unbounded import Text
 from traces.reenact.stores import Disk, read_disk
+from zabspec.worlds.steps import ACTION, ELECT, JOIN, RECOVER, TO_FOLLOWER, TO_LEADER
 
 DATA = Path(__file__).parents[1] / "data"
 COMES_BACK, TRUNC = "logs-comes-back", "logs-trunc"
@@ -164,6 +170,20 @@ def test_a_leader_without_a_follower_is_left_out(unpacked: Unpacked, tmp_path: P
     assert (done.verdict, done.barren) == (EXPLAINED, 1), done.why
 
 
+def notified(state: str, leader: int, epoch: int, zxid: int) -> Callable[[list[str]], list[str]]:
+    """Return a change that adds a notification of server 1 at the end."""
+    said = (
+        f"Notification: my state:LOOKING; n.sid:1, n.state:{state}, n.leader:{leader}, n.round:0x1, "
+        f"n.peerEpoch:0x{epoch:x}, n.zxid:0x{zxid:x}, message format version:0x2, n.config version:0x0"
+    )
+    return lambda lines: [*lines, f"2026-11-27 00:00:00,000 [myid:] - INFO  [WorkerReceiver[myid=2]:X@391] - {said}"]
+
+
+def added(*texts: str) -> Callable[[list[str]], list[str]]:
+    """Return a change that adds lines at the end."""
+    return lambda lines: [*lines, *texts]
+
+
 REFUTED = {  # where the lines themselves exclude it: server, change, the server of the line at fault, its kind
     "another kind received": (1, replaced("a snapshot from leader", "a diff from the leader"), 1, "got"),
     "another zxid received": (3, replaced("leader 0x300000000", "leader 0x300000001"), 3, "got"),
@@ -171,6 +191,25 @@ REFUTED = {  # where the lines themselves exclude it: server, change, the server
     "an epoch acknowledged": (1, replaced("with zxid 300000000", "with zxid 400000000"), 1, "acknowledged"),
     "an epoch that goes back": (3, replaced("current epoch to 4", "current epoch to 2"), 3, "epoch"),
     "a leader with a transaction": (2, replaced("zxid: 0x300000000", "zxid: 0x300000001"), 2, "serves"),
+    "a committed log with a gap": (
+        3, replaced("minCommittedLog=0x100000005", "minCommittedLog=0x100000004"), 3, "syncs"
+    ),
+    "a committed log that ends early": (2, replaced("maxCommittedLog=0x100000004", "maxCommittedLog=0x1"), 2, "syncs"),
+    "more committed than applied": (
+        3, replaced("lastProcessedZxid=0x100000005", "lastProcessedZxid=0x100000004"), 3, "syncs"
+    ),
+    "a learner with less than its vote": (
+        2, replaced("peerLastZxid=0x100000005", "peerLastZxid=0x100000003"), 2, "syncs"
+    ),
+    "an epoch that nobody accepted": (3, replaced("zxid: 0x500000000", "zxid: 0x700000000"), 3, "serves"),
+    "a vote above all epochs": (1, replaced("proposed zxid=0x100000004", "proposed zxid=0x800000004"), 1, "looks"),
+    "a start above all epochs": (3, replaced("zxid is 0x100000005", "zxid is 0x700000001"), 3, "loaded"),
+    "a learner above all epochs": (2, replaced("peerLastZxid=0x100000005", "peerLastZxid=0x700000001"), 2, "syncs"),
+    "a leader's snapshot of another": (2, idle_leader("Snapshotting: 0x100000001"), 2, "snapshot"),
+    "a second leader of an epoch": (2, replaced("zxid: 0x400000000", "zxid: 0x500000000"), 3, "serves"),
+    "no quorum": (2, replaced("sids: [[1, 2]]", "sids: [[2]]"), 2, "serves"),
+    "a notification above all epochs": (2, notified("LOOKING", 3, 0, 0x700000001), 2, "vote"),
+    "a notification of a later epoch": (2, notified("LEADING", 3, 8, 0x100000005), 2, "vote"),
 }  # fmt: skip
 
 
@@ -185,11 +224,182 @@ def test_tampered_logs_are_refuted_at_the_line(how: str, unpacked: Unpacked, tmp
     assert logs_conformed_result({}, done).exit_code == 1
 
 
+def first_members(server: int, other: int) -> Callable[[list[str]], list[str]]:
+    return replaced("sids: [[1, 2]]", f"sids: [[{server}, {other}]]")
+
+
+OTHERS = {  # what only a reader can tell: server, change, what the sentence has
+    "a server without a log": (2, first_members(2, 4), "there is no log of server 4"),
+    "a notification of a server without a log": (
+        1, added(notified("LOOKING", 3, 0, 0)([])[0].replace("n.sid:1", "n.sid:4")), "there is no log of server 4"
+    ),
+    "an observer": (1, added("2026-11-27 00:00:00,000 [QuorumPeer[myid=1]:X@1] - OBSERVING"), "is an observer"),
+    "a vote that nobody has cast": (2, notified("LOOKING", 3, 1, 0x100000003), "server 3 has no such vote"),
+    "a vote with another epoch": (2, notified("LOOKING", 3, 2, 0x100000005), "server 3 has no such vote"),
+    "a leader with another vote": (2, notified("LEADING", 3, 5, 0x100000003), "server 3 has no such vote"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", OTHERS)
+def test_other_logs_are_unknown(how: str, unpacked: Unpacked, tmp_path: Path) -> None:
+    server, change, sentence = OTHERS[how]
+    folder = unpacked(COMES_BACK)
+    done = explained_by_lines(tampered(folder, tmp_path, server, change), disks_of(folder), "")
+    assert (done.verdict, sentence in done.why) == (UNKNOWN, True), done.why
+
+
+def test_votes_are_compared_with_the_run(unpacked: Unpacked, tmp_path: Path) -> None:
+    """A server that looks votes with its current epoch, one that follows or leads with its leader's."""
+    folder = unpacked(COMES_BACK)
+    votes = [notified(state, 3, epoch, 0x100000005)([])[0] for state, epoch in (("LOOKING", 1), ("FOLLOWING", 5))]
+    done = explained_by_lines(tampered(folder, tmp_path, 2, added(*votes)), disks_of(folder), "")
+    assert (done.verdict, done.votes) == (EXPLAINED, 2), done.why
+    assert any("2 notifications" in str(line) for line in told(done))
+
+
+def test_logs_of_two_ensembles_are_not_refuted(unpacked: Unpacked, tmp_path: Path) -> None:
+    """Two leaders of an epoch, and two addresses of a server."""
+    folder = unpacked(COMES_BACK)
+    _, change, _, _ = REFUTED["a second leader of an epoch"]
+    joins = [f"[X] - Follower sid: 2 : info : {host}:2888:3888:participant" for host in ("a.example", "b.example")]
+    lines = tampered(folder, tmp_path, 2, lambda text: [*change(text), *joins])
+    done = explained_by_lines(lines, disks_of(folder), "")
+    assert (done.verdict, "two ensembles" in done.why) == (UNKNOWN, True), done.why
+
+
+@pytest.mark.parametrize(("server", "hours"), [(1, 5), (3, -9)])
+def test_servers_in_other_time_zones_are_explained(
+    server: int, hours: int, unpacked: Unpacked, tmp_path: Path
+) -> None:  # fmt: skip
+    folder = unpacked(COMES_BACK)
+
+    def moved_by(text: list[str]) -> list[str]:
+        return [
+            str(datetime.fromisoformat(line[:19]) + timedelta(hours=hours)) + line[19:] if line[:2] == "20" else line
+            for line in text
+        ]
+
+    done = explained_by_lines(tampered(folder, tmp_path, server, moved_by), disks_of(folder), "")
+    assert (done.verdict, any("clocks" in str(line) for line in told(done))) == (EXPLAINED, True), done.why
+    assert sorted(done.shifted) == ([2, 3] if server == 1 else [3])
+
+
+def test_a_snap_may_have_what_was_applied_meanwhile(unpacked: Unpacked) -> None:
+    """Its zxid is read after the line with the leader's last."""
+    folder = unpacked(COMES_BACK)
+    text = text_for(lines_of(folder), disks_of(folder), "")
+    for zxid, expected in ((0x300000000, 0), (0x300000002, 0), (0x200000009, 1)):
+        line = ServerLine(1, 1, "log1.txt", "", "syncs", 0, (0x100000004, 0x100000001, 0x300000000, 0x200000000), 2)
+        line.sends = ("SNAP", zxid)
+        assert len(list(wrong_syncs(ServerLines({1: []}, {1: [line]}), text))) == expected
+
+
+def test_a_hole_in_one_file_refutes_nothing(unpacked: Unpacked) -> None:
+    """Whatever lines of one server are missing, those that are there contradict neither each other nor the disks."""
+    draw = random.Random("holes")
+    folder = unpacked(COMES_BACK)
+    disks, whole = disks_of(folder), lines_of(folder)
+    text = text_for(whole, disks, "")
+    for server in NUMBERS * 25:
+        first, last = sorted(draw.sample(range(2, 80), 2))
+        lines = ServerLines(dict(whole.main), dict(whole.handled))
+        for of_servers in (lines.main, lines.handled):
+            of_servers[server] = [line for line in of_servers[server] if not first <= line.number < last]
+        assert excluded_line(lines, disks, text) is None, (server, first, last)
+
+
+def test_nothing_excludes_a_run_of_the_model() -> None:
+    """Random runs, written down as logs without a pause between the lines."""
+    text = text_with("", 3, 20, 1000)
+    kinds: set[str] = set()
+    for seed in range(6):
+        lines, disks = random_run(text, seed, 350)
+        kinds |= {line.kind for line in lines.all_of()}
+        assert excluded_line(lines, disks, text) is None, seed
+    assert {"syncs", "serves", "got DIFF", "acknowledged", "loaded"} <= kinds
+
+
+def random_run(text: Text, seed: int, steps: int) -> tuple[ServerLines, dict[int, Disk]]:
+    """Return what a random run of the protocol writes, and its disks in the end."""
+    draw, s = random.Random(seed), text.begin()
+    lines = ServerLines({n: [] for n in NUMBERS}, {n: [] for n in NUMBERS})
+    replay, room = Replay(text, lines, set()), [0] * (4 * text.most_steps + 1)
+    life = dict.fromkeys(NUMBERS, -1)
+
+    def write(found: Iterable[Written]) -> None:
+        for w in found:
+            number = len(lines.all_of()) + 1
+            life[w.server] += w.kind == "starts"
+            line = ServerLine(w.server, number, "log", f"2026-01-01 00:00:00.{number:06d}", w.kind, life[w.server])
+            line.values, line.sends, line.members = tuple(v or 0 for v in w.values), w.sends, w.members
+            line.took = 0 if w.kind in ("leads", "follows") else -1
+            line.learner = w.thread
+            (lines.handled if w.thread else lines.main)[w.server].append(line)
+
+    weights = {TO_LEADER: 10.0, TO_FOLLOWER: 10.0, JOIN: 10.0, ACTION: 4.0, RECOVER: 1.0, ELECT: 0.5}
+    for p, n in enumerate(NUMBERS):
+        write(replay.at_start(s, n, p))
+    for _ in range(steps):
+        text["enabled"](s, room)
+        words = room[1 : room[0] + 1]
+        word = draw.choices(words, [weights.get(word >> 24 & 255, 0.02) for word in words])[0]
+        before = s.copy()
+        text["apply"](s, word)
+        write(replay.lines_of_step(before, s, word))
+    logs = [tuple(replay.real(z) for z in s.log[p]) for p in range(3)]
+    return lines, {
+        n: Disk(logs[p], (), int(s.current_epoch[p]), int(s.accepted_epoch[p])) for p, n in enumerate(NUMBERS)
+    }
+
+
 def in_order(server: int, *kinds: tuple[str, int]) -> list[ServerLine]:
-    """Return lines of a server's main thread."""
+    """Return lines of a server's main thread, without a pause between them."""
     return [
-        ServerLine(server, k, f"log{server}.txt", "", kind, values=(zxid,)) for k, (kind, zxid) in enumerate(kinds, 1)
+        ServerLine(server, k, f"log{server}.txt", f"2026-01-01 00:00:00.{k:06d}", kind, values=(zxid,), took=0)
+        for k, (kind, zxid) in enumerate(kinds, 1)
     ]
+
+
+E1, E2 = 1 << 32, 2 << 32
+HANDSHAKES = {  # lines of one thread; whether the last one contradicts another
+    "a start that votes with something else": ((("starts", 0), ("loaded", 5), ("looks", 6)), 1),
+    "a start": ((("starts", 0), ("loaded", 5), ("looks", 5)), 0),
+    "a DIFF to less": ((("looks", E1 + 5), ("follows", 0), ("got DIFF", E1 + 4)), 1),
+    "a DIFF to nothing more": ((("looks", E1 + 5), ("follows", 0), ("got DIFF", E1 + 5)), 0),
+    "a TRUNC that cuts nothing": ((("looks", E1 + 5), ("follows", 0), ("got TRUNC", E1 + 5)), 1),
+    "a TRUNC": ((("looks", E1 + 5), ("follows", 0), ("got TRUNC", E1 + 4)), 0),
+    "a transfer of a later epoch": ((("looks", 0), ("follows", 0), ("got SNAP", E2 + 1), ("acknowledged", E1)), 1),
+    "a leader of its vote's epoch": ((("looks", E1 + 5), ("leads", 0), ("serves", E1)), 1),
+    "a leader": ((("looks", E1 + 5), ("leads", 0), ("snapshot", E1 + 5), ("serves", E2)), 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", HANDSHAKES)
+@pytest.mark.parametrize("pause", [0, 1])
+def test_lines_of_one_thread_contradict_each_other(how: str, pause: int) -> None:
+    """Only where no term of the server has room between them."""
+    kinds, refuted = HANDSHAKES[how]
+    lines = in_order(1, *kinds)
+    lines[-1].time = f"2026-01-01 00:00:0{pause}.{len(lines):06d}"
+    assert len(list(wrong_handshakes(ServerLines({1: lines}, {1: []})))) == (0 if pause else refuted)
+
+
+@pytest.mark.parametrize(("high", "last", "peer", "refuted"), [
+    (5, 5, 0, 0), (5, 4, 0, 1), (5, 6, 0, 1), (4, 4, 0, 1), (5, 5, E2, 1),
+])  # fmt: skip
+def test_a_leader_that_does_not_serve_has_its_vote(high: int, last: int, peer: int, refuted: int) -> None:
+    main = in_order(1, ("looks", E1 + 5), ("leads", 0), ("snapshot", E1 + 5), ("serves", E2))
+    sync = ServerLine(1, 3, "log1.txt", main[2].time, "syncs", 0, (E1 + high, E1 + 1, E1 + last, peer), 2)
+    main[3].number, main[3].members = 4, frozenset((1, 2))
+    lines = ServerLines({1: main, 2: []}, {1: [sync], 2: []})
+    found = list(wrong_handshakes(lines)) or list(wrong_syncs(lines, text_with("", 3, 4, 100)))
+    assert len(found) == refuted
+
+
+def test_a_leader_has_applied_what_it_has_committed() -> None:
+    for high, refuted in ((5, 0), (6, 1)):
+        line = ServerLine(1, 1, "log1.txt", "", "syncs", 0, (E1 + high, E1 + 1, E1 + 5, 0), 2)
+        assert len(list(wrong_syncs(ServerLines({1: []}, {1: [line]}), text_with("", 3, 4, 100)))) == refuted
 
 
 @pytest.mark.parametrize(("first", "refuted"), [((), 1), ((("got SNAP", 0x400000001), ("looks", 0)), 0)])
@@ -302,3 +512,15 @@ def test_the_repaired_model_does_not_explain_the_write(unpacked: Unpacked) -> No
     assert done.verdict == UNKNOWN
     assert done.at is not None
     assert (done.at.server, done.at.kind, done.at.zxid) == (3, "looks", 0x100000005)
+
+
+def test_a_trunc_that_is_logged_and_not_sent_is_a_diff() -> None:
+    """Up to 3.8, to a learner whose last zxid is <epoch, 0>, queueCommittedProposals logs TRUNC and sends DIFF."""
+    at_hand: dict[str, ServerLine] = {}
+    found: list[ServerLine] = []
+    for peer in ("200000000", "200000001"):
+        line = ServerLine(1, 1, "log1.txt", "", "syncs")
+        numbers = {"sid": "2", "high": "100000003", "low": "100000001", "last": "100000003", "peer": peer}
+        handled_line("syncs", numbers, line, "thread", at_hand, found)
+        handled_line("sends TRUNC", {"zxid": "100000003"}, line, "thread", at_hand, found)
+    assert [line.sends for line in found] == [("DIFF", 0x100000003), ("TRUNC", 0x100000003)]

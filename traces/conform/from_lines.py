@@ -14,22 +14,26 @@ from functools import lru_cache
 
 from invariants import properties_of
 from invariants.registry import STEP, keeps
+from traces.conform.clocks import align
+from traces.conform.excluded import OF_SYNCS, excluded_line
 from traces.conform.guided import Guided, NoRun, OutOfTime
-from traces.conform.server_lines import ServerLine, ServerLines
-from traces.conform.unbounded import ERRORS, Text, Unbounded
+from traces.conform.server_lines import MAIN_LINES, ServerLine, ServerLines
+from traces.conform.unbounded import Text, Unbounded
 from traces.reenact.stores import Disk
+from traces.zookeeper.log_lines import written_by
 from zabspec.limits import Deadline
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, SERVING
-from zabspec.worlds.connections import OPEN
 from zabspec.worlds.steps import ACTION, CRASH, RECOVER, TO_FOLLOWER
 
-__all__ = ["EXPLAINED", "NOT_EXPLAINED", "UNKNOWN", "FromLines", "Replay", "explained_by_lines", "text_for"]
+__all__ = [
+    "EXPLAINED", "NOT_EXPLAINED", "UNKNOWN", "FromLines", "Replay", "Written", "explained_by_lines", "text_for",
+    "text_with",
+]  # fmt: skip
 
 EXPLAINED, NOT_EXPLAINED, UNKNOWN = "EXPLAINED", "NOT EXPLAINED", "UNKNOWN"
 MOST_EPOCHS, MOST_COUNTER = 200, 100_000
 COMMITTED_KEPT = 500  # transactions that a server keeps in its committed log, by default; the model keeps all
-NOT_BY_ALL = ("got NEWLEADER", "epoch", "acknowledged")  # kinds that earlier releases do not log
-OF_SYNCS = ("DIFF", "TRUNC", "SNAP")
+OLDEST = "3.5.0"  # what it does not log need not be in a log
 AT_DEBUG = "TRUNC"  # that one is sent to a learner that is ahead of the committed log is logged at DEBUG
 CUT_OFF = ("loaded", "looks")  # lines of a start that a kill may leave out
 MOMENTS = ("looks", "starts", "got UPTODATE", "serves")  # lines behind which properties are checked
@@ -45,6 +49,8 @@ class FromLines:
         at: that line. why: what is not known, or what excludes the line.
         barren: terms without a packet, which the run leaves out.
         steps: of the run. broken: properties that it violates, with the line before which it does.
+        shifted: by server, by how many seconds its clock is ahead of the first server's, where that was set right.
+        votes: that were compared with the run.
         named: releases that the logs name, where the model is that of another one.
     """
 
@@ -55,6 +61,8 @@ class FromLines:
     why: str = ""
     barren: int = 0
     named: tuple[str, ...] = ()
+    shifted: dict[int, float] = field(default_factory=dict)
+    votes: int = 0
     steps: int = 0
     judged: int = 0
     epochs: int = 0
@@ -81,8 +89,12 @@ def explained_by_lines(
         out.why = why
     else:
         text = text_for(lines, disks, variant)
-        if (excluded := excluded_line(lines, text)) is not None:
-            out.verdict, (out.at, out.why) = NOT_EXPLAINED, excluded
+        out.shifted = align(lines)
+        if (excluded := excluded_line(lines, disks, text)) is not None:
+            out.at, out.why = excluded
+            out.verdict = NOT_EXPLAINED
+            if (mixed := two_ensembles(lines)) is not None:
+                out.verdict, out.why = UNKNOWN, f"{out.why}; but {mixed}: these may be logs of two ensembles"
         else:
             built(lines, disks, text, end, out)
     out.seconds = time.process_time() - began
@@ -100,6 +112,9 @@ def unreadable(lines: ServerLines, disks: Mapping[int, Disk]) -> str | None:
         return "there is not one log and one disk of each server"
     if len(lines.servers) not in (3, 5):
         return f"there are {len(lines.servers)} servers; 3 or 5 are searched"
+    stranger = next(((n, place) for n, place in named_servers(lines) if n not in lines.main), None)
+    if stranger is not None:
+        return f"{stranger[1]}: there is no log of server {stranger[0]}"
     for server, of_server in lines.main.items():
         if of_server[0].kind != "starts":
             return f"the log of server {server} does not begin with a start"
@@ -111,6 +126,23 @@ def unreadable(lines: ServerLines, disks: Mapping[int, Disk]) -> str | None:
         return f"there are epochs above {MOST_EPOCHS}"
     if max((z & 0xFFFFFFFF for z in zxids), default=0) > MOST_COUNTER:
         return f"an epoch has more than {MOST_COUNTER:,} transactions"
+    return None
+
+
+def named_servers(lines: ServerLines) -> Iterator[tuple[int, str]]:
+    """Yield the servers that lines name, with the place of the line."""
+    for line in lines.all_of():
+        yield from ((n, line.place) for n in sorted(line.members | ({line.learner} if line.learner else set())))
+    for vote in lines.votes:
+        yield vote.sender, vote.place
+
+
+def two_ensembles(lines: ServerLines) -> str | None:
+    """Return what suggests that the logs are of two ensembles, or None."""
+    for server, of_server in sorted(lines.addresses.items()):
+        if len(of_server) > 1:
+            (a, at_a), (b, at_b) = sorted(of_server.items())[:2]
+            return f"server {server} has the addresses {a} ({at_a}) and {b} ({at_b})"
     return None
 
 
@@ -171,123 +203,6 @@ def differs(model: object, real: object) -> str:
     return f"is {real}, and the run has {model}"
 
 
-# --- what excludes a line, whatever is silent -----------------------------------------------------------
-
-
-def excluded_line(lines: ServerLines, text: Text) -> tuple[ServerLine, str] | None:
-    """Return the first line that contradicts another one, with the reason, or None.
-
-    Only what holds in every run is used, whatever the order of lines of different threads and servers: what a leader
-    sends by its own numbers, that a learner receives what was sent to it, and that a server's epochs grow.
-    """
-    found = [*wrong_syncs(lines, text), *unlike_received(lines), *wrong_epochs(lines)]
-    return min(found, key=lambda pair: (pair[0].time, pair[0].server, pair[0].number)) if found else None
-
-
-def wrong_syncs(lines: ServerLines, text: Text) -> Iterator[tuple[ServerLine, str]]:
-    """Yield lines of leaders that send what the protocol's `sync_follower` does not send by the line's own numbers.
-
-    Only where those numbers decide, whatever else the committed log has: the learner has what its leader has, or is
-    ahead of the committed log.
-    """
-    for line in lines.all_of():
-        if line.kind != "syncs" or line.sends is None:
-            continue
-        high, low, last, peer = line.values
-        if peer != last and peer <= (high or last):
-            continue
-        own = {z: (z >> 32) * text.width + (z & 0xFFFFFFFF) for z in line.values}
-        s = text.begin()
-        for z in sorted({low, high} - {0}):
-            s.committed_log[0].append(own[z])
-        s.role[0], s.phase[0], s.link[1][0] = LEADING, SERVING, OPEN
-        s.last_processed[0], s.peer_last[0][1] = own[last], own[peer]
-        try:
-            text["sync_follower"](s, 0, 1)
-        except ERRORS:
-            continue
-        m = next((m for m in s.to_follower[1] if m.kind.name in OF_SYNCS), None)
-        if m is None:
-            continue
-        real = m.zxid // text.width << 32 | m.zxid % text.width
-        if (m.kind.name, real) != line.sends:
-            yield line, f"with these numbers, the model sends {m.kind.name} {real:#x}"
-
-
-def unlike_received(lines: ServerLines) -> Iterator[tuple[ServerLine, str]]:
-    """Yield lines of learners that receive another DIFF, TRUNC or SNAP than the leader of their epoch has sent.
-
-    Only where the learner has one term of that epoch, and the leader one transfer to it: a line that is missing, as of
-    a rotated log, refutes nothing. A term that has not acknowledged NEWLEADER may be of any epoch between those of the
-    terms around it that have.
-    """
-    leads = {line.zxid >> 32: line for server in lines.servers for line in lines.main[server] if line.kind == "serves"}
-    for server in lines.servers:
-        got: dict[int, list[ServerLine]] = {}
-        unknown: set[int] = set()  # epochs of which a term may be that ended before it acknowledged
-        at_hand: ServerLine | None = None
-        epoch, open_ended = 0, False
-        for line in lines.main[server]:
-            if line.kind in ("looks", "starts"):
-                open_ended = open_ended or at_hand is not None
-                at_hand = None
-            elif line.kind.removeprefix("got ") in OF_SYNCS:
-                at_hand = line
-            elif line.kind == "acknowledged" and at_hand is not None:
-                if open_ended:
-                    unknown |= {epoch, line.zxid >> 32}
-                epoch, open_ended = line.zxid >> 32, False
-                got.setdefault(epoch, []).append(at_hand)
-                at_hand = None
-        if open_ended or at_hand is not None:
-            unknown.add(epoch)
-        for epoch, received in got.items():
-            leader = leads.get(epoch)
-            if leader is None or len(received) != 1 or epoch in unknown:
-                continue
-            sent = [x for x in of_one_term(lines, leader) if x.learner == server]
-            kind, zxid = received[0].kind.removeprefix("got "), received[0].zxid
-            if len(sent) == 1 and sent[0].sends is not None and sent[0].sends != (kind, zxid):
-                what = f"{sent[0].sends[0]} {sent[0].sends[1]:#x}"
-                yield received[0], f"the leader of epoch {epoch} has sent it {what} ({sent[0].place})"
-
-
-def of_one_term(lines: ServerLines, serves: ServerLine) -> list[ServerLine]:
-    """Return the transfers of a leader's term: those between its elections before and behind the line `serves`."""
-    bounds = [x.number for x in lines.main[serves.server] if x.kind in ("looks", "starts")]
-    low = max((k for k in bounds if k < serves.number), default=0)
-    high = min((k for k in bounds if k > serves.number), default=1 << 62)
-    return [x for x in lines.handled[serves.server] if low < x.number < high]
-
-
-def wrong_epochs(lines: ServerLines) -> Iterator[tuple[ServerLine, str]]:
-    """Yield lines by which a server goes back to an earlier epoch, or acknowledges another than it has set."""
-    for server in lines.servers:
-        for line in lines.main[server]:
-            if line.kind == "serves" and line.zxid & 0xFFFFFFFF:
-                yield line, "a leader begins to serve with the zxid <epoch, 0>"
-    for server in lines.servers:
-        before = 0
-        epoch = 0
-        for line in lines.main[server]:
-            if line.kind == "serves":
-                epoch = line.zxid >> 32
-            elif line.kind == "epoch":
-                epoch = line.zxid
-            elif line.kind == "acknowledged":
-                if epoch and line.zxid != epoch << 32:
-                    yield line, f"server {server} has set the current epoch to {epoch}"
-                continue
-            elif line.kind in ("looks", "starts"):
-                epoch = 0
-                continue
-            else:
-                continue
-            if epoch < before:
-                yield line, f"server {server} was in epoch {before} before, and epochs grow"
-            before = max(before, epoch)
-
-
 # --- the run, taken again -------------------------------------------------------------------------------
 
 
@@ -335,7 +250,7 @@ class Replay:
         self.state: Unbounded = text.begin()
         self.properties = [p for p in properties_of("zookeeper") if p.of != STEP]
         kinds = {line.kind for line in lines.all_of()}
-        self.not_logged = {kind for kind in NOT_BY_ALL if kind not in kinds}
+        self.not_logged = {kind for kind in MAIN_LINES if kind not in kinds and not written_by(OLDEST, kind)}
         self.logs: dict[tuple[int, int], list[ServerLine]] = {}
         for server in self.servers:
             self.logs[(server, 0)] = self.without_repeats(
@@ -345,6 +260,9 @@ class Replay:
                 self.logs.setdefault((server, line.learner), []).append(line)
         self.at = dict.fromkeys(self.logs, 0)
         self.last: ServerLine | None = None
+        self.notified = lines.votes
+        self.counted: dict[int, set[int]] = {}  # by leader: acknowledgements of NEWLEADER, up to the first quorum
+        self.voted: dict[int, set[tuple[int, int]]] = {server: set() for server in self.servers}
 
     @staticmethod
     def without_repeats(lines: list[ServerLine]) -> list[ServerLine]:
@@ -375,10 +293,14 @@ class Replay:
                 if written.kind in MOMENTS:
                     self.judge(out)
         self.judge(out)
-        return self.not_written()
+        out.votes = len(self.notified)
+        return self.not_written() or self.not_voted()
 
     def write(self, written: Written) -> str | None:
         """Compare a line that the run writes with the next of its thread; return what is wrong, or None."""
+        if written.kind == "looks":
+            p = self.servers.index(written.server)
+            self.voted[written.server].add((self.real(self.state.last_processed[p]), int(self.state.current_epoch[p])))
         if written.kind in self.not_logged:
             return None
         key = (written.server, written.thread)
@@ -407,6 +329,20 @@ class Replay:
                 return f"it does not write {line.told()} ({line.place})"
         return None
 
+    def not_voted(self) -> str | None:
+        """Return the first notification with a vote that no server has cast in the run, or None.
+
+        A server that leads or follows has set its vote to the epoch of its leader.
+        """
+        for vote in self.notified:
+            cast = self.voted.get(vote.leader, set())
+            if vote.state == "LOOKING" and (vote.zxid, vote.epoch) in cast:
+                continue
+            if vote.state != "LOOKING" and any(vote.zxid == zxid for zxid, _ in cast):
+                continue
+            return f"in it, server {vote.leader} has no such vote: {vote.told()} ({vote.place})"
+        return None
+
     def real(self, zxid: int) -> int:
         return int(zxid // self.text.width << 32 | zxid % self.text.width)
 
@@ -428,6 +364,7 @@ class Replay:
             elif was != LOOKING and now == LOOKING:
                 yield Written(server, 0, "looks", (self.real(after.last_processed[p]),))
             elif was == LOOKING and now == LEADING:
+                self.counted[p] = set()
                 yield Written(server, 0, "leads")
                 yield Written(server, 0, "snapshot", (self.real(after.last_processed[p]),))
             elif was == LOOKING and now == FOLLOWING:
@@ -475,8 +412,10 @@ class Replay:
             values = (high, low, self.real(before.last_processed[l]), self.real(peer))
             yield Written(server, learner, "syncs", values, (m.kind.name, self.real(m.zxid)))
         if before.phase[l] != SERVING and after.phase[l] == SERVING:
-            members = frozenset(self.servers[p] for p in before.new_leader_acks[l])
+            members = frozenset(self.servers[p] for p in self.counted[l])
             yield Written(server, 0, "serves", (int(after.term[l]) << 32,), None, members)
+        elif not after.is_quorum(self.counted[l]):
+            self.counted[l] |= {*after.new_leader_acks[l]}
 
     def judge(self, out: FromLines) -> None:
         """Check the properties of the state."""

@@ -11,42 +11,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from traces.zookeeper.text_logs import TIME, ZXID, lines_of, number_of
+from traces.zookeeper.log_lines import recognized
+from traces.zookeeper.text_logs import lines_of, number_of, time_of
 from zabspec.files import Unreadable
 
-__all__ = ["ServerLine", "ServerLines", "read_server_lines"]
+__all__ = ["MAIN_LINES", "ServerLine", "ServerLines", "Vote", "read_server_lines"]
 
-# What is told, by the text of its line: kind, pattern. The first that is found counts.
-PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("syncs", re.compile(
-        rf"Synchronizing with (?:Learner|Follower) sid: ?(\d+) maxCommittedLog={ZXID} minCommittedLog={ZXID} "
-        rf"lastProcessedZxid={ZXID} peerLastZxid={ZXID}"
-    )),
-    ("sends DIFF", re.compile(rf"Sending DIFF zxid={ZXID}")),
-    ("sends TRUNC", re.compile(rf"Sending TRUNC (?:to follower )?zxid(?:ToSend)?={ZXID}")),
-    ("sends SNAP", re.compile(rf"Sending snapshot last zxid of peer is .*?sen[dt] zxid of db as {ZXID}")),
-    ("starts", re.compile(r"- Starting quorum peer")),
-    ("loaded", re.compile(rf"Snapshot loaded in .*?highest zxid is {ZXID}")),
-    ("looks", re.compile(rf"New election\. My id = +\d+, proposed zxid={ZXID}")),
-    ("leads", re.compile(r"\bLEADING - LEADER ELECTION TOOK")),
-    ("follows", re.compile(r"\bFOLLOWING - LEADER ELECTION TOOK")),
-    ("got DIFF", re.compile(rf"Getting a diff from the leader {ZXID}")),
-    ("got SNAP", re.compile(rf"Getting a snapshot from (?:the )?leader {ZXID}")),
-    ("got TRUNC", re.compile(rf"Truncating log to get in sync with the leader {ZXID}")),
-    ("got NEWLEADER", re.compile(r"Learner received NEWLEADER message")),
-    ("got UPTODATE", re.compile(r"Learner received UPTODATE message")),
-    ("snapshot", re.compile(rf"Snapshotting: {ZXID} to ")),
-    ("epoch", re.compile(r"Set the current epoch to (\d{1,9})\b")),
-    ("acknowledged", re.compile(r"Sent NEWLEADER ack to leader with zxid ([0-9a-fA-F]{1,16})\b")),
-    ("serves", re.compile(rf"Have quorum of supporters, sids: \[(.*?)\]; starting up.*?processed zxid: {ZXID}")),
-)  # fmt: skip
-HINTS = (
-    "Synchronizing with", "Sending ", "Starting quorum", "Snapshot", "New election", "ELECTION TOOK", "Getting a ",
-    "Truncating log", "Learner received", "Set the current", "Sent NEWLEADER", "Have quorum",
-    "zookeeper.version",
+MAIN_LINES = (
+    "starts", "loaded", "looks", "leads", "follows", "got DIFF", "got SNAP", "got TRUNC", "got NEWLEADER",
+    "got UPTODATE", "snapshot", "epoch", "acknowledged", "serves",
 )  # fmt: skip
 VERSION = re.compile(r"Server environment:zookeeper\.version=(\d+\.\d+\.\d+)")
 FORCED = "Forcing snapshot sync"  # zookeeper.forceSnapshotSync, at WARN
+NAMES_RELEASE = "zookeeper.version"
+HANDLER_LINES = ("syncs", "sends DIFF", "sends TRUNC", "sends SNAP")
+READ = {*MAIN_LINES, *HANDLER_LINES, "notified", "joined", "observes"}
 HANDLER = re.compile(r"\[LearnerHandler-(\S+?:\d+)[:\]]")
 MAIN = re.compile(r"\[(main|QuorumPeer\[)")
 AT_START = ("starts", "loaded")
@@ -61,6 +40,7 @@ class ServerLine:
         values: numbers of the line: zxids as servers write them, or an epoch.
         learner: of `syncs`: the server that is synchronized. sends: the kind and zxid sent to it; None: not logged.
         members: of `serves`: whose acknowledgements of NEWLEADER were counted.
+        took: of `leads` and `follows`: milliseconds since the vote; -1: not logged.
     """
 
     server: int
@@ -73,6 +53,7 @@ class ServerLine:
     learner: int = 0
     sends: tuple[str, int] | None = None
     members: frozenset[int] = frozenset()
+    took: int = -1
 
     @property
     def zxid(self) -> int:
@@ -97,6 +78,42 @@ class ServerLine:
         return f"server {self.server}: {self.kind}{number}"
 
 
+@dataclass(frozen=True)
+class Vote:
+    """A notification that a server has received.
+
+    Attributes:
+        life: of which process of the server it is, from 0.
+        sender: whose notification it is; `state`: that it has told. leader, round, epoch, zxid: its vote.
+    """
+
+    server: int
+    number: int
+    file: str
+    time: str
+    life: int
+    sender: int
+    state: str
+    leader: int
+    round: int
+    epoch: int
+    zxid: int
+
+    @property
+    def place(self) -> str:
+        """Return file and line."""
+        return f"{self.file}:{self.number}"
+
+    def as_line(self) -> ServerLine:
+        """Return it as a line of a log."""
+        return ServerLine(self.server, self.number, self.file, self.time, f"vote of {self.sender}", self.life,
+                          (self.zxid,))  # fmt: skip
+
+    def told(self) -> str:
+        """Return it in words."""
+        return f"server {self.sender} votes for server {self.leader} with epoch {self.epoch}, {self.zxid:#x}"
+
+
 @dataclass
 class ServerLines:
     """The lines of all servers.
@@ -105,12 +122,16 @@ class ServerLines:
         main: by server, the lines of its main threads, in order. handled: by server, those of its LearnerHandlers.
         problems: why nothing can be said of these logs, first things first.
         releases: that servers say they are of, at their starts.
+        votes: the notifications that servers have received.
+        addresses: by server, the addresses that its leaders have of it, each with a line.
     """
 
     main: dict[int, list[ServerLine]] = field(default_factory=dict)
     handled: dict[int, list[ServerLine]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     releases: set[str] = field(default_factory=set)
+    votes: list[Vote] = field(default_factory=list)
+    addresses: dict[int, dict[str, str]] = field(default_factory=dict)
 
     @property
     def servers(self) -> tuple[int, ...]:
@@ -149,18 +170,27 @@ def read_one(path: Path, number: int, out: ServerLines) -> None:
     for place, text in lines_of(path):
         if FORCED in text:
             out.problems.append(f"{path.name}:{place}: a leader that always sends a SNAP, which the model's does not")
-        if not any(hint in text for hint in HINTS):
-            continue
-        if (version := VERSION.search(text)) is not None:
+        if NAMES_RELEASE in text and (version := VERSION.search(text)) is not None:
             out.releases.add(version[1])
-        kind, found = next(((k, m) for k, p in PATTERNS if (m := p.search(text)) is not None), ("", None))
-        if found is None:
+        told = recognized(text)
+        if told is None or told[0].kind not in READ:
             continue
-        said = TIME.search(text[:80])
-        if said is not None:
-            last = max(last, f"{said[1]} {said[2]}.{(said[3] or '0').ljust(6, '0')}")
+        kind, found = told[0].kind, told[1].groupdict()
+        if (said := time_of(text)) is not None:
+            last = max(last, said)
         line = ServerLine(number, place, path.name, last, kind, max(life, 0))
+        if kind == "notified":
+            out.votes.append(vote_of(line, found))
+            continue
+        if kind == "observes":
+            out.problems.append(f"{line.place}: server {number} is an observer, which the model does not have")
+            continue
+        if kind == "joined":
+            out.addresses.setdefault(int(found["sid"] or 0), {}).setdefault(found["address"] or "", line.place)
+            continue
         handler, thread = HANDLER.search(text), MAIN.search(text)
+        if kind == "starts" and (thread is None or thread[1] != "main"):
+            continue  # the same text at DEBUG, by the thread that is started
         if kind == "starts":
             life += 1
             line.life = life
@@ -174,31 +204,50 @@ def read_one(path: Path, number: int, out: ServerLines) -> None:
             if kind == "snapshot":
                 out.problems.append(f"{line.place}: a snapshot that another thread takes, which the model does not")
         elif (thread[1] == "main") == (kind in AT_START):  # the same text is written where a TRUNC loads the disk again
-            read_values(line, found)
-            main.append(line)
+            if read_values(line, found):
+                main.append(line)
     if not any(line.kind == "looks" for line in main):
         out.problems.append(f"{path.name} has no election: it is not a log at INFO of a server of an ensemble")
 
 
 def handled_line(
-    kind: str, found: re.Match[str], line: ServerLine, thread: str, at_hand: dict[str, ServerLine],
+    kind: str, found: Mapping[str, str | None], line: ServerLine, thread: str, at_hand: dict[str, ServerLine],
     handled: list[ServerLine],
 ) -> None:  # fmt: skip
     """Take a line of a LearnerHandler: what it decides, or what it then sends."""
     if kind == "syncs":
-        line.learner = int(found[1])
-        line.values = tuple(int(z, 16) for z in found.groups()[1:])
+        line.learner = int(found["sid"] or 0)
+        line.values = tuple(int(found[name] or "0", 16) for name in ("high", "low", "last", "peer"))
         handled.append(line)
         at_hand[thread] = line
-    elif kind.startswith("sends ") and thread in at_hand:
-        at_hand.pop(thread).sends = kind.removeprefix("sends "), int(found[1], 16)
+    elif kind.startswith("sends ") and thread in at_hand and found["zxid"]:
+        syncs, sent = at_hand.pop(thread), kind.removeprefix("sends ")
+        if sent == "TRUNC" and not syncs.values[3] & 0xFFFFFFFF:
+            # Up to 3.8, queueCommittedProposals writes TRUNC where it sends DIFF, to a learner at <epoch, 0>. There
+            # it never sends TRUNC.
+            sent = "DIFF"
+        syncs.sends = sent, int(found["zxid"], 16)
 
 
-def read_values(line: ServerLine, found: re.Match[str]) -> None:
+def vote_of(line: ServerLine, found: Mapping[str, str | None]) -> Vote:
+    """Return the notification in a line."""
+    sender, state, leader = int(found["sid"] or 0), found["state"] or "", int(found["leader"] or 0)
+    round_, epoch, zxid = (int(found[name] or "0", 16) for name in ("round", "epoch", "zxid"))
+    return Vote(line.server, line.number, line.file, line.time, line.life, sender, state, leader, round_, epoch, zxid)
+
+
+def read_values(line: ServerLine, found: Mapping[str, str | None]) -> bool:
+    """Read the numbers of a line of the main thread; return whether it has those of its kind."""
     if line.kind == "serves":
-        line.members = frozenset(int(n) for n in re.findall(r"\d+", found[1].partition("]")[0]))
-        line.values = (int(found[2], 16),)
-    elif line.kind == "epoch":
-        line.values = (int(found[1]),)
-    elif found.groups():
-        line.values = (int(found[1], 16),)
+        if found["sids"] is None:
+            return False
+        line.members = frozenset(int(n) for n in re.findall(r"\d+", found["sids"]))
+    if found.get("took"):
+        line.took = int(found["took"] or "0")
+    if line.kind == "epoch":
+        line.values = (int(found["epoch"] or "0"),)
+    elif "zxid" in found:
+        if not found["zxid"]:
+            return False
+        line.values = (int(found["zxid"], 16),)
+    return True

@@ -9,7 +9,6 @@ synchronization has delivered what is before.
 from __future__ import annotations
 
 import errno
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,46 +17,34 @@ from pathlib import Path
 
 from traces.tables.table import Rows
 from traces.zookeeper.decode import zxid_text
+from traces.zookeeper.log_lines import MYID, TIME, recognized
 from zabspec.files import Unreadable, opened, reason
 
-__all__ = ["OBSERVES", "Broken", "LogEvent", "TextHistory", "phase_text", "read_text_logs"]
+__all__ = [
+    "OBSERVES",
+    "Broken",
+    "LogEvent",
+    "TextHistory",
+    "lines_of",
+    "number_of",
+    "phase_text",
+    "read_text_logs",
+    "time_of",
+]
 
 OBSERVES = ("abcast", "abdeliver")
 LONGEST = 1 << 16  # bytes of a line that are read
 ENDLESS = 1 << 26  # a line of so many bytes means that the file is no text
 LARGEST = 1 << 36  # bytes of a log that take minutes to read
-ZXID = r"0x([0-9a-fA-F]{1,16})"
-TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,6}))?")
-MYID = re.compile(r"\[?myid[:=](\d{1,9})\b")
 
-# The kinds of event, each with the pattern of its lines. The first that matches counts.
-LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("propose", re.compile(r"Proposing:: ?.*?\bzxid:" + ZXID)),
-    ("commit", re.compile(r"Committing request:: ?.*?\bzxid:" + ZXID)),
-    ("established", re.compile(r"Have quorum of supporters.*?setting last processed zxid: " + ZXID)),
-    ("looking", re.compile(r"- LOOKING\b(?!.*Notification)")),
-    ("election", re.compile(r"New election\. My id = +\d+, proposed zxid=" + ZXID)),
-    ("leading", re.compile(r"\bLEADING - LEADER ELECTION TOOK")),
-    ("following", re.compile(r"\bFOLLOWING - LEADER ELECTION TOOK")),
-    ("phase", re.compile(r"Peer state changed: (\w[\w -]*\w)")),
-    ("got diff", re.compile(r"Getting a diff from the leader " + ZXID)),
-    ("got snap", re.compile(r"Getting a snapshot from (?:the )?leader(?: " + ZXID + ")?")),
-    ("got trunc", re.compile(r"Truncating log to get in sync with the leader " + ZXID)),
-    ("sends diff", re.compile(r"Sending DIFF zxid=" + ZXID + r" +for peer sid: ?(\d+)")),
-    ("sends trunc", re.compile(r"Sending TRUNC (?:to follower )?zxid(?:ToSend)?=" + ZXID + r" +for peer sid: ?(\d+)")),
-    ("sends snap", re.compile(rf"Sending snapshot last zxid of peer is {ZXID}(?:.*?sen[dt] zxid of db as {ZXID})?")),
-    ("newleader", re.compile(r"Learner received NEWLEADER message")),
-    ("persisted", re.compile(r"txns have been persisted and it took|ms to persist and commit txns")),
-    ("epoch set", re.compile(r"Set the current epoch to (\d+)")),
-    ("newleader acked", re.compile(r"Sent NEWLEADER ack to leader")),
-    ("uptodate", re.compile(r"Learner received UPTODATE message")),
-    ("started", re.compile(r"Starting quorum peer|QuorumPeerMain.*Starting|binding to port")),
-)  # fmt: skip
-HINTS = (
-    "Proposing", "Committing", "Have quorum", "LOOKING", "election", "ELECTION", "Peer state", "Getting a",
-    "Truncating", "Sending", "Learner received", "persist", "Set the current", "Sent NEWLEADER", "Starting quorum",
-    "binding to",
-)  # fmt: skip
+# The kinds of event, by the kind of line. Other lines are no events.
+EVENTS = {
+    "proposes": "propose", "commits": "commit", "serves": "established", "is looking": "looking", "looks": "election",
+    "leads": "leading", "follows": "following", "phase": "phase", "got DIFF": "got diff", "got SNAP": "got snap",
+    "got TRUNC": "got trunc", "sends DIFF": "sends diff", "sends TRUNC": "sends trunc", "sends SNAP": "sends snap",
+    "got NEWLEADER": "newleader", "persisted": "persisted", "epoch": "epoch set", "acknowledged": "newleader acked",
+    "got UPTODATE": "uptodate", "starts": "started", "starts up": "started", "binds": "started",
+}  # fmt: skip
 SESSION = ("looking", "started", "got diff", "got snap", "got trunc", "established")  # what was silent is behind it
 
 
@@ -151,30 +138,29 @@ def events_of(path: Path, number: int, label: str) -> Iterator[LogEvent]:
     """Yield the events in a file's lines, in order; a time before the previous one is replaced by it."""
     last = ""
     for line, text in lines_of(path):
-        if not any(hint in text for hint in HINTS):
+        told = recognized(text)
+        kind = "" if told is None else EVENTS.get(told[0].kind, "")
+        if told is None or not kind:
             continue
-        for kind, pattern in LINES:
-            found = pattern.search(text)
-            if found is None:
-                continue
-            said = TIME.search(text[:80])
-            if said is not None:
-                last = max(last, f"{said[1]} {said[2]}.{(said[3] or '0').ljust(6, '0')}")
-            value, detail = value_of(kind, found)
-            yield LogEvent(last, number, line, kind, value, detail, label)
-            break
+        if (said := time_of(text)) is not None:
+            last = max(last, said)
+        value, detail = value_of(kind, told[1].groupdict())
+        yield LogEvent(last, number, line, kind, value, detail, label)
 
 
-def value_of(kind: str, found: re.Match[str]) -> tuple[int, str]:
-    groups = found.groups()
-    if kind == "phase":
-        return -1, groups[0]
+def time_of(text: str) -> str | None:
+    """Return the time that a line begins with, to be compared with others, or None."""
+    said = TIME.search(text[:80])
+    return None if said is None else f"{said[1]} {said[2]}.{(said[3] or '0').ljust(6, '0')}"
+
+
+def value_of(kind: str, numbers: dict[str, str | None]) -> tuple[int, str]:
+    """Return the value of an event, -1 if it has none, and its detail."""
     if kind == "epoch set":
-        return int(groups[0][:18]), ""
-    if kind == "sends snap":  # what it sends, and not what the peer has
-        return int(groups[1], 16) if groups[1] else -1, ""
-    value = int(groups[0], 16) if groups and groups[0] else -1
-    return value, groups[1] if len(groups) > 1 and groups[1] else ""
+        return int(numbers["epoch"] or "0"), ""
+    zxid = None if kind == "newleader acked" else numbers.get("zxid")
+    detail = numbers.get("sid") if kind in ("sends diff", "sends trunc") else numbers.get("phase")
+    return int(zxid, 16) if zxid else -1, detail or ""
 
 
 def number_of(path: Path, place: int) -> int:
