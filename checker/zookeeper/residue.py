@@ -50,13 +50,13 @@ class Line:
 
 PULL = {"4837-here": "4837"}  # the pull request, instead of the repair proposed here
 LINES = (
-    Line("all", (2, 1, 2, 2), "", 81, 3_215_005, 1),
-    Line("all", (2, 2, 0, 2), "", 69, 1_518_197, 1),
-    Line("all", (2, 2, 2, 2), "", 103, 51_108_946),
-    Line("without cut", (2, 2, 0, 2), "served-is-on-a-quorum", 27, 111_730, 1, {"cut": ""}),
-    Line("4837 for 4837-here", (2, 2, 0, 1), "", 58, 186_193, 1, PULL),
-    Line("4837 for 4837-here", (2, 2, 0, 2), "initial-history", 47, 1_279_624, 1, PULL),
-    Line("4837 for 4837-here", (2, 2, 2, 2), "memory-is-the-disk", 46, 18_580_352, 0, PULL),
+    Line("all", (2, 1, 2, 2), "", 81, 3_215_005, 2),
+    Line("all", (2, 2, 0, 2), "", 69, 1_518_393, 2),
+    Line("all", (2, 2, 2, 2), "", 103, 51_186_149, 1),
+    Line("without cut", (2, 2, 0, 2), "served-is-on-a-quorum", 27, 111_721, 2, {"cut": ""}),
+    Line("4837 for 4837-here", (2, 2, 0, 1), "", 58, 186_221, 2, PULL),
+    Line("4837 for 4837-here", (2, 2, 0, 2), "initial-history", 47, 1_279_756, 2, PULL),
+    Line("4837 for 4837-here", (2, 2, 2, 2), "memory-is-the-disk", 46, 18_581_983, 1, PULL),
 )
 
 
