@@ -185,6 +185,14 @@ def trap_purged_with_an_old_gap(s: list[Written]) -> list[Written]:
     return s
 
 
+def trap_purged_behind_a_dead_tail(s: list[Written]) -> list[Written]:
+    """A SNAP in the place of a tail that nobody else has, whose snapshot has been purged since."""
+    tail = history((1, 17), (2, 10), (3, 6))[14:17]
+    s[0] = server([*TXNS[:14], *tail, *TXNS[16:]], first=False)
+    s[0].snapshots[zxid(2, 6)] = snapshot_bytes(tree_of(TXNS[:20]), zxid(2, 6))
+    return s
+
+
 def trap_new_disk(s: list[Written]) -> list[Written]:
     s[2] = Written({}, {0: snapshot_bytes(Tree(), 0)}, current=None)
     return s
@@ -269,7 +277,8 @@ TOLD = {
     "trap_twice_inside_a_file": "DUP_ZXID", "trap_tail": "UNCOMMITTED_TAIL", "trap_torn_snapshot": "TORN_SNAPSHOT",
     "trap_torn_record_and_again": "TORN_TAIL", "trap_torn_without_padding": "TORN_TAIL",
     "trap_empty_last_files": "EMPTY_LOG",
-    "trap_purged": "PURGED", "trap_purged_with_an_old_gap": "GAP_UNKNOWN", "trap_new_disk": "EMPTY_SERVER",
+    "trap_purged": "PURGED", "trap_purged_with_an_old_gap": "GAP_UNKNOWN",
+    "trap_purged_behind_a_dead_tail": "ABANDONED", "trap_new_disk": "EMPTY_SERVER",
     "trap_nothing_at_all": "EMPTY_SERVER", "trap_lost_file_at_an_epoch": "SNAP_BRIDGED",
     "trap_other_settings": "ENCODING",
     "trap_create2": "ENCODING", "trap_before_3_6": "NO_DIGESTS", "trap_stray_files": "STRAY_FILE",
