@@ -584,6 +584,19 @@ def test_what_a_quorum_logged_and_no_history_has_was_lost(tmp_path: Path) -> Non
     assert [(f.code, f.zxid, f.last) for f in grave(found)] == [("COMMITTED_LOST", zxid(1, 15), zxid(1, 17))]
 
 
+def test_what_a_copied_directory_has_counts_once(tmp_path: Path) -> None:
+    """An operator gave a server the files of another, which had once logged what nobody else had, and both went on."""
+    lost = with_lost()
+    for n, s in enumerate(lost[1:]):
+        s.snapshots |= {zxid(2, k): snapshot_bytes(tree_of(TXNS[: 14 + k]), zxid(2, k)) for k in (6, 7 + n)}
+    (found,) = grave(looked_at(tmp_path / "copied", lost))
+    assert (found.code, found.severity) == ("COMMITTED_LOST", "DANGER")
+    assert "unless one of server2, server3 was copied from another" in found.sentence
+    del lost[1].snapshots[zxid(2, 6)]
+    (found,) = grave(looked_at(tmp_path / "of their own", lost))
+    assert (found.code, found.severity) == ("COMMITTED_LOST", "VIOLATION")
+
+
 WEIGHTS = "\n".join(["server.1=a:1:2", "server.2=b:1:2", "server.3=c:1:2:observer"])
 
 
