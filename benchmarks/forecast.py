@@ -2,11 +2,14 @@
 
 python -m benchmarks.forecast servers --count 20 --release 3.9.5
 python -m benchmarks.forecast kinds --first 0
+python -m benchmarks.forecast chaos --runs FOLDER --count 6 --release 3.6.0
 python -m benchmarks.forecast drawn --count 400
 
-`servers`: directories at the end of random runs, and after accidents; `kinds`: those of the tests of dangers.
+`servers`: directories at the end of random runs, and after accidents; `kinds`: those of the tests of dangers;
+`chaos`: the servers' disks of recorded chaos runs (a folder with a folder of each), two of three with an accident.
 Every quorum of each is started on real servers on loopback, then the third server. The leader and what each server
-serves must be in the forecast's set.
+serves must be in the forecast's set. A server that refuses to start, by the audit, is started alone: its log must have
+the line that the audit quotes.
 `drawn`: the audit of such directories compared with what was served in the run, which the model knows.
 """
 
@@ -27,16 +30,21 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from benchmarks.accidents import ON_FILES
+from checker.report.audit_forecast import grouped
 from tests.zookeeper import test_danger as danger
 from tests.zookeeper.drawn import ACCIDENTS, REPAIRED, draw, nothing, real
 from tests.zookeeper.real import free_ports, launched, mode_of
 from tests.zookeeper.written import Txn, create, ensemble, server, zxid
 from traces.zookeeper import audit as auditing
 from traces.zookeeper.audit import Audit, audit
+from traces.zookeeper.findings import DANGER, VIOLATION
 from traces.zookeeper.folding import variant_of
 from traces.zookeeper.forecast import Change, Outcome
-from traces.zookeeper.server import find_directory
-from traces.zookeeper.starting import start_tree
+from traces.zookeeper.server import Server, find_directory
+from traces.zookeeper.starting import STARTS, start_tree
+
+Nodes = set[tuple[int, str]]  # the czxid and the path of each: what a transaction has created
 
 SETS = ((0, 1), (0, 2), (1, 2), (0, 1, 2))
 SECONDS = 75.0  # seconds to wait: the machine may have other work
@@ -50,6 +58,24 @@ def drawn_directories(
     one, choose = draw(seed, variant, **faults), random.Random(seed)
     happens = choose.choice(ACCIDENTS) if seed % 3 else nothing
     return ensemble(folder, *happens(one, one.written(), choose)), happens.__name__
+
+
+def after_chaos(runs: Path, release: str, number: int, folder: Path) -> tuple[list[Path], str]:
+    """Return copies of the servers' disks at the end of a recorded chaos run, and the accident.
+
+    Raises:
+        IndexError: there are no more runs of this release.
+    """
+    names = sorted((f.name for f in runs.glob(f"{release}-*")), key=lambda n: int(n.rsplit("-", 1)[1]))
+    run, choose = runs / names[number], random.Random(names[number])
+    folders = [folder / f"server{n}" for n in (1, 2, 3)]
+    for f in folders:
+        shutil.copytree(run / f.name, f)
+    if number % 3 == 0:
+        return folders, f"{run.name} nothing"
+    happens = ON_FILES[(number - number // 3 - 1) % len(ON_FILES)]
+    happens(folders, choose)
+    return folders, f"{run.name} {happens.__name__}"
 
 
 def audited(folders: list[Path], release: str) -> Audit:
@@ -98,14 +124,21 @@ class Started:
                 return modes
             time.sleep(0.25)
 
-    def tree(self, n: int) -> set[str] | None:
+    def ends_with(self, n: int, line: str) -> bool:
+        """Return whether a server that is started alone ends, with a line in its log."""
+        self.start(n)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.running[n].wait(SECONDS)
+        return self.running[n].poll() is not None and line in (self.work / f"log{n + 1}.txt").read_text("latin-1")
+
+    def tree(self, n: int) -> Nodes | None:
         """Return the nodes that a client reads from a server, or None if it does not serve."""
         from kazoo.client import KazooClient
 
         client = KazooClient(f"127.0.0.1:{self.clients[n]}", timeout=10)
         try:
             client.start(10)
-            return set(client.get_children("/")) - {"zookeeper"}
+            return created(client, "/")
         except Exception:  # the server does not serve
             return None
         finally:
@@ -120,8 +153,20 @@ class Started:
             p.wait()
 
 
-def expected(before: set[str], change: Change, known: set[str]) -> set[str] | None:
+def created(client: Any, path: str) -> Nodes:
+    """Return what a client reads of the nodes below a path, without ZooKeeper's own."""
+    names = [n for n in client.get_children(path) if (path, n) != ("/", "zookeeper")]
+    paths = [f"{path.rstrip('/')}/{n}" for n in names]
+    asked = [(p, client.exists_async(p)) for p in paths]
+    found = [(p, a.get(30)) for p, a in asked]
+    out = {(stat.czxid, p) for p, stat in found}
+    return out.union(*(created(client, p) for p, stat in found if stat.numChildren))
+
+
+def expected(before: Nodes, change: Change, known: Nodes) -> Nodes | None:
     """Return the nodes that a server serves in the end, or None if it does not.
+
+    All transactions that change the tree create a node, and no node is created twice in one history.
 
     Args:
         known: all nodes that some server has before: a range without an end has those of it.
@@ -135,9 +180,15 @@ def expected(before: set[str], change: Change, known: set[str]) -> set[str] | No
     return before
 
 
-def among(known: set[str], lo: int, hi: int) -> set[str]:
+def among(known: Nodes, lo: int, hi: int) -> Nodes:
     """Return the nodes of a range of transactions."""
-    return {n for n in known if lo <= zxid(*map(int, n[1:].split("_"))) <= hi}
+    return {n for n in known if lo <= n[0] <= hi}
+
+
+def started_with(server: Server, release: str) -> Nodes:
+    """Return the nodes that a server starts with, without ZooKeeper's own."""
+    found = start_tree(server, release).values()
+    return {(n.stats[0], n.path) for n in found if n.path and not f"{n.path}/".startswith("/zookeeper/")}
 
 
 def seen_on_servers(release: str, folders: list[Path], members: tuple[int, ...], late: bool) -> dict[str, Any]:
@@ -161,12 +212,12 @@ def seen_on_servers(release: str, folders: list[Path], members: tuple[int, ...],
             servers.stop()
 
 
-def matches(one: Outcome, seen: dict[str, Any], before: list[set[str]], members: tuple[int, ...]) -> bool:
+def matches(one: Outcome, seen: dict[str, Any], before: list[Nodes], members: tuple[int, ...]) -> bool:
     """Return whether an outcome of a forecast is what real servers did."""
     name = f"server{seen['leader'] + 1}" if seen["leader"] >= 0 else ""
     if one.leader != name or one.started != [f"server{n + 1}" for n in members]:
         return False
-    changes, known = {c.server: c for c in one.changes}, set[str]().union(*before)
+    changes, known = {c.server: c for c in one.changes}, Nodes().union(*before)
     for n in members:
         if name and expected(before[n], changes[f"server{n + 1}"], known) != seen["trees"][n]:
             return False
@@ -194,50 +245,90 @@ def kinds_of_danger(folder: Path, which: int) -> tuple[list[Path], str]:
     return ensemble(folder, *disks[:3]), kind.__name__ + (" (three of five)" if len(disks) > 3 else "")
 
 
-def on_servers(count: int, first: int, release: str, out: Path, minutes: float, kinds: bool) -> None:
+def made(given: argparse.Namespace, seed: int, folder: Path) -> tuple[list[Path], str]:
+    """Make the directories of a seed as the command line asks for.
+
+    Raises:
+        IndexError: there are no more.
+    """
+    if given.what == "kinds":
+        return kinds_of_danger(folder, seed)
+    if given.what == "chaos":
+        return after_chaos(given.runs, given.release, seed, folder)
+    return drawn_directories(seed, folder, REPAIRED if given.release == "3.9.5" else variant_of(given.release))
+
+
+def on_servers(given: argparse.Namespace) -> None:
     """Compare forecasts with real servers, and print the totals."""
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)
-    totals, end = Counter[str](), time.monotonic() + 60 * minutes
-    for seed in range(first, min(first + count, len(danger.KINDS)) if kinds else first + count):
+    totals, end = Counter[str](), time.monotonic() + 60 * given.minutes
+    for seed in range(given.first, given.first + given.count):
         if time.monotonic() > end:
             break
         with tempfile.TemporaryDirectory(prefix="zabcheck-drawn-") as folder:
-            variant = REPAIRED if release == "3.9.5" else variant_of(release)
-            made = kinds_of_danger(Path(folder), seed) if kinds else drawn_directories(seed, Path(folder), variant)
-            folders, happened = made
-            found = audited(folders, release)
-            ahead = found.forecast
-            assert ahead is not None
-            row: dict[str, Any] = {"seed": seed, "release": release, "accident": happened, "verdict": found.verdict}
-            if ahead.unknown:
-                totals["unknown"] += 1
-                out.open("a").write(json.dumps(row | {"unknown": ahead.unknown}) + "\n")
-                continue
-            totals["directories"] += 1
-            before = [{p[1:] for p in start_tree(s, release) if p.startswith("/t")} for s in found.servers]
-            starting = {n for n, s in enumerate(found.starts) if s.outcome == "starts"}
-            row["sets"] = []
-            for members in SETS:
-                mine = [o for o in ahead.outcomes if o.started == [f"server{n + 1}" for n in members]]
-                if not mine and not set(members) <= starting:
-                    continue  # one of them does not start, which the audit says
-                late = len(members) == 2 and starting == {0, 1, 2}
-                seen = seen_on_servers(release, folders, members, late)
-                good = any(matches(o, seen, before, members) for o in mine)
-                effects = {repr((o.last, o.loses, o.may_lose, o.drops, o.revives, bool(o.leader))) for o in mine}
-                single = len({repr((o.leader, o.last, [c.serves for c in o.changes])) for o in mine}) == 1
-                totals["sets"] += 1
-                totals["in the forecast"] += good
-                totals["one outcome"] += single
-                totals["one history"] += len(effects) == 1
-                row["sets"].append({"started": members, "in": good, "one": single, "one_history": len(effects) == 1})
-                if not good:
-                    said = {k: sorted(v) if isinstance(v, set) else v for k, v in seen.items() if k != "trees"}
-                    said["trees"] = {n: sorted(t) if t is not None else None for n, t in seen["trees"].items()}
-                    row["sets"][-1]["seen"] = said
-                    print(seed, happened, members, said, [(o.leader, o.changes, o.later) for o in mine])
-            out.open("a").write(json.dumps(row) + "\n")
+            try:
+                folders, happened = made(given, seed, Path(folder))
+            except IndexError:
+                break
+            row = {"seed": seed, "release": given.release, "accident": happened}
+            row |= compared(given.release, folders, totals)
+            with given.out.open("a") as file:
+                file.write(json.dumps(row) + "\n")
         print(seed, happened, dict(totals), flush=True)
+
+
+def compared(release: str, folders: list[Path], totals: Counter[str]) -> dict[str, Any]:
+    """Return what the audit says of directories, and whether real servers do it."""
+    files = {p: p.read_bytes() for f in folders for p in f.rglob("*") if p.is_file()}
+    found = audited(folders, release)
+    files |= {f / "myid": (f / "myid").read_bytes() for f in folders}
+    ahead = found.forecast
+    assert ahead is not None
+    row: dict[str, Any] = {"verdict": found.verdict, "codes": sorted({f.code for f in found.told(VIOLATION, DANGER)})}
+    if ahead.unknown:
+        totals["unknown"] += 1
+        return row | {"unknown": ahead.unknown}
+    totals["directories"] += 1
+    before = [started_with(s, release) for s in found.servers]
+    starting = {n for n, s in enumerate(found.starts) if s.outcome == STARTS}
+    row |= {"sets": [], "refused": {}}
+    for n in sorted({0, 1, 2} - starting):
+        row["refused"][n] = refused_on_server(release, folders, n, found.starts[n].line)
+        totals["refusals"] += 1
+        totals["refusals as told"] += row["refused"][n]
+    for members in SETS:
+        mine = [o for o in ahead.outcomes if o.started == [f"server{n + 1}" for n in members]]
+        if not mine and not set(members) <= starting:
+            continue  # one of them does not start, which the audit says
+        seen = seen_on_servers(release, folders, members, len(members) == 2 and starting == {0, 1, 2})
+        one = {
+            "in": any(matches(o, seen, before, members) for o in mine),
+            "one": len({repr((o.leader, o.last, [c.serves for c in o.changes])) for o in mine}) == 1,
+            "told_as_one": len(list(grouped(mine))) == 1,  # what differs is at most the leader
+            "one_history": len({repr((o.last, o.loses, o.may_lose, o.drops, o.revives, bool(o.leader))) for o in mine})
+            == 1,
+        }
+        totals["sets"] += 1
+        totals.update(name for name, yes in one.items() if yes)
+        row["sets"].append({"started": members} | one)
+        if not one["in"]:
+            said = {k: v for k, v in seen.items() if k.startswith("leader")}
+            trees = seen["trees"] | ({"late": seen["late"]} if "late" in seen else {})
+            said |= {str(n): sorted(t) if t is not None else None for n, t in trees.items()}
+            row["sets"][-1]["seen"] = said
+            print(members, str(said)[-2000:], [(o.leader, o.changes, o.later) for o in mine])
+    assert files == {p: p.read_bytes() for f in folders for p in f.rglob("*") if p.is_file()}, "a directory was changed"
+    return row
+
+
+def refused_on_server(release: str, folders: list[Path], n: int, line: str) -> bool:
+    """Return whether a real server that is started from a directory ends with a line in its log."""
+    with tempfile.TemporaryDirectory(prefix="zabcheck-forecast-") as work:
+        servers = Started(release, folders, Path(work))
+        try:
+            return servers.ends_with(n, line)
+        finally:
+            servers.stop()
 
 
 # --- the model's own truth ------------------------------------------------------------------------------------
@@ -275,7 +366,8 @@ def on_drawn(count: int, first: int, accidents: bool) -> None:
 def main() -> None:
     """Run the comparison that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("what", choices=("servers", "kinds", "drawn"))
+    parser.add_argument("what", choices=("servers", "kinds", "chaos", "drawn"))
+    parser.add_argument("--runs", type=Path, help="with `chaos`: a folder of recorded chaos runs, RELEASE-NUMBER each")
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--accidents", action="store_true", help="with `drawn`: each has one")
@@ -284,10 +376,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "forecast.jsonl")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that servers are stopped
-    if given.what in ("servers", "kinds"):
-        on_servers(given.count, given.first, given.release, given.out, given.minutes, given.what == "kinds")
-    else:
+    if given.what == "chaos" and given.runs is None:
+        parser.error("chaos needs --runs")
+    if given.what == "drawn":
         on_drawn(given.count, given.first, given.accidents)
+    else:
+        on_servers(given)
 
 
 if __name__ == "__main__":

@@ -185,6 +185,14 @@ def trap_purged_with_an_old_gap(s: list[Written]) -> list[Written]:
     return s
 
 
+def trap_purged_behind_a_dead_tail(s: list[Written]) -> list[Written]:
+    """A SNAP in the place of a tail that nobody else has, whose snapshot has been purged since."""
+    tail = history((1, 17), (2, 10), (3, 6))[14:17]
+    s[0] = server([*TXNS[:14], *tail, *TXNS[16:]], first=False)
+    s[0].snapshots[zxid(2, 6)] = snapshot_bytes(tree_of(TXNS[:20]), zxid(2, 6))
+    return s
+
+
 def trap_new_disk(s: list[Written]) -> list[Written]:
     s[2] = Written({}, {0: snapshot_bytes(Tree(), 0)}, current=None)
     return s
@@ -269,7 +277,8 @@ TOLD = {
     "trap_twice_inside_a_file": "DUP_ZXID", "trap_tail": "UNCOMMITTED_TAIL", "trap_torn_snapshot": "TORN_SNAPSHOT",
     "trap_torn_record_and_again": "TORN_TAIL", "trap_torn_without_padding": "TORN_TAIL",
     "trap_empty_last_files": "EMPTY_LOG",
-    "trap_purged": "PURGED", "trap_purged_with_an_old_gap": "GAP_UNKNOWN", "trap_new_disk": "EMPTY_SERVER",
+    "trap_purged": "PURGED", "trap_purged_with_an_old_gap": "GAP_UNKNOWN",
+    "trap_purged_behind_a_dead_tail": "ABANDONED", "trap_new_disk": "EMPTY_SERVER",
     "trap_nothing_at_all": "EMPTY_SERVER", "trap_lost_file_at_an_epoch": "SNAP_BRIDGED",
     "trap_other_settings": "ENCODING",
     "trap_create2": "ENCODING", "trap_before_3_6": "NO_DIGESTS", "trap_stray_files": "STRAY_FILE",
@@ -573,6 +582,19 @@ def with_lost() -> list[Written]:
 def test_what_a_quorum_logged_and_no_history_has_was_lost(tmp_path: Path) -> None:
     found = looked_at(tmp_path, with_lost())
     assert [(f.code, f.zxid, f.last) for f in grave(found)] == [("COMMITTED_LOST", zxid(1, 15), zxid(1, 17))]
+
+
+def test_what_a_copied_directory_has_counts_once(tmp_path: Path) -> None:
+    """An operator gave a server the files of another, which had once logged what nobody else had, and both went on."""
+    lost = with_lost()
+    for n, s in enumerate(lost[1:]):
+        s.snapshots |= {zxid(2, k): snapshot_bytes(tree_of(TXNS[: 14 + k]), zxid(2, k)) for k in (6, 7 + n)}
+    (found,) = grave(looked_at(tmp_path / "copied", lost))
+    assert (found.code, found.severity) == ("COMMITTED_LOST", "DANGER")
+    assert "unless one of server2, server3 was copied from another" in found.sentence
+    del lost[1].snapshots[zxid(2, 6)]
+    (found,) = grave(looked_at(tmp_path / "of their own", lost))
+    assert (found.code, found.severity) == ("COMMITTED_LOST", "VIOLATION")
 
 
 WEIGHTS = "\n".join(["server.1=a:1:2", "server.2=b:1:2", "server.3=c:1:2:observer"])

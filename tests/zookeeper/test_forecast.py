@@ -26,7 +26,7 @@ from tests.zookeeper.test_danger import (
 from tests.zookeeper.test_findings import OLD, TXNS
 from tests.zookeeper.written import Txn, Written, create, ensemble, history, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper import audit as auditing
-from traces.zookeeper import forecast
+from traces.zookeeper import folding, forecast
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.findings import DANGER
 from traces.zookeeper.folding import fold
@@ -226,6 +226,72 @@ def test_a_server_without_weight_leaves_it_unknown(tmp_path: Path) -> None:
     found = audited(tmp_path, [*alike()[:2], aged(TXNS[:-2], 4)], config=weighted)
     assert "server 3 has no weight" in ahead_of(found).unknown
     assert verdict_of(ahead_of(found)) == "UNKNOWN"
+
+
+def test_what_an_older_snapshot_shows_as_applied_is_told(tmp_path: Path) -> None:
+    """The newest one ends with the log, and may have what was never committed; that before it was written in its epoch.
+    What is between has no end there that a start sees."""
+    first = server(TXNS)
+    first.snapshots |= {z: snapshot_bytes(tree_of(txns_to(z)), z) for z in (zxid(3, 4), zxid(3, 6))}
+    ahead = ahead_of(audited(tmp_path, [first, server(TXNS[:26]), server(TXNS[:26])]))
+    assert [(c.lo, c.hi, c.servers) for c in ahead.last_copies] == [(zxid(3, 3), zxid(3, 4), ["server1"])]
+    (alone,) = of(ahead, PAIRS[2])
+    assert (alone.may_lose, alone.drops) == ([(zxid(3, 3), zxid(3, 4))], [(zxid(3, 5), zxid(3, 6))])
+
+
+def txns_to(last: int) -> list[Txn]:
+    return [t for t in TXNS if t.zxid <= last]
+
+
+# --- many epochs -----------------------------------------------------------------------------------------------
+
+EPOCHS = history(*((epoch, 4) for epoch in range(1, 10)))
+
+
+def up_to(epoch: int) -> list[Txn]:
+    return [t for t in EPOCHS if t.zxid >> 32 <= epoch]
+
+
+def test_epochs_that_nobody_tells_apart_are_one_block(tmp_path: Path) -> None:
+    """Beside an empty disk there is nothing that all have. What the packets begin with stays by itself."""
+    found = audited(tmp_path, [Written({}, {}, None), server(EPOCHS), server(EPOCHS)])
+    whole = [(zxid(1, 1), zxid(1, 4)), (zxid(2, 1), zxid(9, 4))]
+    assert [(o.last, o.revives, o.loses) for o in ahead_of(found).outcomes] == [(zxid(9, 4), [], [])] * 3
+    assert [c.gets for o in ahead_of(found).outcomes for c in o.changes if c.server == "server1"] == [whole] * 2
+
+
+@pytest.mark.parametrize(
+    "disks",
+    [
+        [aged(up_to(2), 5), server(up_to(5)), server(up_to(6))],
+        [aged(up_to(1), 2), aged(up_to(1), 2), server(up_to(6))],
+        [aged(up_to(2), 8), aged(up_to(6), 8), server(up_to(8))],
+    ],
+    ids=["newer epoch files", "two old backups", "three ends"],
+)
+def test_epochs_in_one_block_change_no_outcome(
+    tmp_path: Path, disks: list[Written], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two old backups begin epochs that the third server has: these keep their numbers."""
+    disks[2].snapshots[zxid(4, 4)] = snapshot_bytes(tree_of(up_to(4)), None)
+
+    def told() -> list[object]:
+        ahead = ahead_of(audited(tmp_path / f"{len(list(tmp_path.iterdir()))}", disks))
+        assert ahead.outcomes
+        names = ("loses", "may_lose", "drops", "revives")
+        return [
+            (o.started, o.leader, o.epoch, o.last, o.again, [epochs_of(getattr(o, n)) for n in names],
+             [(c.server, c.serves, *map(epochs_of, (c.cuts, c.gets, c.keeps))) for c in (*o.changes, *o.later)])
+            for o in ahead.outcomes
+        ]  # fmt: skip
+
+    joined = told()
+    monkeypatch.setattr(folding, "joined", lambda parts, *rest: parts)
+    assert told() == joined
+
+
+def epochs_of(ranges: list[tuple[int, int]]) -> set[int]:
+    return {t.zxid for t in EPOCHS if any(lo <= t.zxid <= hi for lo, hi in ranges)}
 
 
 def test_what_a_later_epoch_left_out_was_not_applied(tmp_path: Path) -> None:

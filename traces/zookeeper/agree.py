@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from traces.zookeeper.decode import Broken, Txn, decoded, zxid_text
-from traces.zookeeper.findings import NOTE, VIOLATION, Finding
+from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, Finding
 from traces.zookeeper.logs import Reader, payload_at, read_blocks
 from traces.zookeeper.memory import Scan
 from traces.zookeeper.numbers import BAD_CHECKSUM, BLOCK
@@ -349,7 +349,27 @@ class Agreement:
             what = f"{', '.join(s.name for s in holders)} have logged {zxid_text(zxid)}..{zxid_text(last)}, "
             what += f"a quorum, and the histories of {', '.join(past)} continue past epoch {epoch} without"
             file, place = (holders[0].logs[held.file].name, held.place) if held else ("", -1)
-            self.findings.append(Finding("COMMITTED_LOST", VIOLATION, what, "", file, place, zxid, last, past))
+            severity, alike = VIOLATION, self.alike(holders, zxid)
+            if alike:
+                what += f"; unless one of {', '.join(alike)} was copied from another: their files of that time "
+                what += "have the same names and lengths, and copies count once"
+                severity = DANGER
+            self.findings.append(Finding("COMMITTED_LOST", severity, what, "", file, place, zxid, last, past))
+
+    def alike(self, holders: list[Server], zxid: int) -> list[str]:
+        """Return the servers whose files look like copies of one, if these servers are a quorum only with all of them.
+
+        Each server chooses by chance when it takes a snapshot inside an epoch, so that the first one behind a
+        transaction tells servers apart; a copy has it, and later goes on by itself.
+        """
+        by_files: dict[object, list[str]] = defaultdict(list)
+        for s in holders:
+            first = next((x for x in s.snapshots if x.usable and x.zxid > zxid and x.zxid & LOW), None)
+            logs = [(f.name, f.size) for f in s.logs if first is not None and f.named <= first.zxid][:-1]
+            by_files[(first.name, first.size, *logs) if first is not None else s.name].append(s.name)
+        if self.quorum([names[0] for names in by_files.values()], zxid):
+            return []
+        return [name for names in by_files.values() if len(names) > 1 for name in names]
 
     def abandoned(self) -> None:
         """Report proposals below a later snapshot that no live history has."""

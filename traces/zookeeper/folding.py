@@ -2,8 +2,10 @@
 
 A block is a range of transactions of one epoch that each server's log, and each newest snapshot, contains as a whole or
 not at all: no step of the protocol can tell its transactions apart. What all servers have, from the beginning on, is
-one block, <1,1>. Epochs are renumbered, so that equal ones stay equal, and two between which an election can put one
-stay apart. Disks with more blocks or epochs than the protocol has room for are not folded, and the reason is reported.
+one block, <1,1>. Consecutive epochs that each server has all of or nothing of are one block, named in the last of them,
+where no step can come to see the epoch of its first transaction (`joined`). Epochs are renumbered, so that equal ones
+stay equal, and those that an election can begin have a number. Disks with more blocks or epochs than the protocol has
+room for are not folded, and the reason is reported.
 
 Snapshots other than the newest of each server are left out: the protocol of a release reads no other. committedLog is
 cut to what a start keeps of it (`KEPT`).
@@ -11,7 +13,7 @@ cut to what a start keeps of it (`KEPT`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -35,6 +37,7 @@ __all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold", "is_dead", "is_
 ELECTIONS = 2  # per run: an election that fails may be repeated
 TIMEOUTS = 2  # per run: initLimit, where servers wait for messages that nobody sends
 KEPT = 500  # ZKDatabase.commitLogCount
+BESIDE = 8  # packets of a synchronization beside what it transfers
 PROPOSALS = WIDTH - 3  # none is made; it says how many transactions a log has room for
 
 
@@ -44,7 +47,7 @@ class CannotFold(Exception):
 
 @dataclass(frozen=True)
 class Block:
-    """Transactions `lo` to `hi` of one epoch, as the protocol's transaction `model`.
+    """Transactions `lo` to `hi`, of one epoch or of consecutive ones, as the protocol's transaction `model`.
 
     If `is_open`, it stands for everything from `lo` to the epoch after `hi`, which only snapshots can contain.
     """
@@ -78,6 +81,10 @@ class Disk:
 
     def logged(self, lo: int, hi: int) -> bool:
         return any(a <= lo and hi <= b for a, b in self.runs)
+
+    def places(self, lo: int, hi: int) -> list[int]:
+        """Return which of the runs have transactions."""
+        return [n for n, (a, b) in enumerate(self.runs) if a <= lo and hi <= b]
 
 
 @dataclass
@@ -128,13 +135,15 @@ class Folded:
 
 
 def fold(
-    servers: Sequence[Server], numbers: dict[str, int], ensemble: Ensemble | None, ends: dict[int, int], release: str
-) -> Folded:
+    servers: Sequence[Server], numbers: dict[str, int], ensemble: Ensemble | None, ends: dict[int, int], release: str,
+    applied: int = 0,
+) -> Folded:  # fmt: skip
     """Make a state of the disks of those that vote.
 
     Args:
         numbers: the id of each server by its name. ensemble: who votes; None for majorities of these servers.
-        ends: of an epoch the last transaction that histories go on from.
+        ends: of an epoch the last transaction that histories go on from. applied: the last transaction that is known
+            to be applied, with which a block ends.
 
     Raises:
         CannotFold: they are none within the bounds.
@@ -145,11 +154,13 @@ def fold(
     if len(ids) > MOST:
         raise CannotFold(f"{len(ids)} servers vote, and a model has at most {MOST}")
     disks = {ids.index(numbers[s.name]): disk_of(s, release) for s in servers if numbers[s.name] in ids}
-    parts = segments(list(disks.values()), ends)
+    parts = segments(list(disks.values()), ends, applied)
     settled = settled_of(parts, list(disks.values()), ends)
-    ranks = ranked(disks, settled, [lo for lo, hi in parts if hi > settled])
+    elected = begun({ids[p]: d.accepted for p, d in disks.items()}, ids, ensemble)
+    parts = joined(parts, settled, list(disks.values()), ends, applied, elected)
+    ranks = ranked(disks, settled, [hi for _, hi in parts if hi > settled], elected)
     blocks = numbered(parts, settled, ranks)
-    model = model_for(release, len(ids), max(ranks.values(), default=0), quorums_of(ensemble))
+    model = model_for(release, len(ids), max(ranks.values(), default=0), quorums_of(ensemble), len(blocks))
     names = bindings(model)
     epochs = {rank: epoch for epoch, rank in ranks.items()}
     out = Folded(release, model, names, StateView(model.program.layout), ids, disks, blocks, epochs, settled > 0)
@@ -181,22 +192,27 @@ def variant_of(release: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def model_for(release: str, nodes: int, epochs: int, quorums: str) -> Model:
+def model_for(release: str, nodes: int, epochs: int, quorums: str, blocks: int) -> Model:
     """Return a model in which only time passes, nothing else fails, and nothing is proposed.
+
+    Args:
+        blocks: the most that a synchronization sends, a PROPOSAL and a COMMIT each.
 
     Raises:
         CannotFold: there is no room for so many epochs, or no model with such quorums.
     """
     elections = max(1, epochs + ELECTIONS - 1)
     if 1 + elections > MOST_EPOCHS:
-        raise CannotFold(f"they are of {epochs} epochs that differ, and the model has room for {MOST_EPOCHS}")
+        room = MOST_EPOCHS - ELECTIONS
+        raise CannotFold(f"a run can tell {epochs} of their epochs apart, and the model has room for {room}")
     budgets = f"elections={elections},proposals={PROPOSALS},write_errors=0"
     try:
-        return Model(
-            Configuration(
-                "zookeeper", variant_of(release), nodes, UNSET, TIMEOUTS, 0, 0, 0, budgets=budgets, quorums=quorums
-            )
-        )  # fmt: skip
+        asked = Configuration(
+            "zookeeper", variant_of(release), nodes, UNSET, TIMEOUTS, 0, 0, 0, budgets=budgets, quorums=quorums
+        )
+        made = Model(asked)
+        needed = BESIDE + 2 * blocks
+        return made if max(made.channels) >= needed else Model(replace(asked, channel=needed))
     except (NoModel, ConfigError) as problem:
         raise CannotFold(str(problem).removeprefix("--quorums: ")) from None
 
@@ -238,14 +254,14 @@ def disk_of(s: Server, release: str) -> Disk:
     return out
 
 
-def segments(disks: list[Disk], ends: dict[int, int]) -> list[tuple[int, int]]:
+def segments(disks: list[Disk], ends: dict[int, int], applied: int) -> list[tuple[int, int]]:
     """Return the transactions that exist as ranges, cut wherever two servers' logs or newest snapshots differ.
 
-    They are also cut where a log or snapshot begins or ends. Transactions that only snapshots can contain are included
-    where an epoch's end is unknown and a snapshot is of a later epoch.
+    They are also cut where a log or snapshot begins or ends, and behind what is known to be applied. Transactions that
+    only snapshots can contain are included where an epoch's end is unknown and a snapshot is of a later epoch.
     """
     cuts = {z for d in disks for lo, hi in d.runs for z in (lo - 1, hi)} | {d.base for d in disks}
-    cuts |= set(ends.values()) | {d.kept - 1 for d in disks if d.kept}
+    cuts |= set(ends.values()) | {d.kept - 1 for d in disks if d.kept} | {applied}
     out: list[tuple[int, int]] = []
     epochs = sorted({z >> 32 for d in disks for z in (*(hi for _, hi in d.runs), d.base) if z})
     for n, epoch in enumerate(epochs):
@@ -299,20 +315,77 @@ def settled_of(parts: list[tuple[int, int]], disks: list[Disk], ends: dict[int, 
 # --- renaming ----------------------------------------------------------------------------------------------------
 
 
-def ranked(disks: dict[int, Disk], settled: int, later: list[int]) -> dict[int, int]:
-    """Return a number for each epoch that a step can distinguish."""
-    found = {z >> 32 for z in later} | {settled >> 32}
-    for d in disks.values():
+def named_epochs(disks: Iterable[Disk], settled: int) -> set[int]:
+    """Return the epochs that are on the disks beside those of the transactions behind what is settled."""
+    found = {settled >> 32}
+    for d in disks:
         found |= {max(0, d.start.epoch), d.accepted, *([d.base >> 32] if d.base > settled else [])}
-    out: dict[int, int] = {}
-    rank = before = 0
-    for epoch in sorted(e for e in found if e > 0):
-        rank += min(epoch - before, ELECTIONS + 1)
-        out[epoch], before = rank, epoch
-    if out and settled >> 32 == min(out):  # nothing is before it
-        first = out[min(out)] - 1
-        out = {epoch: rank - first for epoch, rank in out.items()}
+    return found
+
+
+def begun(accepted: dict[int, int], ids: Sequence[int], ensemble: Ensemble | None) -> set[int]:
+    """Return the epochs that elections can begin: the next of the latest that a quorum has accepted.
+
+    Args:
+        accepted: acceptedEpoch by the number of a server.
+    """
+    out = set()
+    for most in accepted.values():
+        inside = frozenset(n for n, epoch in accepted.items() if epoch <= most)
+        if ensemble.is_quorum(inside) if ensemble is not None else 2 * len(inside) > len(ids):
+            out |= {most + n for n in range(1, ELECTIONS + 1)}
     return out
+
+
+def joined(
+    parts: list[tuple[int, int]], settled: int, disks: list[Disk], ends: dict[int, int], applied: int, elected: set[int]
+) -> list[tuple[int, int]]:
+    """Join ranges of consecutive epochs that no step can tell apart behind what is settled.
+
+    All of a range's records are with each server or none: in its log, one behind the other, in its snapshot, in
+    what committedLog keeps. No epoch that has another meaning is left out. What a synchronization or committedLog
+    begins with stays by itself, since a leader looks at its epoch (LearnerHandler.queueCommittedProposals).
+
+    Args:
+        elected: the epochs that elections can begin.
+    """
+    fixed = named_epochs(disks, settled)
+    points = {0, applied, settled, *(z for d in disks for z in (d.base, d.top, d.start.zxid, d.kept - 1))}
+    firsts = {
+        next((part for part in parts if part[0] > z and holds(d, *part, ends)), (0, 0)) for d in disks for z in points
+    }
+    out: list[tuple[int, int]] = []
+    last = (0, 0)  # of what `out` ends with
+    for part in parts:
+        (a, b), (lo, hi) = last, part
+        # no server's history ends in the epoch that the first of them is of
+        alone = a & LOW == 1 or not any(z >> 32 == a >> 32 for z in points)
+        one = a > settled and alone and lo & LOW == 1 and last not in firsts and not is_open(b) and not is_open(hi)
+        one = one and b >> 32 < lo >> 32 and b >> 32 not in fixed | elected and hi >> 32 not in elected
+        one = one and b != applied and not is_dead(b, ends) and not is_dead(hi, ends)
+        if one and all(goes_on(d, last, part, ends) for d in disks):
+            out[-1] = (out[-1][0], hi)
+        else:
+            out.append(part)
+        last = part
+    return out
+
+
+def goes_on(d: Disk, one: tuple[int, int], two: tuple[int, int], ends: dict[int, int]) -> bool:
+    """Return whether a server has both of two ranges or none, the one behind the other."""
+    mine, next_ones = d.places(*one), d.places(*two)
+    if len(mine) > 1 or [n + 1 for n in mine] != next_ones:
+        return False
+    if mine and (d.runs[mine[0]][1] != one[1] or d.runs[next_ones[0]][0] != two[0]):
+        return False
+    return in_snapshot(d, *one, ends) == in_snapshot(d, *two, ends) and (one[0] < d.kept) == (two[0] < d.kept)
+
+
+def ranked(disks: dict[int, Disk], settled: int, later: list[int], elected: set[int]) -> dict[int, int]:
+    """Return a number for each epoch that a step can distinguish: those there are, and those an election can begin."""
+    found = {z >> 32 for z in later} | named_epochs(disks.values(), settled)
+    found |= {e for e in elected if e < max(found)}
+    return {epoch: rank for rank, epoch in enumerate(sorted(e for e in found if e > 0), 1)}
 
 
 def numbered(parts: list[tuple[int, int]], settled: int, ranks: dict[int, int]) -> list[Block]:
@@ -328,11 +401,15 @@ def numbered(parts: list[tuple[int, int]], settled: int, ranks: dict[int, int]) 
     for lo, hi in parts:
         if hi <= settled:
             continue
-        same = [b for b in out if b.hi >> 32 == lo >> 32]
-        counter = counter_of(same[-1].model) + (1 if same[-1].hi + 1 == lo else 2) if same else 1 + (lo & LOW != 1)
+        same = [b for b in out if b.hi >> 32 == hi >> 32]
+        counter = (
+            counter_of(same[-1].model) + (1 if same[-1].hi + 1 == lo else 2)
+            if same
+            else 1 + (lo & LOW != 1 and lo >> 32 == hi >> 32)
+        )
         if counter >= WIDTH:
             raise CannotFold(f"histories of epoch {lo >> 32} part in more than {WIDTH - 1} places ({zxid_text(lo)})")
-        out.append(Block(lo, hi, first_of(ranks[lo >> 32]) + counter))
+        out.append(Block(lo, hi, first_of(ranks[hi >> 32]) + counter))
     return out
 
 

@@ -138,7 +138,7 @@ def forecast_of(
             applied. certain: whether the ids are known; of equal votes anybody's may win otherwise.
     """
     try:
-        folded = fold(servers, numbers, ensemble, ends, release)
+        folded = fold(servers, numbers, ensemble, ends, release, applied)
         out = Search(folded, frozenset(doubted), applied, certain, ends).forecast()
         out.paths = paths_of(out, servers)
         return out
@@ -455,7 +455,7 @@ class Search:
                 may_lose |= bit
             elif have:
                 drops |= bit
-        same = sum(1 << b.model for b in self.folded.blocks if b.lo >> 32 == out.epoch)
+        same = sum(1 << b.model for b in self.folded.blocks if b.lo >> 32 <= out.epoch <= b.hi >> 32)
         out.again = [self.folded.name(p) for p, own in self.trees.items() if own & same]
         ranges = self.folded.ranges
         out.loses, out.may_lose, out.drops, out.revives = map(ranges, (loses, may_lose, drops, revives))

@@ -159,13 +159,20 @@ class Replay:
         return self.come_to()
 
     def find_resets(self) -> None:
-        """Find where the log continues from a snapshot; a restart loads only one."""
+        """Find where the log continues from a snapshot; a restart loads only one.
+
+        Where the snapshot that it continued from was purged, what is before does not tell what is behind: the next
+        snapshot has it.
+        """
         if self.base is not None:
             return
-        for run in self.server.runs:
+        usable = [s for s in self.server.snapshots if s.usable]
+        for n, run in enumerate(self.server.runs):
             if run.link == "bridged":
-                found = [s for s in self.server.snapshots if s.usable and run.before <= s.zxid < run.lo]
+                found = [s for s in usable if run.before <= s.zxid < run.lo]
                 self.resets[(run.file, run.place)] = found[-1] if found else None
+            elif run.link == "unknown" and n:
+                self.resets[(run.file, run.place)] = next((s for s in usable if s.zxid >= run.lo), None)
 
     def go_on(self, server: Server, wanted: Iterable[int]) -> Replayed | None:
         """Replay what was added since the files were read, or return None if that is not possible.
@@ -213,16 +220,20 @@ class Replay:
         )  # fmt: skip
 
     def visit(self, s: Scan) -> None:
-        """Apply the entries of a piece of a file, switching trees where the log continues from a snapshot."""
+        """Apply the entries of a piece of a file."""
+        self.apply_until(s, s.count)
+        self.previous = s.zxid[s.count - 1] if s.count else self.previous
+
+    def apply_until(self, s: Scan, end: int) -> None:
+        """Apply the first entries of a piece of a file, switching trees where the log continues from a snapshot."""
         start = 0
         places = [p for n, p in self.resets if n == self.index]
-        for at in sorted(p for p in places if s.count and s.place[0] <= p <= s.place[s.count - 1]):
-            k = next(e for e in range(start, s.count) if s.place[e] >= at)
+        for at in sorted(p for p in places if end and s.place[0] <= p <= s.place[end - 1]):
+            k = next(e for e in range(start, end) if s.place[e] >= at)
             self.apply(s, start, k)
             self.reset(self.resets[(self.index, at)])
             start = k
-        self.apply(s, start, s.count)
-        self.previous = s.zxid[s.count - 1] if s.count else self.previous
+        self.apply(s, start, end)
 
     def reset(self, snapshot: Snapshot | None) -> None:
         """Continue the log from a snapshot."""
@@ -336,6 +347,7 @@ def tree_at(server: Server, zxid: int, base: Snapshot | None) -> dict[str, Node]
     replay = Replay(server, [zxid])
     if base is None:
         replay.first_base()
+        replay.find_resets()
     else:
         replay.begin(base)
     kept: dict[str, Node] = {}
@@ -343,10 +355,11 @@ def tree_at(server: Server, zxid: int, base: Snapshot | None) -> dict[str, Node]
     def visit(s: Scan) -> None:
         end = next((e for e in range(s.count) if s.zxid[e] > zxid), s.count)
         if not kept:
-            replay.apply(s, 0, end)
+            replay.apply_until(s, end)
         if end < s.count and not kept:
             kept.update({n.path: n for n in replay.tree.nodes()})
 
-    for f in server.logs:
+    for n, f in enumerate(server.logs):
+        replay.index, replay.file = n, f.path
         read_log(f.path, f.named, replay.reader, visit, until=f.end)
     return kept or {n.path: n for n in replay.tree.nodes()}
