@@ -144,6 +144,7 @@ class Guided:
         self.main = {n: [line for line in lines.main[n] if id(line) not in left_out] for n in self.servers}
         self.term_of = {id(t.lines[0]): t for terms in self.terms.values() for t in terms}
         self.order = [line for line in lines.all_of() if id(line) not in left_out]
+        self.finals = [[self.own(z) for z in disks[n].log] for n in self.servers]
         self.next = dict.fromkeys(self.servers, 0)
         self.done: set[int] = set()
         self.started: set[int] = set()
@@ -611,7 +612,7 @@ class Guided:
         In some releases a learner logs what it receives before NEWLEADER without applying it. If it votes with less
         then, the next term logs the same transactions again: the log in the end goes back there. Else 0.
         """
-        final = [self.own(z) for z in self.disks[self.servers[f]].log]
+        final = self.finals[f]
         own = list(self.s.log[f])
         k = len(own)
         if final[:k] != own or k >= len(final):
@@ -628,12 +629,14 @@ class Guided:
 
         In some releases a term's end drops what waits for the log, also what is applied.
         """
-        final = [self.own(z) for z in self.disks[self.servers[f]].log]
+        final = self.finals[f]
         k = len(self.s.log[f])
-        if not k or final[:k] != list(self.s.log[f]):
+        if final[:k] != list(self.s.log[f]):
             return 0
+        k = max(k, 1)
         for a, b in zip(final[k - 1 :], final[k:], strict=False):
-            if b != a + 1:
+            later = b > a and b % self.text.width == 1 and b // self.text.width > a // self.text.width
+            if b != a + 1 and not later:
                 return a if b > a + 1 and b // self.text.width == a // self.text.width else 0
         return 0
 
@@ -691,6 +694,8 @@ class Guided:
         s = self.s
         if f not in s.forwarding[l] or s.role[f] != FOLLOWING or s.link[f][l] != OPEN or self.target(f) < z:
             return False
+        if 0 < self.hole_behind(f) < z:
+            return False  # its log in the end does not have it
         if s.phase[f] != SERVING:
             server = self.servers[f]
             ahead = self.main[server][self.next[server] :]
