@@ -17,6 +17,10 @@ PASSED = "passed"
 APPLIED = """\
 The patches were applied with `git apply`. The test was compiled with ZooKeeper's own test sources and run by JUnit's
 console launcher, with the classes of {tag} and with the patched ones. Maven was not run."""
+FREELY = """\
+Servers of {release} as they are, which run freely: no packet is held for what it is. Processes are killed and started;
+connections through proxies are reset, stalled or delayed as a whole; what a server forces to its disk may wait, as on
+a slow disk. The moments are chosen by what the servers' disks, logs and `srvr` show."""
 EACH = """\
 Run, not read: the same test on each release as it is, compiled with (helpers) a few lines in the place of ZooKeeper's
 test helpers (`stand-ins`), and with the calls that an earlier release has (`edited`)."""
@@ -45,8 +49,9 @@ def folder_of(finding: Finding, row: RowOutcome) -> dict[Path, bytes]:
 def readme(finding: Finding, row: RowOutcome) -> str:
     """Return the instructions for the files, and their results where they were run."""
     from checker.zookeeper.story import CLIENTS
+    from traces.reenact.rates import told_rate
 
-    runs = finding.runs
+    runs, ungated = finding.runs, finding.ungated
     before = runs["releases"][runs["tag"].removeprefix("release-")]["methods"]
     module = finding.test_path.split("/", 1)[0]
     lines = [
@@ -61,6 +66,11 @@ def readme(finding: Finding, row: RowOutcome) -> str:
         *APPLIED.format(tag=runs["tag"]).splitlines(),
         "", "| test | before | after |", "|---|---|---|",
         *(f"| `{name}` | {cell(before[name])} | {cell(runs['patched'][name])} |" for name in before),
+        "", "## Without gates", "",
+        *FREELY.format(release=ungated["release"]).splitlines(), "",
+        *(f"{k}. {step}" for k, step in enumerate(ungated["steps"], 1)), "",
+        f"{told_rate(ungated['hits'], ungated['times'])}: {ungated['harm']}. In zabcheck's sources:", "",
+        f"    python -m benchmarks.ungated {finding.name} --times {ungated['times']} --release {ungated['release']}",
         "", "## Releases", "",
         *EACH.splitlines(), "",
         "| release | helpers | tests that fail | tests that pass |", "|---|---|---|---|",

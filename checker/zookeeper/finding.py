@@ -13,9 +13,9 @@ from typing import Any
 
 from checker.errors import RequestError
 
-__all__ = ["REPAIR", "RUNS", "Finding", "finding_of", "findings"]
+__all__ = ["REPAIR", "RUNS", "UNGATED", "Finding", "finding_of", "findings"]
 
-REPAIR, RUNS, FOLDER = "repair.patch", "runs.json", "findings"
+REPAIR, RUNS, UNGATED, FOLDER = "repair.patch", "runs.json", "ungated.json", "findings"
 TESTS = "zookeeper-server/src/test/java"
 PACKAGE = re.compile(r"^package ([\w.]+);$", re.MULTILINE)
 
@@ -30,6 +30,7 @@ class Finding:
         test: the source of the JUnit test.
         test_name: its class.
         runs: what was printed where they were run (`benchmarks/zookeeper_findings.py` writes it).
+        ungated: how often the harm happened on servers that run freely (`benchmarks/ungated.py` writes it).
     """
 
     name: str
@@ -37,6 +38,7 @@ class Finding:
     test: str
     test_name: str
     runs: dict[str, Any]
+    ungated: dict[str, Any]
 
     @property
     def test_path(self) -> str:
@@ -88,8 +90,12 @@ def finding_of(name: str) -> Finding:
         raise RequestError(f"there is no patch of ZK-{row}; there are those of {', '.join(said())}")
     folder = files("checker.zookeeper").joinpath(FOLDER, row)
     test = next(one for one in folder.iterdir() if one.name.endswith("Test.java"))
-    runs = json.loads(folder.joinpath(RUNS).read_text()) if folder.joinpath(RUNS).is_file() else {}
-    return Finding(row, folder.joinpath(REPAIR).read_text(), test.read_text(), test.name.removesuffix(".java"), runs)
+    runs, ungated = (
+        json.loads(folder.joinpath(name).read_text()) if folder.joinpath(name).is_file() else {}
+        for name in (RUNS, UNGATED)
+    )
+    repair, name = folder.joinpath(REPAIR).read_text(), test.name.removesuffix(".java")
+    return Finding(row, repair, test.read_text(), name, runs, ungated)
 
 
 def said() -> Iterator[str]:

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from benchmarks.ungated import ATTEMPTS
 from checker.report.finding import PASSED, readme
 from checker.requests import zookeeper
 from checker.zookeeper.finding import TESTS, finding_of, findings
 from checker.zookeeper.record import Outcome, RowOutcome
 from checker.zookeeper.rows import ROWS
 from tests.commands.running import assert_refused, run
+from traces.reenact.rates import told_rate
 
 HOLDS = Outcome(0, 1, 0.0, True, "", None)
 TRACE: Any = object()  # what `page` is asked to draw
@@ -51,6 +53,15 @@ def test_what_is_shipped_failed_before_and_passed_after(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", findings())
+def test_what_happened_without_gates_is_shipped(name: str) -> None:
+    """And it is what `python -m benchmarks.ungated` does now."""
+    ungated = finding_of(name).ungated
+    assert ungated["times"] >= 20
+    assert 0 <= ungated["hits"] <= ungated["times"]
+    assert (tuple(ungated["steps"]), ungated["harm"]) == (ATTEMPTS[name].steps, ATTEMPTS[name].harm)
+
+
+@pytest.mark.parametrize("name", findings())
 def test_the_patches_are_whole(name: str, tmp_path: Path) -> None:
     """The test's patch adds the very file, and git can read the repair's."""
     finding = finding_of(name)
@@ -78,6 +89,9 @@ def test_a_folder_has_all_of_it(tmp_path: Path, explored: list[RowOutcome]) -> N
     text = (folder / "README.md").read_text()
     for name in finding.runs["patched"]:
         assert f"| `{name}` | fails: " in text
+    ungated = finding.ungated
+    assert f"\n{told_rate(ungated['hits'], ungated['times'])}: {ungated['harm']}." in text
+    assert all(f"\n{k}. {step}\n" in text for k, step in enumerate(ungated["steps"], 1))
     refused = run("report", "ZK-trunc", "--output", str(folder))
     assert_refused(refused, "the folder is not empty")
     assert refused.stderr.count("--output") == 1

@@ -75,9 +75,11 @@ class Chaos:
 
     Attributes:
         session: seconds after which a client's session expires.
+        limits: tickTime in milliseconds, initLimit and syncLimit in ticks.
     """
 
     session = 6.0
+    limits = LIMITS
 
     def __init__(self, folder: Path, release: Release, plan: ChaosPlan, count: int = 3) -> None:
         self.folder, self.release, self.plan = folder, release, plan
@@ -112,7 +114,7 @@ class Chaos:
                     for port, packets in ((own[b][1], True), (own[b][2], False)):
                         self.taps.append(Tap(a, b, port, packets, self.recorder))
                         proxies[port] = self.taps[-1].port
-            self.servers[a] = Server(self.folder, a, self.release, own[a], reached, proxies, shim, None, LIMITS)
+            self.servers[a] = Server(self.folder, a, self.release, own[a], reached, proxies, shim, None, self.limits)
 
     # --- faults ------------------------------------------------------------------------------------
 

@@ -157,7 +157,7 @@ class Tap:
         self.packets, self.recorder = packets, recorder
         self.cut = self.over = False
         self.holds_behind = ""  # a kind of packet, the answers to which are held back
-        self.most_late = 0.0
+        self.least_late = self.most_late = 0.0
         self.drawn = random.Random(f"{source} {target} {packets}")
         self.live: list[tuple[int, list[Direction]]] = []
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=16)
@@ -168,7 +168,7 @@ class Tap:
         return {"connection": number, "follower": self.source, "leader": self.target}
 
     def delay(self) -> float:
-        return self.drawn.uniform(0, self.most_late) if self.most_late else 0.0
+        return self.drawn.uniform(self.least_late, self.most_late) if self.most_late else 0.0
 
     def accept(self) -> None:
         with contextlib.suppress(OSError):
