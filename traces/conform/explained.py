@@ -10,8 +10,9 @@ from functools import lru_cache
 
 from invariants import properties_of
 from invariants.registry import STEP, keeps
+from traces.conform.quick import Quick
 from traces.conform.record import Observation, Record
-from traces.conform.search import LAG, STALLED, UNSEEN, Asides, Failure, Search, TooMany, zxids_of
+from traces.conform.search import STALLED, UNSEEN, Asides, Failure, Search, TooMany, zxids_of
 from traces.conform.unbounded import Msg, Text, Unbounded
 from traces.conform.why import why_not
 from zabspec.limits import Deadline
@@ -96,20 +97,27 @@ def searched(
     record: Record, text: Text, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
     early: Mapping[int, str],
 ) -> tuple[Search, Failure | None]:  # fmt: skip
-    """Run a narrow search, and wider ones while the record is not explained; return the last search and its failure.
+    """Run a quick search, and wider ones while the record is not explained; return the last search and its failure.
 
-    The second search is not narrow, the third also allows a stalled disk. If the third exceeds the number of states,
-    the result of the one before stands.
+    The first loses states, and its failure means nothing. The second is narrow, the third is not, the fourth also
+    allows a stalled disk. If the fourth exceeds the number of states, the result of the one before stands.
 
     Args:
         early: lines that nothing explains, whatever the protocol does, with the reasons.
     """
-    search, failure = one_search(record, text, out, (True, LAG), end, say, early)
+    quick = Quick(record, text)
+    failure = one_search(quick, record, out, end, say, early)
+    if not is_unexplained(failure, out, end):
+        return quick, failure
+    search = Search(record, text, narrow=True)
+    failure = one_search(search, record, out, end, say, early)
     if is_unexplained(failure, out, end) and not search.drains:
-        search, failure = one_search(record, text, out, (False, LAG), end, say, early)
+        search = Search(record, text)
+        failure = one_search(search, record, out, end, say, early)
     if is_unexplained(failure, out, end):
         before = replace(out)
-        other, later = one_search(record, text, out, (False, STALLED), end, say, early)
+        other = Search(record, text, lag=STALLED)
+        later = one_search(other, record, out, end, say, early)
         if later is not None or not out.why or failure is None:
             return other, later
         out.why, out.explained, out.unjudged, out.widest = before.why, before.explained, before.unjudged, before.widest
@@ -122,10 +130,11 @@ def is_unexplained(failure: Failure | None, out: Conformed, end: Deadline | None
 
 
 def one_search(
-    record: Record, text: Text, out: Conformed, how: tuple[bool, int], end: Deadline | None,
-    say: Callable[[int, int], None], early: Mapping[int, str],
-) -> tuple[Search, Failure | None]:  # fmt: skip
-    search, failure = Search(record, text, *how), None
+    search: Search, record: Record, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
+    early: Mapping[int, str],
+) -> Failure | None:  # fmt: skip
+    """Run one search to its end; return its failure, or None with `out.why` if it was not finished."""
+    failure = None
     out.why = ""
     try:
         failure = gone_through(search, record, out, end, say, early)
@@ -133,7 +142,7 @@ def one_search(
         out.why = str(problem)
     out.unjudged, out.widest = len(search.unjudged), search.widest
     out.states += search.looked
-    return search, failure
+    return failure
 
 
 def unanswered_acks(record: Record) -> dict[int, str]:
