@@ -29,7 +29,8 @@ def logs_conformed_result(request: Mapping[str, Any], done: FromLines) -> Stated
         "explained": done.explained,
         "at": None if done.at is None else {"place": done.at.place, "line": done.at.told()},
         "epochs": done.epochs, "syncs": done.syncs, "terms_left_out": done.barren, "logs_name": list(done.named),
-        "votes": done.votes, "clocks": {str(n): round(seconds, 1) for n, seconds in done.shifted.items()},
+        "votes": done.votes, "lines_at_debug": done.transactions,
+        "clocks": {str(n): round(seconds, 1) for n, seconds in done.shifted.items()},
         "steps": done.steps,
         "broken": [
             {"property": name, "place": "" if line is None else line.place} for name, line in done.broken.items()
@@ -62,6 +63,8 @@ def told(done: FromLines) -> list[str]:
         out.append(f"the logs name {', '.join(done.named)}, which is not the release whose model this is")
     if done.votes:
         out.append(f"{done.votes:,} notifications: each vote is one that the run has")
+    if done.transactions:
+        out.append(f"{done.transactions:,} lines at DEBUG: each proposal and commit is one that the run has")
     if done.shifted:
         by = ", ".join(f"server {n} by {seconds:+,.0f} s" for n, seconds in sorted(done.shifted.items()))
         out.append(f"the clocks differ, and were set right for the search: {by}")

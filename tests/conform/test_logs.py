@@ -35,7 +35,7 @@ from traces.reenact.stores import Disk, read_disk
 from zabspec.worlds.steps import ACTION, ELECT, JOIN, RECOVER, TO_FOLLOWER, TO_LEADER
 
 DATA = Path(__file__).parents[1] / "data"
-COMES_BACK, TRUNC = "logs-comes-back", "logs-trunc"
+COMES_BACK, TRUNC, DEBUG = "logs-comes-back", "logs-trunc", "logs-debug"
 NUMBERS = (1, 2, 3)
 
 
@@ -524,3 +524,51 @@ def test_a_trunc_that_is_logged_and_not_sent_is_a_diff() -> None:
         handled_line("syncs", numbers, line, "thread", at_hand, found)
         handled_line("sends TRUNC", {"zxid": "100000003"}, line, "thread", at_hand, found)
     assert [line.sends for line in found] == [("DIFF", 0x100000003), ("TRUNC", 0x100000003)]
+
+
+# --- DEBUG ------------------------------------------------------------------------------------------------
+
+
+def test_a_log_at_debug_is_explained(unpacked: Unpacked) -> None:
+    done = answer_logs(ConformRequest(str(unpacked(DEBUG))))
+    assert (done.verdict, done.transactions, done.votes) == (EXPLAINED, 471, 44), done.why
+    assert any("471 lines at DEBUG" in str(line) for line in told(done))
+    assert {line.life for line in lines_of(unpacked(DEBUG)).main[1]} == {0}  # a thread writes 'Starting', too
+
+
+AT_DEBUG = {  # server, change, what the sentence has; the line at fault, if it is refuted
+    "a proposal twice": (2, added("[X] - Proposing:: zxid:0x200000005 t"), "already", "proposes"),
+    "a commit above all epochs": (1, replaced("Committing request:: ", "Committing request:: zxid:0x300000001 "),
+                                  "no epoch above 2", "commits"),
+    "a proposal of another leader": (1, added(
+        "[X] - Proposing:: sessionid:0x1 zxid:0x200000077 txntype:1"), "leads that epoch", "proposes"),
+    "a proposal behind its commit": (3, added(
+        "[X] - Committing request:: zxid:0x100000099 t", "[X] - Proposing:: zxid:0x100000099 t"), "committed before",
+        "proposes"),
+    "a proposal that goes back": (2, added("[X] - Proposing:: zxid:0x100000099 t"), "has proposed", "proposes"),
+    "a commit that no leader commits": (1, added("[X] - Committing request:: zxid:0x100000056 t"), "", ""),
+    "a proposal less": (3, without("Proposing::", 2), "its log at DEBUG does not have", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", AT_DEBUG)
+def test_tampered_lines_at_debug_are_not_explained(how: str, unpacked: Unpacked, tmp_path: Path) -> None:
+    server, change, sentence, kind = AT_DEBUG[how]
+    folder = unpacked(DEBUG)
+    done = explained_by_lines(tampered(folder, tmp_path, server, change), disks_of(folder), "")
+    assert (done.verdict, sentence in done.why) == (NOT_EXPLAINED if kind else UNKNOWN, True), done.why
+    assert not kind or (done.at is not None and done.at.kind == kind)
+
+
+def test_a_run_has_each_transaction_at_debug(unpacked: Unpacked) -> None:
+    """The check at the end relies on nothing that the construction has checked."""
+    folder = unpacked(DEBUG)
+    lines, disks = lines_of(folder), disks_of(folder)
+    text = text_for(lines, disks, "")
+    run = Guided(text, lines, disks)
+    run.run()
+    replay = Replay(text, lines, set())
+    assert replay.run(run.words, FromLines()) is None
+    for kind, sentence in (("proposes", "server 3 does not propose"), ("commits", "no leader commits")):
+        replay.transactions = [ServerLine(3, 1, "log3.txt", "", kind, values=(0x100000056,))]
+        assert sentence in str(replay.not_done())

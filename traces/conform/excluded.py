@@ -33,6 +33,7 @@ def excluded_line(lines: ServerLines, disks: Mapping[int, Disk], text: Text) -> 
     found = [
         *wrong_syncs(lines, text), *unlike_received(lines), *unlike_votes(lines), *wrong_epochs(lines),
         *wrong_leaders(lines, disks), *wrong_handshakes(lines), *above_the_disks(lines, disks),
+        *wrong_transactions(lines),
     ]  # fmt: skip
     return min(found, key=lambda pair: (pair[0].time, pair[0].server, pair[0].number)) if found else None
 
@@ -304,6 +305,8 @@ def above_the_disks(lines: ServerLines, disks: Mapping[int, Disk]) -> Iterator[F
         if line.kind == "syncs":
             of_server.append((line.learner, line.values[3] >> 32))
         yield from too_high(line, of_server, disks)
+    for line in lines.transactions:
+        yield from too_high(line, [(line.server, line.zxid >> 32)], disks)
     for vote in lines.votes:
         yield from too_high(vote.as_line(), [(vote.leader, max(vote.epoch, vote.zxid >> 32))], disks)
 
@@ -324,6 +327,32 @@ def too_high(line: ServerLine, of_server: list[tuple[int, int]], disks: Mapping[
         if disk is not None and 0 <= disk.accepted < epoch:
             yield line, f"server {server} has accepted no epoch above {disk.accepted} in the end"
             return
+
+
+def wrong_transactions(lines: ServerLines) -> Iterator[Found]:
+    """Yield lines at DEBUG that propose something twice, not in order, or behind its commit on the same server.
+
+    A leader writes a proposal before it sends it, so its log has the commit behind it, whichever thread writes that.
+    """
+    leads = leaders_of(lines)
+    proposed: dict[int, ServerLine] = {}
+    committed: dict[tuple[int, int], ServerLine] = {}
+    last: dict[int, ServerLine] = {}
+    for line in lines.transactions:
+        if line.kind == "commits":
+            committed.setdefault((line.server, line.zxid), line)
+            continue
+        before, leader = last.get(line.server), leads.get(line.zxid >> 32)
+        other, commit = proposed.setdefault(line.zxid, line), committed.get((line.server, line.zxid))
+        if other is not line:
+            yield line, f"{line.zxid:#x} was proposed already ({other.place})"
+        elif before is not None and before.zxid > line.zxid:
+            yield line, f"server {line.server} has proposed {before.zxid:#x} before ({before.place})"
+        elif commit is not None:
+            yield line, f"it was committed before ({commit.place})"
+        elif leader is not None and leader.server != line.server:
+            yield line, f"server {leader.server} leads that epoch ({leader.place})"
+        last[line.server] = line
 
 
 # --- lines that follow each other -------------------------------------------------------------------------

@@ -50,7 +50,7 @@ class FromLines:
         barren: terms without a packet, which the run leaves out.
         steps: of the run. broken: properties that it violates, with the line before which it does.
         shifted: by server, by how many seconds its clock is ahead of the first server's, where that was set right.
-        votes: that were compared with the run.
+        votes: that were compared with the run. transactions: lines at DEBUG that were.
         named: releases that the logs name, where the model is that of another one.
     """
 
@@ -63,6 +63,7 @@ class FromLines:
     named: tuple[str, ...] = ()
     shifted: dict[int, float] = field(default_factory=dict)
     votes: int = 0
+    transactions: int = 0
     steps: int = 0
     judged: int = 0
     epochs: int = 0
@@ -167,6 +168,7 @@ def zxids_of(lines: ServerLines, disks: Mapping[int, Disk]) -> Iterator[int]:
         else:
             yield from line.values
             yield from ([line.sends[1]] if line.sends is not None else [])
+    yield from (line.zxid for line in lines.transactions)
     for disk in disks.values():
         yield from disk.log
         yield from disk.snapshots
@@ -260,7 +262,9 @@ class Replay:
                 self.logs.setdefault((server, line.learner), []).append(line)
         self.at = dict.fromkeys(self.logs, 0)
         self.last: ServerLine | None = None
-        self.notified = lines.votes
+        self.notified, self.transactions = lines.votes, lines.transactions
+        self.proposed: dict[int, set[int]] = {server: set() for server in self.servers}
+        self.committed: dict[int, int] = {}  # by epoch: the last that its leader has committed
         self.counted: dict[int, set[int]] = {}  # by leader: acknowledgements of NEWLEADER, up to the first quorum
         self.voted: dict[int, set[tuple[int, int]]] = {server: set() for server in self.servers}
 
@@ -287,14 +291,16 @@ class Replay:
                 return f"step {word:#x} is not possible"
             before = self.state.copy()
             text["apply"](self.state, word)
+            if self.transactions:
+                self.note_transactions(before, self.state)
             for written in self.lines_of_step(before, self.state, word):
                 if (wrong := self.write(written)) is not None:
                     return wrong
                 if written.kind in MOMENTS:
                     self.judge(out)
         self.judge(out)
-        out.votes = len(self.notified)
-        return self.not_written() or self.not_voted()
+        out.votes, out.transactions = len(self.notified), len(self.transactions)
+        return self.not_written() or self.not_voted() or self.not_done()
 
     def write(self, written: Written) -> str | None:
         """Compare a line that the run writes with the next of its thread; return what is wrong, or None."""
@@ -327,6 +333,35 @@ class Replay:
             if self.at[key] < len(lines):
                 line = lines[self.at[key]]
                 return f"it does not write {line.told()} ({line.place})"
+        return None
+
+    def note_transactions(self, before: Unbounded, after: Unbounded) -> None:
+        """Note what leaders propose and commit in a step."""
+        for l, server in enumerate(self.servers):
+            if before.role[l] != LEADING or after.role[l] != LEADING or after.phase[l] != SERVING:
+                continue
+            proposed, committed = after.last_proposed[l], self.real(after.last_committed[l])
+            if proposed != before.last_proposed[l] and before.phase[l] == SERVING:
+                self.proposed[server].add(self.real(proposed))
+            if committed >> 32 == after.term[l]:
+                self.committed[committed >> 32] = max(committed, self.committed.get(committed >> 32, 0))
+
+    def not_done(self) -> str | None:
+        """Return the first line at DEBUG that is not in the run, or a proposal of the run that no such line has.
+
+        A server commits what its leader has committed before. A log without a proposal may be one at INFO.
+        """
+        logged: dict[int, set[int]] = {}
+        for line in self.transactions:
+            if line.kind == "proposes":
+                logged.setdefault(line.server, set()).add(line.zxid)
+                if line.zxid not in self.proposed[line.server]:
+                    return f"in it, server {line.server} does not propose {line.zxid:#x} ({line.place})"
+            elif line.zxid > self.committed.get(line.zxid >> 32, 0):
+                return f"in it, no leader commits {line.zxid:#x} ({line.place})"
+        for server, zxids in logged.items():
+            if more := self.proposed[server] - zxids:
+                return f"server {server} proposes {min(more):#x} in it, which its log at DEBUG does not have"
         return None
 
     def not_voted(self) -> str | None:

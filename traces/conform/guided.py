@@ -145,6 +145,10 @@ class Guided:
         self.term_of = {id(t.lines[0]): t for terms in self.terms.values() for t in terms}
         self.order = [line for line in lines.all_of() if id(line) not in left_out]
         self.finals = [[self.own(z) for z in disks[n].log] for n in self.servers]
+        self.debug: dict[tuple[str, int], int] = {}  # by kind and epoch: the last zxid
+        for line in lines.transactions:
+            key = line.kind, line.zxid >> 32
+            self.debug[key] = max(self.debug.get(key, 0), self.own(line.zxid))
         self.next = dict.fromkeys(self.servers, 0)
         self.done: set[int] = set()
         self.started: set[int] = set()
@@ -269,6 +273,9 @@ class Guided:
         for line in self.order:
             self.reach(line)
         self.at = None
+        for p in range(self.n):
+            if self.s.role[p] == LEADING and self.s.phase[p] == SERVING:
+                self.at_debug(p)
         for p in range(self.n):
             self.bring_to_disk(p)
 
@@ -558,11 +565,44 @@ class Guided:
         s = self.s
         if s.role[l] != LEADING or s.phase[l] != SERVING:
             return
+        self.at_debug(l)
+        s = self.s
         for f in range(self.n):
             if f != l and f in s.forwarding[l] and s.link[f][l] == OPEN:
                 z = self.target(f)
                 while self.may_get(f, z):
                     self.propose(l)
+
+    def at_debug(self, l: int) -> None:
+        """Let a leader propose and commit what logs at DEBUG have of its epoch."""
+        self.commit_at_debug(l)
+        z = self.debug.get(("proposes", self.s.term[l]), 0)
+        while self.s.last_proposed[l] < z:
+            self.propose(l)
+
+    def commit_at_debug(self, l: int, most: int | None = None) -> None:
+        """Let a leader commit what logs at DEBUG have of its epoch, up to a zxid: later there may be no quorum."""
+        z = self.debug.get(("commits", self.s.term[l]), 0)
+        if most is not None:
+            z = min(z, most)
+        if self.s.role[l] == LEADING and self.s.phase[l] == SERVING and z // self.text.width == self.s.term[l]:
+            self.hear_all(l, z)
+            self.commit(l, z)
+
+    def hear_all(self, l: int, z: int) -> None:
+        """Let a leader read acknowledgements up to a commit, also of learners that have left."""
+        while len(self.s.sync_queue[l]) and self.s.sync_queue[l][0] <= z:
+            self.act(l, SYNCS)
+        for f in range(self.n):
+            while self.s.last_committed[l] < z and f in self.s.looping[l] and self.may_hear(l, f):
+                self.hear(l, f)
+
+    def may_hear(self, l: int, f: int) -> bool:
+        """Return whether a leader can read a packet of a learner."""
+        s = self.s
+        if s.link[f][l] not in (OPEN, LOST, LEADER_OPEN) or not len(s.to_leader[f][l]):
+            return False
+        return bool(self.text["receivable"](s, l, f, s.to_leader[f][l][0]))
 
     def has_received(self, p: int, z: int) -> bool:
         """Return whether a server has logged, or queued for its log, all up to a zxid."""
@@ -573,7 +613,14 @@ class Guided:
         """End a server's term so that it then votes with a zxid."""
         if self.s.role[p] == LEADING:
             self.forward_all(p)
-        elif self.s.phase[p] == SERVING and (logged := self.hole_behind(p)) and self.last_logged(p) <= logged < z:
+        elif self.s.role[p] == FOLLOWING:
+            self.commit_at_debug(self.s.leader[p], z)
+        if (
+            self.s.role[p] == FOLLOWING
+            and self.s.phase[p] == SERVING
+            and (logged := self.hole_behind(p))
+            and self.last_logged(p) <= logged < z
+        ):
             self.apply_unlogged(p, z, logged)
         while True:
             s = self.s
@@ -594,6 +641,8 @@ class Guided:
         """Kill a server so that it then loads a zxid."""
         if self.s.role[p] == LEADING:
             self.forward_all(p)
+        elif self.s.role[p] == FOLLOWING and z is not None:
+            self.commit_at_debug(self.s.leader[p], z)
         while True:
             after = self.after(self.s, CRASH << 24 | p << 16)
             again = None if after is None else self.after(after, RECOVER << 24 | p << 16)

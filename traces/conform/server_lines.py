@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from traces.zookeeper.log_lines import recognized
-from traces.zookeeper.text_logs import lines_of, number_of, time_of
+from traces.zookeeper.text_logs import is_txn, lines_of, number_of, time_of
 from zabspec.files import Unreadable
 
 __all__ = ["MAIN_LINES", "ServerLine", "ServerLines", "Vote", "read_server_lines"]
@@ -25,7 +25,8 @@ VERSION = re.compile(r"Server environment:zookeeper\.version=(\d+\.\d+\.\d+)")
 FORCED = "Forcing snapshot sync"  # zookeeper.forceSnapshotSync, at WARN
 NAMES_RELEASE = "zookeeper.version"
 HANDLER_LINES = ("syncs", "sends DIFF", "sends TRUNC", "sends SNAP")
-READ = {*MAIN_LINES, *HANDLER_LINES, "notified", "joined", "observes"}
+AT_DEBUG = ("proposes", "commits")
+READ = {*MAIN_LINES, *HANDLER_LINES, "notified", "joined", "observes", *AT_DEBUG}
 HANDLER = re.compile(r"\[LearnerHandler-(\S+?:\d+)[:\]]")
 MAIN = re.compile(r"\[(main|QuorumPeer\[)")
 AT_START = ("starts", "loaded")
@@ -123,6 +124,7 @@ class ServerLines:
         problems: why nothing can be said of these logs, first things first.
         releases: that servers say they are of, at their starts.
         votes: the notifications that servers have received.
+        transactions: what leaders propose, and servers commit: lines at DEBUG, in the order of each log.
         addresses: by server, the addresses that its leaders have of it, each with a line.
     """
 
@@ -131,6 +133,7 @@ class ServerLines:
     problems: list[str] = field(default_factory=list)
     releases: set[str] = field(default_factory=set)
     votes: list[Vote] = field(default_factory=list)
+    transactions: list[ServerLine] = field(default_factory=list)
     addresses: dict[int, dict[str, str]] = field(default_factory=dict)
 
     @property
@@ -187,6 +190,11 @@ def read_one(path: Path, number: int, out: ServerLines) -> None:
             continue
         if kind == "joined":
             out.addresses.setdefault(int(found["sid"] or 0), {}).setdefault(found["address"] or "", line.place)
+            continue
+        if kind in AT_DEBUG:
+            line.values = (int(found["zxid"] or "0", 16),)
+            if is_txn(line.zxid):
+                out.transactions.append(line)
             continue
         handler, thread = HANDLER.search(text), MAIN.search(text)
         if kind == "starts" and (thread is None or thread[1] != "main"):

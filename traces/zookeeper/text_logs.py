@@ -202,6 +202,7 @@ def read_text_logs(paths: list[Path]) -> TextHistory:
 
 
 def is_txn(zxid: int) -> bool:
+    """Return whether a zxid is that of a transaction, and not of an epoch or of a request without one."""
     return 0 < zxid < 1 << 63 and zxid & 0xFFFFFFFF != 0
 
 
