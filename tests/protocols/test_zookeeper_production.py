@@ -291,5 +291,3 @@ def test_settings_are_those_of_a_release() -> None:
     assert [settings_for(v) for v in ("3.9.2", "3.9.2,walk")] == [NO_WALK, ()]
     with pytest.raises(Cannot, match="hundreds of megabytes"):
         settings_for("3.9.2,walk-large")
-    with pytest.raises(Cannot, match="only be killed here"):
-        settings_for("3.5.3,power,before-2872")

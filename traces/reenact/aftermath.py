@@ -89,6 +89,11 @@ def harm(a: Aftermath, played: Played) -> list[str]:
                 f"the write of {w.path} ({zxid}) was acknowledged to its client at step {w.answered}, "
                 f"and is on none of the {len(a.trees)} servers that serve"
             )
+        elif w.served and without and len(without) == len(a.trees):
+            out.append(
+                f"a client read {w.path} ({zxid}) from the leader at step {w.served}, and it is on none of the "
+                f"{len(a.trees)} servers that serve"
+            )
         elif without and len(without) < len(a.trees):
             there = [n for n in sorted(a.trees) if n not in without]
             said = f"acknowledged at step {w.answered}" if w.answered else "never acknowledged"

@@ -30,7 +30,7 @@ class Ask:
     Attributes:
         thread: its number.
         kind: main, sync or commit.
-        what: begin, open, pad, write, force, send, append, commit.
+        what: begin, open, pad, write, cut, force, send, append, commit.
         name: the name of the file; for append and commit the zxid.
     """
 
@@ -57,6 +57,7 @@ class Gates:
         admitted: a gate that is shut, and the zxid that passes it all the same.
         fails: the sync thread is told that the disk has no room when it asks for some: a record that has its room
             already is only buffered, and a write that fails is made again later.
+        full: the main thread is told that the disk has no room when it begins acceptedEpoch or cuts the log.
 
     Args:
         path: of the socket that its threads ask over.
@@ -71,7 +72,7 @@ class Gates:
         self.late: set[int] = set()
         self.threads: set[int] = set()
         self.admitted = ("", -1)
-        self.fails = False
+        self.fails = self.full = False
         self.failed = 0
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(str(path))
@@ -96,7 +97,7 @@ class Gates:
             if a.what == "send":
                 return ACKNOWLEDGE
             if a.name.startswith("log."):
-                return "" if a.what == "force" else LOG
+                return "" if a.what in ("force", "cut") else LOG
             if a.name.startswith("snapshot."):
                 return SNAPSHOT
             return EPOCH if a.name.startswith("currentEpoch") else ""
@@ -113,6 +114,7 @@ class Gates:
             gate = self.gate_of(a)
             held = gate in self.shut and self.admitted != (gate, a.zxid)
             fails = self.fails and a.kind == "sync" and a.what in ("open", "pad")
+            fails |= self.full and a.kind == "main" and (a.what == "cut" or a.name.startswith("acceptedEpoch"))
             if held:
                 self.held.append(a)
             if held or fails or a.what == "force":
@@ -170,7 +172,8 @@ class Gates:
             self.stale.clear()
             self.late.clear()
             self.threads.clear()
-            self.fails, self.failed = False, 0
+            self.fails = self.full = False
+            self.failed = 0
 
     def end(self) -> None:
         self.open(*EVERY, LATE)

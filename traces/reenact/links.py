@@ -143,6 +143,7 @@ class Connection:
     Attributes:
         up, down: the halves from the server that opened it, and to it.
         told_uptodate: whether an UPTODATE was let through.
+        connected: whether both halves exist, and what came before that was handled.
     """
 
     def __init__(self, proxy: Proxy, near: socket.socket) -> None:
@@ -152,7 +153,7 @@ class Connection:
         name = f"{proxy.what} {proxy.source}->{proxy.target}"
         self.up = Stream(self, name, proxy.reader(True))
         self.down = Stream(self, f"{proxy.what} {proxy.source}<-{proxy.target}", proxy.reader(False))
-        self.near_closed = self.told_uptodate = False
+        self.near_closed = self.told_uptodate = self.connected = False
 
     def run(self) -> None:
         """Connect the two halves once the other server listens."""

@@ -32,7 +32,10 @@ class Row:
 
 VOTE = "its log: New election, with its last processed zxid"
 MAPPING: dict[str, Row] = {
-    "crash": Row("SIGKILL", "the process has ended", "crash"),
+    "crash": Row(
+        "SIGKILL; with `power`, of its files only what was forced is left (`disks.py`)", "the process has ended",
+        "crash",
+    ),
     "recover": Row("the server is started", f"{VOTE}; or it ends by itself, with a sentence in its log", "recover"),
     "elect": Row(
         "votes pass only among the quorum; server ids break ties as in the model",
@@ -86,7 +89,14 @@ MAPPING: dict[str, Row] = {
         "write_epoch",
     ),
     "startZkServer": Row(
-        "nothing: it follows from the last acknowledgement", "srvr: Mode leader; UPTODATE on links", "nothing",
+        "nothing: it follows from the last acknowledgement", "srvr: Mode leader; UPTODATE on links", "serves",
+    ),
+    "disk is full": Row(
+        "in this term its main thread's writes of acceptedEpoch and cuts of log.* fail with ENOSPC",
+        "nothing, until it writes: then " + VOTE, "nothing",
+    ),
+    "written back": Row(
+        "what is on the server's disk counts as forced (`power`)", "nothing, until power is lost", "write_back",
     ),
     "propose": Row("a client that is connected to the leader writes", "PROPOSAL on the links", "propose"),
 }  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any
 
 from traces.record.trace import JsonState, Step
 from traces.reenact.compare import LEADER_OPEN, LOST, OPEN, Comparison
+from traces.reenact.disks import keep_forced, lose_power, loses_power, written_back
 from traces.reenact.ensemble import Ensemble
 from traces.reenact.gates import ACKNOWLEDGE, COMMIT, EPOCH, EVERY, LOG, SNAPSHOT, STALE, SYNC
 from traces.reenact.links import Connection, Stream
@@ -38,12 +39,15 @@ class Write:
     Attributes:
         result: kazoo's; ready when the client has an answer.
         answered: after which step it had one; 0 if it had none, or not before the end.
+        served: after which step a client read it from a leader that had begun to serve; 0 if none did, or none was
+            asked.
     """
 
     zxid: int
     path: str
     result: Any
     answered: int = 0
+    served: int = 0
 
 
 @dataclass
@@ -79,6 +83,7 @@ class Player:
         self.since: dict[int, int] = {}
         self.writers: dict[int, Any] = {}
         self.size = 12000 if any(s.label == "log write fails" for s in plan.steps) else 1
+        self.loses_power = loses_power(plan.configuration.variant)
         self.step: Step
         self.before = self.after = plan.initial
 
@@ -104,6 +109,9 @@ class Player:
         e, (a, b, c) = self.ensemble, self.ids
         first = b if b < a else c
         last = c if first == b else b
+        if self.loses_power:
+            for server in e.servers.values():
+                keep_forced(server)
         e.regroup((a, first))
         for n in self.ids:
             e.start(n)
@@ -127,6 +135,9 @@ class Player:
         e.recording.note("run", f"held; <1,1> is {base:#x}")
         self.write(client, 8)
         self.settle(self.plan.initial, 0)
+        if self.loses_power:
+            for server in e.servers.values():
+                written_back(server)
         e.recording.note("run", "established, as the model is")
 
     def write(self, client: Any, model: int) -> None:
@@ -216,6 +227,9 @@ class Player:
     def crash(self, p: int) -> None:
         self.leave(p)
         self.ensemble.kill(self.ids[p])
+        if self.loses_power:
+            lost = lose_power(self.server(p))
+            self.ensemble.recording.note(f"server {self.ids[p]}", f"power is lost, and with it: {', '.join(lost)}")
         self.gates(p).open(*OF_NEWLEADER)
 
     def leave(self, p: int) -> None:
@@ -346,11 +360,34 @@ class Player:
             self.gates(p).close(*OF_NEWLEADER)
         if kind == "CLOSED":
             self.ends(p, c.close_near)
+        elif self.before["full"][p] and kind in ("LEADERINFO", "TRUNC"):
+            self.without_room(p, kind, partial(proxy.let_one, stream))
         elif self.after["role"][p] == LOOKING and self.before["role"][p] != LOOKING:
             self.ends(p, partial(proxy.let_one, stream))
         else:
             sent = proxy.let_one(stream)
             self.wait(lambda: stream.read(sent), f"server {self.ids[p]} (p{p}) reads the {kind}")
+
+    def without_room(self, p: int, kind: str, cause: Callable[[], object]) -> None:
+        """Let a server receive what it cannot write down, in a release that goes on or in one that exits.
+
+        One that exits is started again, as in the model's step.
+        """
+        gates, n = self.gates(p), self.ids[p]
+        gates.full = True
+        try:
+            if self.after["role"][p] != LOOKING:  # it need not write the epoch
+                cause()
+            elif kind == "LEADERINFO" or self.after["closed"][p]:
+                self.ends(p, cause)
+            else:
+                self.leave(p)
+                cause()
+                self.wait(lambda: not self.server(p).runs, f"server {n} (p{p}) exits")
+                self.ensemble.kill(n)
+                self.recover(p)
+        finally:
+            gates.full = False
 
     # --- threads -----------------------------------------------------------------------------------
 
@@ -407,8 +444,9 @@ class Player:
         gates.fails = False
 
     def snapshot(self, p: int, which: int) -> None:
-        self.held(p, SNAPSHOT)
-        self.through(p, SNAPSHOT)
+        if not self.before["closed"][p]:  # else it opens no file: `before-3701`
+            self.held(p, SNAPSHOT)
+            self.through(p, SNAPSHOT)
 
     def persist(self, p: int, which: int) -> None:
         if self.before["log"][p] != self.after["log"][p]:
@@ -425,6 +463,20 @@ class Player:
 
     def nothing(self, p: int, which: int) -> None:
         """Do nothing: the step happens by itself."""
+
+    def serves(self, l: int, which: int) -> None:
+        """Read, where power can be lost, what a leader begins to serve: with the disks nothing else tells of it."""
+        if self.loses_power:
+            self.settle(self.after, l)
+            client = self.writers[self.ids[l]]
+            self.wait(lambda: client.connected, f"the client of server {self.ids[l]} has its session again")
+            there = client.get_children(ROOT)
+            for w in self.played.writes:
+                if w.path.rsplit("/", 1)[1] in there:
+                    w.served = w.served or self.step.number
+
+    def write_back(self, p: int, which: int) -> None:
+        written_back(self.server(p))
 
     def propose(self, l: int, which: int) -> None:
         n = self.ids[l]

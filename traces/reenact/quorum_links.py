@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 from collections.abc import Callable
 
 from traces.reenact.links import Connection, Proxy, Stream, Unit
@@ -122,8 +124,25 @@ class ElectionProxy(FlushedProxy):
                 self.flush(c.up)
                 self.flush(c.down)
 
+    def on_connected(self, connection: Connection) -> None:
+        super().on_connected(connection)
+        with self.recording.changed:
+            connection.connected = True
+            if connection.up.ended and connection.far is not None:
+                with contextlib.suppress(OSError):
+                    connection.far.shutdown(socket.SHUT_WR)
+
     def on_end(self, stream: Stream) -> None:
-        stream.connection.close()
+        """Close both halves.
+
+        A server with the smaller id says who it is and hangs up at once, to be called back: if the other half does not
+        exist yet, what it said still has to pass.
+        """
+        c = stream.connection
+        with self.recording.changed:
+            if stream is c.up and not c.connected:
+                return
+        c.close()
 
 
 def notifications(opened: bool) -> Callable[[bytes], list[Unit]]:

@@ -20,6 +20,7 @@ BUDGETS = "elections=3,proposals=2,write_errors=0"
 LONGEST = 60  # steps of a run
 RARE = {  # beside 1 for any other step
     "crash": 0.06, "lose_connection": 0.06, "partition": 0.06, "follower_learns": 0.25, "leader_learns": 0.25,
+    "written back": 0.06,  # else little is ever lost with the power
 }  # fmt: skip
 
 
@@ -44,7 +45,7 @@ def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
         words = [w for w in map(StepWord.of, runner.possible()) if can(runner, w, names)]
         if not words:
             break
-        word = serves_at_once(runner, names) or draw.choices(words, [RARE.get(w.kind, 1.0) for w in words])[0]
+        word = serves_at_once(runner, names) or draw.choices(words, [weight(w, names) for w in words])[0]
         p = word.process
         try:
             if word.kind == "leader_learns" and p is not None and writes_own_epoch(runner, p, names):
@@ -57,6 +58,11 @@ def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
         except TraceError:  # a sequence is full
             break
     return ReenactmentPlan(c, initial, tuple(steps), IDS, (), (), ())
+
+
+def weight(word: StepWord, names: Sequence[str]) -> float:
+    """Return how often a step is drawn, beside 1 for any other."""
+    return RARE.get(names[word.operands["which"]] if word.kind == "action" else word.kind, 1.0)
 
 
 def next_logged(runner: Runner, p: int | None, names: list[str]) -> StepWord | None:

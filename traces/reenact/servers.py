@@ -71,13 +71,11 @@ def settings_for(variant: str) -> tuple[str, ...]:
     """Return the settings of servers that are compared with a variant of the protocol.
 
     Raises:
-        Cannot: no setting has that effect: a snapshotSizeFactor above 1 is not taken, no power is lost.
+        Cannot: no setting has that effect: a snapshotSizeFactor above 1 is not taken.
     """
     asked = variant.split(",")
     if "walk-large" in asked:
         raise Cannot("the variant walk-large needs snapshots of hundreds of megabytes, which are not made here")
-    if "power" in asked:
-        raise Cannot("the variant power needs power loss, but servers can only be killed here")
     return () if "walk" in asked else NO_WALK
 
 
@@ -233,6 +231,7 @@ class Server:
         self.put_ahead(0)
         self.disk = folder / f"disk{number}"  # whether nothing is forced to it now (shim.c)
         self.stall(False)
+        self.forced: Path | None = None  # a folder of what it has forced, if that is kept (shim.c, disks.py)
         self.configuration = folder / f"zoo{number}.cfg"
         self.configuration.write_text("\n".join(lines) + "\n")
 
@@ -240,6 +239,8 @@ class Server:
         env = os.environ | self.release.environment
         env["ZABCHECK_PORTS"] = "".join(f"{port}>{proxy}," for port, proxy in self.proxies.items())
         env |= {"LD_PRELOAD": str(self.shim), "ZABCHECK_CLOCK": str(self.clock), "ZABCHECK_STALL": str(self.disk)}
+        if self.forced is not None:
+            env["ZABCHECK_FORCED"] = str(self.forced)
         options: tuple[str, ...] = (*OPTIONS, *self.release.settings)
         if self.gate is not None:
             env["ZABCHECK_GATE"] = str(self.gate)

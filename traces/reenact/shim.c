@@ -2,10 +2,10 @@
  * they go on.
  *
  * Who asks: the main thread (QuorumPeer), the sync thread, the commit thread, by the names that the JVM gives them.
- * What about: the main thread before it opens and writes files of the database, and where it begins to send a packet;
+ * What about: the main thread before it opens, writes and cuts files of the database, and where it begins to send;
  * the sync thread at each transaction before it appends it, and about room for it; the commit thread at each that is
  * committed, before it takes it from its queue. The answer is a byte: g goes on, e fails with ENOSPC. Where nobody
- * answers, all goes on. No class of ZooKeeper is changed: where a method begins is a breakpoint, as a debugger's. */
+ * answers, all goes on. Of what any thread forces a copy is kept, if asked for (ZABCHECK_FORCED). No class of ZooKeeper is changed: where a method begins is a breakpoint, as a debugger's. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -28,6 +28,7 @@
 
 static volatile const long long *skipped; /* nanoseconds that the main thread's clock is ahead: ZABCHECK_CLOCK */
 static volatile const char *stalled;      /* while it is 1, nothing is forced to the disk: ZABCHECK_STALL */
+static int forced = -1;                   /* a folder of what was forced, as it was then: ZABCHECK_FORCED */
 
 static void *mapped(const char *path, size_t size) {
     int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0) : -1;
@@ -42,6 +43,8 @@ __attribute__((constructor)) static void begins(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     skipped = mapped(getenv("ZABCHECK_CLOCK"), sizeof *skipped);
     stalled = mapped(getenv("ZABCHECK_STALL"), sizeof *stalled);
+    if (getenv("ZABCHECK_FORCED"))
+        forced = (int)syscall(SYS_openat, AT_FDCWD, getenv("ZABCHECK_FORCED"), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
 enum { NONE, MAIN, SYNC, COMMIT };
@@ -228,9 +231,56 @@ int Agent_OnLoad(table *vm, char *options, void *reserved) {
     return 0;
 }
 
+/* --- what a loss of power leaves: each file of the database as it was when it was last forced. A file has the name that
+ * it was given since, forced or not, as the epochs' files rely on. That one is deleted, or made shorter, is not forced by
+ * itself; a snapshot that is begun anew is gone until it is forced. --- */
+
+enum { PIECE = 1 << 16 };
+
+static int copied(int from, int to) {
+    static __thread char data[PIECE];
+    off64_t at = 0;
+    long got;
+    while ((got = syscall(SYS_pread64, from, data, (size_t)PIECE, at)) > 0) {
+        const int empty = !data[0] && !memcmp(data, data + 1, (size_t)got - 1); /* room for records, left out */
+        if (!empty && syscall(SYS_pwrite64, to, data, (size_t)got, at) != got) return 0;
+        at += got;
+    }
+    return got == 0 && !syscall(SYS_ftruncate, to, at);
+}
+
+static void keep_forced(int fd) {
+    char link[40], path[4096], new[40];
+    int kept = errno, from, to;
+    long size;
+    if (forced < 0) return;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    snprintf(new, sizeof new, ".new%ld", syscall(SYS_gettid));
+    if ((size = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1)) > 0 && (path[size] = 0, matters(base(path)))) {
+        from = (int)syscall(SYS_openat, AT_FDCWD, link, O_RDONLY | O_CLOEXEC, 0);
+        to = (int)syscall(SYS_openat, forced, new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        if (from < 0 || to < 0 || !copied(from, to) || syscall(SYS_renameat2, forced, new, forced, base(path), 0))
+            abort(); /* no run may go on without it */
+        syscall(SYS_close, from);
+        syscall(SYS_close, to);
+    }
+    errno = kept;
+}
+
+int rename(const char *from, const char *to) {
+    REAL(int, rename, const char *, const char *);
+    const int code = real(from, to), kept = errno;
+    if (!code && forced >= 0 && matters(base(to)) && syscall(SYS_renameat2, forced, base(from), forced, base(to), 0))
+        syscall(SYS_unlinkat, forced, base(to), 0);
+    errno = kept;
+    return code;
+}
+
 static int opened(const char *path, int flags, int fd_or_ask) {
     const char *name = base(path);
     if (!(flags & (O_WRONLY | O_RDWR)) || !matters(name)) return 1;
+    if (fd_or_ask >= 0 && forced >= 0 && flags & O_TRUNC && !strncmp(name, "snapshot.", 9))
+        syscall(SYS_unlinkat, forced, name, 0);
     if (fd_or_ask < 0) return who == NONE || ask("open", name);
     if (fd_or_ask < MOST_FDS) is_log[fd_or_ask] = !strncmp(name, "log.", 4);
     return 1;
@@ -268,6 +318,15 @@ ssize_t pwrite64(int fd, const void *data, size_t size, off64_t at) {
     return real(fd, data, size, at);
 }
 
+#define CUT(name, type) \
+    int name(int fd, type size) { \
+        REAL(int, name, int, type); \
+        if (who == MAIN && fd >= 0 && fd < MOST_FDS && is_log[fd] && !ask("cut", "log.")) { errno = ENOSPC; return -1; } \
+        return real(fd, size); \
+    }
+CUT(ftruncate, off_t)
+CUT(ftruncate64, off64_t)
+
 /* Who connects to another server's port gets its own proxy for it: ZABCHECK_PORTS is port>proxy, and so on. The servers'
  * configurations stay the same, as they must: a leader whose address another server knows otherwise commits nothing. */
 int connect(int fd, const struct sockaddr *to, socklen_t size) {
@@ -291,7 +350,9 @@ int connect(int fd, const struct sockaddr *to, socklen_t size) {
         REAL(int, name, int); \
         if (who != NONE && fd >= 0 && fd < MOST_FDS && is_log[fd] && !ask("force", "log.")) { errno = EIO; return -1; } \
         while (stalled && *stalled == '1') usleep(5000); \
-        return real(fd); \
+        const int code = real(fd); \
+        if (!code) keep_forced(fd); \
+        return code; \
     }
 FORCE(fsync)
 FORCE(fdatasync)
