@@ -343,6 +343,15 @@ ROWS = (
         "f.2.1: a follower accepts the whole initial history, and acknowledges it after that",
         {"losses": 0, "crashes": 1, "elections": 1, "proposals": 3}, 56, 49, True, "", "", "transfer,one-node",
     ),
+    Row(
+        "late-snapshot", "3.9.4", others("4837", "4712", also=BEYOND), ("late-snapshot",), "trees-agree",
+        "A follower's term ends while a periodic snapshot is written: what its log alone has is applied to the tree, "
+        "and comes into that snapshot, which is named before it; a TRUNC cuts it from the log, reads that snapshot, "
+        "and the follower serves what no other server has.",
+        "f.2.1: the history is replaced as a whole, on the disk",
+        {"losses": 0, "crashes": 1, "elections": 1, "proposals": 1, "snapshots": 1}, 31, 29, True, "", "established",
+        "snapshots",
+    ),
 )  # fmt: skip
 
 # Rows of BUGS.tsv without a row here, with the reason.

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from checker.zookeeper.releases import settled
+from tests.protocols.merged_steps import compare
 from traces import Runner
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.state import SAVING, STARTED, WIDTH
+from zabspec.protocols.zookeeper.state import FOLLOWING, SAVING, SERVING, STARTED, WIDTH
 
 A, B, C = WIDTH + 1, WIDTH + 2, WIDTH + 3
 
@@ -119,6 +120,34 @@ def test_a_snap_leaves_the_thread_its_own_tree() -> None:
     s, names = saving()
     names["on_snap"](s, 0, Snap(C, tree(A, B, C)))
     assert (list(s.snapshot_trees[0]), s.tree[0]) == ([tree(A, B)], tree(A, B, C))
+
+
+@pytest.mark.parametrize(("variant", "held"), [("snapshots", tree(A, B)), ("snapshots,late-snapshot", tree(A))])
+def test_what_a_term_that_ends_adds_comes_into_the_snapshot(variant: str, held: int) -> None:
+    """B is in its log alone, and is applied by fastForwardDataBase, while snapshot.<1,1> is written."""
+    s, names = state(variant)
+    s.role[0] = FOLLOWING
+    s.phase[0] = SERVING
+    s.log[0].append(A)
+    names["apply_txn"](s, 0, A)
+    s.sync_queue[0].append(B)
+    s.snapshot_thread[0] = STARTED
+    names["name_snapshot"](s, 0)
+    names["shut_down"](s, 0)
+    if s.snapshot_thread[0] == SAVING:
+        names["save_periodic"](s, 0)
+    assert (list(s.snapshot_names[0]), list(s.snapshot_trees[0]), s.tree[0]) == ([A], [held], tree(A, B))
+
+
+def test_merged_steps_hide_nothing_of_periodic_snapshots() -> None:
+    def of(variant: str) -> Configuration:
+        name = PROTOCOLS["zookeeper"].combined(variant)
+        own = "elections=0,proposals=0,snapshots=1"
+        return Configuration("zookeeper", name, start="established", budgets=own, crashes=0, losses=1, timeouts=0)
+
+    r = compare(of("snapshots"), of("coarse,snapshots"))
+    assert r.alike
+    assert r.states[1] < r.states[0]
 
 
 class Snap:

@@ -19,6 +19,8 @@ from zabspec.protocols.zookeeper.state import (
     EPOCH_ACKED,
     FOLLOWING,
     IDLE,
+    NO_THREAD,
+    SAVING,
     SERVING,
     SNAPS,
     SYNCING,
@@ -487,6 +489,21 @@ def log_is_replayed_without_a_hole(before: State, event: State, after: State) ->
                 if previous != 0 and epoch_of(zxid) == epoch_of(previous) and zxid > previous + 1:
                     return broken(f"p{p} refuses to start: its log has a hole before {zxid}")
                 previous = zxid
+    return True
+
+
+@safety(over="step", witness=takes_step, default=False)
+def periodic_snapshot_has_what_was_served(before: State, event: State, after: State) -> bool:
+    """No server writes a periodic snapshot with a transaction that no server has served: one that it has applied when
+    its term ended, from its log (late-snapshot)."""
+    for p in range(after.NODES):
+        if before.snapshot_thread[p] == SAVING and after.snapshot_thread[p] == NO_THREAD:
+            tree = saved_tree(after, p, before.saving_as[p])
+            served = saved_tree(before, p, before.saving_as[p])
+            for e in range(after.ELECTIONS + 2):
+                served = served | after.exposed[e]
+            if (tree | served) != served:
+                return broken(f"p{p} writes a snapshot with what no server has served")
     return True
 
 

@@ -51,6 +51,7 @@ __all__ = [
     "start_snapshot",
     "takes_periodic",
     "takes_snapshots",
+    "waits_for_thread",
     "was_never_started",
     "written_over",
 ]
@@ -119,6 +120,15 @@ def was_never_started(s: State, p: Node) -> None:
     """One that has not begun yet is not any more."""
     if s.snapshot_thread[p] == STARTED:
         s.snapshot_thread[p] = NO_THREAD
+
+
+def waits_for_thread(s: State, p: Node) -> None:
+    """Proposed here: SyncRequestProcessor.shutdown takes snapThreadMutex, which the thread has until the snapshot is
+    written. So that is before fastForwardDataBase, and has nothing that the log alone has."""
+    if s.snapshot_thread[p] == STARTED:
+        name_snapshot(s, p)
+    if s.snapshot_thread[p] == SAVING:
+        save_periodic(s, p)
 
 
 # --- transactions of one node ------------------------------------------------------------------------
@@ -206,6 +216,12 @@ SNAPSHOTS = (
             "send_snap": send_behind_snap,
         },
         over=("transfer",),
+    ),
+    Variant(
+        "late-snapshot",
+        "the end of a term waits for a snapshot that is being written",
+        {"waits_for_snapshot": waits_for_thread},
+        repairs=True,
     ),
     Variant(
         "3104",
