@@ -14,7 +14,7 @@ from typing import Any
 from traces.conform.record import Observation, Record
 from traces.conform.search import COMMITS, STALLED, SYNCS, Failure, Node, Search, Skip, zxid_in
 from traces.conform.unbounded import Text, Unbounded
-from zabspec.protocols.zookeeper.state import FOLLOWING, SERVING
+from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, SERVING
 from zabspec.worlds.steps import ACTION, TO_FOLLOWER, TO_LEADER
 
 __all__ = ["Quick"]
@@ -43,7 +43,7 @@ class Quick(Search):
         for k, o in enumerate(self.record.observations):
             if o.what == "kills" and o.server == server:
                 self.position = k
-                zxid = self.next_last(self.index[server])
+                zxid = self.loads_next(self.index[server])
                 if zxid is not None:
                     out.append((begins, k, zxid, True))
                 begins = k
@@ -54,6 +54,14 @@ class Quick(Search):
                 begins = k if o.kind in ("LEADERINFO", "TRUNC") else begins
         self.position = 0
         return out
+
+    def loads_next(self, p: int) -> int | None:
+        """Return the last zxid of the log of a server that is killed now: of its next start, or of its final disk."""
+        server, ahead = self.record.servers[p], self.record.observations[self.position :]
+        if any(o.what == "starts" and o.server == server for o in ahead):
+            return self.next_last(p)
+        final = self.final_log.get(p)
+        return final[-1] if final else None
 
     def slots_of(self, p: int) -> set[int]:
         """Return the slots that a server's own steps change."""
@@ -95,6 +103,13 @@ class Quick(Search):
 
     def may_stay_unlogged(self, s: Unbounded, p: int) -> bool:
         return self.is_beyond(s, p) or super().may_stay_unlogged(s, p)
+
+    def overdue(self, s: Unbounded, p: int) -> int | None:
+        """As soon as nothing depends on it: a leader logs what is committed, up to what it will be seen to have."""
+        queue = s.slots[self.text.places["sync_queue"].base + p]
+        if s.role[p] == LEADING and queue and queue[0] <= s.last_committed[p] and not self.is_beyond(s, p):
+            return ACTION << 24 | p << 16 | self.syncs
+        return super().overdue(s, p)
 
     # --- ends of terms and kills ---------------------------------------------------------------------
 
@@ -144,11 +159,12 @@ class Quick(Search):
         return exact or [n for n in found if n.state.slots[stale][:1] == (zxid,)] or found
 
     def everything(self, node: Node, p: int, leaves_out: Skip) -> list[Node]:
-        zxid = self.next_last(p)
+        zxid = self.loads_next(p)
         if zxid is None:
             return super().everything(node, p, leaves_out)
-        other = self.towards(p, zxid)
-        return super().everything(node, p, lambda s, w: leaves_out(s, w) or other(s, w))
+        other, log = self.towards(p, zxid), self.text.places["log"].base + p
+        found = super().everything(node, p, lambda s, w: leaves_out(s, w) or other(s, w))
+        return [n for n in found if n.state.slots[log][-1:] == (zxid,)] or found
 
     # --- fewer states ----------------------------------------------------------------------------------
 
