@@ -14,6 +14,7 @@ import time
 import zlib
 from pathlib import Path
 
+from tests.zookeeper.written import Tree, snapshot_bytes
 from traces.zookeeper.audit import Audit, audit, load_kernels
 from traces.zookeeper.logs import Reader, read_log
 from traces.zookeeper.server import find_directory
@@ -104,6 +105,7 @@ def main() -> None:
             target.mkdir(parents=True)
             (target / "currentEpoch").write_text("1")
             (target / "acceptedEpoch").write_text("1")
+            (target / "snapshot.0").write_bytes(snapshot_bytes(Tree(), 0))  # as a first start leaves it
             if n == 1:
                 write_log(target / name, given.records)
             else:

@@ -47,6 +47,8 @@ from traces.zookeeper.starting import STARTS, start_tree
 Nodes = set[tuple[int, str]]  # the czxid and the path of each: what a transaction has created
 
 SETS = ((0, 1), (0, 2), (1, 2), (0, 1, 2))
+ATTEMPTS = 3  # to start servers whose ports other processes take meanwhile
+PORT_TAKEN = "Address already in use"
 SECONDS = 75.0  # seconds to wait: the machine may have other work
 
 
@@ -192,24 +194,39 @@ def started_with(server: Server, release: str) -> Nodes:
 
 
 def seen_on_servers(release: str, folders: list[Path], members: tuple[int, ...], late: bool) -> dict[str, Any]:
-    """Return what real servers do when the given members are started; with `late` the third is started afterwards."""
-    with tempfile.TemporaryDirectory(prefix="zabcheck-forecast-") as work:
-        servers = Started(release, folders, Path(work))
-        try:
-            servers.start(*members)
-            modes = servers.wait()
-            leader = next((n for n, m in modes.items() if m == "leader"), -1)
-            out: dict[str, Any] = {"leader": leader}
-            out["trees"] = {n: servers.tree(n) if modes[n] else None for n in members}
-            if late and leader >= 0:
-                third = next(n for n in range(3) if n not in members)
-                servers.start(third)
-                after = servers.wait()
-                out["late"] = servers.tree(third) if after.get(third) else None
-                out["leader_later"] = next((n for n, m in after.items() if m == "leader"), -1)
-            return out
-        finally:
-            servers.stop()
+    """Return what real servers do when the given members are started; with `late` the third is started afterwards.
+
+    They are started anew where another process has taken one of their ports.
+    """
+    for _ in range(ATTEMPTS):
+        with tempfile.TemporaryDirectory(prefix="zabcheck-forecast-") as work:
+            servers = Started(release, folders, Path(work))
+            try:
+                out = seen_of(servers, members, late)
+            finally:
+                servers.stop()
+            errors = [line for log in Path(work).glob("log*.txt") for line in log.read_text("latin-1").splitlines()]
+            if not any(PORT_TAKEN in line for line in errors):
+                break
+    if out["leader"] < 0:
+        out["errors"] = [line[:200] for line in errors if "ERROR" in line or "Exception" in line][-20:]
+    return out
+
+
+def seen_of(servers: Started, members: tuple[int, ...], late: bool) -> dict[str, Any]:
+    """Start servers, and return what they do."""
+    servers.start(*members)
+    modes = servers.wait()
+    leader = next((n for n, m in modes.items() if m == "leader"), -1)
+    out: dict[str, Any] = {"leader": leader}
+    out["trees"] = {n: servers.tree(n) if modes[n] else None for n in members}
+    if late and leader >= 0:
+        third = next(n for n in range(3) if n not in members)
+        servers.start(third)
+        after = servers.wait()
+        out["late"] = servers.tree(third) if after.get(third) else None
+        out["later"] = {n: servers.tree(n) if after.get(n) else None for n in members}
+    return out
 
 
 def matches(one: Outcome, seen: dict[str, Any], before: list[Nodes], members: tuple[int, ...]) -> bool:
@@ -222,6 +239,8 @@ def matches(one: Outcome, seen: dict[str, Any], before: list[Nodes], members: tu
         if name and expected(before[n], changes[f"server{n + 1}"], known) != seen["trees"][n]:
             return False
     if "late" in seen:
+        if seen["later"] != seen["trees"]:  # what is served does not change by a server that comes later
+            return False
         third = next(n for n in range(3) if n not in members)
         return seen["late"] in [
             expected(before[third], c, known) for c in one.later if c.server == f"server{third + 1}"
@@ -312,7 +331,7 @@ def compared(release: str, folders: list[Path], totals: Counter[str]) -> dict[st
         totals.update(name for name, yes in one.items() if yes)
         row["sets"].append({"started": members} | one)
         if not one["in"]:
-            said = {k: v for k, v in seen.items() if k.startswith("leader")}
+            said = {k: v for k, v in seen.items() if k in ("leader", "errors")}
             trees = seen["trees"] | ({"late": seen["late"]} if "late" in seen else {})
             said |= {str(n): sorted(t) if t is not None else None for n, t in trees.items()}
             row["sets"][-1]["seen"] = said

@@ -584,6 +584,15 @@ def test_what_a_quorum_logged_and_no_history_has_was_lost(tmp_path: Path) -> Non
     assert [(f.code, f.zxid, f.last) for f in grave(found)] == [("COMMITTED_LOST", zxid(1, 15), zxid(1, 17))]
 
 
+def test_holes_of_two_servers_are_the_first_cause(tmp_path: Path) -> None:
+    """Each log says itself that it is not whole: no tree of a majority stands against digests."""
+    holes = [server([t for t in TXNS if t.zxid != zxid(2, n)]) for n in (3, 6)]
+    found = grave(looked_at(tmp_path, [server(TXNS), *holes]))
+    assert [(f.code, f.server) for f in found[:2]] == [("GAP", "server2"), ("GAP", "server3")]
+    assert "TREES_APART" not in {f.code for f in found}
+    assert all(f.advice and "move its version-2 away" not in f.advice for f in found)
+
+
 def test_what_a_copied_directory_has_counts_once(tmp_path: Path) -> None:
     """An operator gave a server the files of another, which had once logged what nobody else had, and both went on."""
     lost = with_lost()

@@ -220,6 +220,8 @@ def between(servers: list[Server], ends: Mapping[str, tuple[int, Replayed, Snaps
 
 # --- where a majority is accused ---------------------------------------------------------------------
 
+# What a server's own files show by themselves.
+OWN = ("GAP", "ZXID_DECREASE", "CRC", "BAD_EOR", "BAD_LEN", "BAD_BODY", "DATA_AFTER_END", "BAD_MAGIC", "SNAP_LOST")
 ACCUSING = ("DIGEST_MISMATCH", "ABANDONED_APPLIED", "MISSING", "SNAPSHOT_DIGEST", "RESTART_DIFFERS", "TREE_DIFFERS")
 
 
@@ -229,10 +231,12 @@ def side_by_side(
     """Return the findings, but withdraw accusations of a majority.
 
     A digest is that of one leader's tree: it shows that the trees differ, not that a majority is wrong. A write that
-    came back is such a case: the servers that have it are innocent.
+    came back is such a case: the servers that have it are innocent. A server whose own files have a hole or a damage is
+    accused by these, and not by digests.
     """
     accusing = [f for f in found if f.code in ACCUSING and f.severity == VIOLATION]
-    accused = [s.name for s in servers if any(f.server == s.name for f in accusing)]
+    damaged = {f.server for f in found if f.code in OWN and f.severity == VIOLATION}
+    accused = [s.name for s in servers if s.name not in damaged and any(f.server == s.name for f in accusing)]
     newest = max((s.top for s in servers), default=0)
     if len(accused) == len(servers) or not quorum(accused, newest):
         return found

@@ -11,8 +11,9 @@ __all__ = ["DANGER", "GRAVE", "NOTE", "VIOLATION", "WARN", "Finding", "worst"]
 
 VIOLATION, DANGER, WARN, NOTE = "VIOLATION", "DANGER", "WARN", "NOTE"
 RANKS = {VIOLATION: 0, DANGER: 1, WARN: 2, NOTE: 3}
+# What another finding may have caused, which is reported first.
 DERIVED = ("MISSING", "COMMITTED_LOST", "DIGEST_MISMATCH", "DIGEST_SHARED", "TREE_DIFFERS", "SNAPSHOT_DIGEST",
-           "RESTART_DIFFERS")  # what another finding may have caused, which is reported first  # fmt: skip
+           "RESTART_DIFFERS", "TREES_APART")  # fmt: skip
 GRAVE = (VIOLATION, DANGER, WARN)  # everything but notes
 
 
