@@ -86,6 +86,7 @@ def test_other_threads_and_other_handlers_are_left_alone() -> None:
 def test_no_string_is_freed_twice(does: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupt as the library returns from freeing a string, before llvmlite notes that it is free."""
     jit._initialize()
+    jit.host.cache_clear()
     freed: collections.Counter[int] = collections.Counter()
     real = ffi._lib_fn_wrapper.__call__
 

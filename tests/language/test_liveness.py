@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import weakref
 from collections.abc import Iterator
 
@@ -224,3 +226,11 @@ def test_a_function_that_nobody_holds_is_freed_at_once() -> None:
     finally:
         if was:
             gc.enable()
+
+
+def test_a_copy_of_a_type_is_the_type_itself() -> None:
+    """Types are compared by their addresses: a tree that was copied, or came from another process, asks as before."""
+    for kind in (t.INT, t.BOOL, t.VOID, t.STATE, t.WORDS, t.BYTES):
+        tree = t.Const(kind, 1)
+        for made in (copy.copy(kind), copy.deepcopy(tree).type, pickle.loads(pickle.dumps(tree)).type):
+            assert made is kind

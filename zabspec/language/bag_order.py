@@ -266,19 +266,23 @@ def bag_through(s: t.For) -> t.Expr | None:
 
 PARTS = (t.Expr, t.Stmt, t.Term)
 NESTED = (*PARTS, list, tuple)  # what has parts
+WITHOUT = frozenset({int, str, bool, type(None), t.Type})  # most of what has none
 
 
 def parts(e: Any) -> Iterator[Any]:
     """Yield every expression and statement in one, itself first; the bag of a term is not a part of it."""
-    if isinstance(e, PARTS):
-        yield e
-        for name, value in vars(e).items():
-            if name != "bag" and isinstance(value, NESTED):
-                yield from parts(value)
-    elif isinstance(e, (list, tuple)):
-        for x in e:
-            if isinstance(x, NESTED):
-                yield from parts(x)
+    ahead = [e]  # the next one last
+    while ahead:
+        e = ahead.pop()
+        if isinstance(e, PARTS):
+            yield e
+            ahead += [
+                value
+                for name, value in reversed(vars(e).items())
+                if type(value) not in WITHOUT and name != "bag" and isinstance(value, NESTED)
+            ]
+        elif isinstance(e, (list, tuple)):
+            ahead += [x for x in reversed(e) if type(x) not in WITHOUT and isinstance(x, NESTED)]
 
 
 def own_parts(s: t.Stmt) -> Iterator[Any]:

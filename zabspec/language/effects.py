@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 from zabspec.language import tree as t
 from zabspec.language.erring import Erring, Shown
@@ -24,8 +26,7 @@ UNKNOWN = "?"  # a field that is not known
 STEPS = "the steps that are possible"  # what `enabled` makes
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(NamedTuple):
     """A field, or the argument of a reference parameter (`@` before its name), with the names that index it.
 
     The names are those of its axes of processes.
@@ -35,8 +36,7 @@ class Access:
     keys: tuple[str | None, ...] = ()
 
 
-@dataclass(frozen=True)
-class Write:
+class Write(NamedTuple):
     """A write, and how it changes what is there.
 
     `how`: `= c` for a constant, `+ c` for a constant added, `max`, `min`, `add`, `discard`, `append` to
@@ -65,6 +65,11 @@ class Effects:
     errs: set[int] = field(default_factory=set)
     needs: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def touched(self) -> frozenset[str]:
+        """Return the fields that are read or written: of the effects of a whole function, which do not change."""
+        return frozenset([*(a.field for a in self.reads), *(w.at.field for w in self.writes)])
 
     @property
     def is_plain(self) -> bool:
@@ -115,7 +120,7 @@ class EffectsOf:
         params = {name for name, _ in self.function.params}
 
         def seen(a: Access) -> Access:
-            return Access(a.field, tuple(k if k in params else None for k in a.keys))
+            return a if not any(a.keys) else Access(a.field, tuple(k if k in params else None for k in a.keys))
 
         reads = {seen(a) for a in whole.reads}
         writes: dict[tuple[Access, str], int] = {}  # each once, where it is first
@@ -297,7 +302,7 @@ class EffectsOf:
     def index(self, e: t.Expr, bound: int, out: Effects) -> None:
         """Add the effects of using a number as an index, or as a member of a set."""
         if isinstance(e, t.Var) and e.name in self.known:
-            out.take(Effects(needs={e.name: bound}))
+            out.needs[e.name] = min(bound, out.needs.get(e.name, bound))
         else:
             self.may_err(self.erring.leaves(e, 0, bound - 1), out)
 
@@ -460,9 +465,8 @@ class EffectsOf:
     def call(self, e: t.Call, out: Effects) -> None:
         target, params = self.called[e.function], self.functions[e.function].params
         given = {name: value for (name, _), value in zip(params, e.args, strict=True)}
-        touched = {a.field for a in target.reads} | {w.at.field for w in target.writes}
         for name, value in given.items():
-            if "@" + name not in touched:
+            if "@" + name not in target.touched:
                 self.add(value, out)
             elif isinstance(value, t.Memory):
                 self.indices(value, out)
@@ -478,7 +482,7 @@ class EffectsOf:
         for name, bound in target.counts.items():
             value = given[name]
             if isinstance(value, t.Var) and value.name in self.known:
-                out.take(Effects(counts={value.name: bound}))
+                out.counts[value.name] = min(bound, out.counts.get(value.name, bound))
             elif self.erring.leaves(value, 0, bound - 1):
                 called = self.functions[e.function].called
                 why = f"{name} of {called} may be out of range there, depending on the order of a loop"
@@ -495,6 +499,8 @@ class EffectsOf:
             if isinstance(value, t.Var):
                 return self.referred(value.name)
             return set()
+        if not any(a.keys):  # nothing of it is named by the callee
+            return {a}
         return {Access(a.field, tuple(None if k is None else self.key(given[k]) for k in a.keys))}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 from zabspec.language import tree as t
@@ -191,11 +192,23 @@ class Intervals:
 
 def alike(a: object, b: object) -> bool:
     """Return whether two expressions are the same, wherever they stand."""
+    if a is b:
+        return True
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b, strict=True))
     if type(a) is not type(b) or not isinstance(a, (t.Expr, t.Term)):
         return a == b
-    return all(alike(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.name != "site")
+    kind: Any = type(a)
+    for name in compared(kind):
+        if not alike(getattr(a, name), getattr(b, name)):
+            return False
+    return True
+
+
+@cache
+def compared(kind: Any) -> tuple[str, ...]:
+    """Return the names of what two expressions, or terms, of a kind must agree in to be the same."""
+    return tuple(f.name for f in fields(kind) if f.name != "site")
 
 
 def calls(e: Any) -> bool:

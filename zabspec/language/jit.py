@@ -21,6 +21,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,18 +50,26 @@ def _initialize() -> None:
         _ready = True
 
 
+@cache
 @uninterrupted
+def host() -> tuple[str, str, str, bool]:
+    """Return what processor there is, which never changes: its family and system, name, features, and whether BMI2."""
+    features = llvm.get_host_cpu_features()
+    name, bmi2 = llvm.get_host_cpu_name(), bool(features.get("bmi2", False))
+    return llvm.get_process_triple(), name, features.flatten(), bmi2
+
+
 def machine_name() -> str:
     """Return what object code depends on besides its source: processor, its features, and versions."""
-    features = llvm.get_host_cpu_features().flatten()
+    triple, name, features, _ = host()
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features} llvmlite {llvmlite.__version__} {python}"
+    return f"{triple} {name} {features} llvmlite {llvmlite.__version__} {python}"
 
 
-@uninterrupted
 def has_bit_gather() -> bool:
     """Return whether the processor gathers and scatters bits in one instruction (x86 BMI2)."""
-    return bool(llvm.get_host_cpu_features().get("bmi2", False)) and llvm.get_process_triple().startswith("x86_64")
+    triple, _, _, bmi2 = host()
+    return bmi2 and triple.startswith("x86_64")
 
 
 def cache_folder() -> Path:
@@ -114,7 +123,7 @@ class MachineCode:
 
 
 def _target_machine(thorough: bool = True) -> llvm.TargetMachine:
-    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    _, cpu, features, _ = host()
     triple = llvm.Target.from_default_triple()
     return triple.create_target_machine(cpu=cpu, features=features, opt=2 if thorough else 0, jit=True)
 

@@ -34,6 +34,7 @@ def reads(e: Any) -> Names:
 
 
 NESTED = (t.Expr, t.Term, list, tuple)  # what may have names in it
+WITHOUT = frozenset({int, str, bool, type(None), t.Type, t.Const})  # most of what has none
 
 
 def collect(e: Any, found: set[str]) -> None:
@@ -44,7 +45,7 @@ def collect(e: Any, found: set[str]) -> None:
         collect(e.index, found)
     else:
         for part in vars(e).values() if isinstance(e, t.Expr) else e if isinstance(e, (list, tuple)) else ():
-            if isinstance(part, NESTED):
+            if type(part) not in WITHOUT and isinstance(part, NESTED):
                 collect(part, found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import dataclass_transform
+from typing import Any, dataclass_transform
 
 from zabspec.language.error_sites import OF_AUTHOR, of_author, remedy
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
@@ -13,15 +13,27 @@ from zabspec.language.structs import Member, Struct
 # --- types -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Type:
-    """A type without parameters: int, bool, void, state, words, bytes."""
+    """A type without parameters: int, bool, void, state, words, bytes.
+
+    There is one object of each, so that asking for a type compares addresses; a copy of it is itself.
+    """
 
     name: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return simple_type, (self.name,)
 
 
 INT, BOOL, VOID, STATE = Type("int"), Type("bool"), Type("void"), Type("state")
 WORDS, BYTES = Type("words"), Type("bytes")
+SIMPLE = {kind.name: kind for kind in (INT, BOOL, VOID, STATE, WORDS, BYTES)}
+
+
+def simple_type(name: str) -> Type:
+    """Return the one type of a name."""
+    return SIMPLE[name]
 
 
 @dataclass(frozen=True)
