@@ -18,6 +18,7 @@ from traces.reenact.stores import Disk
 from zabspec.limits import Deadline
 from zabspec.protocols.zookeeper.state import (
     AWAITING_ACKS,
+    AWAITING_EPOCH_ACKS,
     EPOCH_ACKED,
     FOLLOWING,
     LEADING,
@@ -341,7 +342,7 @@ class Guided:
             raise NoRun(f"in the model, {self.where(p)}")
 
     def see_leads(self, line: ServerLine, l: int) -> None:
-        term = self.term_of[id(line)]
+        term, electors = self.term_of[id(line)], 0
         for sync in term.syncs:
             f = self.index[sync.learner]
             follower = next((t for t in self.terms[sync.learner] if t.sync is sync), None)
@@ -349,7 +350,8 @@ class Guided:
                 continue
             self.advance_to(sync.learner, follower.lines[0])
             self.free(f, l)
-            word = ELECT << 24 | l << 16 | 1 << f
+            electors |= 1 << f
+            word = ELECT << 24 | l << 16 | electors
             if self.is_possible(word):
                 self.take(word)
                 return
@@ -392,9 +394,10 @@ class Guided:
             self.reach(first)
         if not (self.s.role[f] == FOLLOWING and self.s.leader[f] == l):
             raise NoRun(f"server {line.learner} does not follow: {self.where(f)}")
+        if self.s.phase[f] == EPOCH_ACKED and not len(self.s.to_leader[f][l]) and len(self.s.to_follower[f]):
+            return  # it was synchronized with the learner whose ACKEPOCH completed the quorum
         if self.s.phase[f] == REGISTERED:
-            if len(self.s.to_leader[f][l]):
-                self.hear(l, f)
+            self.hear_others(l, f, REGISTERED)
             self.receive(f)
         if self.s.phase[f] != EPOCH_ACKED:
             raise NoRun(f"server {line.learner} does not acknowledge the epoch: {self.where(f)}")
@@ -412,6 +415,26 @@ class Guided:
             while self.s.last_proposed[l] < outstanding and outstanding // self.text.width == self.s.term[l]:
                 self.propose(l)
         self.hear(l, f)
+        while self.s.phase[l] == AWAITING_EPOCH_ACKS:
+            g = next((g for g in self.learners(l) if self.s.phase[g] in (REGISTERED, EPOCH_ACKED)), None)
+            if g is None:
+                raise NoRun(f"no quorum acknowledges the epoch of server {line.server}: {self.where(l)}")
+            if self.s.phase[g] == REGISTERED:
+                self.hear_others(l, g, REGISTERED)
+                self.receive(g)
+            self.hear(l, g)
+
+    def learners(self, l: int) -> list[int]:
+        """Return the learners of a leader, those whose packets it has not read first."""
+        s = self.s
+        mine = [f for f in range(self.n) if s.role[f] == FOLLOWING and s.leader[f] == l]
+        return [f for f in mine if s.phase[f] == REGISTERED or len(s.to_leader[f][l])]
+
+    def hear_others(self, l: int, f: int, phase: int) -> None:
+        """Let a leader read what learners in a phase have sent, until one of them (`f`) has a packet to read."""
+        for g in (f, *self.learners(l)):
+            if not len(self.s.to_follower[f]) and self.s.phase[g] == phase and len(self.s.to_leader[g][l]):
+                self.hear(l, g)
 
     def term_with(self, line: ServerLine) -> Term:
         """Return the term that has a line.
