@@ -35,7 +35,7 @@ from traces.reenact.stores import Disk, read_disk
 from zabspec.worlds.steps import ACTION, ELECT, JOIN, RECOVER, TO_FOLLOWER, TO_LEADER
 
 DATA = Path(__file__).parents[1] / "data"
-COMES_BACK, TRUNC, DEBUG = "logs-comes-back", "logs-trunc", "logs-debug"
+COMES_BACK, TRUNC, DEBUG, FIVE = "logs-comes-back", "logs-trunc", "logs-debug", "logs-five"
 NUMBERS = (1, 2, 3)
 
 
@@ -184,6 +184,12 @@ def added(*texts: str) -> Callable[[list[str]], list[str]]:
     return lambda lines: [*lines, *texts]
 
 
+def test_logs_of_five_servers_are_explained(unpacked: Unpacked) -> None:
+    """A leader is elected, and chooses its epoch, with two learners."""
+    done = answer_logs(ConformRequest(str(unpacked(FIVE))))
+    assert (done.verdict, done.syncs, done.votes) == (EXPLAINED, {"DIFF": 5}, 60), done.why
+
+
 REFUTED = {  # where the lines themselves exclude it: server, change, the server of the line at fault, its kind
     "another kind received": (1, replaced("a snapshot from leader", "a diff from the leader"), 1, "got"),
     "another zxid received": (3, replaced("leader 0x300000000", "leader 0x300000001"), 3, "got"),
@@ -267,7 +273,7 @@ def test_logs_of_two_ensembles_are_not_refuted(unpacked: Unpacked, tmp_path: Pat
     assert (done.verdict, "two ensembles" in done.why) == (UNKNOWN, True), done.why
 
 
-@pytest.mark.parametrize(("server", "hours"), [(1, 5), (3, -9)])
+@pytest.mark.parametrize(("server", "hours"), [(1, 5)])
 def test_servers_in_other_time_zones_are_explained(
     server: int, hours: int, unpacked: Unpacked, tmp_path: Path
 ) -> None:  # fmt: skip
@@ -312,8 +318,8 @@ def test_nothing_excludes_a_run_of_the_model() -> None:
     """Random runs, written down as logs without a pause between the lines."""
     text = text_with("", 3, 20, 1000)
     kinds: set[str] = set()
-    for seed in range(6):
-        lines, disks = random_run(text, seed, 350)
+    for seed in range(4):
+        lines, disks = random_run(text, seed, 300)
         kinds |= {line.kind for line in lines.all_of()}
         assert excluded_line(lines, disks, text) is None, seed
     assert {"syncs", "serves", "got DIFF", "acknowledged", "loaded"} <= kinds
