@@ -260,19 +260,14 @@ def test_epochs_that_nobody_tells_apart_are_one_block(tmp_path: Path) -> None:
     assert [c.gets for o in ahead_of(found).outcomes for c in o.changes if c.server == "server1"] == [whole] * 2
 
 
-@pytest.mark.parametrize(
-    "disks",
-    [
-        [aged(up_to(2), 5), server(up_to(5)), server(up_to(6))],
-        [aged(up_to(1), 2), aged(up_to(1), 2), server(up_to(6))],
-        [aged(up_to(2), 8), aged(up_to(6), 8), server(up_to(8))],
-    ],
-    ids=["newer epoch files", "two old backups", "three ends"],
-)
-def test_epochs_in_one_block_change_no_outcome(
-    tmp_path: Path, disks: list[Written], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two old backups begin epochs that the third server has: these keep their numbers."""
+def test_an_epoch_between_those_on_the_disks_can_begin(tmp_path: Path) -> None:
+    late = server(history((1, 4), (9, 4)))
+    (one,) = of(ahead_of(audited(tmp_path, [server(up_to(1)), server(up_to(1)), late])), PAIRS[0])
+    assert (one.epoch, one.again, one.may_lose) == (2, [], [(zxid(9, 1), zxid(9, 4))])
+
+
+def test_epochs_in_one_block_change_no_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disks = [aged(up_to(2), 8), aged(up_to(6), 8), server(up_to(8))]
     disks[2].snapshots[zxid(4, 4)] = snapshot_bytes(tree_of(up_to(4)), None)
 
     def told() -> list[object]:
