@@ -270,7 +270,7 @@ def wrong_epochs(lines: ServerLines) -> Iterator[Found]:
             if epoch < before:
                 yield line, f"server {server} was in epoch {before} before, and epochs grow"
             elif epoch == led and line.kind != "serves":
-                yield line, f"server {server} has led epoch {led}, and follows nobody in it"
+                yield line, f"server {server} has led epoch {led}, and follows no leader in it"
             before = max(before, epoch)
 
 
@@ -284,7 +284,7 @@ def wrong_leaders(lines: ServerLines, disks: Mapping[int, Disk]) -> Iterator[Fou
         if other.server != line.server:
             yield line, f"server {other.server} leads epoch {epoch} ({other.place}), which has one leader"
         if 2 * len(line.members) <= len(lines.servers):
-            yield line, f"{sorted(line.members)} is no quorum of {len(lines.servers)} servers"
+            yield line, f"{sorted(line.members)} is not a quorum of {len(lines.servers)} servers"
         for member in sorted(line.members & disks.keys()):
             accepted = disks[member].accepted
             if 0 <= accepted < epoch:

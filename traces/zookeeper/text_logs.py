@@ -38,13 +38,15 @@ ENDLESS = 1 << 26  # a line of so many bytes means that the file is no text
 LARGEST = 1 << 36  # bytes of a log that take minutes to read
 
 # The kinds of event, by the kind of line. Other lines are no events.
-EVENTS = {
-    "proposes": "propose", "commits": "commit", "serves": "established", "is looking": "looking", "looks": "election",
-    "leads": "leading", "follows": "following", "phase": "phase", "got DIFF": "got diff", "got SNAP": "got snap",
-    "got TRUNC": "got trunc", "sends DIFF": "sends diff", "sends TRUNC": "sends trunc", "sends SNAP": "sends snap",
-    "got NEWLEADER": "newleader", "persisted": "persisted", "epoch": "epoch set", "acknowledged": "newleader acked",
-    "got UPTODATE": "uptodate", "starts": "started", "starts up": "started", "binds": "started",
-}  # fmt: skip
+EVENT_KINDS = (
+    ("proposes", "propose"), ("commits", "commit"), ("serves", "established"), ("is looking", "looking"),
+    ("looks", "election"), ("leads", "leading"), ("follows", "following"), ("phase", "phase"),
+    ("got DIFF", "got diff"), ("got SNAP", "got snap"), ("got TRUNC", "got trunc"), ("sends DIFF", "sends diff"),
+    ("sends TRUNC", "sends trunc"), ("sends SNAP", "sends snap"), ("got NEWLEADER", "newleader"),
+    ("persisted", "persisted"), ("epoch", "epoch set"), ("acknowledged", "newleader acked"),
+    ("got UPTODATE", "uptodate"), ("starts", "started"), ("starts up", "started"), ("binds", "started"),
+)  # fmt: skip
+EVENTS = dict(EVENT_KINDS)
 SESSION = ("looking", "started", "got diff", "got snap", "got trunc", "established")  # what was silent is behind it
 
 
