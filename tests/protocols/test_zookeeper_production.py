@@ -117,6 +117,16 @@ def test_the_start_after_a_snap_is_reached_as_it_says() -> None:
     assert start["elections_left"] == reached["elections_left"] == 1
 
 
+def test_a_function_stands_for_a_step_only_where_it_replaces_one() -> None:
+    """What a variant puts in a step's place would otherwise be that step in models without the variant, too."""
+    variant = PROTOCOLS["zookeeper"].combined("coarse")
+    program = Model(Configuration("zookeeper", variant, timeouts=0, budgets="elections=2,proposals=2")).program
+    at = {n: program.namespace[program.apart.get(n, n)] for n in program.overrides}
+    replaced = {n: f for n, f in program.overrides.items() if hasattr(at[n], "paper_step")}
+    assert replaced
+    assert not [f for f in replaced.values() if hasattr(f, "paper_step")]
+
+
 # The beginning of the run that breaks no-stop at (4, 2, 2, 1) with all repairs but trunc-epoch; then p0's term ends.
 COMES_TO_A_SNAPSHOT_ALONE = (
     0x1B000002, 0x2000100, 0x3010000, 0x2000100, 0x3010000, 0x3010000, 0x14010009, 0x14000005, 0x2000100, 0x14000000,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -36,6 +36,22 @@ def beside_of(function: FunctionType) -> Mapping[str, Any]:
     """Return the names in the module of a function from another module than its protocol's, by key."""
     found: Mapping[str, Any] = getattr(function, "beside", {})
     return found
+
+
+@cache
+def marked(function: FunctionType, step: str) -> FunctionType:
+    """Return a function with the mark of the paper's step that it stands for; itself, if it has that.
+
+    A copy: in other programs the same function may stand for nothing, or for another step.
+    """
+    if getattr(function, "paper_step", None) == step:
+        return function
+    code, name = function.__code__, function.__name__
+    out = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
+    vars(out).update(vars(function), paper_step=step)
+    out.__kwdefaults__, out.__annotations__ = function.__kwdefaults__, function.__annotations__
+    out.__qualname__, out.__doc__ = function.__qualname__, function.__doc__
+    return out
 
 
 @dataclass
@@ -77,9 +93,8 @@ class Program:
             name = self.apart.get(stood, stood)
             if name not in out:
                 raise KeyError(f"the protocol has no function {name} to replace")
-            if hasattr(out[name], "paper_step"):
-                function.paper_step = out[name].paper_step  # type: ignore[attr-defined]
-            out[name] = function
+            step = getattr(out[name], "paper_step", None)
+            out[name] = function if step is None else marked(function, step)
         for name, value in self.helpers.items():
             out.setdefault(name, value)
         if any(f.disk for f in self.schema.fields):
