@@ -204,7 +204,7 @@ def model_for(release: str, nodes: int, epochs: int, quorums: str, blocks: int) 
     elections = max(1, epochs + ELECTIONS - 1)
     if 1 + elections > MOST_EPOCHS:
         room = MOST_EPOCHS - ELECTIONS
-        raise CannotFold(f"a run can tell {epochs} of their epochs apart, and the model has room for {room}")
+        raise CannotFold(f"a run can distinguish {epochs} of their epochs, and the model has room for {room}")
     budgets = f"elections={elections},proposals={PROPOSALS},write_errors=0"
     try:
         asked = Configuration(
