@@ -876,7 +876,7 @@ def test_wrong_questions_are_answered_in_a_sentence(
 def test_a_cluster_that_loses_a_worker_gives_the_same_answer(
     cluster: Cluster, standalone: Standalone, tmp_path: Path
 ) -> None:
-    case = (SMALL, False, {"depth": 26}, False)
+    case = (SMALL, False, {"depth": 22}, False)
     explorer = SparkExplorer(question(SMALL, False, 8), Checkpoint(Storage(str(tmp_path))))
     explorer.here = 7000
     lost: list[int] = []
@@ -886,7 +886,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_answer(
             lost.append(r.depth)
             standalone.kill(2)
 
-    found = answer(explorer.run(cluster, Limits(depth=26), progress=watch))
+    found = answer(explorer.run(cluster, Limits(depth=22), progress=watch))
     assert found == local(*case)
     assert lost
-    assert lost[0] < 25
+    assert lost[0] < 21
