@@ -307,12 +307,9 @@ class TruncSnap(Attempt):
         a = self.begin(*self.numbers)
         others = [n for n in self.numbers if n != a]
         b, c = max(others), min(others)
-        for n in others:
-            self.stall_link(a, n, True)
-        client = import_module("kazoo.client").KazooClient(f"127.0.0.1:{self.servers[a].client}", self.session)
-        client.start_async()  # it gets no answer
-        self.see(lambda: self.logged(a) > 0, "A has logged the session")
+        client = self.leave_alone(a, b, c)
         epoch = self.current_epoch(b)
+        position = self.servers[b].log.stat().st_size
         self.delay_link(b, c, 2.0)
         self.cut(a, True)
         self.kill(a)
@@ -321,9 +318,10 @@ class TruncSnap(Attempt):
         self.see(lambda: max(self.current_epoch(b), self.current_epoch(c)) > epoch, "one begins an epoch", every=0.01)
         if self.current_epoch(c) > epoch:
             raise Cannot("C leads")
-        self.end_all(c, b)
+        self.end_term(b, c)
         self.delay_link(b, c, 0.0)
         self.cut(a, False)
+        self.keep_away(b, True)
         had = read_disk(self.servers[c].data)
         self.start(a)
         self.start(c)
@@ -335,7 +333,8 @@ class TruncSnap(Attempt):
         has = read_disk(self.servers[c].data)
         if has.current != had.current or has.log:
             raise Cannot("C had written its epoch before it was killed")
-        self.start(b)
+        self.see(lambda: self.is_free(b, position), "B's term has ended")
+        self.keep_away(b, False)
         for _ in range(2):
             position = self.servers[c].log.stat().st_size
             self.start(c)
@@ -351,8 +350,72 @@ class TruncSnap(Attempt):
                 return ""
         return self.harm
 
+    # --- how B comes to the end of its log -----------------------------------------------------------
 
-ATTEMPTS: dict[str, type[Attempt]] = {"trunc": Trunc, "cut": Cut, "snap-tail": SnapTail, "trunc-snap": TruncSnap}
+    def leave_alone(self, a: int, b: int, c: int) -> Any:
+        """Let A log a transaction that no other server has; return the client that asks for it."""
+        for n in (b, c):
+            self.stall_link(a, n, True)
+        client = import_module("kazoo.client").KazooClient(f"127.0.0.1:{self.servers[a].client}", self.session)
+        client.start_async()  # it gets no answer
+        self.see(lambda: self.logged(a) > 0, "A has logged the session")
+        return client
+
+    def end_term(self, b: int, c: int) -> None:
+        self.end_all(c, b)
+
+    def keep_away(self, b: int, away: bool) -> None:
+        """Keep B from the others, which elect without it, or let it return."""
+        if not away:
+            self.start(b)
+
+    def is_free(self, b: int, position: int) -> bool:
+        """Return whether B's term has ended; its log from a position on says so, where it was not killed."""
+        return not self.servers[b].runs
+
+
+class TruncEpoch(TruncSnap):
+    """A server exits whenever it follows the only other one, whose committedLog ends before its snapshot."""
+
+    steps = (
+        "A leads B and C; all are new. What A sends C is stalled; a client of A opens a session, which A and B commit. "
+        "What A sends B is stalled, too; the client creates a node, which A alone logs. A is killed.",
+        "B is elected with C over a slow connection (2 s each way). Once B's disk has the new epoch, C is killed and B "
+        "is cut off; it looks for a leader when initLimit is over, and has the session in its committedLog.",
+        "A and C start. A is elected and sends C a SNAP. Once C has saved it, its disk is slow, and both are killed.",
+        "B is no longer cut off, and C starts; B is elected.",
+    )
+
+    def leave_alone(self, a: int, b: int, c: int) -> Any:
+        self.stall_link(a, c, True)
+        client = self.client_of(a)
+        self.see(lambda: 0 < self.logged(a) == self.logged(b), "A and B have logged the session")
+        both = self.logged(a)
+        self.stall_link(a, b, True)
+        client.create_async(NODE)
+        self.see(lambda: self.logged(a) > both, "A has logged the node")
+        if self.logged(b) > both:
+            raise Cannot("B has logged the node")
+        return client
+
+    def end_term(self, b: int, c: int) -> None:
+        self.kill(c)
+
+    def keep_away(self, b: int, away: bool) -> None:
+        self.cut(b, away)
+
+    def is_free(self, b: int, position: int) -> bool:
+        said = self.servers[b].said(position)
+        return "PeerState set to LOOKING" in said[said.rindex(" LEADING") :]
+
+
+ATTEMPTS: dict[str, type[Attempt]] = {
+    "trunc": Trunc,
+    "cut": Cut,
+    "snap-tail": SnapTail,
+    "trunc-snap": TruncSnap,
+    "trunc-epoch": TruncEpoch,
+}
 
 
 def attempted(name: str, release: Release, folder: Path) -> tuple[str, str]:

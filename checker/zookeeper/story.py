@@ -121,8 +121,8 @@ def methods(trace: Trace) -> list[tuple[str, str, str]]:
     """
     from traces.explain.names import headline
 
-    rows = []
+    rows, model = [], trace.model
     for step in trace.steps:
-        words = " ".join(text if text.endswith(".") else f"{text}." for _, text in words_of(trace.model, step))
+        words = " ".join(text if text.endswith(".") else f"{text}." for _, text in words_of(model, step))
         rows.append((str(step.number), headline(step), words))
     return rows

@@ -15,9 +15,12 @@ from checker.zookeeper.rows import ROWS
 from checker.zookeeper.story import CLIENTS, asked, headline, story
 from invariants import properties_of
 from tests.commands.running import assert_refused, run
+from tests.pictures.pictured import FAULTY, walk
 from traces import read_trace, to_text
+from traces.explain.effects import changed
 from traces.explain.export import to_itf
 from traces.explain.text import parted
+from traces.record import trace as recorded
 from zabspec.language.kinds import Int
 from zabspec.language.notation import value_text
 from zabspec.model import Configuration
@@ -65,6 +68,20 @@ def test_a_row_is_a_story_with_its_run(folder: Path) -> None:
     sets = [entry for s in json.loads(to_itf(trace))["states"] for _, entry in s["tree"]["#map"]]
     assert all(list(one) == ["#set"] for one in sets)
     assert {name for one in sets for name in one["#set"]} >= {"<1,1>"}
+
+
+def test_a_step_is_told_with_one_look_at_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look reads all the files of a text again; a story of 34 steps had 342."""
+    trace, looks, text_of = walk(FAULTY, 1, 3), [], recorded.text_of
+
+    def counted(name: str) -> str:
+        looks.append(name)
+        return text_of(name)
+
+    monkeypatch.setattr(recorded, "text_of", counted)
+    for step in trace.steps:
+        changed(trace, step.number)
+    assert len(looks) == len(trace.steps) == 3
 
 
 def test_every_row_says_what_a_client_loses() -> None:

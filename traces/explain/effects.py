@@ -57,11 +57,11 @@ def changes(trace: Trace, number: int) -> list[str]:
         trace: the trace.
         number: which step, from 1.
     """
-    step, before = trace.steps[number - 1], trace.states[number - 1]
+    step, before, model = trace.steps[number - 1], trace.states[number - 1], trace.model
     sent = []
     for m in step.sent:
         lost = " (lost: the connection is not open)" if m.lost else ""
-        sent.append(f"{process_name(m.source)} -> {process_name(m.destination)}: {message_text(m, trace.model)}{lost}")
+        sent.append(f"{process_name(m.source)} -> {process_name(m.destination)}: {message_text(m, model)}{lost}")
     return [*(c.text for c in changed(trace, number)), *sent, *_lost_in_flight(before, step)]
 
 
@@ -73,14 +73,15 @@ def changed(trace: Trace, number: int) -> list[Change]:
         trace: the trace.
         number: the number of the step, from 1.
     """
-    step, before = trace.steps[number - 1], trace.states[number - 1]
+    # The model once: for each question of it the files of its text are read again, to see whether they have changed.
+    step, before, model = trace.steps[number - 1], trace.states[number - 1], trace.model
     return [
         *_abcast(step),
-        *_changed_fields(trace, before, step),
+        *_changed_fields(model, before, step),
         *_accepted(step),
         *_facts(before, step.state),
         *_delivered(step),
-        *_observed(trace, step),
+        *_observed(model, step),
     ]
 
 
@@ -115,23 +116,23 @@ def _delivered(step: Step) -> Iterator[Change]:
         )
 
 
-def _observed(trace: Trace, step: Step) -> Iterator[Change]:
+def _observed(model: Model, step: Step) -> Iterator[Change]:
     """Yield the observations that the protocol published in a step.
 
     Each is about the observed fields of the protocol, so that a property's sentence can be matched with it.
     """
-    ghosts = tuple(f.name for f in trace.model.parts.fields if f.observed)
+    ghosts = tuple(f.name for f in model.parts.fields if f.observed)
     for x in step.observed:
         whose = frozenset() if x.process is None else frozenset({x.process})
-        yield Change(f"shown: {observation_text(trace.model, x)}", ghosts, whose)
+        yield Change(f"shown: {observation_text(model, x)}", ghosts, whose)
 
 
-def _changed_fields(trace: Trace, before: JsonState, step: Step) -> Iterator[Change]:
+def _changed_fields(model: Model, before: JsonState, step: Step) -> Iterator[Change]:
     """Yield the changed fields of processes and connections, except those that other effects already report."""
     forgotten: list[str] = []
-    forgets = _forgets(trace, before, step)
-    told = OF_EVENTS if trace.model.protocol.transactions else frozenset()
-    for f in trace.model.program.schema.fields:
+    forgets = _forgets(model, before, step)
+    told = OF_EVENTS if model.protocol.transactions else frozenset()
+    for f in model.program.schema.fields:
         if f.role in (Role.SCRATCH, Role.BUDGET) or f.name in told or f.name in CHANNELS:
             continue
         for index, old, new in _entries(f.axes, before[f.name], step.state[f.name]):
@@ -159,15 +160,15 @@ def _gone_and_come(kind: Kind, old: Any, new: Any) -> frozenset[str]:
     return frozenset(value_text(kind, t) for t in (old, new)) if isinstance(kind, Record) else frozenset()
 
 
-def _forgets(trace: Trace, before: JsonState, step: Step) -> int | None:
+def _forgets(model: Model, before: JsonState, step: Step) -> int | None:
     """Return the process that lost all its volatile state in a step, as a crash or a new iteration does, or None."""
-    if not trace.model.protocol.declared.replicas:
+    if not model.protocol.declared.replicas:
         return step.process if step.word.kind.startswith("crash") else None
     roles = (s.get("role", []) for s in (before, step.state))
     for p, (old, new) in enumerate(zip(*roles, strict=True)):
         if old != new and new in (actor.ELECTION, actor.DOWN):
-            volatile = [f.name for f in trace.model.program.schema.fields if f.role is Role.VOLATILE]
-            nothing = _nothing(trace.model)
+            volatile = [f.name for f in model.program.schema.fields if f.role is Role.VOLATILE]
+            nothing = _nothing(model)
             if all(step.state[k][p] == nothing[k][p] for k in volatile if k != "role"):
                 return p
     return None
