@@ -117,6 +117,11 @@ def twice(what: str) -> Callable[[list[str]], list[str]]:
     return change
 
 
+def earlier(line: str) -> str:
+    """Return a line as it is written a millisecond before."""
+    return f"{line[:20]}{int(line[20:23]) - 1:03}{line[23:]}"
+
+
 def idle_leader(snapshot: str) -> Callable[[list[str]], list[str]]:
     """Return a change that adds a term of a leader without a follower, and with this snapshot."""
 
@@ -125,7 +130,7 @@ def idle_leader(snapshot: str) -> Callable[[list[str]], list[str]]:
         vote = max(k for k in range(leads) if "New election" in lines[k])
         taken = next(line for line in lines[leads:] if "Snapshotting: 0x100000004" in line)
         taken = taken.replace("Snapshotting: 0x100000004", snapshot)
-        return [*lines[:vote], lines[vote], lines[leads], taken, *lines[vote:]]
+        return [*lines[:vote], *map(earlier, (lines[vote], lines[leads], taken)), *lines[vote:]]
 
     return change
 
@@ -157,8 +162,12 @@ def test_logs_of_another_release_are_said_to_be(unpacked: Unpacked) -> None:
 
 def test_a_server_that_is_killed_as_it_starts_is_explained(unpacked: Unpacked, tmp_path: Path) -> None:
     """It writes that it starts, and neither what it loads nor its vote."""
+
+    def change(text: list[str]) -> list[str]:
+        return [y for x in text for y in ([earlier(x), x] if "Starting quorum" in x else [x])]
+
     folder = unpacked(TRUNC)
-    lines = tampered(folder, tmp_path, 1, lambda text: [x for x in text for _ in range(1 + ("Starting quorum" in x))])
+    lines = tampered(folder, tmp_path, 1, change)
     done = explained_by_lines(lines, disks_of(folder), "")
     assert (done.verdict, done.lines) == (EXPLAINED, len(lines_of(folder).all_of()) + 1), done.why
 
@@ -241,6 +250,7 @@ OTHERS = {  # what only a reader can tell: server, change, what the sentence has
     ),
     "an observer": (1, added("2026-11-27 00:00:00,000 [QuorumPeer[myid=1]:X@1] - OBSERVING"), "is an observer"),
     "a vote that nobody has cast": (2, notified("LOOKING", 3, 1, 0x100000003), "server 3 has no such vote"),
+    "a transfer to another": (2, replaced("for peer sid: 1", "for peer sid: 3"), "synchronizes server 1"),
     "a vote with another epoch": (2, notified("LOOKING", 3, 2, 0x100000005), "server 3 has no such vote"),
     "a leader with another vote": (2, notified("LEADING", 3, 5, 0x100000003), "server 3 has no such vote"),
 }  # fmt: skip
@@ -312,6 +322,54 @@ def test_a_hole_in_one_file_refutes_nothing(unpacked: Unpacked) -> None:
         for of_servers in (lines.main, lines.handled):
             of_servers[server] = [line for line in of_servers[server] if not first <= line.number < last]
         assert excluded_line(lines, disks, text) is None, (server, first, last)
+
+
+@pytest.mark.parametrize(
+    ("what", "digits"), [("Getting a diff from the leader 0x100000004", 5), ("ack to leader with zxid", 4)]
+)
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_torn_line_refutes_nothing(
+    what: str, digits: int, goes_on: bool, unpacked: Unpacked, tmp_path: Path
+) -> None:  # fmt: skip
+    """A server is killed as it writes, and starts on the same line, or its log ends there."""
+    folder = unpacked(COMES_BACK)
+    text = (folder / "log1.txt").read_text().splitlines()
+    torn = next(k for k, line in enumerate(text) if what in line)
+    start = max(k for k, line in enumerate(text) if "[main:" in line and "Starting quorum" in line)
+    tampered(folder, tmp_path, 1, lambda text: text)
+    rest = "\n".join(text[start:]) + "\n" if goes_on else ""
+    (tmp_path / "log1.txt").write_text("\n".join(text[: torn + 1])[:-digits] + rest)
+    done = explained_by_lines(lines_of(tmp_path), disks_of(folder), "")
+    assert done.verdict == UNKNOWN, done.why
+    assert [x.kind for x in lines_of(tmp_path).main[1]].count("starts") == 1 + goes_on
+
+
+@pytest.mark.parametrize("again", ["each line", "a stretch", "the file"])
+def test_a_log_with_lines_twice_is_not_refuted(again: str, unpacked: Unpacked, tmp_path: Path) -> None:
+    """As of two appenders, or of files that overlap."""
+    changes: dict[str, Callable[[list[str]], list[str]]] = {
+        "each line": lambda text: [x for x in text for _ in range(2)],
+        "a stretch": lambda text: text[:20] + text[10:],
+        "the file": lambda text: text + text,
+    }
+    folder = unpacked(COMES_BACK)
+    done = explained_by_lines(tampered(folder, tmp_path, 2, changes[again]), disks_of(folder), "")
+    assert (done.verdict, "the file has lines twice" in done.why) == (UNKNOWN, True), done.why
+
+
+@pytest.mark.parametrize("clock", ["set back", "in seconds"])
+def test_times_that_show_nothing_join_no_lines(clock: str, unpacked: Unpacked, tmp_path: Path) -> None:
+    """A hole between two terms is none of a second where the clock was set back, or is not finer than that."""
+
+    def change(text: list[str]) -> list[str]:
+        text = text[:35] + text[43:]
+        if clock == "in seconds":
+            return [line[:11] + "20:34:50" + line[23:] for line in text]
+        return [text[0].replace("2026-11-26", "2026-11-28"), *text[1:]]
+
+    folder = unpacked(COMES_BACK)
+    done = explained_by_lines(tampered(folder, tmp_path, 1, change), disks_of(folder), "")
+    assert done.verdict == UNKNOWN, done.why
 
 
 def test_nothing_excludes_a_run_of_the_model() -> None:

@@ -417,6 +417,19 @@ def test_digests_that_accuse_a_majority_accuse_nobody(tmp_path: Path) -> None:
     assert grave[0].evidence["nodes"]["/back"] == "on server2, server3; not on server1"
 
 
+@pytest.mark.parametrize("holed", [0, 1])
+@pytest.mark.parametrize("hole", [zxid(1, 5), zxid(2, 6)])
+def test_a_hole_elsewhere_accuses_nobody_of_what_came_back(hole: int, holed: int, tmp_path: Path) -> None:
+    """As above, and one of the three has a hole of its own: what is accused by digests is a majority all the same."""
+    came = [Txn(zxid(1, 15), *create("/back"), digest=7)]
+    logs = [TXNS, *([*TXNS[:14], *came, *TXNS[14:]] for _ in range(2))]
+    logs[holed] = [t for t in logs[holed] if t.zxid != hole]
+    found = looked_at(tmp_path, [server(txns) for txns in logs])
+    accused = {(f.code, f.server) for f in found.told("VIOLATION", DANGER)}
+    assert {("GAP", f"server{holed + 1}"), ("TREES_APART", "")} <= accused
+    assert {name for _, name in accused} == {f"server{holed + 1}", ""}, accused
+
+
 def test_nobody_is_to_wipe_one_of_a_majority(tmp_path: Path) -> None:
     """Two servers are damaged: with one of them moved away there is no quorum that holds everything."""
     one, two = (server([t for t in TXNS if t.zxid != zxid(2, n)]) for n in (3, 6))

@@ -42,9 +42,9 @@ def excluded_line(lines: ServerLines, disks: Mapping[int, Disk], text: Text) -> 
 
 
 def seconds(line: ServerLine) -> float:
-    """Return the time of a line, as its server's clock has it; not a number if it has none."""
+    """Return the time of a line, as its server's clock has it; not a number if it has none, or only seconds."""
     try:
-        return datetime.fromisoformat(line.time).timestamp()
+        return datetime.fromisoformat(line.time).timestamp() if line.is_timed else float("nan")
     except ValueError:
         return float("nan")
 

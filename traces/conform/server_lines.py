@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from traces.zookeeper.log_lines import recognized
-from traces.zookeeper.text_logs import is_txn, lines_of, number_of, time_of
+from traces.zookeeper.text_logs import is_fine, is_txn, lines_of, number_of, time_of
 from zabspec.files import Unreadable
 
 __all__ = ["MAIN_LINES", "ServerLine", "ServerLines", "Vote", "read_server_lines"]
@@ -30,6 +30,7 @@ READ = {*MAIN_LINES, *HANDLER_LINES, "notified", "joined", "observes", *AT_DEBUG
 HANDLER = re.compile(r"\[LearnerHandler-(\S+?:\d+)[:\]]")
 MAIN = re.compile(r"\[(main|QuorumPeer\[)")
 AT_START = ("starts", "loaded")
+ONCE = {*MAIN_LINES, *HANDLER_LINES, "proposes"}  # what a thread does not write twice in a moment
 
 
 @dataclass
@@ -42,6 +43,7 @@ class ServerLine:
         learner: of `syncs`: the server that is synchronized. sends: the kind and zxid sent to it; None: not logged.
         members: of `serves`: whose acknowledgements of NEWLEADER were counted.
         took: of `leads` and `follows`: milliseconds since the vote; -1: not logged.
+        is_timed: whether its time is its own, finer than seconds, and not before that of a line above it.
     """
 
     server: int
@@ -55,6 +57,7 @@ class ServerLine:
     sends: tuple[str, int] | None = None
     members: frozenset[int] = frozenset()
     took: int = -1
+    is_timed: bool = True
 
     @property
     def zxid(self) -> int:
@@ -169,6 +172,7 @@ def read_one(path: Path, number: int, out: ServerLines) -> None:
     main = out.main.setdefault(number, [])
     handled = out.handled.setdefault(number, [])
     at_hand: dict[str, ServerLine] = {}
+    seen: dict[int, int] = {}
     life, last = -1, ""
     for place, text in lines_of(path):
         if FORCED in text:
@@ -181,7 +185,9 @@ def read_one(path: Path, number: int, out: ServerLines) -> None:
         kind, found = told[0].kind, told[1].groupdict()
         if (said := time_of(text)) is not None:
             last = max(last, said)
-        line = ServerLine(number, place, path.name, last, kind, max(life, 0))
+        line = ServerLine(number, place, path.name, last, kind, max(life, 0), is_timed=said == last and is_fine(text))
+        if kind in ONCE and is_fine(text) and (first := seen.setdefault(hash(text), place)) != place:
+            out.problems.append(f"{line.place} is line {first} again: the file has lines twice")
         if kind == "notified":
             out.votes.append(vote_of(line, found))
             continue
@@ -229,6 +235,8 @@ def handled_line(
         handled.append(line)
         at_hand[thread] = line
     elif kind.startswith("sends ") and thread in at_hand and found["zxid"]:
+        if found.get("sid") and int(found["sid"] or 0) != at_hand[thread].learner:
+            return  # of another handler, whose first line is missing
         syncs, sent = at_hand.pop(thread), kind.removeprefix("sends ")
         if sent == "TRUNC" and not syncs.values[3] & 0xFFFFFFFF:
             # Up to 3.8, queueCommittedProposals writes TRUNC where it sends DIFF, to a learner at <epoch, 0>. There

@@ -231,16 +231,17 @@ def side_by_side(
     """Return the findings, but withdraw accusations of a majority.
 
     A digest is that of one leader's tree: it shows that the trees differ, not that a majority is wrong. A write that
-    came back is such a case: the servers that have it are innocent. A server whose own files have a hole or a damage is
-    accused by these, and not by digests.
+    came back is such a case: the servers that have it are innocent. Nothing is withdrawn where all of it follows from
+    holes and damage that the accused servers' own files show.
     """
     accusing = [f for f in found if f.code in ACCUSING and f.severity == VIOLATION]
-    damaged = {f.server for f in found if f.code in OWN and f.severity == VIOLATION}
-    accused = [s.name for s in servers if s.name not in damaged and any(f.server == s.name for f in accusing)]
+    mine = [f for f in accusing if not follows_from_damage(f, found)]
     newest = max((s.top for s in servers), default=0)
+    accused = [s.name for s in servers if any(f.server == s.name for f in mine)]
+    if accused and not quorum(accused, newest):  # with those whose trees their own damage has changed
+        accused = [s.name for s in servers if any(f.server == s.name for f in accusing)]
     if len(accused) == len(servers) or not quorum(accused, newest):
         return found
-    mine = [f for f in accusing if f.server in accused or not f.server]
     first = min((f.zxid for f in mine if f.zxid >= 0), default=-1)
     others = [s.name for s in servers if s.name not in accused]
     since = f" from {zxid_text(first)} on" if first >= 0 else ""
@@ -253,6 +254,14 @@ def side_by_side(
     for n, f in enumerate(mine, 1):
         out.evidence[f"{n}. {f.code} {f.server}".rstrip()] = f.sentence
     return [*(f for f in found if not any(f is m for m in mine)), out]
+
+
+def follows_from_damage(accusation: Finding, found: list[Finding]) -> bool:
+    """Return whether a server's own hole or damage explains what it lacks, or the digests behind it."""
+    damages = [f.zxid for f in found if f.code in OWN and f.severity == VIOLATION and f.server == accusation.server]
+    if not damages or accusation.code == "ABANDONED_APPLIED":
+        return False
+    return accusation.code == "MISSING" or accusation.zxid < 0 or accusation.zxid >= min(damages)
 
 
 def who_has_what(servers: list[Server]) -> dict[str, str]:

@@ -9,6 +9,7 @@ synchronization has delivered what is before.
 from __future__ import annotations
 
 import errno
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ __all__ = [
     "Broken",
     "LogEvent",
     "TextHistory",
+    "is_fine",
     "lines_of",
     "number_of",
     "phase_text",
@@ -36,6 +38,10 @@ OBSERVES = ("abcast", "abdeliver")
 LONGEST = 1 << 16  # bytes of a line that are read
 ENDLESS = 1 << 26  # a line of so many bytes means that the file is no text
 LARGEST = 1 << 36  # bytes of a log that take minutes to read
+
+# Where a line begins inside another one: a process was killed as it wrote, and the next one went on there.
+BEGINS = re.compile(r"(?<!^)\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{3,6}\b|(?= +\[myid[:=]))")
+CUT_NUMBER = "0123456789abcdefABCDEFx"  # what a number is written with, of which a torn line may have less
 
 # The kinds of event, by the kind of line. Other lines are no events.
 EVENT_KINDS = (
@@ -111,6 +117,9 @@ class TextHistory:
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers; raw bytes are escaped, and long lines are cut.
 
+    A line without an end is torn: another one follows it on the same line, or the file ends. Its last number may lack
+    digits, and is left out.
+
     Raises:
         Unreadable: the file cannot be read, is too large, or has a line without an end.
     """
@@ -123,17 +132,29 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
             number = 0
             try:
                 while line := source.readline(LONGEST):
-                    number, length = number + 1, len(line)
+                    number, length, is_torn = number + 1, len(line), not line.endswith(b"\n")
                     while line and not line.endswith(b"\n") and (rest := source.readline(LONGEST)):
                         if rest.endswith(b"\n"):
                             break
                         if (length := length + len(rest)) > ENDLESS:
                             raise Unreadable(errno.EFBIG, f"line {number} is longer than {ENDLESS:,} bytes")
-                    yield number, line.decode("utf-8", "backslashreplace").rstrip("\n")
+                    yield from ((number, text) for text in untorn(line.decode("utf-8", "backslashreplace"), is_torn))
             except Unreadable:
                 raise
             except OSError as problem:
                 raise Unreadable(problem.errno, reason(problem)) from None
+
+
+def untorn(text: str, is_torn: bool) -> Iterator[str]:
+    """Yield the lines that stand on one, and of each that is torn what can be relied on.
+
+    Args:
+        is_torn: whether the last of them is.
+    """
+    begins = [m.start() for m in BEGINS.finditer(text)]
+    for start, end in zip([0, *begins], [*begins, None], strict=True):
+        part = text[start:end].rstrip("\n")
+        yield part.rstrip(CUT_NUMBER) if is_torn or end is not None else part
 
 
 def events_of(path: Path, number: int, label: str) -> Iterator[LogEvent]:
@@ -154,6 +175,12 @@ def time_of(text: str) -> str | None:
     """Return the time that a line begins with, to be compared with others, or None."""
     said = TIME.search(text[:80])
     return None if said is None else f"{said[1]} {said[2]}.{(said[3] or '0').ljust(6, '0')}"
+
+
+def is_fine(text: str) -> bool:
+    """Return whether the time that a line begins with has a part of a second."""
+    said = TIME.search(text[:80])
+    return said is not None and said[3] is not None
 
 
 def value_of(kind: str, numbers: dict[str, str | None]) -> tuple[int, str]:
