@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -65,12 +65,16 @@ def answer(request: ConformanceRequest, watch: Conformance | None = None) -> tup
         NoVerdict: the servers cannot be run here.
     """
     from traces.reenact.campaign import played
-    from traces.reenact.servers import Cannot
+    from traces.reenact.servers import Cannot, settings_for
 
     watch, names = watch or Conformance(), request.releases
-    places = {n: (request.found(n), request.variant_for(n)) for n in names}
+    texts = {n: request.variant_for(n) for n in names}
+    try:
+        places = {n: (replace(request.found(n), settings=settings_for(text)), text) for n, text in texts.items()}
+    except Cannot as problem:
+        raise NoVerdict(str(problem)) from None
     folder = Path(request.output or FOLDER)
-    before = known(folder, {n: text for n, (_, text) in places.items()}, bool(request.zookeeper or request.jar))
+    before = known(folder, texts, bool(request.zookeeper or request.jar))
     folder = folder.resolve() if before else new_folder(folder)
     todo = [(names[k % len(names)], request.seed + k // len(names)) for k in range(request.runs)]
     lines = [x for x in before if (x.release, x.seed) in todo]

@@ -24,6 +24,7 @@ class Recorded:
         crashes, losses, partitions, elections, proposals, write_errors: the amounts that it needs.
         words: its steps.
         settings: further variants of settings.
+        snapshots: the amount of periodic snapshots.
     """
 
     release: str
@@ -35,13 +36,15 @@ class Recorded:
     write_errors: int
     words: str
     settings: str = ""
+    snapshots: int = 0
 
 
 # The actions as numbered in the words: an action's number may change with the model.
 ACTIONS = (
     "propose", "sync thread", "log write fails", "sync thread of an earlier term", "commit thread",
     "write own currentEpoch", "startZkServer", "snapshot at NEWLEADER", "persist at NEWLEADER", "write currentEpoch",
-    "acknowledge NEWLEADER", "written back", "disk is full",
+    "acknowledge NEWLEADER", "written back", "disk is full", "snapshot is due", "snapshot begins",
+    "snapshot is written",
 )  # fmt: skip
 
 # fmt: off
@@ -229,6 +232,13 @@ RUNS = {
         "2000200 3020000 2000200 3020000 3020000 14020009 14020008 1402000a 2000200 3020000",
         "full-disk",
     ),
+    "late-snapshot": Recorded(
+        "3.9.5", 1, 0, 0, 1, 1, 0,
+        "8000000 1402000d 1402000e 3020000 14020001 5020000 5010000 9000000 1b010001 2010000 3000100 1c020100 2010200 "
+        "2010000 3020100 2010200 3020100 3020100 14020007 14020008 14020009 1402000a 2010200 14010005 14010006 3020100 "
+        "14010000 3020100 14020001 14010001 2010200 14010004",
+        "snapshots", 1,
+    ),
 }
 # fmt: on
 
@@ -250,7 +260,8 @@ def trace_of_row(issue: str) -> Trace:
         crashes=r.crashes,
         losses=r.losses,
         partitions=r.partitions,
-        budgets=f"elections={r.elections},proposals={r.proposals},write_errors={r.write_errors}",
+        budgets=f"elections={r.elections},proposals={r.proposals},write_errors={r.write_errors},"
+        f"snapshots={r.snapshots}",
     )
     model = Model(c)
     return build_trace(model, None, [renumbered(int(word, 16), model) for word in r.words.split()])

@@ -122,6 +122,14 @@ def test_a_snap_leaves_the_thread_its_own_tree() -> None:
     assert (list(s.snapshot_trees[0]), s.tree[0]) == ([tree(A, B)], tree(A, B, C))
 
 
+def test_a_snapshot_of_the_main_thread_comes_after_one_that_is_written() -> None:
+    """FileSnap.serialize is synchronized: servers that were elected meanwhile waited for it."""
+    s, names = saving()
+    names["on_elected"](s, 0)
+    assert (list(s.snapshot_names[0]), list(s.snapshot_trees[0])) == ([A, B], [tree(A, B)] * 2)
+    assert s.snapshot_thread[0] != SAVING
+
+
 @pytest.mark.parametrize(("variant", "held"), [("snapshots", tree(A, B)), ("snapshots,late-snapshot", tree(A))])
 def test_what_a_term_that_ends_adds_comes_into_the_snapshot(variant: str, held: int) -> None:
     """B is in its log alone, and is applied by fastForwardDataBase, while snapshot.<1,1> is written."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from checker.errors import RequestError
-from checker.requests.conformance import known
+from checker.errors import NoVerdict, RequestError
+from checker.requests.conformance import ConformanceRequest, answer, known
 from tests.reenact.schedules import zk_4394
 from traces.reenact import campaign
 from traces.reenact.campaign import FILE, Line, kinds_table, played_before, release_table, sync_table
@@ -18,7 +18,7 @@ from traces.reenact.plan import plan_for
 from traces.reenact.player import Played
 from traces.reenact.random_schedules import drawn
 from traces.reenact.reenactment import ReenactedRun
-from traces.reenact.servers import Release
+from traces.reenact.servers import PERIODIC, Release
 from traces.reenact.syncs import syncs_of
 from zabspec.protocols.zookeeper.state import AWAITING_ACKS, FOLLOWING, SERVING
 
@@ -117,3 +117,22 @@ def test_runs_of_another_text_or_build_are_not_gone_on_from(tmp_path: Path) -> N
                 known(tmp_path, {"3.9.5": "3.9.5"}, own)
         else:
             assert known(tmp_path, {"3.9.5": "3.9.5"}, own) == [line]
+
+
+def test_random_runs_are_of_servers_with_the_settings_of_the_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Release] = []
+
+    def played(_: Path, asked: list[tuple[Release, str, int]], *__: object) -> tuple[()]:
+        started.extend(real for real, _, _ in asked)
+        return ()
+
+    monkeypatch.setattr(ConformanceRequest, "found", lambda _, name: Release(name, (), {}))
+    monkeypatch.setattr(campaign, "played", played)
+    for number, variant in enumerate(("snapshots", "walk", "power")):
+        answer(ConformanceRequest("3.9.5", variant=variant, runs=1, output=str(tmp_path / f"{number}")))
+    assert [set(PERIODIC) <= set(real.settings) for real in started] == [True, False, False]
+    assert [bool(real.settings) for real in started] == [True, False, True]  # those of `walk` are the defaults
+    with pytest.raises(NoVerdict, match="walk"):
+        answer(ConformanceRequest("3.9.5", variant="walk,snapshots", runs=1, output=str(tmp_path / "both")))

@@ -75,10 +75,7 @@ def test_every_step_of_the_text_has_a_row_or_is_named() -> None:
     actions = trace.model.program.actions
     # Each transaction is a batch of its own here, in a release whose thread ends with it. The others are of variants
     # whose faults are not made here.
-    no_row = [
-        "sync thread of an earlier term, in a batch", "send SNAP",
-        "snapshot begins", "snapshot is written", "snapshot is due",
-    ]  # fmt: skip
+    no_row = ["sync thread of an earlier term, in a batch", "send SNAP"]
     assert [name for name in actions if name not in MAPPING] == no_row
     odd = replace(trace.steps[0], word=replace(trace.steps[0].word, kind="timeout"), label="timeout")
     assert unforceable([odd]) == ["step 1, timeout: no way to force it is known"]

@@ -9,11 +9,14 @@ from traces.record.trace import JsonState
 from traces.reenact.ensemble import Ensemble
 from traces.reenact.links import Connection, Stream
 from traces.reenact.packets import ACKEPOCH, NAMES, NEWLEADER, UPTODATE, Packet
+from traces.reenact.periodic import model_nodes, saved_nodes
 from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
 from zabspec.protocols.zookeeper.state import LEADING, LOOKING, SERVING
 
-__all__ = ["Comparison", "is_down"]
+__all__ = ["ROOT", "Comparison", "is_down"]
+
+ROOT = "/zabcheck"  # the node of the run: <1,1>; below it each transaction creates one
 
 NO_LINK, OPEN, LOST, LEADER_OPEN, FOLLOWER_OPEN = range(5)
 NUMBERS = {name: kind for kind, name in NAMES.items()}
@@ -25,10 +28,13 @@ class Comparison:
     Args:
         ids: the server of each process.
         batches: whether the release's sync thread forces all that is queued at once: its log may be ahead by that.
+        trees: whether what snapshots hold is compared, too.
     """
 
-    def __init__(self, ensemble: Ensemble, zxids: Zxids, ids: Sequence[int], batches: bool = False) -> None:
-        self.ensemble, self.zxids, self.ids, self.batches = ensemble, zxids, ids, batches
+    def __init__(
+        self, ensemble: Ensemble, zxids: Zxids, ids: Sequence[int], batches: bool = False, trees: bool = False
+    ) -> None:
+        self.ensemble, self.zxids, self.ids, self.batches, self.trees = ensemble, zxids, ids, batches, trees
 
     def connection(self, f: int, l: int) -> Connection | None:
         """Return the newest connection of a follower to a leader, or None."""
@@ -71,6 +77,11 @@ class Comparison:
             ("currentEpoch", z.epoch(s["current_epoch"][p]), disk.current),
             ("acceptedEpoch", z.epoch(s["accepted_epoch"][p]), disk.accepted),
         ]
+        if self.trees:
+            for name, tree in zip(s["snapshot_names"][p], s["snapshot_trees"][p], strict=True):
+                path = self.ensemble.servers[self.ids[p]].snapshot(z.real(name))
+                nodes = saved_nodes(path, ROOT) if name else []
+                pairs.append((f"tree of snapshot {z.said(name)}", model_nodes(tree, z.said) if name else [], nodes))
         return [self.sentence(p, what, model, real) for what, model, real in pairs if model != real]
 
     def sentence(self, p: int, what: str, model: object, real: object) -> str:

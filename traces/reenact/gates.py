@@ -10,14 +10,22 @@ from pathlib import Path
 
 from traces.reenact.recording import Recording
 
-__all__ = ["ACKNOWLEDGE", "COMMIT", "EPOCH", "EVERY", "LATE", "LOG", "SNAPSHOT", "STALE", "SYNC", "Ask", "Gates"]
+__all__ = [
+    "ACKNOWLEDGE", "BEGINS", "COMMIT", "EPOCH", "EVERY", "LATE", "LOG", "OVER", "SNAPSHOT", "STALE", "SYNC", "WRITES",
+    "Ask", "Gates",
+]  # fmt: skip
 
 # Operations that are held separately: of the main thread a snapshot, the log, currentEpoch, and what it sends; the sync
-# thread, one that has outlived its term, and the commit thread, each before every transaction.
-SNAPSHOT, LOG, EPOCH, ACKNOWLEDGE, SYNC, STALE, COMMIT = (
+# thread, one that has outlived its term, and the commit thread, each before every transaction; the thread of a periodic
+# snapshot before it opens its file.
+SNAPSHOT, LOG, EPOCH, ACKNOWLEDGE, SYNC, STALE, COMMIT, WRITES = (
     "snapshot", "log", "currentEpoch", "send", "sync thread", "sync thread of an earlier term", "commit thread",
+    "file of a periodic snapshot",
 )  # fmt: skip
-EVERY = (SNAPSHOT, LOG, EPOCH, ACKNOWLEDGE, SYNC, STALE, COMMIT)
+EVERY = (SNAPSHOT, LOG, EPOCH, ACKNOWLEDGE, SYNC, STALE, COMMIT, WRITES)
+# The thread of a periodic snapshot before it does anything: held from its start, until the model's begins, if it does.
+# One that has not begun in its term is held to the end: the model drops it.
+BEGINS, OVER = "thread of a periodic snapshot", "thread of a periodic snapshot of an earlier term"
 # A commit thread of 3.4 that had taken a transaction when its term ended: held to the end, as the model drops what is
 # committed and not applied (CommitProcessor.shutdown does not wait for it, and it would apply that one all the same).
 LATE = "commit thread of an earlier term"
@@ -29,7 +37,7 @@ class Ask:
 
     Attributes:
         thread: its number.
-        kind: main, sync or commit.
+        kind: main, sync, commit or snapshot.
         what: begin, open, pad, write, cut, force, send, append, commit.
         name: the name of the file; for append and commit the zxid.
     """
@@ -66,10 +74,11 @@ class Gates:
 
     def __init__(self, path: Path, place: str, recording: Recording) -> None:
         self.path, self.place, self.recording = path, place, recording
-        self.shut: set[str] = {LATE}
+        self.shut: set[str] = {LATE, BEGINS, OVER}
         self.held: list[Ask] = []
         self.stale: set[int] = set()
         self.late: set[int] = set()
+        self.over: set[int] = set()
         self.threads: set[int] = set()
         self.admitted = ("", -1)
         self.fails = self.full = False
@@ -101,6 +110,8 @@ class Gates:
             if a.name.startswith("snapshot."):
                 return SNAPSHOT
             return EPOCH if a.name.startswith("currentEpoch") else ""
+        if a.kind == "snapshot":
+            return WRITES if a.what == "open" else OVER if a.thread in self.over else BEGINS
         if a.what == "commit":
             return LATE if a.thread in self.late else COMMIT
         if a.what == "append":
@@ -165,18 +176,31 @@ class Gates:
         with self.recording.changed:
             self.late |= {a.thread for a in self.held if self.gate_of(a) == COMMIT}
 
+    def begin_one(self) -> None:
+        """Let the last thread of a periodic snapshot begin."""
+        with self.recording.changed:
+            last = [a for a in self.held if self.gate_of(a) == BEGINS][-1]
+            self.held.remove(last)
+        last.go()
+
+    def begin_none(self) -> None:
+        """Keep threads of periodic snapshots that have not begun where they are: their term is over."""
+        with self.recording.changed:
+            self.over |= {a.thread for a in self.held if self.gate_of(a) == BEGINS}
+
     def died(self) -> None:
         """Reset all gates after the process has ended."""
         with self.recording.changed:
             self.held.clear()
             self.stale.clear()
             self.late.clear()
+            self.over.clear()
             self.threads.clear()
             self.fails = self.full = False
             self.failed = 0
 
     def end(self) -> None:
-        self.open(*EVERY, LATE)
+        self.open(*EVERY, LATE, BEGINS, OVER)
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()

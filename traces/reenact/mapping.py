@@ -98,6 +98,19 @@ MAPPING: dict[str, Row] = {
     "written back": Row(
         "what is on the server's disk counts as forced (`power`)", "nothing, until power is lost", "write_back",
     ),
+    "snapshot is due": Row(
+        "each transaction that SyncRequestProcessor appends makes one due (`servers.PERIODIC`); its thread is held "
+        "before it does anything",
+        "it is held", "snapshot_due",
+    ),
+    "snapshot begins": Row(
+        "the thread of the snapshot continues, and is held where it opens snapshot.*", "the name of that file",
+        "snapshot_begins",
+    ),
+    "snapshot is written": Row(
+        "the thread of the snapshot, held where it opens its file, continues", "the file snapshot.*, and its nodes",
+        "snapshot_written",
+    ),
     "propose": Row("a client that is connected to the leader writes", "PROPOSAL on the links", "propose"),
 }  # fmt: skip
 

@@ -11,23 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from traces.record.trace import JsonState, Step
-from traces.reenact.compare import LEADER_OPEN, LOST, OPEN, Comparison
+from traces.reenact.compare import LEADER_OPEN, LOST, OPEN, ROOT, Comparison
 from traces.reenact.disks import keep_forced, lose_power, loses_power, written_back
 from traces.reenact.ensemble import Ensemble
-from traces.reenact.gates import ACKNOWLEDGE, COMMIT, EPOCH, EVERY, LOG, SNAPSHOT, STALE, SYNC
+from traces.reenact.gates import ACKNOWLEDGE, BEGINS, COMMIT, EPOCH, EVERY, LOG, SNAPSHOT, STALE, SYNC, WRITES
 from traces.reenact.links import Connection, Stream
 from traces.reenact.mapping import row_of
+from traces.reenact.periodic import LARGE, WRITTEN, takes_snapshots
 from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.servers import INIT_LIMIT, TICK, Cannot
 from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
-from zabspec.protocols.zookeeper.state import LEADING, LOOKING, SERVING
+from zabspec.protocols.zookeeper.state import LEADING, LOOKING, NO_THREAD, SAVING, SERVING
 
-__all__ = ["Played", "Player", "Write"]
+__all__ = ["ROOT", "Played", "Player", "Write"]
 
 ELECTION = re.compile(r"New election\. My id = +\d+, proposed zxid=0x([0-9a-f]+)")
 DRAINS = re.compile(r"SyncRequestProcessor\S* - Shutting down")
-ROOT = "/zabcheck"
 # Held only between NEWLEADER and its acknowledgement: TRUNC opens the log, and a leader saves a snapshot, as well.
 OF_NEWLEADER = {ACKNOWLEDGE, LOG, SNAPSHOT}
 
@@ -79,10 +79,12 @@ class Player:
     def __init__(self, ensemble: Ensemble, plan: ReenactmentPlan, patience: float = 20.0) -> None:
         self.ensemble, self.plan, self.ids, self.patience = ensemble, plan, plan.ids, patience
         self.played = Played()
-        self.compare = Comparison(ensemble, Zxids(0), plan.ids, ensemble.release.batches)
+        self.snapshots = takes_snapshots(plan.configuration.variant)
+        self.compare = Comparison(ensemble, Zxids(0), plan.ids, ensemble.release.batches, self.snapshots)
         self.since: dict[int, int] = {}
         self.writers: dict[int, Any] = {}
-        self.size = 12000 if any(s.label == "log write fails" for s in plan.steps) else 1
+        fails = any(s.label == "log write fails" for s in plan.steps)
+        self.size = 12000 if fails else LARGE if self.snapshots else 1
         self.loses_power = loses_power(plan.configuration.variant)
         self.step: Step
         self.before = self.after = plan.initial
@@ -161,6 +163,7 @@ class Player:
             row = row_of(step)
             assert row is not None
             try:
+                self.write_before(step)
                 getattr(self, row.play)(*[step.word.operands[k] for k in operands(step)])
                 self.settle(step.state, step.process)
             except Cannot as problem:
@@ -264,6 +267,8 @@ class Player:
         self.forget_votes()
         saved = self.server(l).snapshot(self.compare.zxids.real(self.after["last_processed"][l]))
         since = time.time_ns() if not saved.exists() else saved.stat().st_mtime_ns + 1
+        for f in members:
+            self.gates(f).begin_none()
         self.ensemble.regroup(self.ids[p] for p in members)
         for f in members:
             if f != l:
@@ -284,6 +289,7 @@ class Player:
 
     def join(self, p: int, l: int) -> None:
         self.forget_votes()
+        self.gates(p).begin_none()
         behind = {self.ids[q] for q in range(3) if self.before["leader"][q] == l} | {self.ids[l]}
         self.ensemble.regroup(self.ensemble.group | behind | {self.ids[p]})
         self.registers(p, l)
@@ -460,6 +466,40 @@ class Player:
     def acknowledge(self, p: int, which: int) -> None:
         self.held(p, ACKNOWLEDGE)
         self.gates(p).open(*OF_NEWLEADER)
+
+    # --- periodic snapshots ------------------------------------------------------------------------
+
+    def snapshot_due(self, p: int, which: int) -> None:
+        self.held(p, BEGINS)
+
+    def snapshot_begins(self, p: int, which: int) -> None:
+        """Let the thread read the name of its snapshot, and compare it."""
+        self.held(p, BEGINS)
+        self.gates(p).begin_one()
+        self.held(p, WRITES)
+        name, z = self.gates(p).waiting(WRITES)[0].name, self.compare.zxids
+        wanted = self.server(p).snapshot(z.real(self.after["saving_as"][p])).name
+        if name != wanted:
+            raise Cannot(self.compare.sentence(p, "name of its periodic snapshot", wanted, name))
+
+    def snapshot_written(self, p: int, which: int) -> None:
+        path = self.server(p).snapshot(self.compare.zxids.real(self.before["saving_as"][p]))
+        since = time.time_ns() if not path.exists() else path.stat().st_mtime_ns + 1
+        gates = self.gates(p)
+        self.held(p, WRITES)
+        gates.open(WRITES)
+        try:
+            self.wait(lambda: is_saved(path, since), f"server {self.ids[p]} (p{p}) writes {path.name}")
+        finally:
+            gates.close(WRITES)
+
+    def write_before(self, step: Step) -> None:
+        """Let a periodic snapshot be written where the server's main thread waits for it, or has another tree then."""
+        for p in range(3):
+            ends = (self.before["snapshot_thread"][p], self.after["snapshot_thread"][p]) == (SAVING, NO_THREAD)
+            by_itself = step.word.kind == "crash" or (step.word.kind == "action" and step.label == WRITTEN)
+            if ends and not (by_itself and step.process == p):
+                self.snapshot_written(p, 0)
 
     def nothing(self, p: int, which: int) -> None:
         """Do nothing: the step happens by itself."""

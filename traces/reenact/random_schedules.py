@@ -9,6 +9,7 @@ from traces.record.runner import Runner
 from traces.record.trace import Step, StepWord, TraceError
 from traces.record.values import state_json
 from traces.reenact.mapping import MAPPING, row_of
+from traces.reenact.periodic import DUE, takes_snapshots, thread_is_there
 from traces.reenact.plan import ReenactmentPlan, by_itself, own_step, removes, serves_at_once, writes_own_epoch
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import FOLLOWING, SERVING
@@ -21,6 +22,7 @@ LONGEST = 60  # steps of a run
 RARE = {  # beside 1 for any other step
     "crash": 0.06, "lose_connection": 0.06, "partition": 0.06, "follower_learns": 0.25, "leader_learns": 0.25,
     "written back": 0.06,  # else little is ever lost with the power
+    "snapshot is due": 0.15, "snapshot is written": 0.25,  # else all are of the first term, and soon over
 }  # fmt: skip
 
 
@@ -33,8 +35,9 @@ def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
         batches: the sync thread of the servers forces all that is queued at once (before 3.6.0), so the run does the
             same, one step per transaction.
     """
+    budgets = f"{BUDGETS},snapshots=2" if takes_snapshots(variant) else BUDGETS
     c = Configuration(
-        "zookeeper", variant, start="established", timeouts=0, crashes=2, losses=2, partitions=1, budgets=BUDGETS
+        "zookeeper", variant, start="established", timeouts=0, crashes=2, losses=2, partitions=1, budgets=budgets
     )
     draw, model = random.Random(f"{variant} {seed}"), Model(c)
     runner = Runner(model)
@@ -43,6 +46,8 @@ def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
     steps: list[Step] = []
     while len(steps) < LONGEST:
         words = [w for w in map(StepWord.of, runner.possible()) if can(runner, w, names)]
+        words = [w for w in words if not too_early(steps, w, names, 2 if batches else 1)]
+
         if not words:
             break
         word = serves_at_once(runner, names) or draw.choices(words, [weight(w, names) for w in words])[0]
@@ -84,6 +89,13 @@ def can(runner: Runner, word: StepWord, names: Sequence[str]) -> bool:
         return True
     l, quorum = word.operands["leader"], word.operands["quorum"]
     return all(IDS[l] > IDS[f] or not equal(runner, f, l) for f in range(3) if quorum >> f & 1)
+
+
+def too_early(steps: Sequence[Step], word: StepWord, names: Sequence[str], least: int) -> bool:
+    """Return whether a periodic snapshot is due for which a server has started no thread."""
+    if word.kind != "action" or names[word.operands["which"]] != DUE or word.process is None:
+        return False
+    return not thread_is_there(steps, word.process, least)
 
 
 def says_one_epoch(runner: Runner, l: int) -> bool:

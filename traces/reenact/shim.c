@@ -1,10 +1,12 @@
 /* Loaded into a ZooKeeper server before libc, and as an agent of the JVM: threads that matter ask, over a socket, before
  * they go on.
  *
- * Who asks: the main thread (QuorumPeer), the sync thread, the commit thread, by the names that the JVM gives them.
+ * Who asks: the main thread (QuorumPeer), the sync thread, the commit thread, that of a periodic snapshot, by the names
+ * that the JVM gives them.
  * What about: the main thread before it opens, writes and cuts files of the database, and where it begins to send;
  * the sync thread at each transaction before it appends it, and about room for it; the commit thread at each that is
- * committed, before it takes it from its queue. The answer is a byte: g goes on, e fails with ENOSPC. Where nobody
+ * committed, before it takes it from its queue; that of a snapshot before it does anything, and before it opens its
+ * file, whose name it knows then. The answer is a byte: g goes on, e fails with ENOSPC. Where nobody
  * answers, all goes on. Of what any thread forces a copy is kept, if asked for (ZABCHECK_FORCED). No class of ZooKeeper is changed: where a method begins is a breakpoint, as a debugger's. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -47,8 +49,8 @@ __attribute__((constructor)) static void begins(void) {
         forced = (int)syscall(SYS_openat, AT_FDCWD, getenv("ZABCHECK_FORCED"), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
-enum { NONE, MAIN, SYNC, COMMIT };
-static const char *const NAMES[] = {"", "main", "sync", "commit"};
+enum { NONE, MAIN, SYNC, COMMIT, PERIODIC };
+static const char *const NAMES[] = {"", "main", "sync", "commit", "snapshot"};
 static __thread int who, fd_of_gate = -1;
 #define MOST_FDS 65536
 static char is_log[MOST_FDS];
@@ -98,7 +100,7 @@ static int matters(const char *name) {
 
 static int kind_of(const char *name) {
     return !strncmp(name, "QuorumPeer[", 11) ? MAIN : !strncmp(name, "SyncThread:", 11) ? SYNC
-         : !strncmp(name, "CommitProcessor", 15) ? COMMIT : NONE;
+         : !strncmp(name, "CommitProcessor", 15) ? COMMIT : !strcmp(name, "Snapshot Thread") ? PERIODIC : NONE;
 }
 
 int pthread_setname_np(pthread_t thread, const char *name) {
@@ -138,7 +140,7 @@ static void on_thread_start(table *tools, table *jni, void *thread) {
     if (IN(tools, THREAD_INFO, int, void *, struct thread_info *)(tools, thread, &info) || !info.name) return;
     who = kind_of(info.name);
     IN(tools, DEALLOCATE, int, void *)(tools, info.name);
-    if (who == SYNC) ask("begin", "-");
+    if (who == SYNC || who == PERIODIC) ask("begin", "-");
 }
 
 static void find_methods(table *tools, void *class, const char *signature) {

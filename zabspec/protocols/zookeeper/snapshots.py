@@ -6,7 +6,8 @@ FileTxnSnapLog.save. That reads lastProcessedZxid, which names the file, and wri
 (FileSnap.serialize): whatever is applied before it has come to a node may be in it. A start replays the log from the
 name on. Nothing waits for the thread when a term ends: then fastForwardDataBase applies what nobody may have
 committed, and it may still be writing. It dies with the process. FileSnap.close waits for it, so that a TRUNC comes
-after it; ZKDatabase.clear, at a SNAP, gives the server another tree, and leaves it its own.
+after it, and so does FileSnap.serialize, so that no snapshot of the main thread, a new leader's among them, comes
+before it; ZKDatabase.clear, at a SNAP, gives the server another tree, and leaves it its own.
 
 One thread at a time. What it writes is the tree as it is at one moment from its beginning to its end. Left out: that
 of later transactions it has one and not one before, so where only parts count, `one-node` says what they do; that it

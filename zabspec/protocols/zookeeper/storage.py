@@ -91,7 +91,9 @@ def last_zxid(s: State) -> int:
 
 
 def take_snapshot(s: State, p: Node) -> None:
-    """ZooKeeperServer.takeSnapshot: snapshot.<lastProcessedZxid>."""
+    """ZooKeeperServer.takeSnapshot: snapshot.<lastProcessedZxid>. FileSnap.serialize is synchronized: one that a thread
+    is writing comes first."""
+    leave_tree(s, p)
     save_snapshot_as(s, p, s.last_processed[p])
 
 
@@ -114,7 +116,8 @@ def leave_unforced(s: State, p: Node, name: int) -> None:
 
 
 def leave_tree(s: State, p: Node) -> None:
-    """ZKDatabase.clear: another DataTree takes the place of this one. A thread that saves it goes on (`snapshots`)."""
+    """ZKDatabase.clear: another DataTree takes the place of this one; or FileSnap waits for a thread that saves it. What
+    that writes is certain then (`snapshots`)."""
 
 
 def leave_thread(s: State, p: Node) -> None:

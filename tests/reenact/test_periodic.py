@@ -1,0 +1,94 @@
+"""Periodic snapshots as steps: which thread goes on when, when one can be due, and what a snapshot holds."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.reenact.test_compare import BASE, SECOND, comparison, disks, state  # noqa: F401
+from tests.reenact.test_plan import End
+from traces.reenact.compare import ROOT
+from traces.reenact.gates import BEGINS, EVERY, OVER, WRITES, Ask, Gates
+from traces.reenact.periodic import DUE, thread_is_there
+from traces.reenact.plan import ReenactmentPlan
+from traces.reenact.random_schedules import drawn
+from traces.reenact.recording import Recording
+from traces.reenact.servers import PERIODIC, Cannot, settings_for
+from traces.reenact.stores import Disk
+from zabspec.protocols.zookeeper.state import LOOKING
+
+
+@cache
+def drawn_run() -> ReenactmentPlan:
+    return drawn("snapshots", 6)
+
+
+def test_a_thread_of_a_snapshot_begins_when_it_is_told_and_one_alone(tmp_path: Path) -> None:
+    gates = Gates(tmp_path / "gate", "server 1", Recording(tmp_path))
+    gates.close(*EVERY)
+    old, new, last = End(), End(), End()
+    gates.asked(Ask(7, "snapshot", "begin", "-", old))  # type: ignore[arg-type]
+    gates.begin_none()  # its term is over
+    assert [a.thread for a in gates.waiting(OVER)] == [7]
+    gates.asked(Ask(8, "snapshot", "begin", "-", new))  # type: ignore[arg-type]
+    gates.asked(Ask(9, "snapshot", "begin", "-", last))  # type: ignore[arg-type]
+    gates.begin_one()
+    assert [e.answers for e in (old, new, last)] == [[], [], [b"g"]]
+    gates.asked(Ask(9, "snapshot", "open", "snapshot.100000002", last))  # type: ignore[arg-type]
+    assert [a.name for a in gates.waiting(WRITES)] == ["snapshot.100000002"]
+    gates.open(*EVERY)  # as when a run is over: what has not begun does not
+    assert [e.answers for e in (old, new, last)] == [[], [], [b"g", b"g"]]
+    assert [a.thread for a in gates.waiting(BEGINS)] == [8]
+    gates.end()
+    gates.recording.close()
+
+
+def test_a_snapshot_is_drawn_as_due_where_its_thread_is_there() -> None:
+    plan = drawn_run()
+    due = [k for k, s in enumerate(plan.steps) if s.label == DUE and s.word.kind == "action"]
+    assert due
+    for k in due:
+        assert thread_is_there(plan.steps[:k], plan.steps[k].word.process or 0)
+
+
+def test_none_is_drawn_as_due_where_no_thread_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("traces.reenact.random_schedules.thread_is_there", lambda *_: False)
+    assert not any(s.label == DUE for s in drawn("snapshots", 6).steps)
+
+
+def test_a_thread_is_there_from_what_the_server_appended_in_its_term() -> None:
+    plan = drawn_run()
+    ends = next(k for k, s in enumerate(plan.steps) if LOOKING in s.state["role"])
+    p = plan.steps[ends].state["role"].index(LOOKING)
+    assert thread_is_there([], p)  # of the established term
+    assert thread_is_there(plan.steps[:ends], p)
+    assert not thread_is_there(plan.steps[: ends + 1], p)
+
+
+@pytest.mark.parametrize(("tree", "more"), [(b"", True), (f"{ROOT}/1-2".encode(), False)])
+def test_a_snapshot_that_holds_something_else_differs(
+    disks: dict[Path, Disk],  # noqa: F811
+    tree: bytes,
+    more: bool,
+) -> None:
+    held, servers = comparison(disks)
+    folder = next(iter(disks)).parent
+    disks[next(iter(disks))] = Disk((BASE,), (BASE,), 1, 1)
+    servers[1].snapshot = lambda zxid: folder / f"snapshot.{zxid:x}"  # type: ignore[attr-defined]
+    servers[1].snapshot(BASE).write_bytes(ROOT.encode() * 3 + tree)  # type: ignore[attr-defined]
+    s = state()
+    s["snapshot_names"][0] = [SECOND - 1]
+    s["snapshot_trees"][0] = [1 << SECOND - 1 | 1 << SECOND]
+    assert held.of_disk(s, 0) == []  # without the variant what they hold is not compared
+    held.trees = True
+    wanted = ["server 1 (p0), tree of snapshot <1,1>: the model has [<1,1>, <1,2>], the server [<1,1>]"]
+    assert held.of_disk(s, 0) == (wanted if more else [])
+
+
+def test_servers_take_periodic_snapshots_only_with_the_variant() -> None:
+    assert set(PERIODIC) < set(settings_for("3.9.2,snapshots,power"))
+    assert not set(PERIODIC) & {*settings_for("3.9.2"), *settings_for("walk")}
+    with pytest.raises(Cannot, match="where a snapshot is due"):
+        settings_for("walk,snapshots")

@@ -1,0 +1,64 @@
+"""Periodic snapshots of real servers: when one can be due there, and which nodes a snapshot has.
+
+SyncRequestProcessor starts a thread for one where it has appended a transaction. The settings (`servers.PERIODIC`) make
+each transaction of the run such a one, and the thread is held before it does anything (`gates.py`): so there is one at
+most moments at which the model may say that a snapshot is due, and it begins where the model's does, or never.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from traces.record.trace import Step
+from zabspec.protocols.zookeeper.state import LOOKING
+
+__all__ = ["DUE", "LARGE", "WRITTEN", "model_nodes", "saved_nodes", "takes_snapshots", "thread_is_there"]
+
+DUE, WRITTEN = "snapshot is due", "snapshot is written"
+LARGE = 200  # how often a node's data repeat its path, so that a transaction has more than 1 kB
+
+
+def takes_snapshots(variant: str) -> bool:
+    """Return whether servers take periodic snapshots in a variant of the protocol."""
+    return "snapshots" in variant.split(",")
+
+
+def thread_is_there(steps: Sequence[Step], p: int, least: int = 1) -> bool:
+    """Return whether a server's SyncRequestProcessor has started a thread that has not begun.
+
+    That needs transactions that it has appended itself in this term, since the last snapshot was written: at others it
+    finds its thread busy. In the model what the main thread appends counts, too, and what is queued.
+
+    Args:
+        steps: the run until now.
+        least: how many transactions make a snapshot due.
+    """
+    appended = 0
+    for step in reversed(steps):
+        if step.state["role"][p] == LOOKING:
+            return False
+        action = step.label if step.word.kind == "action" and step.process == p else ""
+        if action == WRITTEN:
+            return False
+        appended += action == "sync thread"
+        if appended >= least:
+            return True
+    return True  # of what made <1,1>
+
+
+def saved_nodes(path: Path, root: str) -> list[str]:
+    """Return the nodes of the run in a snapshot, with their parent, which is <1,1>; empty if it is not there."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return []
+    parent = root.encode()
+    found = {f"<{e.decode()},{n.decode()}>" for e, n in re.findall(re.escape(parent) + rb"/(\d+)-(\d+)", data)}
+    return sorted(found | ({"<1,1>"} if parent in data else set()))
+
+
+def model_nodes(tree: int, said: Callable[[int], str]) -> list[str]:
+    """Return the transactions of a tree of the model."""
+    return sorted(said(zxid) for zxid in range(tree.bit_length()) if tree >> zxid & 1)
