@@ -36,7 +36,7 @@ __all__ = ["reenact"]
 @shared.named("--servers", "DIR", "Folder with the release's unpacked distribution; nothing is downloaded.")
 @shared.named("--jar", "FILE", "Use this server jar instead of the release's: a patched build.")
 @shared.named(
-    "--variant", "NAMES", "Compare the servers with this variant of the protocol.", completing.zookeeper_variants
+    "--variant", "NAMES", "Compare the servers with the release's model in this variant.", completing.zookeeper_variants
 )
 @click.option("--times", default=1, show_default=True, help="Play the run this many times, and report a rate.")
 @click.option("--retries", default=2, show_default=True, help="Retry up to this many times if a step is not observed.")

@@ -32,7 +32,7 @@ class ServersRequest(Request):
         zookeeper: a build, or an unpacked distribution, that has the servers; empty for the release's.
         servers: a folder that contains the release's distribution; empty for the one that `ZABCHECK_ZOOKEEPER` names.
         jar: of a server, in place of the release's.
-        variant: what the servers are compared with; empty for the release's.
+        variant: what the servers' model has besides the release's, or, by its name, another release's model instead.
         retries: how often a run is repeated in which a step is not observed.
         patience: seconds that an effect may take.
         output: a new folder for the results; empty for one named by the trace.
@@ -65,11 +65,16 @@ class ServersRequest(Request):
             raise NoVerdict(str(problem)) from None
 
     def variant_for(self, release: str) -> str:
-        """Return the variant that the servers of a release are compared with."""
-        from checker.zookeeper.releases import variant_of, with_settings
+        """Return the variant that the servers of a release are compared with: the release's, with what is asked.
+
+        Where a release's model is asked by its name, it takes the place of the servers' own.
+        """
+        from checker.zookeeper.releases import names_of, variant_of, with_settings
         from zabspec.protocols.registry import PROTOCOLS
 
-        return with_settings(PROTOCOLS["zookeeper"], self.variant) or variant_of("zookeeper", release)
+        protocol = PROTOCOLS["zookeeper"]
+        other = {*names_of(self.variant)} & {name for name in protocol.declared.releases if name}
+        return with_settings(protocol, self.variant, "" if other else release) or variant_of("zookeeper", release)
 
 
 @dataclass(frozen=True)

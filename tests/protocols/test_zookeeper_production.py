@@ -298,6 +298,11 @@ def test_settings_are_those_of_a_release() -> None:
     assert "before-2872" in ModelRequest(protocol="zookeeper", variant="3.5.3,power").configuration().variant
     assert "before-2307" in SimulateRequest(protocol="zookeeper", variant="3.6.0,full-disk").run().variant
     assert ServersRequest(variant="3.6.0,full-disk").variant_for("3.6.0") == "3.6.0,full-disk,before-2307"
+    # What is asked is besides the release's, unless another release's model is.
+    assert ServersRequest(variant="full-disk").variant_for("3.6.0") == "3.6.0,full-disk,before-2307"
+    assert ServersRequest(variant="power").variant_for("3.8.6") == "3.9.2,power"
+    assert ServersRequest(variant="trunc").variant_for("3.9.5") == "trunc"
+    assert ServersRequest(variant="3.9.3").variant_for("3.9.5") == "3.9.3"
     assert [settings_for(v) for v in ("3.9.2", "3.9.2,walk")] == [NO_WALK, ()]
     with pytest.raises(Cannot, match="hundreds of megabytes"):
         settings_for("3.9.2,walk-large")
