@@ -252,6 +252,7 @@ OTHERS = {  # what only a reader can tell: server, change, what the sentence has
     "a vote that nobody has cast": (2, notified("LOOKING", 3, 1, 0x100000003), "server 3 has no such vote"),
     "a transfer to another": (2, replaced("for peer sid: 1", "for peer sid: 3"), "synchronizes server 1"),
     "a vote with another epoch": (2, notified("LOOKING", 3, 2, 0x100000005), "server 3 has no such vote"),
+    "a leader that has not led its epoch": (2, notified("LEADING", 3, 2, 0x100000005), "server 3 has no such vote"),
     "a leader with another vote": (2, notified("LEADING", 3, 5, 0x100000003), "server 3 has no such vote"),
 }  # fmt: skip
 
@@ -281,6 +282,20 @@ def test_logs_of_two_ensembles_are_not_refuted(unpacked: Unpacked, tmp_path: Pat
     lines = tampered(folder, tmp_path, 2, lambda text: [*change(text), *joins])
     done = explained_by_lines(lines, disks_of(folder), "")
     assert (done.verdict, "two ensembles" in done.why) == (UNKNOWN, True), done.why
+
+
+@pytest.mark.parametrize("version", [0, 0x100000002])
+def test_a_reconfigured_ensemble_is_not_refuted(version: int, unpacked: Unpacked, tmp_path: Path) -> None:
+    """Its quorums are not those of all servers all the time."""
+    folder = unpacked(COMES_BACK)
+
+    def change(text: list[str]) -> list[str]:
+        votes = [notified("LOOKING", 3, 0, 0)([])[0].replace("config version:0x0", f"config version:0x{v:x}")
+                 for v in (0, version)]  # fmt: skip
+        return [line.replace("sids: [[1, 2]]", "sids: [[2]]") for line in [*text, *votes]]
+
+    done = explained_by_lines(tampered(folder, tmp_path, 2, change), disks_of(folder), "")
+    assert (done.verdict, "no reconfiguration" in done.why) == ((UNKNOWN, True) if version else (NOT_EXPLAINED, False))
 
 
 @pytest.mark.parametrize(("server", "hours"), [(1, 5)])
@@ -611,6 +626,8 @@ AT_DEBUG = {  # server, change, what the sentence has; the line at fault, if it 
         "proposes"),
     "a proposal that goes back": (2, added("[X] - Proposing:: zxid:0x100000099 t"), "has proposed", "proposes"),
     "a commit that no leader commits": (1, added("[X] - Committing request:: zxid:0x100000056 t"), "", ""),
+    "a commit not in order": (1, replaced("zxid:0x100000004", "zxid:0x200000004"), "behind 0x200000004", ""),
+    "a commit twice": (1, replaced("zxid:0x20000000a", "zxid:0x200000009"), "behind 0x200000009", ""),
     "a proposal less": (3, without("Proposing::", 2), "its log at DEBUG does not have", ""),
 }  # fmt: skip
 

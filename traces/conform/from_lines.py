@@ -8,6 +8,7 @@ construction of the run (`guided.py`) nothing.
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -267,6 +268,7 @@ class Replay:
         self.committed: dict[int, int] = {}  # by epoch: the last that its leader has committed
         self.counted: dict[int, set[int]] = {}  # by leader: acknowledgements of NEWLEADER, up to the first quorum
         self.voted: dict[int, set[tuple[int, int]]] = {server: set() for server in self.servers}
+        self.led: dict[int, set[int]] = {server: set() for server in self.servers}  # the epochs
 
     @staticmethod
     def without_repeats(lines: list[ServerLine]) -> list[ServerLine]:
@@ -349,10 +351,19 @@ class Replay:
     def not_done(self) -> str | None:
         """Return the first line at DEBUG that is not in the run, or a proposal of the run that no such line has.
 
-        A server commits what its leader has committed before. A log without a proposal may be one at INFO.
+        A server commits what its leader has committed before, and in a term in their order. A log without a proposal
+        may be one at INFO.
         """
         logged: dict[int, set[int]] = {}
+        committed: dict[tuple[int, int], ServerLine] = {}  # by server and its term: the last
+        ends = {n: [x.number for x in self.logs[n, 0] if x.kind in ("looks", "starts")] for n in self.servers}
         for line in self.transactions:
+            term = line.server, bisect_left(ends[line.server], line.number)
+            if line.kind == "commits":
+                before = committed.setdefault(term, line)
+                if before.zxid >= line.zxid and before is not line:
+                    return f"server {line.server} commits {line.zxid:#x} ({line.place}) behind {before.zxid:#x}"
+                committed[term] = line
             if line.kind == "proposes":
                 logged.setdefault(line.server, set()).add(line.zxid)
                 if line.zxid not in self.proposed[line.server]:
@@ -367,13 +378,14 @@ class Replay:
     def not_voted(self) -> str | None:
         """Return the first notification with a vote that no server has cast in the run, or None.
 
-        A server that leads or follows has set its vote to the epoch of its leader.
+        A server that leads or follows sets the epoch of its vote to that of its leader.
         """
         for vote in self.notified:
             cast = self.voted.get(vote.leader, set())
             if vote.state == "LOOKING" and (vote.zxid, vote.epoch) in cast:
                 continue
-            if vote.state != "LOOKING" and any(vote.zxid == zxid for zxid, _ in cast):
+            epochs = {epoch for zxid, epoch in cast if zxid == vote.zxid}
+            if vote.state != "LOOKING" and epochs and vote.epoch in epochs | self.led[vote.leader]:
                 continue
             return f"in it, server {vote.leader} has no such vote: {vote.told()} ({vote.place})"
         return None
@@ -407,6 +419,7 @@ class Replay:
             elif now == FOLLOWING:
                 yield from self.of_learner(before, after, p, word)
             if was == LEADING and now == LEADING:
+                self.led[server].add(int(after.term[p]))
                 yield from self.of_leader(before, after, p, word)
 
     def of_learner(self, before: Unbounded, after: Unbounded, f: int, word: int) -> Iterator[Written]:

@@ -129,6 +129,7 @@ class ServerLines:
         votes: the notifications that servers have received.
         transactions: what leaders propose, and servers commit: lines at DEBUG, in the order of each log.
         addresses: by server, the addresses that its leaders have of it, each with a line.
+        configs: the versions of the ensemble's configuration that votes have, each with a line.
     """
 
     main: dict[int, list[ServerLine]] = field(default_factory=dict)
@@ -138,6 +139,7 @@ class ServerLines:
     votes: list[Vote] = field(default_factory=list)
     transactions: list[ServerLine] = field(default_factory=list)
     addresses: dict[int, dict[str, str]] = field(default_factory=dict)
+    configs: dict[int, str] = field(default_factory=dict)
 
     @property
     def servers(self) -> tuple[int, ...]:
@@ -164,6 +166,9 @@ def read_server_lines(paths: Mapping[int, Path]) -> ServerLines:
             read_one(path, number, out)
         except Unreadable as problem:
             raise Unreadable(None, f"{path}: {problem}") from None
+    if len(out.configs) > 1:
+        places = " and ".join(f"{version:#x} ({place})" for version, place in sorted(out.configs.items())[:2])
+        out.problems.append(f"there are votes of the configurations {places}: the model has no reconfiguration")
     return out
 
 
@@ -190,6 +195,8 @@ def read_one(path: Path, number: int, out: ServerLines) -> None:
             out.problems.append(f"{line.place} is line {first} again: the file has lines twice")
         if kind == "notified":
             out.votes.append(vote_of(line, found))
+            if found["config"]:
+                out.configs.setdefault(int(found["config"], 16), line.place)
             continue
         if kind == "observes":
             out.problems.append(f"{line.place}: server {number} is an observer, which the model does not have")

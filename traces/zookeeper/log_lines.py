@@ -56,11 +56,13 @@ TABLE: tuple[LoggedLine, ...] = (
     line("notified", "otification: ",
          rf"Notification: my state:(?P<mine>{STATES}); n\.sid:(?P<sid>\d+), n\.state:(?P<state>{STATES}), "
          rf"n\.leader:(?P<leader>-?\d+), n\.round:0x(?P<round>{HEX}), n\.peerEpoch:0x(?P<epoch>{HEX}), "
-         rf"n\.zxid:{ZXID}", SINCE_36),
+         rf"n\.zxid:{ZXID}(?:.*?\bn\.config version:0x(?P<config>{HEX}))?", SINCE_36),
     line("notified", "otification: ",
          rf"Notification: [0-9a-f]+ \(message format version\), (?P<leader>-?\d+) \(n\.leader\), {ZXID} \(n\.zxid\), "
          rf"0x(?P<round>{HEX}) \(n\.round\), (?P<state>{STATES}) \(n\.state\), (?P<sid>\d+) \(n\.sid\), "
-         rf"0x(?P<epoch>{HEX}) \(n\.peerEPoch\), (?P<mine>{STATES}) \(my state\)", (("3.5.0", "3.6.0"),)),
+         rf"0x(?P<epoch>{HEX}) \(n\.peerEPoch\), (?P<mine>{STATES}) \(my state\)"
+         rf"(?:(?P<config>{HEX}) \(n\.config version\))?",
+         (("3.5.0", "3.6.0"),)),
     line("serves", "Have quorum",
          rf"Have quorum of supporters(?:, sids: \[(?P<sids>[^\]]*).*?\]; starting up)?"
          rf".*?setting last processed zxid: {ZXID}"),
