@@ -116,8 +116,8 @@ def leave_unforced(s: State, p: Node, name: int) -> None:
 
 
 def leave_tree(s: State, p: Node) -> None:
-    """ZKDatabase.clear: another DataTree takes the place of this one; or FileSnap waits for a thread that saves it. What
-    that writes is certain then (`snapshots`)."""
+    """ZKDatabase.clear: another DataTree takes the place of this one; or FileSnap waits for a thread that saves it.
+    What that writes is certain then (`snapshots`)."""
 
 
 def leave_thread(s: State, p: Node) -> None:
