@@ -78,6 +78,8 @@ def of_settings(release: str, asked: str) -> tuple[str, ...]:
             more.append("before-2307")
         if before(release, 3, 5, 7):
             more.append("before-3701")
+    if "snapshots" in names and before(release, 3, 9, 4) and not before(release, 3, 9):
+        more.append("before-4858")
     # `transfer` alone is what `conform` has of every release.
     if {"transfer", "one-node"} <= {*names} and before(release, 3, 5, 5):
         more.append("before-3104")

@@ -130,7 +130,15 @@ def test_a_snapshot_of_the_main_thread_comes_after_one_that_is_written() -> None
     assert s.snapshot_thread[0] != SAVING
 
 
-@pytest.mark.parametrize(("variant", "held"), [("snapshots", tree(A, B)), ("snapshots,late-snapshot", tree(A))])
+@pytest.mark.parametrize(
+    ("variant", "held"),
+    [
+        ("snapshots", tree(A, B)),
+        ("snapshots,before-4858", tree(A)),
+        ("snapshots,late-snapshot", tree(A)),
+        ("snapshots,before-4858,late-snapshot", tree(A)),
+    ],
+)
 def test_what_a_term_that_ends_adds_comes_into_the_snapshot(variant: str, held: int) -> None:
     """B is in its log alone, and is applied by fastForwardDataBase, while snapshot.<1,1> is written."""
     s, names = state(variant)
@@ -171,3 +179,11 @@ def test_a_thread_that_has_not_begun_is_not_in_the_next_term() -> None:
         s.snapshot_thread[p] = STARTED
         begins()
         assert s.snapshot_thread[p] != STARTED
+
+
+@pytest.mark.parametrize(
+    ("release", "waits"), [("3.8.6", False), ("3.9.1", True), ("3.9.3", True), ("3.9.4", False), ("master", False)]
+)
+def test_the_releases_whose_shutdown_waits_for_a_snapshot(release: str, waits: bool) -> None:
+    assert ("before-4858" in settled("", release, "snapshots")) is waits
+    assert "before-4858" not in settled("", release, "")

@@ -52,6 +52,7 @@ __all__ = [
     "start_snapshot",
     "takes_periodic",
     "takes_snapshots",
+    "waits_for_monitor",
     "waits_for_thread",
     "was_never_started",
     "written_over",
@@ -121,6 +122,12 @@ def was_never_started(s: State, p: Node) -> None:
     """One that has not begun yet is not any more."""
     if s.snapshot_thread[p] == STARTED:
         s.snapshot_thread[p] = NO_THREAD
+
+
+def waits_for_monitor(s: State, p: Node) -> None:
+    """ZooKeeperServer.takeSnapshot (3.9.0 to 3.9.3) is synchronized, as shutdown is: one that has begun is written
+    before the term ends. One that has not may still begin (ZOOKEEPER-4570, 4858)."""
+    ends_with_its_tree(s, p)
 
 
 def waits_for_thread(s: State, p: Node) -> None:
@@ -219,9 +226,15 @@ SNAPSHOTS = (
         over=("transfer",),
     ),
     Variant(
+        "before-4858",
+        "with snapshots: 3.9.0 to 3.9.3, takeSnapshot is synchronized, as the server's shutdown is",
+        {"waits_for_snapshot": waits_for_monitor},
+    ),
+    Variant(
         "late-snapshot",
         "the end of a term waits for a snapshot that is being written",
         {"waits_for_snapshot": waits_for_thread},
+        over=("before-4858",),
         repairs=True,
     ),
     Variant(
