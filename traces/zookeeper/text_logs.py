@@ -39,8 +39,9 @@ LONGEST = 1 << 16  # bytes of a line that are read
 ENDLESS = 1 << 26  # a line of so many bytes means that the file is no text
 LARGEST = 1 << 36  # bytes of a log that take minutes to read
 
-# Where a line begins inside another one: a process was killed as it wrote, and the next one went on there.
-BEGINS = re.compile(r"(?<!^)\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{3,6}\b|(?= +\[myid[:=]))")
+# Where a line begins inside another one: a process was killed as it wrote, and the next one went on there. It is found
+# by the hyphen behind the four digits of its year, which is faster.
+BEGINS = re.compile(r"-(?<=.\d{4}-)\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{3,6}\b|(?= +\[myid[:=]))")
 CUT_NUMBER = "0123456789abcdefABCDEFx"  # what a number is written with, of which a torn line may have less
 
 # The kinds of event, by the kind of line. Other lines are no events.
@@ -151,7 +152,7 @@ def untorn(text: str, is_torn: bool) -> Iterator[str]:
     Args:
         is_torn: whether the last of them is.
     """
-    begins = [m.start() for m in BEGINS.finditer(text)]
+    begins = [m.start() - 4 for m in BEGINS.finditer(text)]
     for start, end in zip([0, *begins], [*begins, None], strict=True):
         part = text[start:end].rstrip("\n")
         yield part.rstrip(CUT_NUMBER) if is_torn or end is not None else part
