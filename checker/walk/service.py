@@ -290,7 +290,8 @@ def others_of(request: WalkRequest) -> Iterator[tuple[str, Address]]:
         said = fix_said(protocol, row.fix[0]) if len(row.fix) == 1 else f"the fixes {', '.join(row.fix)}"
         yield f"this release with {said}", model(*of, *parts.fixes, *row.fix, *parts.merged, *parts.rules)
     for name, variant in protocol.variants.items():
-        if variant.repairs and name not in parts.fixes and (row is None or (name,) != row.fix):
+        fits = not variant.needs or {*variant.needs} & {*of, *parts.rules}
+        if variant.repairs and fits and name not in parts.fixes and (row is None or (name,) != row.fix):
             named = fix_said(protocol, name)
             yield f"this release with {named}", model(*of, *parts.fixes, name, *parts.merged, *parts.rules)
     for variant_name, numbers in protocol.declared.releases.items():

@@ -1,7 +1,7 @@
 """Explore again what a release still violates with repairs: each line of benchmarks/results/zookeeper-residue.md.
 
 With every known fix all releases are the same model (`matrix.same_text`; a test checks it), so what is recorded is the
-same for each.
+same for each. Fixes of what only a setting shows (`Variant.needs`) are not among them.
 """
 
 from __future__ import annotations
@@ -95,7 +95,11 @@ class Left:
 
 def repairs_of(line: Line, release: str) -> tuple[str, ...]:
     """Return all known repairs that a release takes, and those proposed here, as a line has them."""
-    fixes = [name for name, v in PROTOCOLS[PROTOCOL].variants.items() if v.repairs and name not in PULL.values()]
+    fixes = [
+        name
+        for name, v in PROTOCOLS[PROTOCOL].variants.items()
+        if v.repairs and not v.needs and name not in PULL.values()
+    ]
     plain = KNOWN if release == NEWEST else tuple(fixes)
     return tuple(name for name in (line.instead.get(name, name) for name in plain) if name)
 

@@ -189,6 +189,16 @@ def test_the_residue_of_a_release_is_asked_with_all_that_it_lacks() -> None:
     assert {"4837-here", "cut", "trunc"} <= set(repairs_of(LINES[0], NEWEST))
 
 
+def test_the_residue_of_a_release_is_that_of_the_newest() -> None:
+    """But for what 3.4 alone calls, and two functions with another text of the same."""
+    for line in LINES:
+        newest = set(same_text(NEWEST, repairs_of(line, NEWEST)).split())
+        older = set(same_text("3.9.1", repairs_of(line, "3.9.1")).split())
+        assert {changed.partition("=")[0] for changed in older ^ newest} == {
+            "apply_in_sync", "clear_interrupted", "cuts_ahead", "forwards_from_learner",
+        }  # fmt: skip
+
+
 def test_nothing_is_asked_after_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     """An exploration ends with what it has; the lines after it are not begun."""
 

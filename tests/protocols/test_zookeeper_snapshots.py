@@ -10,9 +10,10 @@ import pytest
 from checker.zookeeper.releases import settled
 from tests.protocols.merged_steps import compare
 from traces import Runner
+from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.state import FOLLOWING, SAVING, SERVING, STARTED, WIDTH
+from zabspec.protocols.zookeeper.state import FOLLOWING, NO_THREAD, SAVING, SERVING, STARTED, WIDTH
 
 A, B, C = WIDTH + 1, WIDTH + 2, WIDTH + 3
 
@@ -84,6 +85,14 @@ def test_3104_goes_with_releases_that_have_it() -> None:
     assert "before-3104" not in settled("3.5.3", "3.5.3", "transfer")  # of `conform`
 
 
+@pytest.mark.parametrize("variant", ["3104", "before-3104", "fuzzy-snap", "3.5.3+3104"])
+def test_a_snap_that_is_never_sent_is_no_model(variant: str) -> None:
+    """Who sends it in a step of its own is `transfer`."""
+    with pytest.raises(ConfigError, match="needs transfer"):
+        Configuration("zookeeper", variant)
+    assert Configuration("zookeeper", f"transfer,{variant}").variant.endswith(variant.rpartition("+")[2])
+
+
 # --- periodic snapshots --------------------------------------------------------------------------------
 
 
@@ -153,6 +162,46 @@ def test_what_a_term_that_ends_adds_comes_into_the_snapshot(variant: str, held: 
     if s.snapshot_thread[0] == SAVING:
         names["save_periodic"](s, 0)
     assert (list(s.snapshot_names[0]), list(s.snapshot_trees[0]), s.tree[0]) == ([A], [held], tree(A, B))
+
+
+@pytest.mark.parametrize(
+    ("variant", "held"),
+    [
+        ("snapshots", tree(A, B)),
+        ("snapshots,late-snapshot", tree(A)),
+        ("3.9.2,snapshots,late-snapshot", tree(A, B)),
+        ("3.9.2,4712,snapshots,late-snapshot", tree(A)),
+        ("3.6.0,snapshots,late-snapshot", tree(A, B)),
+    ],
+)
+def test_a_thread_is_waited_for_where_a_sync_thread_is_drained(variant: str, held: int) -> None:
+    """Up to 3.9.2 learners drain it after the tree is brought up to the log, or not at all."""
+    s, names = state(variant)
+    s.role[0] = FOLLOWING
+    s.phase[0] = SERVING
+    s.log[0].append(A)
+    names["apply_txn"](s, 0, A)
+    s.log[0].append(B)
+    s.snapshot_thread[0] = STARTED
+    names["name_snapshot"](s, 0)
+    names["shut_down"](s, 0)
+    if s.snapshot_thread[0] == SAVING:
+        names["save_periodic"](s, 0)
+    assert list(s.snapshot_trees[0]) == [held]
+
+
+def test_a_thread_that_has_not_begun_ends_with_its_process() -> None:
+    """A hole ends the process, which is started again."""
+    s, names = state("hole,snapshots")
+    s.role[0] = FOLLOWING
+    s.phase[0] = SERVING
+    s.log[0].append(A)
+    names["apply_txn"](s, 0, A)
+    s.log[0].append(C)
+    s.snapshot_thread[0] = STARTED
+    names["shut_down"](s, 0)
+    assert s.refused[0]
+    assert s.snapshot_thread[0] == NO_THREAD
 
 
 def test_merged_steps_hide_nothing_of_periodic_snapshots() -> None:

@@ -698,6 +698,8 @@ class Variant:
         repairs: whether it mends a rule, so that `--repair` takes it.
         gives_up: from the number of transactions to how often its rules end an iteration without a fault; each may
             begin one more epoch. None if they never do.
+        needs: variants of which one has to be asked for too: without any, it would change nothing, or leave out what
+            they do in its place.
     """
 
     name: str
@@ -708,6 +710,7 @@ class Variant:
     over: tuple[str, ...] = ()
     repairs: bool = False
     gives_up: Callable[[int], int] | None = None
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,8 @@ class Protocol:
             repair: further variants, all of which have to repair a rule.
 
         Raises:
-            ConfigError: there is no such variant, one is named twice, or two change one function.
+            ConfigError: there is no such variant, one is named twice or is without what it needs, or two change one
+                function.
         """
         given, repairs = ([n.strip() for n in text.replace("+", ",").split(",") if n] for text in (variant, repair))
         for name in (*given, *repairs):
@@ -194,6 +195,9 @@ class Protocol:
         for name in names:
             if (*given, *repairs).count(name) > 1:
                 raise ConfigError(f"variant {name} is named twice")
+            needs = self.variants[name].needs
+            if needs and not {*needs} & {*names}:
+                raise ConfigError(f"variant {name} of {self.name} needs {' or '.join(needs)}: name that, too")
         self.stacked(names)
         return ",".join(names)
 

@@ -19,7 +19,7 @@ from zabspec.protocols.zookeeper.state import (
     counter_of,
     epoch_of,
 )
-from zabspec.protocols.zookeeper.storage import drop_behind, end_file, restore
+from zabspec.protocols.zookeeper.storage import drop_behind, end_file, leave_thread, restore
 from zabspec.protocols.zookeeper.sync import send_snapshot, start_forwarding
 from zabspec.worlds.actor import send_to_follower
 
@@ -225,6 +225,7 @@ def exits_by_hole(s: State, p: Node) -> None:
     none."""
     if s.hole[p]:
         s.hole[p] = False
+        leave_thread(s, p)
         end_file(s, p)
         restore(s, p)
         if starts_refused(s, p) or s.hole[p]:
@@ -358,6 +359,7 @@ PRODUCTION = (
         "before-2418",
         "of either: 3.5.0 to 3.5.10, which do not look whether the log reaches committedLog",
         {"checks_where_log_ends": never_checks_where_log_ends},
+        needs=("walk", "walk-large"),
     ),
     Variant(
         "power",
@@ -373,17 +375,20 @@ PRODUCTION = (
         "before-2872",
         "with power: before 3.5.10, the snapshot of a SNAP is not forced",
         {"forces_snapshot": forces_none},
+        needs=("power",),
     ),
     Variant("full-disk", "disks fill: acceptedEpoch is not written, a log not truncated", {"disks_fill": some_fill}),
     Variant(
         "before-2307",
         "with full-disk: before 3.5.8, 3.6.0 to 3.6.2, an epoch is set in memory, then written",
         {"fail_to_accept": accepted_in_memory},
+        needs=("full-disk",),
     ),
     Variant(
         "before-3701",
         "with full-disk: before 3.5.7, a log that is not truncated leaves snapshots that are not saved",
         {"fail_to_truncate": goes_on_closed},
+        needs=("full-disk",),
     ),
     Variant(
         "hole",
@@ -400,6 +405,7 @@ PRODUCTION_REPAIRS = (
         {"checks_where_log_ends": checks_where_log_ends},
         over=("before-2418",),
         repairs=True,
+        needs=("walk", "walk-large"),
     ),
     Variant(
         "2872",
@@ -407,6 +413,7 @@ PRODUCTION_REPAIRS = (
         {"forces_snapshot": forces_snapshot},
         over=("before-2872",),
         repairs=True,
+        needs=("power",),
     ),
     Variant(
         "trunc-forced",
@@ -414,6 +421,7 @@ PRODUCTION_REPAIRS = (
         {"remember_cut": forgets_cut, "forces_snapshot": forces_after_sync},
         over=("power", "before-2872", "2872"),
         repairs=True,
+        needs=("power",),
     ),
     Variant(
         "2307",
@@ -421,6 +429,7 @@ PRODUCTION_REPAIRS = (
         {"fail_to_accept": file_before_memory},
         over=("before-2307",),
         repairs=True,
+        needs=("full-disk",),
     ),
     Variant(
         "3701",
@@ -428,6 +437,7 @@ PRODUCTION_REPAIRS = (
         {"fail_to_truncate": exits_when_not_truncated},
         over=("before-3701",),
         repairs=True,
+        needs=("full-disk",),
     ),
     Variant(
         "walk-whole",
@@ -435,5 +445,6 @@ PRODUCTION_REPAIRS = (
         {"walks_log": reads_whole_log},
         over=("walk", "walk-large"),
         repairs=True,
+        needs=("walk", "walk-large"),
     ),
 )

@@ -10,7 +10,6 @@ from zabspec.worlds.actor import disconnect, forget
 
 def shut_down(s: State, p: Node) -> None:
     """Follower.shutdown, Leader.shutdown: the processors end; of memory the database stays (ZOOKEEPER-2678)."""
-    waits_for_snapshot(s, p)
     if s.role[p] == LEADING:
         if s.phase[p] == SERVING:
             end_leader(s, p)
@@ -21,10 +20,6 @@ def shut_down(s: State, p: Node) -> None:
     ends_by_hole(s, p)
     disconnect(s, p)
     end_term(s, p)
-
-
-def waits_for_snapshot(s: State, p: Node) -> None:
-    """SyncRequestProcessor.shutdown waits for its thread, not for one that saves the tree (`snapshots`)."""
 
 
 def end_leader(s: State, p: Node) -> None:
@@ -64,9 +59,14 @@ def clears_interrupted(s: State) -> bool:
 
 def drain(s: State, p: Node) -> None:
     """SyncRequestProcessor.shutdown: what is queued is appended and forced."""
+    waits_for_snapshot(s, p)
     for zxid in s.sync_queue[p]:
         s.log[p].append(zxid)
     s.sync_queue[p].clear()
+
+
+def waits_for_snapshot(s: State, p: Node) -> None:
+    """SyncRequestProcessor.shutdown waits for its thread, not for one that saves the tree (`snapshots`)."""
 
 
 def end_term(s: State, p: Node) -> None:

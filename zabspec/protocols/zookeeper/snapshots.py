@@ -12,7 +12,7 @@ before it; ZKDatabase.clear, at a SNAP, gives the server another tree, and leave
 One thread at a time. What it writes is the tree as it is at one moment from its beginning to its end. Left out: that
 of later transactions it has one and not one before, so where only parts count, `one-node` says what they do; that it
 reads lastProcessedZxid in a later term than that in which it was started; that it is so late that FileSnap has been
-closed and opened again.
+closed and opened again; that a SyncRequestProcessor which outlives its term (ZOOKEEPER-4712) starts one.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def waits_for_monitor(s: State, p: Node) -> None:
 
 def waits_for_thread(s: State, p: Node) -> None:
     """Proposed here: SyncRequestProcessor.shutdown takes snapThreadMutex, which the thread has until the snapshot is
-    written. So that is before fastForwardDataBase, and has nothing that the log alone has."""
+    written. So where that is drained before fastForwardDataBase (3.9.3, and ZOOKEEPER-4712), the snapshot has nothing
+    that the log alone has; where it is drained later (3.5.4 to 3.5.9, 3.6.0 to 3.6.2), or not at all (3.9.2), it
+    has."""
     if s.snapshot_thread[p] == STARTED:
         name_snapshot(s, p)
     if s.snapshot_thread[p] == SAVING:
@@ -213,6 +215,7 @@ SNAPSHOTS = (
         "fuzzy-snap",
         "with transfer: the name of a SNAP is read at the choice, the tree when it is sent",
         {"snap_zxid": named_at_choice},
+        needs=("transfer",),
     ),
     Variant(
         "before-3104",
@@ -224,6 +227,7 @@ SNAPSHOTS = (
             "send_snap": send_behind_snap,
         },
         over=("transfer",),
+        needs=("transfer",),
     ),
     Variant(
         "before-4858",
@@ -236,6 +240,7 @@ SNAPSHOTS = (
         {"waits_for_snapshot": waits_for_thread},
         over=("before-4858",),
         repairs=True,
+        needs=("snapshots",),
     ),
     Variant(
         "3104",
@@ -248,5 +253,6 @@ SNAPSHOTS = (
         },
         over=("transfer", "before-3104"),
         repairs=True,
+        needs=("transfer",),
     ),
 )
