@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
@@ -255,7 +256,12 @@ static void keep_forced(int fd) {
     char link[40], path[4096], new[40];
     int kept = errno, from, to;
     long size;
+    struct stat found;
     if (forced < 0) return;
+    if (!fstat(fd, &found) && !found.st_nlink) { /* deleted, and forced with it: no name would lead to it */
+        errno = kept;
+        return;
+    }
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     snprintf(new, sizeof new, ".new%ld", syscall(SYS_gettid));
     if ((size = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1)) > 0 && (path[size] = 0, matters(base(path)))) {
