@@ -7,7 +7,8 @@ import pytest
 from traces.zookeeper.log_lines import recognized, written_by
 from traces.zookeeper.text_logs import time_of
 
-NOTIFIED = {"mine": "LOOKING", "sid": "3", "state": "LEADING", "leader": "2", "round": "1f", "epoch": "4", "zxid": "3a"}
+NOTIFIED = {"mine": "LOOKING", "sid": "3", "state": "LEADING", "leader": "2", "round": "1f", "epoch": "4", "zxid": "3a",
+            "config": "0"}  # fmt: skip
 TEXTS = {  # as ZooKeeper's sources format them
     "Notification: my state:LOOKING; n.sid:3, n.state:LEADING, n.leader:2, n.round:0x1f, n.peerEpoch:0x4, n.zxid:0x3a, "
     "message format version:0x2, n.config version:0x0": ("notified", NOTIFIED),
