@@ -203,6 +203,7 @@ class Variant:
     why: str = ""
     beside: str = ""
     gives_up: Callable[[int], int] | None = None
+    needs: tuple[str, ...] = ()
 
 
 @dataclass

@@ -121,6 +121,13 @@ def state(size: Size) -> list[Field]:
         volatile("to_be_applied", txns, "Leader.toBeApplied"),
         volatile("last_proposed", zxid, "Leader.lastProposed"),
         volatile("last_committed", zxid, "Leader.lastCommitted"),
+        *ghosts(size, tree),
+    ]  # fmt: skip
+
+
+def ghosts(size: Size, tree: Int) -> list[Field]:
+    """Return what no server has: what properties are stated with."""
+    return [
         ghost(
             "exposed", tree, "of each epoch: what a serving server of it had applied", epochs(size) + 1,
             reading="epoch {} served",
