@@ -277,6 +277,11 @@ class Server:
         """Return whether a run is where the logs begin, and older logs may be deleted since no start reads them."""
         return run is self.runs[0] and self.not_read(run)
 
+    def may_be_bridged(self, run: TransactionRun) -> bool:
+        """Return whether an epoch may follow on a snapshot that was purged: there is none from before it."""
+        old = any(s.zxid <= run.before for s in self.snapshots)
+        return run.link == "epoch" and run is not self.runs[0] and not old
+
     def packed_before(self, run: TransactionRun) -> bool:
         """Return whether a compressed log without another copy may contain what is missing before a run."""
         names = {z for z, _ in self.directory.logs}

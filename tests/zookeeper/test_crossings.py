@@ -1,0 +1,92 @@
+"""What an epoch follows in a log whose snapshots of that time are purged: told by the next snapshot, or unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from checker.report.audit import headline
+from tests.zookeeper.healthy import TXNS, without
+from tests.zookeeper.test_findings import looked_at
+from tests.zookeeper.written import Txn, Written, digested, server, set_data, snapshot_bytes, tree_of, zxid
+from traces.zookeeper.findings import GRAVE
+
+HOLE = without(TXNS, *(zxid(1, n) for n in range(9, 15)))
+KEPT = zxid(3, 1)
+
+
+def holed(tree_txns: list[Txn] | None, txns: list[Txn] = HOLE, old: bool = False) -> Written:
+    """A server of which only the snapshot of `KEPT` is left, of the tree of these transactions; None: no snapshot."""
+    out = server(txns, first=False)
+    if tree_txns is not None:
+        tree = tree_of([t for t in tree_txns if t.zxid <= KEPT])
+        out.snapshots[KEPT] = snapshot_bytes(tree, None if old else KEPT)
+    return out
+
+
+def three(kind: list[Txn] | None, count: int, old: bool = False) -> list[Written]:
+    s = [*(server(TXNS) for _ in range(3 - count)), *(holed(kind, old=old) for _ in range(count))]
+    for x in s if old else []:
+        x.files = {z: [replace(t, digest=None) for t in txns] for z, txns in x.files.items()}
+    return s
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["digests", "old"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_a_purged_snapshot_brought_is_no_loss(tmp_path: Path, count: int, old: bool) -> None:
+    found = looked_at(tmp_path, three(TXNS, count, old))
+    assert [(f.code, f.server, f.sentence) for f in found.told(*GRAVE)] == []
+    told = [f for f in found.findings if f.code == "GAP_UNKNOWN"]
+    assert [(f.server, f.zxid, f.last) for f in told] == [
+        (f"server{n}", zxid(1, 9), zxid(2, 0)) for n in range(4 - count, 4)
+    ]
+    assert found.verdict == "OK"
+    assert all("snapshot.300000001 holds more than the log tells" in f.sentence for f in told)
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["digests", "old"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_the_next_snapshot_lacks_is_lost(tmp_path: Path, count: int, old: bool) -> None:
+    found = looked_at(tmp_path, three(HOLE, count, old))
+    assert found.verdict == "VIOLATION"
+    accused = {(f.code, f.server) for f in found.told("VIOLATION")}
+    if count == 1:
+        assert accused == {("MISSING", "server3")}
+    elif old:  # two histories against one
+        assert accused == {("ABANDONED_APPLIED", "server1")}
+    else:
+        assert accused == {("TREES_APART", "")}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_without_a_later_snapshot_it_is_unknown(tmp_path: Path, count: int) -> None:
+    found = looked_at(tmp_path, three(None, count))
+    assert found.verdict == "UNKNOWN"
+    assert found.code == 3
+    assert "whether data is lost is unknown (" in headline(found)
+    assert [(f.code, f.server) for f in found.told("WARN")] == [
+        ("GAP_UNKNOWN", f"server{n}") for n in range(4 - count, 4)
+    ]
+
+
+def test_one_server_alone_is_told_by_its_snapshot(tmp_path: Path) -> None:
+    assert looked_at(tmp_path / "innocent", [holed(TXNS)]).verdict == "OK"
+    assert looked_at(tmp_path / "guilty", [holed(HOLE)]).verdict == "VIOLATION"
+
+
+def test_a_snapshot_with_other_damage_frees_nobody(tmp_path: Path) -> None:
+    """It holds more than the log, and still not what the digests behind it say."""
+    found = looked_at(tmp_path, [server(TXNS), server(TXNS), holed(without(TXNS, zxid(1, 12)))])
+    assert [(f.code, f.server) for f in found.told("VIOLATION")] == [("DIGEST_MISMATCH", "server3")]
+
+
+def test_a_loss_that_the_tree_no_longer_shows_is_unknown(tmp_path: Path) -> None:
+    """What the hole lacks was written over before the snapshot: trees with it and without it are one."""
+    txns = digested([*TXNS[:8], Txn(zxid(1, 9), *set_data("/n1_2", b"a", 1)),
+                     Txn(zxid(2, 1), *set_data("/n1_2", b"b", 2)), *TXNS[24:]])  # fmt: skip
+    logged = [t for t in txns if t.zxid != zxid(1, 9)]
+    found = looked_at(tmp_path, [server(txns), server(txns), holed(logged, logged)])
+    assert [(f.code, f.server) for f in found.told(*GRAVE)] == []
+    assert [f.server for f in found.findings if f.code == "GAP_UNKNOWN"] == ["server3"]
