@@ -17,12 +17,12 @@ HOLE = without(TXNS, *(zxid(1, n) for n in range(9, 15)))
 KEPT = zxid(3, 1)
 
 
-def holed(tree_txns: list[Txn] | None, txns: list[Txn] = HOLE, old: bool = False) -> Written:
-    """A server of which only the snapshot of `KEPT` is left, of the tree of these transactions; None: no snapshot."""
+def holed(tree_txns: list[Txn] | None, txns: list[Txn] = HOLE, old: bool = False, kept: int = KEPT) -> Written:
+    """A server of which only one snapshot is left, of the tree of these transactions; None: no snapshot."""
     out = server(txns, first=False)
     if tree_txns is not None:
-        tree = tree_of([t for t in tree_txns if t.zxid <= KEPT])
-        out.snapshots[KEPT] = snapshot_bytes(tree, None if old else KEPT)
+        tree = tree_of([t for t in tree_txns if t.zxid <= kept])
+        out.snapshots[kept] = snapshot_bytes(tree, None if old else kept)
     return out
 
 
@@ -73,13 +73,31 @@ def test_without_a_later_snapshot_it_is_unknown(tmp_path: Path, count: int) -> N
 
 def test_one_server_alone_is_told_by_its_snapshot(tmp_path: Path) -> None:
     assert looked_at(tmp_path / "innocent", [holed(TXNS)]).verdict == "OK"
-    assert looked_at(tmp_path / "guilty", [holed(HOLE)]).verdict == "VIOLATION"
+    found = looked_at(tmp_path / "guilty", [holed(HOLE)])
+    assert [(f.code, f.zxid) for f in found.told("VIOLATION")] == [("DIGEST_MISMATCH", zxid(2, 1))]
 
 
-def test_a_snapshot_with_other_damage_frees_nobody(tmp_path: Path) -> None:
+def test_a_snapshot_that_nothing_confirms_frees_nobody(tmp_path: Path) -> None:
+    """It is of another tree than the log's and the digests', and no digest is behind it."""
+    last = holed(without(TXNS, zxid(1, 12)), [t for t in HOLE if t.zxid <= KEPT])
+    found = looked_at(tmp_path, [last])
+    assert [(f.code, f.severity) for f in found.told(*GRAVE)] == [("GAP_UNKNOWN", "WARN")]
+    assert found.verdict == "UNKNOWN"
+
+
+@pytest.mark.parametrize("kept", [zxid(2, 1), KEPT])
+def test_a_snapshot_with_other_damage_frees_nobody(tmp_path: Path, kept: int) -> None:
     """It holds more than the log, and still not what the digests behind it say."""
-    found = looked_at(tmp_path, [server(TXNS), server(TXNS), holed(without(TXNS, zxid(1, 12)))])
+    found = looked_at(tmp_path, [server(TXNS), server(TXNS), holed(without(TXNS, zxid(1, 12)), kept=kept)])
     assert [(f.code, f.server) for f in found.told("VIOLATION")] == [("DIGEST_MISMATCH", "server3")]
+
+
+@pytest.mark.parametrize("kind", [TXNS, HOLE], ids=["innocent", "guilty"])
+def test_a_snapshot_may_hold_what_came_while_it_was_written(tmp_path: Path, kind: list[Txn]) -> None:
+    s = holed(None)
+    s.snapshots[KEPT] = snapshot_bytes(tree_of([t for t in kind if t.zxid <= zxid(3, 3)]), None)
+    found = looked_at(tmp_path, [server(TXNS), server(TXNS), s])
+    assert [(f.code, f.server) for f in found.told("VIOLATION")] == [("MISSING", "server3")] * (kind is HOLE)
 
 
 def test_a_loss_that_the_tree_no_longer_shows_is_unknown(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.digests import differences
 from traces.zookeeper.findings import NOTE, WARN, Finding
-from traces.zookeeper.replay import Replayed, tree_at
+from traces.zookeeper.replay import Replayed, restarted, tree_at
 from traces.zookeeper.server import Server, TransactionRun
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
@@ -86,18 +86,31 @@ def told_by_trees(
         return finding(WARN, f"whether one of them held more than the log, or it is lost, is unknown ({why})")
     at = max(snapshot.zxid, snapshot.newest)  # it can hold some of what came while it was written
     mine, logs = tree_at(server, at, snapshot), tree_at(server, at, None)
+    rest = [tree_at(o, at, base_at(o, at)) for o in apart if o.logged >= at]
+    unlike = any(apart_for_sure(mine, other, digests=False) for other in rest)
     if apart_for_sure(mine, logs, digests=bool(replay.checked)):
-        what = f"snapshot.{snapshot.zxid:x} holds more than the log tells, so that one of them came between"
-        return finding(NOTE, what)
+        # what else is wrong with that tree, digests behind it say of themselves
+        if digests_behind(server, snapshot) or (rest and not unlike):
+            return finding(NOTE, f"snapshot.{snapshot.zxid:x} holds more than the log tells: one of them came between")
+        return finding(WARN, f"snapshot.{snapshot.zxid:x} is not of the log's tree, and nothing shows which is right")
     if replay.right_at(at) is False or longest:
         return None
-    rest = [tree_at(o, at, base_at(o, at)) for o in apart if o.logged >= at]
-    if any(apart_for_sure(mine, other, digests=False) for other in rest):
+    if unlike:
         return None
     if rest or replay.right_at(at):
         what = f"with what may have come between, the tree of snapshot.{snapshot.zxid:x} is the same as without it"
         return finding(NOTE, what)
     return finding(WARN, "whether one of them held more than the log, or it is lost, is unknown")
+
+
+def digests_behind(server: Server, snapshot: Snapshot) -> bool:
+    """Return whether digests behind a snapshot show if its tree is right.
+
+    What is behind it is then compared with them; those that it may hold in part, since they came while it was
+    written, show nothing.
+    """
+    again = restarted(server, snapshot)
+    return any(right or zxid > snapshot.newest for zxid, right in again.states if zxid > snapshot.zxid)
 
 
 def apart_for_sure(one: Mapping[str, Node], two: Mapping[str, Node], digests: bool) -> bool:
