@@ -10,8 +10,10 @@ import pytest
 from checker.report.audit import headline
 from tests.zookeeper.healthy import TXNS, without
 from tests.zookeeper.test_findings import looked_at
-from tests.zookeeper.written import Txn, Written, digested, server, set_data, snapshot_bytes, tree_of, zxid
+from tests.zookeeper.written import Txn, Written, digested, ensemble, server, set_data, snapshot_bytes, tree_of, zxid
+from traces.zookeeper.audit import audit
 from traces.zookeeper.findings import GRAVE
+from traces.zookeeper.server import find_directory
 
 HOLE = without(TXNS, *(zxid(1, n) for n in range(9, 15)))
 KEPT = zxid(3, 1)
@@ -75,6 +77,25 @@ def test_one_server_alone_is_told_by_its_snapshot(tmp_path: Path) -> None:
     assert looked_at(tmp_path / "innocent", [holed(TXNS)]).verdict == "OK"
     found = looked_at(tmp_path / "guilty", [holed(HOLE)])
     assert [(f.code, f.zxid) for f in found.told("VIOLATION")] == [("DIGEST_MISMATCH", zxid(2, 1))]
+
+
+@pytest.mark.parametrize("kind", [TXNS, HOLE], ids=["another", "the log's"])
+def test_one_server_without_digests_accuses_itself_of_nothing(tmp_path: Path, kind: list[Txn]) -> None:
+    found = looked_at(tmp_path, three(kind, 1, old=True)[2:])
+    assert found.verdict == ("UNKNOWN" if kind is TXNS else "OK")
+    told = [(f.code, f.zxid) for f in found.told(*GRAVE)]
+    assert told == [("GAP_UNKNOWN", zxid(1, 9)), ("GAP_UNKNOWN", zxid(2, 11))][: 2 * (kind is TXNS)]
+
+
+def test_an_audit_that_goes_on_says_the_same(tmp_path: Path) -> None:
+    folders = ensemble(tmp_path, *three(TXNS, 1))
+    directories = [find_directory([f], f.name) for f in folders]
+    first = audit(directories, keep=True)
+    later = audit(directories, before=first, keep=True)
+    assert [(f.code, f.server, f.sentence) for f in later.findings] == [
+        (f.code, f.server, f.sentence) for f in first.findings
+    ]
+    assert later.verdict == "OK"
 
 
 def test_a_snapshot_that_nothing_confirms_frees_nobody(tmp_path: Path) -> None:

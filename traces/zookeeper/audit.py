@@ -392,8 +392,9 @@ def wanted_of(servers: list[Server]) -> set[int]:
 
 
 def own_wanted(server: Server, wanted: set[int]) -> set[int]:
-    """Return the transactions at which a server's tree is wanted: also those of its snapshots' digests."""
-    return wanted | {x.digest_zxid for x in server.snapshots if x.has_digest}
+    """Return the transactions at which a server's tree is wanted: also those that its snapshots are compared at."""
+    bridged = [x for run in server.runs if server.may_be_bridged(run) and (x := server.next_snapshot(run)) is not None]
+    return wanted | {x.digest_zxid for x in server.snapshots if x.has_digest} | {x.zxid for x in bridged}
 
 
 def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Replay] | None) -> dict[str, Replayed]:
@@ -409,18 +410,14 @@ def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Re
     return out
 
 
-def settled_crossings(
-    groups: list[list[Server]], replays: dict[str, Replayed], each: Each, kept: dict[tuple[str, str], Replay] | None
-) -> list[Finding]:
+def settled_crossings(groups: list[list[Server]], replays: dict[str, Replayed], each: Each) -> list[Finding]:
     """Settle what epochs follow where a purged snapshot may say it; replay again the logs of which that changes."""
     out: list[Finding] = []
     for group in groups:
         told = settle_crossings(group, replays)
         out += [f for found in told.values() for f in found]
+        # What is kept for a later audit stays as it is: that one settles the log, as it is then, anew.
         again = [s for s in group if s.name in told and s.name in replays]
-        for s in again:
-            if kept is not None:
-                kept.pop((s.name, "log"), None)  # it was replayed as if nothing came between
         wanted = wanted_of([s for g in groups for s in g])
         asked = [(s, own_wanted(s, wanted)) for s in again]
         replays.update({s.name: r for s, r in zip(again, each(replayed, asked), strict=True)})
@@ -433,7 +430,7 @@ def conclude(
 ) -> Audit:  # fmt: skip
     """Derive all findings from the files that were read."""
     groups = separate_ensembles(servers)
-    found = settled_crossings(groups, replays, each, kept)
+    found = settled_crossings(groups, replays, each)
     for s in servers:
         found += [*file_findings(s), *order_findings(s), *snapshot_findings(s), *epoch_findings(s)]
     found += config_changes(servers, quorums)

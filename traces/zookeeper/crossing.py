@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.digests import differences
 from traces.zookeeper.findings import NOTE, WARN, Finding
-from traces.zookeeper.replay import Replayed, restarted, tree_at
+from traces.zookeeper.replay import WORD, Replayed, restarted, tree_at
 from traces.zookeeper.server import Server, TransactionRun
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
@@ -43,7 +43,9 @@ def settle_crossings(servers: Sequence[Server], replays: Mapping[str, Replayed])
             if not s.may_be_bridged(run):
                 continue
             others = {p for name, p in before[run.lo].items() if name != s.name and p}
-            if not others - {run.before} and not begins_wrong(replays.get(s.name), run):
+            replay = replays.get(s.name)
+            unlike = not others and unlike_log(s, run, replay)
+            if not others - {run.before} and not begins_wrong(replay, run) and not unlike:
                 continue
             apart = [o for o in servers if o is not s and before[run.lo].get(o.name) != run.before]
             finding = told_by_trees(s, run, apart, replays, max(others, default=0) <= run.before)
@@ -58,6 +60,15 @@ def settle_crossings(servers: Sequence[Server], replays: Mapping[str, Replayed])
 def begins_wrong(replay: Replayed | None, run: TransactionRun) -> bool:
     """Return whether the first digest behind the beginning of an epoch is the first that is wrong."""
     return replay is not None and any(e.before < run.lo <= e.zxid for e in replay.episodes)
+
+
+def unlike_log(server: Server, run: TransactionRun, replay: Replayed | None) -> bool:
+    """Return whether the next snapshot is not of the log's tree, in a log without digests."""
+    snapshot = server.next_snapshot(run)
+    if snapshot is None or replay is None or replay.checked or snapshot.newest > snapshot.zxid:
+        return False
+    logs = replay.captured.get(snapshot.zxid)
+    return logs is not None and logs[1] != snapshot.content & WORD
 
 
 def told_by_trees(
@@ -80,7 +91,7 @@ def told_by_trees(
         return Finding("GAP_UNKNOWN", severity, f"{said}: {what}", *where, lo, hi)
 
     replay = replays.get(server.name)
-    snapshot = next((s for s in server.snapshots if s.usable and s.zxid >= run.lo), None)
+    snapshot = server.next_snapshot(run)
     if snapshot is None or replay is None:
         why = "no later snapshot can be read" if snapshot is None else "the logs were not replayed"
         return finding(WARN, f"whether one of them held more than the log, or it is lost, is unknown ({why})")

@@ -282,6 +282,10 @@ class Server:
         old = any(s.zxid <= run.before for s in self.snapshots)
         return run.link == "epoch" and run is not self.runs[0] and not old
 
+    def next_snapshot(self, run: TransactionRun) -> Snapshot | None:
+        """Return the first usable snapshot that a run, or what is behind it, is in; None if there is none."""
+        return next((s for s in self.snapshots if s.usable and s.zxid >= run.lo), None)
+
     def packed_before(self, run: TransactionRun) -> bool:
         """Return whether a compressed log without another copy may contain what is missing before a run."""
         names = {z for z, _ in self.directory.logs}
