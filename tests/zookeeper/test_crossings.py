@@ -98,6 +98,20 @@ def test_an_audit_that_goes_on_says_the_same(tmp_path: Path) -> None:
     assert later.verdict == "OK"
 
 
+def test_a_digest_accuses_where_the_other_log_ends_before(tmp_path: Path) -> None:
+    found = looked_at(tmp_path, [server([t for t in TXNS if t.zxid <= zxid(2, 5)]), holed(HOLE)])
+    assert ("MISSING", "server2") in {(f.code, f.server) for f in found.told("VIOLATION")}
+
+
+def test_of_a_whole_log_nothing_is_unknown(tmp_path: Path) -> None:
+    """Its snapshots are purged too, and there are no digests; but no other log has more."""
+    s = [holed(TXNS, TXNS, old=True), *three(TXNS, 1, old=True)[2:]]
+    s[0].files = {z: [replace(t, digest=None) for t in txns] for z, txns in s[0].files.items()}
+    found = looked_at(tmp_path, s)
+    assert [(f.code, f.server) for f in found.told(*GRAVE)] == []
+    assert [f.server for f in found.findings if f.code == "GAP_UNKNOWN"] == ["server2"]
+
+
 def test_a_snapshot_that_nothing_confirms_frees_nobody(tmp_path: Path) -> None:
     """It is of another tree than the log's and the digests', and no digest is behind it."""
     last = holed(without(TXNS, zxid(1, 12)), [t for t in HOLE if t.zxid <= KEPT])
@@ -111,6 +125,15 @@ def test_a_snapshot_with_other_damage_frees_nobody(tmp_path: Path, kept: int) ->
     """It holds more than the log, and still not what the digests behind it say."""
     found = looked_at(tmp_path, [server(TXNS), server(TXNS), holed(without(TXNS, zxid(1, 12)), kept=kept)])
     assert [(f.code, f.server) for f in found.told("VIOLATION")] == [("DIGEST_MISMATCH", "server3")]
+    assert [f.severity for f in found.findings if f.code == "GAP_UNKNOWN"] == ["WARN"]
+
+
+@pytest.mark.parametrize("kind", [TXNS, HOLE], ids=["innocent", "guilty"])
+def test_a_log_that_begins_late_is_told_by_its_snapshot_alone(tmp_path: Path, kind: list[Txn]) -> None:
+    found = looked_at(tmp_path, [server(TXNS), server(TXNS), holed(kind, HOLE[4:])])
+    assert [(f.code, f.server) for f in found.told(*GRAVE)][:1] == [("MISSING", "server3")] * (kind is HOLE)
+    told = [f.sentence for f in found.findings if f.code == "GAP_UNKNOWN"]
+    assert ["is as digests or other servers say" in said for said in told] == [True] * (kind is TXNS)
 
 
 @pytest.mark.parametrize("kind", [TXNS, HOLE], ids=["innocent", "guilty"])

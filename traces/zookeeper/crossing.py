@@ -99,29 +99,33 @@ def told_by_trees(
     mine, logs = tree_at(server, at, snapshot), tree_at(server, at, None)
     rest = [tree_at(o, at, base_at(o, at)) for o in apart if o.logged >= at]
     unlike = any(apart_for_sure(mine, other, digests=False) for other in rest)
+    name = f"snapshot.{snapshot.zxid:x}"
+    sound = right_by_digests(server, snapshot)
+    if replay.base == snapshot.name:  # what is before it was not replayed, for want of a tree to begin with
+        if unlike or sound is False:
+            return None
+        if sound or rest:
+            what = f"{name} is as digests or other servers say, so that one of them may have come between"
+            return finding(NOTE, what)
+        return finding(WARN, f"nothing shows whether {name} has what is not in the log")
     if apart_for_sure(mine, logs, digests=bool(replay.checked)):
-        # what else is wrong with that tree, digests behind it say of themselves
-        if digests_behind(server, snapshot) or (rest and not unlike):
-            return finding(NOTE, f"snapshot.{snapshot.zxid:x} holds more than the log tells: one of them came between")
-        return finding(WARN, f"snapshot.{snapshot.zxid:x} is not of the log's tree, and nothing shows which is right")
-    if replay.right_at(at) is False or longest:
-        return None
-    if unlike:
+        if sound or (sound is None and rest and not unlike):
+            return finding(NOTE, f"{name} holds more than the log tells: one of them came between")
+        return finding(WARN, f"{name} is not of the log's tree, and nothing shows that it is right")
+    if replay.right_at(at) is False or longest or unlike:
         return None
     if rest or replay.right_at(at):
-        what = f"with what may have come between, the tree of snapshot.{snapshot.zxid:x} is the same as without it"
-        return finding(NOTE, what)
+        return finding(NOTE, f"with what may have come between, the tree of {name} is the same as without it")
     return finding(WARN, "whether one of them held more than the log, or it is lost, is unknown")
 
 
-def digests_behind(server: Server, snapshot: Snapshot) -> bool:
-    """Return whether digests behind a snapshot show if its tree is right.
+def right_by_digests(server: Server, snapshot: Snapshot) -> bool | None:
+    """Return whether the digests behind a snapshot say that its tree is right; None if none says anything.
 
-    What is behind it is then compared with them; those that it may hold in part, since they came while it was
-    written, show nothing.
+    Those of what it may hold in part, since it came while the snapshot was written, need not agree.
     """
-    again = restarted(server, snapshot)
-    return any(right or zxid > snapshot.newest for zxid, right in again.states if zxid > snapshot.zxid)
+    states = [(z, right) for z, right in restarted(server, snapshot).states if z > snapshot.zxid]
+    return next((bool(right) for z, right in states if right or z > snapshot.newest), None)
 
 
 def apart_for_sure(one: Mapping[str, Node], two: Mapping[str, Node], digests: bool) -> bool:
