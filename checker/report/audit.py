@@ -61,7 +61,10 @@ def headline(audit: Audit) -> str:
             f"not start servers in an arbitrary order: read what to do first."
         )
     if audit.verdict == "UNKNOWN":
-        return f"UNKNOWN: whether data is in danger is unknown: some files cannot be read. {delete} before it can."
+        if any(f.code == "UNREADABLE" for f in audit.unanswered):
+            return f"UNKNOWN: whether data is in danger is unknown: some files cannot be read. {delete} before it can."
+        where = audit.unanswered[0].place
+        return f"UNKNOWN: whether data is lost is unknown ({where}). {delete} before all are copied and understood."
     if audit.verdict == WARN:
         return f"WARN: nothing found{few} puts data in danger; look at {what}. Do not delete files to repair it."
     return (
@@ -165,7 +168,7 @@ class AuditReport(Result):
                     yield Verdict(row.code, "OK", group=name)
                     continue
                 ends = FAILURE if grave[0].severity in (VIOLATION, DANGER) else SKIPPED
-                ends = ERROR if row.code == "UNREADABLE" else ends
+                ends = ERROR if any(f in self.audit.unanswered for f in grave) else ends
                 message = f"{grave[0].place}: {grave[0].sentence}"
                 text = "\n".join("\n".join(finding_text(f)) for f in grave)
                 yield Verdict(
@@ -189,7 +192,7 @@ class AuditReport(Result):
 
     @property
     def unanswered(self) -> Sequence[str]:
-        return [f"{f.place}: {f.sentence}" for f in self.audit.findings if f.code == "UNREADABLE"]
+        return [f"{f.place}: {f.sentence}" for f in self.audit.unanswered]
 
     @property
     def root(self) -> Path:

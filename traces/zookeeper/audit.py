@@ -14,6 +14,7 @@ from typing import Any
 
 from traces.zookeeper.agree import Agreement, Each
 from traces.zookeeper.codes import advice_held
+from traces.zookeeper.crossing import settle_crossings
 from traces.zookeeper.danger import (
     FORGOT,
     HIDING,
@@ -81,14 +82,19 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """Return the verdict: VIOLATION, DANGER, UNKNOWN (something could not be read), WARN or OK."""
+        """Return the verdict: VIOLATION, DANGER, UNKNOWN (something could not be read, or may be lost), WARN or OK."""
         kinds = {f.severity for f in self.findings}
         for severity in (VIOLATION, DANGER):
             if severity in kinds:
                 return severity
-        if any(f.code == "UNREADABLE" for f in self.findings):
+        if self.unanswered:
             return UNKNOWN
         return WARN if WARN in kinds else OK
+
+    @property
+    def unanswered(self) -> list[Finding]:
+        """Return the findings that leave it open whether data is in danger."""
+        return [f for f in self.findings if f.code == "UNREADABLE" or (f.code == "GAP_UNKNOWN" and f.severity == WARN)]
 
     @property
     def code(self) -> int:
@@ -380,10 +386,21 @@ def unchanged(one: Server, two: Server) -> bool:
     return same and all(a.stamp == b.stamp for a, b in zip(one.logs, two.logs, strict=True))
 
 
+def wanted_of(servers: list[Server]) -> set[int]:
+    """Return the transactions at which the trees of all servers are compared."""
+    return {s.logged for s in servers} | {s.top for s in servers}
+
+
+def own_wanted(server: Server, wanted: set[int]) -> set[int]:
+    """Return the transactions at which a server's tree is wanted: also those that its snapshots are compared at."""
+    bridged = [x for run in server.runs if server.may_be_bridged(run) and (x := server.next_snapshot(run)) is not None]
+    return wanted | {x.digest_zxid for x in server.snapshots if x.has_digest} | {x.zxid for x in bridged}
+
+
 def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Replay] | None) -> dict[str, Replayed]:
     """Replay every server's log, on top of earlier replays that are kept, if any."""
-    wanted = {s.logged for s in servers} | {s.top for s in servers}
-    own = [(s, wanted | {x.digest_zxid for x in s.snapshots if x.has_digest}) for s in servers]
+    wanted = wanted_of(servers)
+    own = [(s, own_wanted(s, wanted)) for s in servers]
     if kept is None:
         return {s.name: r for (s, _), r in zip(own, each(replayed, own), strict=True)}
     on = [(s, asked, kept.get((s.name, "log"))) for s, asked in own]
@@ -393,17 +410,31 @@ def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Re
     return out
 
 
+def settled_crossings(groups: list[list[Server]], replays: dict[str, Replayed], each: Each) -> list[Finding]:
+    """Settle what epochs follow where a purged snapshot may say it; replay again the logs of which that changes."""
+    out: list[Finding] = []
+    for group in groups:
+        told = settle_crossings(group, replays)
+        out += [f for found in told.values() for f in found]
+        # What is kept for a later audit stays as it is: that one settles the log, as it is then, anew.
+        again = [s for s in group if s.name in told and s.name in replays]
+        wanted = wanted_of([s for g in groups for s in g])
+        asked = [(s, own_wanted(s, wanted)) for s in again]
+        replays.update({s.name: r for s, r in zip(again, each(replayed, asked), strict=True)})
+    return out
+
+
 def conclude(
     servers: list[Server], replays: dict[str, Replayed], quorums: Quorums, show_data: bool, each: Each,
     kept: dict[tuple[str, str], Replay] | None = None, release: str = "", forecast: bool = False,
 ) -> Audit:  # fmt: skip
     """Derive all findings from the files that were read."""
-    found: list[Finding] = []
+    groups = separate_ensembles(servers)
+    found = settled_crossings(groups, replays, each)
     for s in servers:
         found += [*file_findings(s), *order_findings(s), *snapshot_findings(s), *epoch_findings(s)]
     found += config_changes(servers, quorums)
     found += same_number(servers, {s.name: n for s in servers if (n := myid_of(s.directory)) >= 0})
-    groups = separate_ensembles(servers)
     if len(groups) > 1:
         found.append(mixed(groups))
     started = starts(servers, [release] if release else candidates(servers))

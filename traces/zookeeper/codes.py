@@ -231,7 +231,7 @@ TABLE = (
     Code(
         "GAP_UNKNOWN",
         what="A gap in a log from before its oldest snapshot: whether a snapshot filled it cannot be concluded",
-        clients="None after a restart, which begins with a later snapshot.",
+        clients="None after a restart that begins with a later snapshot; without one it may lack these transactions.",
     ),
     Code(
         "SNAP_LOST",

@@ -100,7 +100,7 @@ def order_findings(server: Server) -> list[Finding]:
             out.append(deleted(server, run, what, run.lo, run.lo))
         elif run.link == "unknown" and n == 0:
             out += begins_late(server, run, f, known)
-        elif run.link == "unknown":
+        elif run.link == "unknown" and run.lo & LOW != 1:  # what an epoch follows is told where it is settled
             lo, hi = server.missing(run)
             what = f"{zxid_text(lo)}..{zxid_text(hi)} are not in the log, and no earlier snapshot exists"
             out.append(Finding("GAP_UNKNOWN", NOTE, what, *where, lo, hi))

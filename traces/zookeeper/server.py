@@ -277,6 +277,15 @@ class Server:
         """Return whether a run is where the logs begin, and older logs may be deleted since no start reads them."""
         return run is self.runs[0] and self.not_read(run)
 
+    def may_be_bridged(self, run: TransactionRun) -> bool:
+        """Return whether an epoch may follow on a snapshot that was purged: there is none from before it."""
+        old = any(s.zxid <= run.before for s in self.snapshots)
+        return run.link == "epoch" and run is not self.runs[0] and not old
+
+    def next_snapshot(self, run: TransactionRun) -> Snapshot | None:
+        """Return the first usable snapshot that a run, or what is behind it, is in; None if there is none."""
+        return next((s for s in self.snapshots if s.usable and s.zxid >= run.lo), None)
+
     def packed_before(self, run: TransactionRun) -> bool:
         """Return whether a compressed log without another copy may contain what is missing before a run."""
         names = {z for z, _ in self.directory.logs}
