@@ -10,6 +10,7 @@ from zabspec.worlds.actor import disconnect, forget
 
 def shut_down(s: State, p: Node) -> None:
     """Follower.shutdown, Leader.shutdown: the processors end; of memory the database stays (ZOOKEEPER-2678)."""
+    enters_shutdown(s, p)
     if s.role[p] == LEADING:
         if s.phase[p] == SERVING:
             end_leader(s, p)
@@ -20,6 +21,10 @@ def shut_down(s: State, p: Node) -> None:
     ends_by_hole(s, p)
     disconnect(s, p)
     end_term(s, p)
+
+
+def enters_shutdown(s: State, p: Node) -> None:
+    """ZooKeeperServer.shutdown is synchronized, and nothing holds its monitor for long (but in 3.9.0 to 3.9.3)."""
 
 
 def end_leader(s: State, p: Node) -> None:

@@ -232,13 +232,12 @@ SNAPSHOTS = (
     Variant(
         "before-4858",
         "with snapshots: 3.9.0 to 3.9.3, takeSnapshot is synchronized, as the server's shutdown is",
-        {"waits_for_snapshot": waits_for_monitor},
+        {"enters_shutdown": waits_for_monitor},
     ),
     Variant(
         "late-snapshot",
         "the end of a term waits for a snapshot that is being written",
         {"waits_for_snapshot": waits_for_thread},
-        over=("before-4858",),
         repairs=True,
         needs=("snapshots",),
     ),
