@@ -53,11 +53,11 @@ def line(
 TABLE: tuple[LoggedLine, ...] = (
     line("proposes", "Proposing::", rf"Proposing:: ?.*?\bzxid:{ZXID}", level=DEBUG),
     line("commits", "Committing request", rf"Committing request:: ?.*?\bzxid:{ZXID}", level=DEBUG),
-    line("notified", "otification: ",
+    line("notified", "Notification: ",
          rf"Notification: my state:(?P<mine>{STATES}); n\.sid:(?P<sid>\d+), n\.state:(?P<state>{STATES}), "
          rf"n\.leader:(?P<leader>-?\d+), n\.round:0x(?P<round>{HEX}), n\.peerEpoch:0x(?P<epoch>{HEX}), "
          rf"n\.zxid:{ZXID}(?:.*?\bn\.config version:0x(?P<config>{HEX}))?", SINCE_36),
-    line("notified", "otification: ",
+    line("notified", "Notification: ",
          rf"Notification: [0-9a-f]+ \(message format version\), (?P<leader>-?\d+) \(n\.leader\), {ZXID} \(n\.zxid\), "
          rf"0x(?P<round>{HEX}) \(n\.round\), (?P<state>{STATES}) \(n\.state\), (?P<sid>\d+) \(n\.sid\), "
          rf"0x(?P<epoch>{HEX}) \(n\.peerEPoch\), (?P<mine>{STATES}) \(my state\)"
