@@ -72,6 +72,15 @@ class Attempt(Chaos):
         self.see(lambda: all(self.mode(n) for n in numbers) and self.leading(list(numbers)) is not None, "all serve")
         return self.leads(*numbers)
 
+    def begin_equal(self) -> tuple[int, int, int, Any]:
+        """Start all three, and wait until they have logged the same; return A, which leads, B, C, and A's client."""
+        a = self.begin(*self.numbers)
+        b, c = sorted((n for n in self.numbers if n != a), reverse=True)
+        client = self.client_of(a)
+        client.ensure_path(ROOT)
+        self.see(lambda: self.logged(b) == self.logged(a) == self.logged(c), "all have logged the same")
+        return a, b, c, client
+
     def leads(self, *numbers: int) -> int:
         leader = self.leading(list(numbers))
         if leader is None:
@@ -144,12 +153,7 @@ class Trunc(Attempt):
     harm = "the write was acknowledged, and no server has it"
 
     def happens(self) -> str:
-        a = self.begin(*self.numbers)
-        others = [n for n in self.numbers if n != a]
-        b, c = max(others), min(others)
-        client = self.client_of(a)
-        client.ensure_path(ROOT)
-        self.see(lambda: self.logged(b) == self.logged(a) == self.logged(c), "all have logged the same")
+        a, b, c, client = self.begin_equal()
         before = self.logged(b)
         self.servers[a].stall(True)
         self.stall_link(a, c, True)
@@ -169,6 +173,7 @@ class Trunc(Attempt):
             raise Cannot(f"the write was answered with {type(problem).__name__}") from None
         self.cut(a, True)
         self.kill(a)
+        others = [b, c]
         self.see(lambda: self.leading(others) is not None and all(self.mode(n) for n in others), "B and C serve")
         self.cut(a, False)
         self.start(a)
@@ -243,12 +248,8 @@ class SnapTail(Attempt):
     harm = "a write that was never acknowledged is shown by two servers of three"
 
     def happens(self) -> str:
-        a = self.begin(*self.numbers)
-        others = [n for n in self.numbers if n != a]
-        b, c = max(others), min(others)
-        client = self.client_of(a)
-        client.ensure_path(ROOT)
-        self.see(lambda: self.logged(b) == self.logged(a) == self.logged(c), "all have logged the same")
+        a, b, c, client = self.begin_equal()
+        others = [b, c]
         before = self.logged(a)
         for n in others:
             self.stall_link(a, n, True)
