@@ -2,60 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from tests.reenact.schedules import zk_4394
-from traces.reenact import compare
-from traces.reenact.compare import Comparison
+from tests.reenact.compared import BASE, comparison, state
 from traces.reenact.servers import Release
 from traces.reenact.stores import Disk
-from traces.reenact.zxids import Zxids
-from zabspec.protocols.zookeeper.state import WIDTH
-
-BASE = 0x100000002
-FIRST, SECOND = WIDTH + 1, WIDTH + 2
-
-
-@dataclass
-class Server:
-    """A server of which all that is compared is given."""
-
-    data: Path
-    mode: str = "leader"
-    zxid: int = BASE
-    runs: bool = True
-
-    def status(self) -> tuple[str, int]:
-        return self.mode, self.zxid
-
-
-@pytest.fixture
-def disks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[Path, Disk]:
-    made = {tmp_path / f"{n}": Disk((BASE,), (), 1, 1) for n in (1, 2, 3)}
-    monkeypatch.setattr(compare, "read_disk", made.__getitem__)
-    return made
-
-
-def comparison(disks: dict[Path, Disk], batches: bool = False) -> tuple[Comparison, dict[int, Server]]:
-    servers = {n: Server(path) for n, path in zip((1, 2, 3), disks, strict=True)}
-    ensemble: Any = SimpleNamespace(servers=servers)
-    return Comparison(ensemble, Zxids(BASE), (1, 2, 3), batches), servers
-
-
-def state() -> dict[str, Any]:
-    """The established start, with a transaction in the leader's queue and one to be applied."""
-    from traces.record.runner import Runner
-    from traces.record.values import state_json
-    from zabspec.model import Model
-
-    s = state_json(Runner(Model(zk_4394().configuration)).state)
-    s["sync_queue"][0], s["to_apply"][0] = [SECOND], [SECOND]
-    return s
 
 
 def test_a_log_that_is_ahead_by_what_is_queued_differs(disks: dict[Path, Disk]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reenact.test_plan import End
+from tests.reenact.compared import End
 from traces.reenact.aftermath import Aftermath, harm
 from traces.reenact.disks import keep_forced, lose_power, loses_power, written_back
 from traces.reenact.gates import LOG, Ask, Gates
@@ -111,11 +111,11 @@ def test_only_the_writes_of_a_full_disk_fail(tmp_path: Path) -> None:
         gates.full = full
         for kind, what, name, expected in asked:
             end = End()
-            gates.asked(Ask(7, kind, what, name, end))  # type: ignore[arg-type]
+            gates.asked(Ask(7, kind, what, name, end))
             assert end.answers == [expected if full else b"g"], (full, kind, what, name)
     gates.close(LOG)  # as between NEWLEADER and its acknowledgement: a TRUNC of the next term does not wait there
     end = End()
-    gates.asked(Ask(7, "main", "cut", "log.", end))  # type: ignore[arg-type]
+    gates.asked(Ask(7, "main", "cut", "log.", end))
     assert end.answers == [b"g"]
     gates.end()
     recording.close()

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reenact.test_compare import BASE, SECOND, comparison, disks, state  # noqa: F401
-from tests.reenact.test_plan import End
+from tests.reenact.compared import BASE, SECOND, End, comparison, state
 from traces.reenact.compare import ROOT
 from traces.reenact.gates import BEGINS, EVERY, OVER, WRITES, Ask, Gates
 from traces.reenact.periodic import DUE, thread_is_there
@@ -29,14 +28,14 @@ def test_a_thread_of_a_snapshot_begins_when_it_is_told_and_one_alone(tmp_path: P
     gates = Gates(tmp_path / "gate", "server 1", Recording(tmp_path))
     gates.close(*EVERY)
     old, new, last = End(), End(), End()
-    gates.asked(Ask(7, "snapshot", "begin", "-", old))  # type: ignore[arg-type]
+    gates.asked(Ask(7, "snapshot", "begin", "-", old))
     gates.begin_none()  # its term is over
     assert [a.thread for a in gates.waiting(OVER)] == [7]
-    gates.asked(Ask(8, "snapshot", "begin", "-", new))  # type: ignore[arg-type]
-    gates.asked(Ask(9, "snapshot", "begin", "-", last))  # type: ignore[arg-type]
+    gates.asked(Ask(8, "snapshot", "begin", "-", new))
+    gates.asked(Ask(9, "snapshot", "begin", "-", last))
     gates.begin_one()
     assert [e.answers for e in (old, new, last)] == [[], [], [b"g"]]
-    gates.asked(Ask(9, "snapshot", "open", "snapshot.100000002", last))  # type: ignore[arg-type]
+    gates.asked(Ask(9, "snapshot", "open", "snapshot.100000002", last))
     assert [a.name for a in gates.waiting(WRITES)] == ["snapshot.100000002"]
     gates.open(*EVERY)  # as when a run is over: what has not begun does not
     assert [e.answers for e in (old, new, last)] == [[], [], [b"g", b"g"]]
@@ -69,15 +68,15 @@ def test_a_thread_is_there_from_what_the_server_appended_in_its_term() -> None:
 
 @pytest.mark.parametrize(("tree", "more"), [(b"", True), (f"{ROOT}/1-2".encode(), False)])
 def test_a_snapshot_that_holds_something_else_differs(
-    disks: dict[Path, Disk],  # noqa: F811
+    disks: dict[Path, Disk],
     tree: bytes,
     more: bool,
 ) -> None:
     held, servers = comparison(disks)
     folder = next(iter(disks)).parent
     disks[next(iter(disks))] = Disk((BASE,), (BASE,), 1, 1)
-    servers[1].snapshot = lambda zxid: folder / f"snapshot.{zxid:x}"  # type: ignore[attr-defined]
-    servers[1].snapshot(BASE).write_bytes(ROOT.encode() * 3 + tree)  # type: ignore[attr-defined]
+    servers[1].snapshot = lambda zxid: folder / f"snapshot.{zxid:x}"
+    servers[1].snapshot(BASE).write_bytes(ROOT.encode() * 3 + tree)
     s = state()
     s["snapshot_names"][0] = [SECOND - 1]
     s["snapshot_trees"][0] = [1 << SECOND - 1 | 1 << SECOND]

@@ -11,6 +11,7 @@ import pytest
 
 from checker.zookeeper.rows import ROWS
 from checker.zookeeper.runs import RUNS, trace_of_row
+from tests.reenact.compared import End
 from tests.reenact.schedules import zk_4394
 from traces.reenact.gates import COMMIT, SYNC, Ask, Gates
 from traces.reenact.mapping import MAPPING, unforceable
@@ -97,23 +98,13 @@ def test_zxids_are_those_of_the_model_shifted() -> None:
     assert z.logged((0x300000001, 0x300000002, 0x300000003)) == ["<1,1>", "<1,2>"]
 
 
-class End:
-    """A thread's end of its question."""
-
-    def __init__(self) -> None:
-        self.answers: list[bytes] = []
-
-    def sendall(self, data: bytes) -> None:
-        self.answers.append(data)
-
-
 def test_a_thread_stands_at_its_gate_until_it_is_opened(tmp_path: Path) -> None:
     recording = Recording(tmp_path)
     gates = Gates(tmp_path / "gate", "server 1", recording)
     gates.close(SYNC)
     ends = [End(), End(), End()]
     for end, what, thread in zip(ends, ("append", "commit", "append"), (7, 8, 9), strict=True):
-        gates.asked(Ask(thread, "commit" if what == "commit" else "sync", what, f"10000000{thread}", end))  # type: ignore[arg-type]
+        gates.asked(Ask(thread, "commit" if what == "commit" else "sync", what, f"10000000{thread}", end))
     assert [e.answers for e in ends] == [[], [b"g"], []]
     gates.outlive()  # both belong to an earlier term now, and are let go with it alone
     gates.open(SYNC)
@@ -129,15 +120,15 @@ def test_one_transaction_passes_a_gate_that_stays_shut(tmp_path: Path) -> None:
     gates = Gates(tmp_path / "gate", "server 1", recording)
     gates.close(SYNC, COMMIT)
     first, other, later, next_one = (End() for _ in range(4))
-    gates.asked(Ask(7, "sync", "append", "100000003", first))  # type: ignore[arg-type]
-    gates.asked(Ask(8, "commit", "commit", "100000003", other))  # type: ignore[arg-type]
+    gates.asked(Ask(7, "sync", "append", "100000003", first))
+    gates.asked(Ask(8, "commit", "commit", "100000003", other))
     gates.admit(SYNC, 0x100000003)
     assert (first.answers, other.answers) == ([b"g"], [])  # that of the other thread stays
     gates.admit(SYNC, 0x100000004)
-    gates.asked(Ask(7, "sync", "append", "100000004", later))  # type: ignore[arg-type]
-    gates.asked(Ask(7, "sync", "append", "100000005", next_one))  # type: ignore[arg-type]
+    gates.asked(Ask(7, "sync", "append", "100000004", later))
+    gates.asked(Ask(7, "sync", "append", "100000005", next_one))
     gates.admit_none()
-    gates.asked(Ask(8, "sync", "append", "100000004", other))  # type: ignore[arg-type]
+    gates.asked(Ask(8, "sync", "append", "100000004", other))
     assert (later.answers, next_one.answers, other.answers) == ([b"g"], [], [])
     gates.end()
     recording.close()

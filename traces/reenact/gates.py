@@ -7,6 +7,7 @@ import socket
 import threading
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from traces.reenact.recording import Recording
 
@@ -31,6 +32,12 @@ BEGINS, OVER = "thread of a periodic snapshot", "thread of a periodic snapshot o
 LATE = "commit thread of an earlier term"
 
 
+class Answered(Protocol):
+    """What an answer is written to: a socket."""
+
+    def sendall(self, data: bytes, /) -> None: ...
+
+
 @dataclass(eq=False)
 class Ask:
     """A thread of a server that asks whether it may go on.
@@ -46,7 +53,7 @@ class Ask:
     kind: str
     what: str
     name: str
-    answer: socket.socket
+    answer: Answered
 
     @property
     def zxid(self) -> int:
