@@ -196,7 +196,7 @@ def started_with(server: Server, release: str) -> Nodes:
 def seen_on_servers(release: str, folders: list[Path], members: tuple[int, ...], late: bool) -> dict[str, Any]:
     """Return what real servers do when the given members are started; with `late` the third is started afterwards.
 
-    They are started anew where another process has taken one of their ports.
+    They are started again if another process has taken one of their ports.
     """
     for _ in range(ATTEMPTS):
         with tempfile.TemporaryDirectory(prefix="zabcheck-forecast-") as work:

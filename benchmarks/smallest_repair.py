@@ -6,7 +6,7 @@ A rule is a function of the text (zabspec/protocols/zookeeper). An edit changes 
 a name for another one, a condition left out or denied, a statement left out, or one statement more: a step of the
 text's store, or a set or a list that forgets a server or all. It is judged in the row's release with every other known
 fix and without the finding's own: first the row's property, by the runs that broke earlier edits, then by exploring the
-row's budget; then all properties there, and in the budgets of other rows (`ALSO`). Those that are left are asked once
+row's budget; then all properties there, and in the budgets of other rows (`ALSO`). Those that are left are judged once
 more with every step by itself. The finding's own repair is judged first, the same way; `--own` leaves out parts of it.
 """
 
@@ -202,7 +202,7 @@ class Judged:
     """A row in which edits are judged.
 
     Attributes:
-        broken: schedules that broke an edit, the latest first; others are asked these before they are explored.
+        broken: schedules that broke an edit, the latest first; other edits are tried on these before they are explored.
         counts: how many edits came to each end.
     """
 
@@ -230,7 +230,7 @@ class Judged:
             return f"is outside the language: {type(problem).__name__}"
 
     def asked(self) -> str:
-        """Return what is asked of an edit, or of the finding's own repair, in turn."""
+        """Return the checks of an edit, or of the finding's own repair, in order."""
         model = self.model(self.row, False)
         everything = properties_of("zookeeper")
         own = [p for p in everything if p.name == self.row.breaks]
