@@ -347,6 +347,17 @@ def ever(s: State) -> bool:
 """
 
 
+def test_violations_come_in_the_order_of_runs_whichever_unit_ends_first(tmp_path: Path) -> None:
+    made, schema = runs(tmp_path)
+    path = write(tmp_path / "t.parquet", (row for run in made for row in run), schema, 5)
+    source = source_of(path)
+    assert source is not None
+    units = observed_units(path, source)
+    there, back = judge_plainly(units, (), 1), judge_plainly(units[::-1], (), 1)
+    assert there.violations == back.violations
+    assert len({v.run for v in there.violations}) > 1
+
+
 @pytest.mark.parametrize("engine", ["plain", "spark"])
 @pytest.mark.parametrize(
     ("name", "said"),

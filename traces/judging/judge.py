@@ -53,13 +53,14 @@ def numbers_in(units: Sequence[Unit]) -> Callable[[Span], Sequence[int]]:
 def settled(total: Totals, units: Sequence[Unit]) -> Totals:
     """Return the totals of a whole table, after checking that no run is in two units.
 
+    Violations are in the order of their runs: units end in any order.
+
     Raises:
         TableError: one is.
     """
-    if not total.spans:  # its runs were looked at in order
-        return total
-    check_spans(total.spans, numbers_in(units))
     total.violations.sort(key=lambda v: (v.run, v.property))
+    if total.spans:  # otherwise its runs were looked at in order
+        check_spans(total.spans, numbers_in(units))
     return total
 
 
