@@ -93,8 +93,7 @@ class Configuration(Parameters):
         quorums, nodes = system_for(self.quorums, self.nodes)
         object.__setattr__(self, "quorums", quorums)
         object.__setattr__(self, "nodes", nodes)
-        if quorums:
-            found.check_quorums(quorums, self.variant)
+        found.check_quorums(quorums, self.variant)
 
     def _check_network(self, found: Protocol) -> None:
         networks = list(found.world.networks)

@@ -102,7 +102,8 @@ def text_of(ensemble: Ensemble) -> str:
     """
     servers = ensemble.participants
     if ensemble.observers:
-        raise ConfigError(f"server {ensemble.observers[0]} is an observer, but every process of a model votes")
+        alone = "every process of a model votes, but in variant observer of zookeeper (`weights 1,1,1,0`)"
+        raise ConfigError(f"server {ensemble.observers[0]} is an observer, but {alone}")
     if len(servers) > MOST:
         raise ConfigError(f"it has {len(servers)} servers, but a model has at most {MOST} processes")
     return system_of(written(ensemble)).text if ensemble.groups else ""

@@ -298,7 +298,7 @@ class Connections(World):
         """Yield the elections (J2), and those who join one (J5)."""
         s, looking = self.s, [p for p in range(self.n) if self.looks(p)]
         if "elections" not in self.left or self.has_left("elections"):
-            for l in looking:
+            for l in (p for p in looking if self.ask("may_lead", True, p)):
                 voters = [f for f in looking if f != l and s.link[f][l] == NONE and self.rank(l) >= self.rank(f)]
                 for quorum in (c for k in range(self.n) for c in combinations(voters, k)):
                     if self.elects_alone(l, quorum):

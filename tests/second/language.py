@@ -249,6 +249,7 @@ class Declaration:
     releases: Any = ()
     extends: Any = ()
     leaders_weigh: str = ""
+    observers: str = ""
 
 
 def declare(module: str, **named: Any) -> Declaration:

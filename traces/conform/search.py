@@ -134,8 +134,8 @@ class Search:
         self.names = {
             name: text[name]
             for name in (
-                "apply", "may_act", "may_receive", "receivable", "may_vote", "may_join", "may_elect", "is_down",
-                "is_smallest_quorum", "may_time_out",
+                "apply", "may_act", "may_receive", "receivable", "may_vote", "may_lead", "may_join", "may_elect",
+                "is_down", "is_smallest_quorum", "may_time_out",
             )
         }  # fmt: skip
         places = text.places
@@ -777,7 +777,8 @@ class Search:
                 return
             if s.link[f][l] == NONE and self.names["may_join"](s, l):
                 yield JOIN << 24 | f << 16 | l << 8
-            if not self.names["is_down"](s, l) and s.role[l] == LOOKING and self.names["may_vote"](s, l):
+            may_lead = self.names["may_vote"](s, l) and self.names["may_lead"](s, l)
+            if not self.names["is_down"](s, l) and s.role[l] == LOOKING and may_lead:
                 for quorum in range(2**self.n):
                     if quorum >> f & 1 and self.names["is_smallest_quorum"](s, l, quorum):
                         if self.names["may_elect"](s, l, quorum):

@@ -776,6 +776,8 @@ class Declaration:
         extends: the names of modules whose functions are its own too; its own functions stand over theirs.
         leaders_weigh: why no process without weight leads in the implementation that it follows, where it does not say
             so itself: quorum systems with such a process are refused. If empty, they are not.
+        observers: the variant in which processes without weight are learners that do not vote: quorum systems with
+            such processes, behind all others, go with it.
     """
 
     module: str
@@ -809,6 +811,7 @@ class Declaration:
     releases: Mapping[str, Sequence[str]] = field(default_factory=dict)
     extends: Sequence[str] = ()
     leaders_weigh: str = ""
+    observers: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budgets", dict(self.budgets or {}))

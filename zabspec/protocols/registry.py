@@ -127,18 +127,43 @@ class Protocol:
         fields = self.parts(Sizes(self.nodes, 1, 1, 2, budgets=dict.fromkeys(BUDGETS, 0) | dict(self.amounts))).fields
         return any(f.disk for f in fields)
 
+    def observing(self, variant: str) -> bool:
+        """Return whether a variant has observers."""
+        return bool(self.declared.observers) and self.declared.observers in variant.split(",")
+
+    def check_observers(self, quorums: str, variant: str) -> None:
+        """Check that a quorum system has observers: processes without weight, behind others that have a vote each.
+
+        Raises:
+            ConfigError: it has none, or is another system.
+        """
+        system = system_of(quorums) if quorums else None
+        weights = system.weights if system else ()
+        count = weights.count(0)
+        if not system or not count or weights != (1,) * (len(weights) - count) + (0,) * count or "groups" in quorums:
+            like = "`weights 1,1,1,0` has one observer behind three servers that vote"
+            raise ConfigError(f"variant {self.declared.observers} needs --quorums with observers: {like}")
+
     def check_quorums(self, quorums: str, variant: str) -> None:
         """Check that the protocol with a variant takes a quorum system.
 
         Raises:
             ProtocolError: it counts majorities by hand, or asks for no quorums.
-            ConfigError: a process has no weight, and it does not say that such a one does not lead.
+            ConfigError: a process has no weight, and it does not say that such a one does not lead; or the variant is
+                that of observers, and the system has none.
         """
+        if self.observing(variant):
+            self.check_observers(quorums, variant)
+        if not quorums:
+            return
         system = system_of(quorums)
-        if self.declared.leaders_weigh and 0 in system.weights:
+        if self.declared.leaders_weigh and 0 in system.weights and not self.observing(variant):
             said = f"no server without weight leads in {self.name} ({self.declared.leaders_weigh})"
             server = system.weights.index(0) + 1
-            raise ConfigError(f"--quorums: {said}, which its source does not declare, and server {server} has none")
+            hint = f": with --variant {self.declared.observers} it is an observer" if self.declared.observers else ""
+            raise ConfigError(
+                f"--quorums: {said}, which its source does not declare, and server {server} has none{hint}"
+            )
         amounts = dict.fromkeys(BUDGETS, 0) | dict(self.budgets)
         parts = self.parts(Sizes(system.nodes, 1, 1, 2, budgets=amounts, variant=variant, least=system.smallest))
         overrides = self.overrides(variant).values()

@@ -19,6 +19,7 @@ from zabspec.worlds.actor import (
     elections_left,
     is_down,
     its_turn_in,
+    may_lead,
     may_vote,
     on_elected,
     on_follow,
@@ -86,7 +87,7 @@ def elects(s: State, l: Node, quorum: int) -> bool:
     for f in range(s.NODES):
         if (quorum >> f) & 1 == 1 and not for_it(s, f, l):
             return False
-    return is_smallest_quorum(s, l, quorum) and looks(s, l) and elections_left(s)
+    return is_smallest_quorum(s, l, quorum) and looks(s, l) and may_lead(s, l) and elections_left(s)
 
 
 def is_smallest_quorum(s: State, l: Node, others: int) -> bool:

@@ -134,6 +134,11 @@ def may_vote(s: State, p: Node) -> bool:
     return True
 
 
+def may_lead(s: State, l: Node) -> bool:
+    """Return whether l, which takes part in an election that is one step, may be elected."""
+    return True
+
+
 def outranks(s: State, p: Node, q: Node) -> bool:
     """Return whether p's vote is no less than q's; it follows from the fields that the protocol names."""
     return True

@@ -41,6 +41,7 @@ from zabspec.worlds.actor import (
     may_change,
     may_fail,
     may_fail_electing,
+    may_lead,
     may_receive,
     may_time_out,
     may_vote,
@@ -318,7 +319,7 @@ def enabled_at_elector(s: State, out: Words, p: Node) -> None:
 def emit_elections(s: State, out: Words, l: Node) -> None:
     """List every smallest quorum that may elect l, by its other members; members of a larger one join."""
     for quorum in range(2**s.NODES):
-        if is_smallest_quorum(s, l, quorum) and may_elect(s, l, quorum):
+        if is_smallest_quorum(s, l, quorum) and may_lead(s, l) and may_elect(s, l, quorum):
             emit_which(out, ELECT, l, quorum)
             may_fail_electing(s, out, l, quorum)
 

@@ -63,6 +63,7 @@ HOOKS = [
     "receivable",
     "may_receive",
     "may_vote",
+    "may_lead",
     "oracle_may_name",
     "may_abcast",
     "on_abcast",

@@ -186,3 +186,5 @@ def asks(b: Builder) -> None:
         b.parts.append(["def may_receive(s: State, p: Node) -> bool:", f"    return {guard(b)}"])
     if any(d.startswith("elects") for d in b.declared) and b.chance(0.2):
         b.parts.append(["def may_vote(s: State, p: Node) -> bool:", f"    return {guard(b)}"])
+    if any(d.startswith("elects") for d in b.declared) and b.chance(0.2):
+        b.parts.append(["def may_lead(s: State, p: Node) -> bool:", f"    return {guard(b)}"])

@@ -6,8 +6,9 @@ from zabspec.authoring.declaration import action
 from zabspec.language.lang import Node, State, is_quorum
 from zabspec.protocols.zookeeper.observed import exposes, proposes
 from zabspec.protocols.zookeeper.shutdown import shut_down
-from zabspec.protocols.zookeeper.state import ACK, COMMIT, LEADING, PROPOSAL, SERVING, counter_of
+from zabspec.protocols.zookeeper.state import ACK, COMMIT, INFORM, LEADING, PROPOSAL, SERVING, counter_of
 from zabspec.protocols.zookeeper.storage import apply_txn, meets_hole
+from zabspec.protocols.zookeeper.voters import observes
 from zabspec.worlds.actor import send_to_follower, send_to_leader
 
 
@@ -23,7 +24,7 @@ def propose(s: State, l: Node) -> None:
     s.last_proposed[l] = zxid
     s.outstanding[l].append(zxid)
     for f in range(s.NODES):
-        if f in s.forwarding[l]:
+        if f in s.forwarding[l] and not observes(s, l, f):
             send_to_follower(s, l, f, PROPOSAL(zxid=zxid))
     s.sync_queue[l].append(zxid)
 
@@ -35,14 +36,15 @@ def has_queued(s: State, p: Node) -> bool:
 @action(when=has_queued, name="sync thread")
 def log_next(s: State, p: Node) -> None:
     """SyncRequestProcessor.run: FileTxnLog.append, SyncRequestProcessor.flush (FileTxnLog.commit forces), then
-    AckRequestProcessor.processRequest or SendAckRequestProcessor.processRequest. One step of one transaction: a batch
-    is several of them, whose crashes between lose no more."""
+    AckRequestProcessor.processRequest or SendAckRequestProcessor.processRequest, which an observer has not
+    (ObserverZooKeeperServer.setupRequestProcessors). One step of one transaction: a batch is several of them, whose
+    crashes between lose no more."""
     zxid = s.sync_queue[p][0]
     s.sync_queue[p].remove(0)
     s.log[p].append(zxid)
     if s.role[p] == LEADING:
         process_ack(s, p, p, zxid)
-    else:
+    elif not observes(s, p, p):
         send_to_leader(s, p, ACK(zxid=zxid))
 
 
@@ -63,12 +65,15 @@ def log_stale(s: State, p: Node) -> None:
     """A SyncRequestProcessor that its term's end did not stop (ZOOKEEPER-4712): it appends to the log there is, forces
     it, and ends: its acknowledgement goes to a closed socket, and SendAckRequestProcessor.flush asks
     learner.sock.isClosed(), where Learner.closeSockSync has set sock to null (3.7.0 to 3.9.2: a NullPointerException).
-    What else it had queued is gone, not what that of a later term has (`outlive` puts <0,0> between)."""
+    What else it had queued is gone, not what that of a later term has (`outlive` puts <0,0> between). That of an
+    observer acknowledges nothing, and goes on."""
     s.log[p].append(s.stale_queue[p][0])
+    if observes(s, p, p):
+        s.stale_queue[p].remove(0)
     for _ in range(s.PROPOSALS + 8):
-        if len(s.stale_queue[p]) > 0 and s.stale_queue[p][0] != 0:
+        if len(s.stale_queue[p]) > 0 and s.stale_queue[p][0] != 0 and not observes(s, p, p):
             s.stale_queue[p].remove(0)
-    if len(s.stale_queue[p]) > 0:
+    if len(s.stale_queue[p]) > 0 and s.stale_queue[p][0] == 0:
         s.stale_queue[p].remove(0)
 
 
@@ -96,8 +101,16 @@ def leader_commits(s: State, l: Node, zxid: int) -> None:
     s.last_committed[l] = zxid
     for f in range(s.NODES):
         if f in s.forwarding[l]:
-            send_to_follower(s, l, f, COMMIT(zxid=zxid))
+            tell_committed(s, l, f, zxid)
     s.to_apply[l].append(zxid)
+
+
+def tell_committed(s: State, l: Node, f: Node, zxid: int) -> None:
+    """Leader.commit, and Leader.inform, which has the transaction with it."""
+    if observes(s, l, f):
+        send_to_follower(s, l, f, INFORM(zxid=zxid))
+    else:
+        send_to_follower(s, l, f, COMMIT(zxid=zxid))
 
 
 def commits_in_order(s: State) -> bool:

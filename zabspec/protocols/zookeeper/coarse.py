@@ -4,7 +4,7 @@ nothing is lost; where it is not asked for, the step is split."""
 from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant
-from zabspec.language.lang import AnyMessage, Node, State
+from zabspec.language.lang import AnyMessage, Node, State, is_quorum
 from zabspec.protocols.zookeeper.leader import has_acks, leaves_no_trace, start_serving
 from zabspec.protocols.zookeeper.learner import (
     acknowledge,
@@ -42,6 +42,7 @@ __all__ = [
     "COARSE",
     "OVERRIDES",
     "admitted_first",
+    "are_three",
     "commit_is_noted",
     "heard_first",
     "is_ignored",
@@ -134,7 +135,15 @@ def heard_first(s: State, l: Node, f: Node, m: AnyMessage) -> bool:
     the third server joins (`admitted_first`)."""
     if m.kind == ACK:
         return is_ignored(s, l, f, m)
-    return m.kind == FOLLOWERINFO and s.phase[l] == CHOOSING_EPOCH and s.NODES == 3 and leaves_no_trace(s)
+    return m.kind == FOLLOWERINFO and s.phase[l] == CHOOSING_EPOCH and are_three(s) and leaves_no_trace(s)
+
+
+def are_three(s: State) -> bool:
+    """There are three servers, any two of which are a quorum."""
+    for p in range(s.NODES):
+        if not is_quorum(s, {q for q in range(s.NODES) if q != p}):
+            return False
+    return s.NODES == 3
 
 
 def is_ignored(s: State, l: Node, f: Node, m: ACK) -> bool:
@@ -151,7 +160,7 @@ def left_first(s: State, f: Node) -> bool:
     do nothing else, and no property looks at it. Nobody else waits for it to stay: the third joins that leader only
     where it has a quorum without it."""
     waits = s.phase[f] != IDLE and s.phase[f] != SERVING
-    return waits and s.NODES == 3 and len(s.sync_queue[f]) == 0 and len(s.stale_queue[f]) == 0
+    return waits and are_three(s) and len(s.sync_queue[f]) == 0 and len(s.stale_queue[f]) == 0
 
 
 def lost_when_learned(s: State) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from zabspec.language.lang import Node, State
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, PROPOSAL, SERVING, first_of
 from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, take_snapshot
+from zabspec.protocols.zookeeper.voters import last_voter, observes
 from zabspec.worlds.actor import connect, send_to_follower, spend_election
 
 
@@ -17,7 +18,7 @@ def established(s: State) -> None:
         serve_in(s, p, 1)
     s.role[0] = LEADING
     for f in range(s.NODES):
-        if f != 0:
+        if f != 0 and not observes(s, 0, f):
             send_to_follower(s, 0, f, PROPOSAL(zxid=first + 2))
     s.outstanding[0].append(first + 2)
     s.sync_queue[0].append(first + 2)
@@ -42,8 +43,8 @@ def after_snap(s: State) -> None:
 
 def come_by_snap(s: State) -> None:
     """The disks and trees of epoch 3 in `after_snap`."""
-    last = s.NODES - 1
-    for p in range(s.NODES):
+    last = last_voter(s)
+    for p in range(last + 1):
         s.current_epoch[p] = 1
         s.accepted_epoch[p] = 1
         s.log[p].append(first_of(1) + 1)
@@ -69,7 +70,7 @@ def snapshot_alone(s: State) -> None:
     <1,2> by p0, and none is committed; p1 leads epoch 2 with the last server, which crashes before it has anything; p0
     leads epoch 3 with it, sends it SNAP <1,2>, and it crashes when that is saved; the term of p0 ends. Three elections
     have been."""
-    last = s.NODES - 1
+    last = last_voter(s)
     first = first_of(1)
     for p in range(last):
         s.log[p].append(first + 1)
@@ -81,7 +82,7 @@ def snapshot_alone(s: State) -> None:
     apply_to_tree(s, last, first + 1)
     apply_to_tree(s, last, first + 2)
     take_snapshot(s, last)
-    for p in range(s.NODES):
+    for p in range(last + 1):
         if p == 0 or p == last:
             s.current_epoch[p] = 1
             s.accepted_epoch[p] = 3
@@ -106,8 +107,8 @@ def serve_in(s: State, p: Node, epoch: int) -> None:
 
 
 def serve_third_epoch(s: State) -> None:
-    """p0 leads epoch 3, all but the last server follow it, and nothing has been proposed in it."""
-    for p in range(s.NODES - 1):
+    """p0 leads epoch 3, all but the last server that votes follow it, and nothing has been proposed in it."""
+    for p in range(last_voter(s)):
         serve_in(s, p, 3)
     s.role[0] = LEADING
     s.last_processed[0] = first_of(3)

@@ -26,6 +26,7 @@ from zabspec.protocols.zookeeper.state import (
 )
 from zabspec.protocols.zookeeper.storage import leave_thread, take_snapshot
 from zabspec.protocols.zookeeper.sync import sync_follower
+from zabspec.protocols.zookeeper.voters import completes_quorum
 from zabspec.worlds.actor import send_to_follower
 
 
@@ -58,7 +59,7 @@ def on_followerinfo(s: State, l: Node, f: Node, m: FOLLOWERINFO) -> None:
     if s.phase[l] == CHOOSING_EPOCH:
         s.term[l] = max(s.term[l], m.accepted + 1)
         s.heard[l].add(f)
-        if is_quorum(s, s.heard[l]):
+        if completes_quorum(s, l, s.heard[l]):
             store_proposed(s, l)
             s.phase[l] = AWAITING_EPOCH_ACKS
             s.heard[l].clear()
@@ -91,7 +92,7 @@ def on_ackepoch(s: State, l: Node, f: Node, m: ACKEPOCH) -> None:
         s.answered[l].add(f)
         if m.current >= 0:
             s.agreed[l].add(f)
-        if is_quorum(s, s.agreed[l]):
+        if completes_quorum(s, l, s.agreed[l]):
             s.phase[l] = TO_WRITE_OWN_EPOCH
             s.agreed[l].clear()
             for q in range(s.NODES):

@@ -49,6 +49,7 @@ from zabspec.protocols.zookeeper.storage import (
     remember_log,
     take_snapshot,
 )
+from zabspec.protocols.zookeeper.voters import observes
 from zabspec.worlds.actor import connect, send_to_leader
 
 
@@ -164,11 +165,11 @@ def on_snap(s: State, f: Node, m: SNAP) -> None:
 def on_proposal(s: State, f: Node, m: PROPOSAL) -> None:
     """Learner.syncWithLeader: kept in packetsNotLogged until NEWLEADER; once it serves, Follower.processPacket hands it
     to FollowerZooKeeperServer.logRequest."""
-    if s.phase[f] == SERVING:
+    if s.phase[f] == SERVING and not observes(s, f, f):  # Observer.processPacket ignores it
         log_request(s, f, m.zxid)
-    elif is_gap(s, f, m.zxid):
+    elif s.phase[f] != SERVING and is_gap(s, f, m.zxid):
         stop(s, f)
-    else:
+    elif s.phase[f] != SERVING:
         s.not_logged[f].append(m.zxid)
 
 
@@ -186,7 +187,8 @@ def on_commit(s: State, f: Node, m: COMMIT) -> None:
     """Learner.syncWithLeader: in the sync phase the head of packetsNotLogged is looked at first, and there is one; once
     it serves, Follower.processPacket hands it to FollowerZooKeeperServer.commit."""
     if s.phase[f] == SERVING:
-        commit(s, f, m.zxid)
+        if not observes(s, f, f):  # Observer.processPacket ignores it
+            commit(s, f, m.zxid)
     elif len(s.not_logged[f]) == 0 and looks_at_proposal(s, f):
         stop(s, f)
     elif s.phase[f] == SYNCING and s.sync_mode[f] != DIFFS:
@@ -239,7 +241,8 @@ def at_persist(s: State, f: Node) -> bool:
 @action(when=at_persist, name="persist at NEWLEADER")
 def persist(s: State, f: Node) -> None:
     leave_tail(s, f)
-    persist_received(s, f)
+    if not observes(s, f, f):
+        persist_received(s, f)
     s.phase[f] = after_persist(s)
     if meets_hole(s, f):
         stop(s, f)
@@ -309,12 +312,43 @@ def on_uptodate(s: State, f: Node, m: UPTODATE) -> None:
     for zxid in s.appended[f]:
         send_to_leader(s, f, ACK(zxid=zxid))
     s.appended[f].clear()
+    if observes(s, f, f):
+        take_informed(s, f)
+    else:
+        take_received(s, f)
+
+
+def take_received(s: State, f: Node) -> None:
+    """Learner.syncWithLeader, behind UPTODATE, of a follower."""
     for zxid in s.not_logged[f]:
         log_request(s, f, zxid)
     s.not_logged[f].clear()
     for zxid in s.committed[f]:
         commit(s, f, zxid)
     s.committed[f].clear()
+
+
+def take_informed(s: State, f: Node) -> None:
+    """The same of an observer: what is not the next that is committed is left out; where nothing more is, the
+    comparison throws."""
+    throws = False
+    for zxid in s.not_logged[f]:
+        if len(s.committed[f]) == 0:
+            throws = True
+        elif not throws and s.committed[f][0] == zxid:
+            s.committed[f].remove(0)
+            commit_request(s, f, zxid)
+    s.not_logged[f].clear()
+    s.committed[f].clear()
+    if throws:
+        stop(s, f)
+
+
+def commit_request(s: State, f: Node, zxid: int) -> None:
+    """ObserverZooKeeperServer.commitRequest: to the sync thread and to the commit thread. Left out:
+    zookeeper.observer.syncEnabled=false, with which it logs nothing."""
+    s.sync_queue[f].append(zxid)
+    s.to_apply[f].append(zxid)
 
 
 def epoch_at_uptodate(s: State, f: Node) -> None:

@@ -11,7 +11,7 @@ acknowledged, when currentEpoch is written, or when a term ends, and not at the 
 from __future__ import annotations
 
 from zabspec.authoring.declaration import safety
-from zabspec.language.lang import Node, State, broken
+from zabspec.language.lang import Node, State, broken, is_quorum
 from zabspec.protocols.zookeeper.state import (
     AWAITING_EPOCH_ACKS,
     CHOOSING_EPOCH,
@@ -287,11 +287,8 @@ def truncate_keeps_what_is_committed(before: State, event: State, after: State) 
                     led = before.phase[leader] == SERVING and before.term[leader] == before.term[p]
                     committed = led and zxid <= before.last_committed[leader]
                     committed = committed or (before.exposed[before.term[p]] >> zxid) & 1 == 1
-                    count = 0
-                    for q in range(after.NODES):
-                        if is_on_disk(after, q, zxid):
-                            count = count + 1
-                    if committed and 2 * count <= after.NODES:
+                    holders = is_quorum(after, {q for q in range(after.NODES) if is_on_disk(after, q, zxid)})
+                    if committed and not holders:
                         return broken(f"p{p} cuts {zxid}, which p{leader} has committed")
     return True
 
@@ -529,11 +526,8 @@ def leader_waits_for_a_quorum_to_save(before: State, event: State, after: State)
         if elected and after.last_processed[p] in after.snapshot_names[p]:
             for zxid in range(last_of(after) + 1):
                 if (after.tree[p] >> zxid) & 1 == 1 and is_saved(after, p, zxid) and not is_saved(before, p, zxid):
-                    count = 0
-                    for q in range(after.NODES):
-                        if is_on_disk(before, q, zxid):
-                            count = count + 1
-                    if 2 * count <= after.NODES:
+                    holders = is_quorum(before, {q for q in range(after.NODES) if is_on_disk(before, q, zxid)})
+                    if not holders:
                         return broken(f"p{p} saves a snapshot with {zxid}, which no quorum has")
     return True
 

@@ -32,6 +32,7 @@ FOLLOWERINFO, ACKEPOCH, ACK = MessageName("FOLLOWERINFO"), MessageName("ACKEPOCH
 LEADERINFO, NEWLEADER, UPTODATE = MessageName("LEADERINFO"), MessageName("NEWLEADER"), MessageName("UPTODATE")
 DIFF, TRUNC, SNAP = MessageName("DIFF"), MessageName("TRUNC"), MessageName("SNAP")
 PROPOSAL, COMMIT, CLOSED = MessageName("PROPOSAL"), MessageName("COMMIT"), MessageName("CLOSED")
+INFORM = MessageName("INFORM")  # to observers
 WRITTEN = MessageName("WRITTEN")  # no packet: see `transfers.py`
 
 
@@ -161,6 +162,7 @@ def messages(size: Size) -> list[Message]:
         Message("UPTODATE", {}),
         Message("CLOSED", {}),
         Message("WRITTEN", {}),
+        Message("INFORM", zxid),
     ]
 
 

@@ -13,6 +13,7 @@ from zabspec.protocols.zookeeper.state import (
     counter_of,
     epoch_of,
 )
+from zabspec.protocols.zookeeper.voters import observes
 from zabspec.worlds.actor import send_to_follower
 
 
@@ -117,10 +118,12 @@ def send_committed(s: State, l: Node, f: Node, p: int) -> None:
 
 
 def start_forwarding(s: State, l: Node, f: Node, base: int) -> None:
-    """Leader.startForwarding: what is committed and not applied, then what is outstanding; from now on all."""
+    """Leader.startForwarding: what is committed and not applied, then, to who votes, what is outstanding; from now on
+    all."""
     if s.last_proposed[l] > base:
         forward_to_be_applied(s, l, f, base)
-        forward_outstanding(s, l, f, base)
+        if not observes(s, l, f):
+            forward_outstanding(s, l, f, base)
     s.forwarding[l].add(f)
 
 

@@ -21,6 +21,7 @@ from zabspec.protocols.zookeeper.storage import *
 from zabspec.protocols.zookeeper.stores import *
 from zabspec.protocols.zookeeper.sync import *
 from zabspec.protocols.zookeeper.threads import *
+from zabspec.protocols.zookeeper.voters import *
 from zabspec.protocols.zookeeper.writes import *
 
 # isort: split
@@ -29,6 +30,9 @@ from zabspec.protocols.zookeeper.transfers import *
 
 # isort: split
 from zabspec.protocols.zookeeper.snapshots import *
+
+# isort: split
+from zabspec.protocols.zookeeper.observers import *
 
 
 def flight(size: Size) -> int:
@@ -71,7 +75,18 @@ PROTOCOL = declare(
         Start("snapshot-alone", "no server leads, and p2 has <1,2> in a snapshot and no log", snapshot_alone),
     ],
     flight=flight,
-    variants=[*RELEASES, *REPAIRS, *PRODUCTION_REPAIRS, *COARSE, *MUTANTS, *PRODUCTION, *TRANSFER, *SNAPSHOTS],
+    variants=[
+        *RELEASES,
+        *REPAIRS,
+        *PRODUCTION_REPAIRS,
+        *COARSE,
+        *MUTANTS,
+        *PRODUCTION,
+        *TRANSFER,
+        *SNAPSHOTS,
+        *OBSERVERS,
+    ],
     releases=SAME,
     leaders_weigh="FastLeaderElection.totalOrderPredicate",
+    observers="observer",
 )
