@@ -50,6 +50,8 @@ RULES = {
     "2846": "log-has-no-hole",
     "3104": "snapshot-has-what-names-it",
     "late-snapshot": "periodic-snapshot-has-what-was-served",
+    "2959": "quorum-has-heard-of-the-epoch",
+    "observer-sync": "serves-with-history-applied",
 }
 
 ALL = ("3.9.4", "3.9.3", "3.9.2", "3.9.1", "3.6.0", "3.5.10", "3.5.3", "3.4.14", "3.4.10")
@@ -85,6 +87,7 @@ HAD: dict[str, tuple[str, ...]] = {
     "2099": tuple(r for r in ALL if not r.startswith("3.4")),
     "2846": tuple(r for r in ALL if not r.startswith("3.4")),
     "3104": ("3.5.3", "3.4.14", "3.4.10"),
+    "2959": ("3.5.3", "3.4.10"),
 }
 
 # Where the mechanism occurs and the fix versions say that the release has it not, or the other way round: why.

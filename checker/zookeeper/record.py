@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
-from checker.zookeeper.releases import settled
+from checker.zookeeper.releases import OBSERVED, settled
 from checker.zookeeper.rows import USUAL, Row
 from invariants import properties_of
 from traces import Trace, build_trace
@@ -105,8 +106,9 @@ def configuration(
         name for name in PROTOCOLS[PROTOCOL].budgets if name in ("elections", "proposals", "write_errors", "snapshots")
     ]
     said = ",".join(f"{name}={budget[name]}" for name in own if name in budget)
-    given = {name: n for name, n in budget.items() if name not in own}
-    return Configuration(PROTOCOL, variant, start=start, budgets=said, **given)  # type: ignore[arg-type]
+    given: dict[str, Any] = {name: n for name, n in budget.items() if name not in own}
+    quorums = OBSERVED if "observer" in variant.split(",") else ""
+    return Configuration(PROTOCOL, variant, start=start, budgets=said, quorums=quorums, **given)
 
 
 def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:

@@ -5,9 +5,23 @@ from __future__ import annotations
 from zabspec.authoring.declaration import ConfigError
 from zabspec.protocols.registry import PROTOCOLS, Protocol
 
-__all__ = ["of_settings", "release_of", "settled", "variant_of", "with_settings"]
+__all__ = ["OBSERVED", "of_settings", "release_of", "settled", "variant_of", "with_settings"]
 
-SETTINGS = ("walk", "walk-large", "hole", "full-disk", "power", "transfer", "snapshots", "one-node", "fuzzy-snap")
+SETTINGS = (
+    "walk",
+    "walk-large",
+    "hole",
+    "full-disk",
+    "power",
+    "transfer",
+    "snapshots",
+    "one-node",
+    "fuzzy-snap",
+    "observer",
+)
+
+
+OBSERVED = "weights 1,1,1,0"  # the quorums where an observer is asked for, and nothing is said of them
 
 
 def variant_of(protocol: str, release: str) -> str:
@@ -80,6 +94,8 @@ def of_settings(release: str, asked: str) -> tuple[str, ...]:
             more.append("before-3701")
     if "snapshots" in names and before(release, 3, 9, 4) and not before(release, 3, 9):
         more.append("before-4858")
+    if "observer" in names and (before(release, 3, 4, 13) or (before(release, 3, 5, 4) and not before(release, 3, 5))):
+        more.append("before-2959")
     # `transfer` alone is what `conform` has of every release.
     if {"transfer", "one-node"} <= {*names} and before(release, 3, 5, 5):
         more.append("before-3104")

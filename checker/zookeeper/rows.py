@@ -352,6 +352,20 @@ ROWS = (
         {"losses": 0, "crashes": 1, "elections": 1, "proposals": 1, "snapshots": 1}, 31, 29, True, "", "established",
         "snapshots",
     ),
+    Row(
+        "2959", "3.5.3", others("4837", "4712", also=BEYOND), ("2959",), "epoch-has-its-history",
+        "A leader counts an observer in discovery: the two choose an epoch, and write it, of which no other voter has "
+        "heard, and which a quorum establishes under another leader; what that one began with the first has not.",
+        "l.1.1: a leader has heard from a quorum, and chooses an epoch later than any that one of it has accepted",
+        {"crashes": 1}, 28, 24, True, "", "established", "observer",
+    ),
+    Row(
+        "observer-sync", "3.9.4", others("4837", "4712", also=BEYOND), ("observer-sync",), "initial-history",
+        "An observer keeps the transactions of its DIFF in lists until UPTODATE, and serves before its commit thread "
+        "has applied them: what ZOOKEEPER-3911, 3023 and 4646 mended is mended for followers alone.",
+        "f.2.2: on commit of NEWLEADER the initial history is delivered before anything else",
+        {"losses": 0, "crashes": 1, "elections": 1}, 31, 25, True, "", "established", "observer",
+    ),
 )  # fmt: skip
 
 # Rows of BUGS.tsv without a row here, with the reason.

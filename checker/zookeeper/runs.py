@@ -249,7 +249,7 @@ def trace_of_row(issue: str) -> Trace:
     Raises:
         TraceError: the model no longer has it.
     """
-    from checker.zookeeper.releases import settled, variant_of
+    from checker.zookeeper.releases import OBSERVED, settled, variant_of
 
     r = RUNS[issue]
     c = Configuration(
@@ -262,6 +262,7 @@ def trace_of_row(issue: str) -> Trace:
         partitions=r.partitions,
         budgets=f"elections={r.elections},proposals={r.proposals},write_errors={r.write_errors},"
         f"snapshots={r.snapshots}",
+        quorums=OBSERVED if "observer" in r.settings.split(",") else "",
     )
     model = Model(c)
     return build_trace(model, None, [renumbered(int(word, 16), model) for word in r.words.split()])

@@ -241,11 +241,16 @@ def at_persist(s: State, f: Node) -> bool:
 @action(when=at_persist, name="persist at NEWLEADER")
 def persist(s: State, f: Node) -> None:
     leave_tail(s, f)
-    if not observes(s, f, f):
+    if persists_in_sync(s, f):
         persist_received(s, f)
     s.phase[f] = after_persist(s)
     if meets_hole(s, f):
         stop(s, f)
+
+
+def persists_in_sync(s: State, f: Node) -> bool:
+    """Learner.syncWithLeader: a follower; for an observer what has come waits for UPTODATE."""
+    return not observes(s, f, f)
 
 
 def leave_tail(s: State, f: Node) -> None:

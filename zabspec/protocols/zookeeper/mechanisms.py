@@ -287,8 +287,8 @@ def truncate_keeps_what_is_committed(before: State, event: State, after: State) 
                     led = before.phase[leader] == SERVING and before.term[leader] == before.term[p]
                     committed = led and zxid <= before.last_committed[leader]
                     committed = committed or (before.exposed[before.term[p]] >> zxid) & 1 == 1
-                    holders = is_quorum(after, {q for q in range(after.NODES) if is_on_disk(after, q, zxid)})
-                    if committed and not holders:
+                    kept = is_quorum(after, {q for q in range(after.NODES) if is_on_disk(after, q, zxid)})
+                    if committed and not kept:
                         return broken(f"p{p} cuts {zxid}, which p{leader} has committed")
     return True
 
@@ -526,8 +526,8 @@ def leader_waits_for_a_quorum_to_save(before: State, event: State, after: State)
         if elected and after.last_processed[p] in after.snapshot_names[p]:
             for zxid in range(last_of(after) + 1):
                 if (after.tree[p] >> zxid) & 1 == 1 and is_saved(after, p, zxid) and not is_saved(before, p, zxid):
-                    holders = is_quorum(before, {q for q in range(after.NODES) if is_on_disk(before, q, zxid)})
-                    if not holders:
+                    kept = is_quorum(before, {q for q in range(after.NODES) if is_on_disk(before, q, zxid)})
+                    if not kept:
                         return broken(f"p{p} saves a snapshot with {zxid}, which no quorum has")
     return True
 
@@ -557,3 +557,24 @@ def accepted_epoch_is_written_first(before: State, event: State, after: State) -
         if after.promised[p] > after.accepted_epoch[p] and before.promised[p] <= before.accepted_epoch[p]:
             return broken(f"p{p} has accepted epoch {after.promised[p]} in memory alone")
     return True
+
+
+# --- discovery ---------------------------------------------------------------------------------------
+
+
+@safety(over="step", witness=takes_step, default=False)
+def quorum_has_heard_of_the_epoch(before: State, event: State, after: State) -> bool:
+    """No leader chooses an epoch before it has heard from a quorum (ZOOKEEPER-2959)."""
+    for p in range(after.NODES):
+        if before.phase[p] == CHOOSING_EPOCH and after.phase[p] == AWAITING_EPOCH_ACKS:
+            heard = is_quorum(
+                after, {q for q in range(after.NODES) if q in before.heard[p] or is_linked_now(before, after, p, q)}
+            )
+            if not heard:
+                return broken(f"p{p} chooses epoch {after.term[p]} without a quorum")
+    return True
+
+
+def is_linked_now(before: State, after: State, p: Node, q: Node) -> bool:
+    """Whether p reads FOLLOWERINFO from q in this step."""
+    return q in after.linked[p] and q not in before.linked[p]

@@ -15,7 +15,7 @@ from zabspec.protocols.zookeeper.state import DIFFS, INFORM, SERVING, SYNCING
 from zabspec.protocols.zookeeper.storage import meets_hole
 from zabspec.protocols.zookeeper.voters import completes_quorum, is_without_vote, quorum_with_observers
 
-__all__ = ["OBSERVERS", "on_inform"]
+__all__ = ["OBSERVERS", "on_inform", "persists_as_follower"]
 
 
 @receives
@@ -35,6 +35,12 @@ def on_inform(s: State, f: Node, m: INFORM) -> None:
         s.committed[f].append(m.zxid)
 
 
+def persists_as_follower(s: State, f: Node) -> bool:
+    """Proposed here: Learner.syncWithLeader asks for no FollowerZooKeeperServer, and an observer too writes and applies
+    what is committed before it acknowledges NEWLEADER."""
+    return True
+
+
 OBSERVERS = (
     Variant("observer", "servers without weight (--quorums) are observers", {"observes": is_without_vote}),
     Variant(
@@ -48,6 +54,13 @@ OBSERVERS = (
         "a leader counts no observers in discovery",
         {"completes_quorum": completes_quorum},
         over=("before-2959",),
+        repairs=True,
+        needs=("observer",),
+    ),
+    Variant(
+        "observer-sync",
+        "an observer, too, writes and applies what is committed before it acknowledges NEWLEADER",
+        {"persists_in_sync": persists_as_follower},
         repairs=True,
         needs=("observer",),
     ),

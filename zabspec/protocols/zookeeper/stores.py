@@ -98,8 +98,8 @@ def epoch_is_on_a_quorum(s: State) -> bool:
 
 @safety(witness=two_founded)
 def epoch_has_its_history(s: State) -> bool:
-    """A server that votes, and whose currentEpoch is that of an established leader, has on its disk what that leader
-    began with. An observer logs that once it serves (Learner.syncWithLeader), and its currentEpoch counts nowhere."""
+    """A voter whose currentEpoch is that of an established leader has on its disk what that leader began with."""
+    # An observer logs that only once it serves (Learner.syncWithLeader), and its currentEpoch counts nowhere.
     for p in range(s.NODES):
         began = s.founded[s.current_epoch[p]]
         if not observes(s, p, p) and (began | on_disk(s, p) | 1) != (on_disk(s, p) | 1):
