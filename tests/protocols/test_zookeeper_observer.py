@@ -12,6 +12,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
 from checker.explore.symmetry import asymmetry
 from checker.zookeeper.releases import settled
+from tests.protocols.merged_steps import compare
 from tests.second.reference import explore as explore_second
 from traces import Runner
 from traces.record.trace import StepWord
@@ -141,7 +142,7 @@ def test_what_is_outstanding_is_not_sent_to_an_observer() -> None:
 # --- what it does with it -----------------------------------------------------------------------------
 
 
-def test_what_it_is_informed_of_while_it_serves_is_logged_and_not_acknowledged() -> None:
+def test_what_comes_while_it_serves_is_logged_and_not_acknowledged() -> None:
     s, names = state()
     names["on_inform"](s, LAST, Inform(B))
     assert (list(s.sync_queue[LAST]), list(s.to_apply[LAST]), list(s.pending[LAST])) == ([B], [B], [])
@@ -236,3 +237,24 @@ def test_the_second_semantics_counts_the_same(variant: str) -> None:
     found = Explorer(Compiled(Model(c), [], False), 1).run(Limits(depth=10), keep_going=True)
     assert list(found.levels) == [depths.count(k) for k in range(max(depths) + 1)]
     assert found.distinct > 1000
+
+
+@pytest.mark.parametrize(
+    ("variant", "quorums", "crashes", "losses"),
+    [
+        ("observer", "weights 1,1,0", 1, 0),
+        ("3.5.3,observer,before-2959", "weights 1,1,0", 0, 1),
+        ("1558", "weights 2,1,1", 1, 0),
+    ],
+)
+def test_merged_steps_hide_nothing_where_servers_differ(variant: str, quorums: str, crashes: int, losses: int) -> None:
+    """Two servers that vote and an observer; and three that vote, of which two alone may be no quorum."""
+    made = []
+    for merged in ("", "coarse,"):
+        name = PROTOCOLS["zookeeper"].combined(merged + variant)
+        asked: dict[str, Any] = {"crashes": crashes, "losses": losses, "timeouts": 0}
+        budgets = "elections=1,proposals=0"
+        made.append(Configuration("zookeeper", name, start="established", quorums=quorums, budgets=budgets, **asked))
+    compared = compare(*made)
+    assert compared.alike
+    assert compared.seen > 100
