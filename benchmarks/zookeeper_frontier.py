@@ -7,7 +7,8 @@ python benchmarks/zookeeper_frontier.py --output frontier.jsonl --seconds 300 --
 Each budget is explored in a process of its own, with merged steps, three servers, from the beginning and with every
 property. A line is written as soon as it is known, so that a run that was stopped continues there; lines of another
 version of the sources are refused. The last thing printed is the table of benchmarks/results/zookeeper-residue.md.
-`--settings` adds variants, as walk,hole (what production has) or transfer; lines of other settings are passed over.
+`--settings` adds variants, as walk,hole (what production has), transfer, or observer,observer-sync (a fourth server
+that does not vote); lines of other settings are passed over.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from zabspec.model import Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
 
+OBSERVER = PROTOCOLS[PROTOCOL].declared.observers
 NAMES = ("elections", "proposals", "crashes", "losses")
 # Cheapest first: what comes after a cut one is still explored.
 BUDGETS = (
@@ -77,8 +79,12 @@ class Explored:
 def explore(budget: tuple[int, ...], seconds: float, memory: int, settings: str) -> Explored:
     """Explore one budget; a violation is replayed in the simulator."""
     judged = [p for p in properties_of(PROTOCOL) if p.default]
-    c = configuration(NEWEST, KNOWN, dict(zip(NAMES, budget, strict=True)), False, "")
-    c = replace(c, variant=PROTOCOLS[PROTOCOL].combined(f"{c.variant},{settings}"))
+    amounts = dict(zip(NAMES, budget, strict=True))
+    named = [name for name in settings.split(",") if name]
+    observing = [name for name in named if name == OBSERVER]  # they come with quorums
+    c = configuration(NEWEST, KNOWN, amounts, False, "", ",".join(observing))
+    others = [name for name in named if name not in observing]
+    c = replace(c, variant=PROTOCOLS[PROTOCOL].combined(",".join((c.variant, *others))))
     code, _ = Compiled.of(Model(c), judged, True)
     r = Explorer(code, 2).run(Limits(None, None, seconds, memory), False)
     first = min(r.violations.values(), key=lambda v: v.depth, default=None)
