@@ -510,12 +510,15 @@ class Labels:
     def of(self, values: Sequence[tuple[int, ...]]) -> list[Label]:
         """Return the label of each value."""
         parts = [self.projected(values, self.plan.raw)]
+        by_fields: dict[frozenset[str], list[Item]] = {}
         for item in self.items:
-            mine = self.reads[item.function] & self.plan.fields
+            by_fields.setdefault(self.reads[item.function] & self.plan.fields, []).append(item)
+        for mine, items in by_fields.items():  # properties that read the same fields share the projections
             projections = self.projected(values, mine)
-            read = {projection: index for index, projection in enumerate(projections)}
-            left = self.left_of(item, {p: values[k] for p, k in read.items()})
-            parts.append([left[p] for p in projections])
+            read = dict(zip(projections, values, strict=True))
+            for item in items:
+                left = self.left_of(item, read)
+                parts.append([left[p] for p in projections])
         numbers: dict[Label, int] = {}
         return [numbers.setdefault(label, len(numbers)) for label in zip(*parts, strict=True)]
 
@@ -649,7 +652,7 @@ def automaton_of(code: Any, plan: Plan, most: int) -> Automaton | str:
             return f"observations lead to more than {most:,} values"
         room = min(most, 16 * room)
     found = values.words(0, width * count)
-    return Automaton(letters, [tuple(found[k : k + width]) for k in range(0, len(found), width)], ways, table, rows)
+    return Automaton(letters, [*zip(*[iter(found)] * width, strict=True)], ways, table, rows)
 
 
 def refined(code: Any, automaton: Automaton, labels: Sequence[Label]) -> list[int]:
@@ -731,9 +734,9 @@ def numbered(code: Any, plan: Plan, automaton: Automaton, classes: Sequence[int]
         return Classes(why_not=f"the numbers of {orbits} classes do not fit")
     width = len(places.words)
     rows = (ctypes.c_int64 * ((width + 1) * automaton.rows)).from_address(automaton.table.address)
-    for at in range(0, len(rows), width + 1):
-        if rows[at]:
-            rows[at] = number[classes[rows[at] - 1]] + 1
+    for at, value in zip(range(0, len(rows), width + 1), rows[:: width + 1], strict=True):
+        if value:
+            rows[at] = number[classes[value - 1]] + 1
     stands = (ctypes.c_int64 * ((width + 1) * orbits * nodes**nodes))()
     stands[1 : width + 1] = values[0]
     for written, k in standing.items():

@@ -113,6 +113,7 @@ def test_a_signal_before_an_answer_leaves_nothing_of_it(monkeypatch: pytest.Monk
     assert not list(Path().iterdir())
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     "words",
     [

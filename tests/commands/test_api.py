@@ -146,6 +146,7 @@ def test_a_simulated_run_says_what_the_command_prints() -> None:
     assert found.sha256 == hashlib.sha256(found.dump).hexdigest()
 
 
+@pytest.mark.slow(seconds=2)
 def test_a_table_is_judged_as_the_command_judges_it(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     table = tmp_path / "run.parquet"

@@ -432,7 +432,7 @@ def test_a_depth_asked_for_is_no_limit_but_a_limit_met_below_it_is() -> None:
 @pytest.mark.parametrize("engine", ["compiled", "interpret"])
 def test_ctrl_c_ends_soon_with_what_was_covered(engine: str) -> None:
     run("--depth", "1", "--json")  # so that the compiled code is in the cache
-    for after in (2.5, 10.0, 25.0):  # a slow machine takes a while to begin
+    for after in (1.25, 2.5, 10.0, 25.0):  # a slow machine takes a while to begin
         code, out, err, spent = interrupted("--json", "--engine", engine, after=after)
         assert code == 3, err
         assert spent < 5, "CPU seconds, of all threads"

@@ -230,6 +230,7 @@ def test_json_is_utf_8() -> None:
     assert strict_json(b'{"a": "\\ud83d\\ude00", "b": [1, 2]}') == {"a": "\U0001f600", "b": [1, 2]}
 
 
+@pytest.mark.slow(seconds=1)
 def test_every_reader_of_json_refuses_a_name_that_is_there_twice(folder: Path) -> None:
     run(*BROKEN, "--trace", "t.json")
     text = Path("t.json").read_text()

@@ -202,7 +202,7 @@ def schema_of(kind: str) -> dict[str, Any]:
             {"found"},
             marks=pytest.mark.slow(seconds=2),
         ),
-        ("check", ("check", str(OLD / "zabcheck.toml")), {"found"}),
+        pytest.param("check", ("check", str(OLD / "zabcheck.toml")), {"found"}, marks=pytest.mark.slow(seconds=1)),
         ("live", ("--live", *WAITS), {"goals", "moment", "moments", "trouble", "words", "assumed", "cut_short"}),
     ],
 )

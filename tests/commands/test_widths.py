@@ -113,10 +113,8 @@ def test_every_command_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
             assert [line for line in text.splitlines() if len(line) > width] == [], name
 
 
-LONG = {name: pytest.mark.slow(seconds=1) for name in ("plan", "refine")}
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=LONG.get(name, ())) for name in COMMANDS])
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_no_command_cuts_a_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At 80 and 120 columns, in a pipe and with `NO_COLOR`: every name that is in the JSON is in the text."""
     monkeypatch.chdir(tmp_path)

@@ -52,6 +52,13 @@ def narrowing(configuration: Configuration, symmetry: bool = True) -> Narrowing:
     return Narrowing(Model(configuration), DEFAULT, symmetry)
 
 
+@cache
+def unmerged(variant: str = "") -> Narrowing:
+    """A model whose states are not merged: their classes take longer than all else, and say nothing of who is ample."""
+    configuration = Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=0, variant=variant)
+    return Narrowing(Model(configuration), DEFAULT, False, merging=False)
+
+
 def both(configuration: Configuration, symmetry: bool = True, threads: int = 1, **limits: int) -> list[Exploration]:
     full = Explorer(Compiled(Model(configuration), DEFAULT, symmetry), threads).run(Limits(**limits), keep_going=True)
     less = AmpleExplorer(narrowing(configuration, symmetry), threads).run(Limits(**limits), keep_going=True)
@@ -243,17 +250,17 @@ def disturbed(code: Narrowing, state: bytes, p: int) -> list[str]:
 
 
 def walks(code: Narrowing, seed: int, number: int, length: int = 70) -> list[bytes]:
-    """States on random walks, some several times."""
-    source, out = random.Random(seed), []
+    """The distinct states on random walks, in the order in which they are met."""
+    source, out = random.Random(seed), dict[bytes, None]()
     for _ in range(number):
         state = code.model.program.initial().key()
         for _ in range(length):
-            out.append(state)
+            out[state] = None
             after = code.next_states(state)
             if not after:
                 break
             state = source.choice(after)[1][: code.layout.size]
-    return out
+    return list(out)
 
 
 def own(code: Narrowing, state: bytes) -> list[int]:
@@ -265,7 +272,7 @@ def own(code: Narrowing, state: bytes) -> list[int]:
 @pytest.mark.slow(seconds=4)
 @pytest.mark.parametrize("variant", ["", "no-promise", "history-by-length"][: much(3, 2)])
 def test_a_process_on_its_own_is_disturbed_by_nobody(variant: str) -> None:
-    code = narrowing(Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=0, variant=variant), False)
+    code = unmerged(variant)
     tried = 0
     for state in walks(code, 5, much(60, 30)):
         for p in own(code, state):
@@ -278,7 +285,7 @@ def test_a_process_on_its_own_is_disturbed_by_nobody(variant: str) -> None:
 def test_one_that_is_not_is_disturbed() -> None:
     """The same look at processes whose leader has not closed its end, and at those that ask their oracle, finds that
     they are."""
-    code = narrowing(Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=0), False)
+    code = unmerged()
     found = {1: 0, 0: 0}
     for state in walks(code, 6, 30):
         view = code.view(state)
@@ -291,7 +298,7 @@ def test_one_that_is_not_is_disturbed() -> None:
 @pytest.mark.slow(seconds=3)
 def test_what_each_of_its_steps_leaves_to_do_is_less() -> None:
     """Else there might be a circle in which nobody else ever moves."""
-    code = narrowing(Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=0), False)
+    code = unmerged()
     left = code.model.program.python["remaining_work"]
     tried = 0
     for state in walks(code, 7, 30):
@@ -350,7 +357,7 @@ def test_a_search_is_called_narrowed_only_if_it_may_leave_out_states(
     """Where a property of steps looks at every process no step is free: all states are visited, and that is said, but
     where what was observed counts by its class."""
     copied = copy_of("zab", tmp_path, STEPS.format(every=every))
-    model = Model(Configuration(copied, nodes=3, txns=1, timeouts=1, crashes=1, losses=0))
+    model = Model(replace(SMALL, protocol=copied))
     judged = model.protocol.claims
     full = Explorer(Compiled.of(model, judged, True)[0], 1).run(Limits())
     code = Narrowing(model, judged, True)

@@ -229,8 +229,9 @@ def test_every_state_goes_on_as_what_stands_for_its_class(timeouts: int) -> None
     other = 0
     for _, state in explorer.found:
         standing = code.standing_for(state)
-        other += standing != state
-        assert unlike(code, state, standing, every) == ""
+        if standing != state:  # what stands for itself goes on as it does
+            other += 1
+            assert unlike(code, state, standing, every) == ""
     assert other > len(explorer.found) / 20
 
 
@@ -254,9 +255,11 @@ def test_what_stands_for_a_class_goes_on_alike(protocol: str, variant: str, want
     code = narrowing(configuration, wanted=wanted)
     assert code.classes.classes, code.classes.why_not
     other = 0
-    for state in walked(code, 11, much(60, 30)):
+    for state in dict.fromkeys(walked(code, 11, much(60, 30))):
         standing = code.standing_for(state)
-        other += standing != state
+        if standing == state:  # it goes on as it does
+            continue
+        other += 1
         if verdicts(code, state, 0)[0] == -1:
             continue  # the search ends there
         assert unlike(code, state, standing, code.kept_premises) == ""

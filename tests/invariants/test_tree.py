@@ -631,6 +631,7 @@ def test_a_run_with_passes_replays_and_is_read_back(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["replay", str(trace)]).exit_code == 0
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_report_of_passes_says_so_and_a_forged_one_is_refused(tmp_path: Path) -> None:
     tiny = "--nodes 1 --txns 1 --timeouts 1 --crashes 0 --losses 0 --no-trace --json --property"
     for name, forged in (("tree-writes-of-requests", {"passes": None}), ("tree-writes", {"passes": True})):

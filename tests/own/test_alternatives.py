@@ -51,6 +51,7 @@ def test_what_stands_in_is_counted_where_it_is_called(tmp_path: Path) -> None:
     assert most_alternatives([{"on_message": module.on_message}], {"on_timer": [module.some]}) == MOST
 
 
+@pytest.mark.slow(seconds=1)
 def test_zab_chooses_between_two_histories_and_takes_little_room() -> None:
     """The room for the steps of a state is in every buffer of states: too much of it is memory that nothing uses."""
     asked = Configuration(nodes=3, txns=2, timeouts=2, crashes=0, losses=0)

@@ -88,6 +88,7 @@ def test_a_trace_of_a_copy_says_which_source_it_is_of(tmp_path: Path) -> None:
     assert "violated" in verdicts.values()
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_copy_is_simulated_as_the_protocol_is(tmp_path: Path) -> None:
     for name in ("zab", "db19"):
         digests = []
@@ -308,6 +309,7 @@ def nothing_calls_this(s: State) -> int:
 """
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("engine", ["compiled", "interpret"])
 def test_a_file_that_says_it_is_released_is_checked_as_every_other(engine: str, tmp_path: Path) -> None:
     """That it need not be checked is believed of this project's own modules alone."""

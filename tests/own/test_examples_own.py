@@ -70,6 +70,7 @@ def test_an_example_holds_and_both_engines_count_the_same(name: str) -> None:
     assert (slow.levels, slow.raw_levels, slow.generated) == (fast.levels, fast.raw_levels, fast.generated)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(("name", "variant"), BREAKS)
 def test_an_example_with_a_rule_changed_breaks(name: str, variant: str) -> None:
     options, broken, depth = BREAKS[name, variant]

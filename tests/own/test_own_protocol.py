@@ -458,6 +458,7 @@ def test_a_variant_may_say_what_happens_in_a_crash(written) -> None:
         )
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_table_of_what_it_shows_is_judged_by_its_text(written, tmp_path: Path) -> None:
     """Of properties over histories; a row that leaves something unknown, a foreign kind, another text."""
     pa = pytest.importorskip("pyarrow")

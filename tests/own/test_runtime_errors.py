@@ -319,6 +319,7 @@ def test_an_error_of_the_author_is_found_beside_one_of_a_capacity(tmp_path: Path
             assert r.violations[NO_RUNTIME_ERROR.name].depth == 3
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_command_reports_lists_saves_and_replays_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     _, line = text_with(tmp_path, *OF_AUTHOR["range"][:2])

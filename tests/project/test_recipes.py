@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -56,24 +56,40 @@ def edited(text: str, side: str, mark: str, what: str) -> str:
     return "".join(lines)
 
 
+def bytecode_of(folder: Path) -> Path | None:
+    """Where the bytecode of a folder is kept, unless it is beside its text (`beforehand.keep_bytecode`)."""
+    return Path(sys.pycache_prefix, *folder.resolve().parts[1:]) if sys.pycache_prefix else None
+
+
 @pytest.fixture
-def follow(tmp_path: Path) -> Callable[[str], Path]:
+def copied(tmp_path: Path) -> Iterator[Path]:
+    """A copy of the packages with their bytecode: a file that is as old and as large is not compiled again."""
+    for package in (*PACKAGES, "examples"):
+        shutil.copytree(TOP / package, tmp_path / package)
+        made, kept = bytecode_of(TOP / package), bytecode_of(tmp_path / package)
+        if made and kept and made.is_dir():
+            shutil.copytree(made, kept)
+    yield tmp_path
+    if kept := bytecode_of(tmp_path):
+        shutil.rmtree(kept, ignore_errors=True)
+
+
+@pytest.fixture
+def follow(copied: Path) -> Callable[[str], Path]:
     """Follows a recipe in a copy of the packages; returns where."""
 
     def followed(recipe: str) -> Path:
-        for package in (*PACKAGES, "examples"):
-            shutil.copytree(TOP / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
         edits, commands, says = parts(recipe)
         for file, side, mark, what in edits:
-            path = tmp_path / file
+            path = copied / file
             path.write_text(edited(path.read_text(), side, mark, what) if side else what)
         assert len({file for file, *_ in edits}) <= MOST_FILES[recipe]
-        (tmp_path / "zoo.cfg").write_text("".join(f"server.{k}=a:1:2\n" for k in (1, 2, 3)))
-        told = "".join(run(tmp_path, line) for line in commands)
+        (copied / "zoo.cfg").write_text("".join(f"server.{k}=a:1:2\n" for k in (1, 2, 3)))
+        told = "".join(run(copied, line) for line in commands)
         assert commands
         for line in says:
             assert " ".join(line.split()) in " ".join(told.split()), told
-        return tmp_path
+        return copied
 
     return followed
 

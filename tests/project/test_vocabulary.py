@@ -202,6 +202,7 @@ def test_one_class_has_a_name_that_readers_meet_everywhere(name: str) -> None:
 # --- messages ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=2)
 def test_messages_keep_the_rules() -> None:
     assert all_faults(m for m in messages() if m.file not in KEPT) == []
 

@@ -124,13 +124,14 @@ def test_where_it_is_by_it_the_mechanism_comes_before_the_harm() -> None:
             assert not so or 0 < occurs <= breaks
 
 
+@pytest.mark.slow(seconds=4)
 @pytest.mark.parametrize(
     ("issue", "release", "said"),
     [
         ("4685", "3.9.1", "harm after 11"),
         ("4685", "3.9.2", "absent"),
         ("2418", "3.9.4", "absent"),
-        pytest.param("3911", "3.9.2", "absent; breaks by another bug after 25", marks=pytest.mark.slow(seconds=4)),
+        ("3911", "3.9.2", "absent; breaks by another bug after 25"),
     ],
 )
 def test_a_release_has_a_bug_where_its_mechanism_occurs(issue: str, release: str, said: str) -> None:
@@ -139,6 +140,7 @@ def test_a_release_has_a_bug_where_its_mechanism_occurs(issue: str, release: str
     assert matrix.ask(row, release, None).says == said
 
 
+@pytest.mark.slow(seconds=2)
 def test_a_snap_moves_last_processed_and_is_not_2355() -> None:
     """A learner with its leader's tree is sent a SNAP named <e,0>. 3.9.4 has the fix."""
     row = replace(

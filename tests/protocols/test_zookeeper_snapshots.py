@@ -184,6 +184,7 @@ def test_a_thread_that_has_not_begun_ends_with_its_process() -> None:
     assert s.snapshot_thread[0] == NO_THREAD
 
 
+@pytest.mark.slow(seconds=2)
 def test_merged_steps_hide_nothing_of_periodic_snapshots() -> None:
     def of(variant: str) -> Configuration:
         name = PROTOCOLS["zookeeper"].combined(variant)

@@ -43,6 +43,7 @@ def test_majority_as_weights_explores_the_same(protocol: str) -> None:
     assert "MAJORITY" not in Model(Configuration(protocol, quorums=WEIGHTS)).program.schema.constants
 
 
+@pytest.mark.slow(seconds=1)
 def test_every_variant_takes_a_system_or_counts_for_itself() -> None:
     refused = set()
     for name in ("zab", "ladis", "db19", "zookeeper"):

@@ -602,7 +602,7 @@ def test_confirm_finds_what_is_no_invariant():
 
 @pytest.mark.slow
 def test_several_processes_give_the_answers_of_one():
-    configuration = Configuration(nodes=2, txns=1, timeouts=1, crashes=0, losses=0, max_epoch=2)
+    configuration = Configuration(nodes=1, txns=1, timeouts=0, crashes=0, losses=0, max_epoch=1)
     question = Question(configuration, ("agreement",), ("links", "leads-itself"), ("invariant-1",))
     words = [[(v.clause.name, v.word) for v in run(question, jobs).verdicts] for jobs in (1, 2)]
     assert words[0] == words[1]
