@@ -18,7 +18,7 @@ from itertools import permutations
 
 from zabspec.ensemble import ConfigError, Ensemble, parse
 
-__all__ = ["MAJORITY", "MOST", "QuorumSystem", "named", "system_of", "text_of"]
+__all__ = ["MAJORITY", "MOST", "OBSERVED", "QuorumSystem", "named", "system_of", "text_of"]
 
 MAJORITY = "majority"  # the name, on a command line, of the system with the empty text
 MOST = 7  # processes of a model
@@ -27,6 +27,7 @@ TEXT = re.compile(
     r"|groups (?P<groups>\{\d(,\d)*\}(,\{\d(,\d)*\})*)( weights (?P<weights>-?\d{1,19}(,-?\d{1,19}){0,6}))?",
     re.ASCII,
 )
+OBSERVED = "weights 1,1,1,0"  # three servers vote, and the last observes
 WORD = 2**63  # ZooKeeper adds weights up in a signed word of 64 bits
 
 

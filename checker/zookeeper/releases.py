@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import ConfigError
 from zabspec.protocols.registry import PROTOCOLS, Protocol
+from zabspec.quorums import OBSERVED
 
 __all__ = ["OBSERVED", "of_settings", "release_of", "settled", "variant_of", "with_settings"]
 
@@ -19,9 +20,6 @@ SETTINGS = (
     "fuzzy-snap",
     "observer",
 )
-
-
-OBSERVED = "weights 1,1,1,0"  # the quorums where an observer is asked for, and nothing is said of them
 
 
 def variant_of(protocol: str, release: str) -> str:

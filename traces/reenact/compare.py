@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from traces.record.trace import JsonState
 from traces.reenact.ensemble import Ensemble
 from traces.reenact.links import Connection, Stream
-from traces.reenact.packets import ACKEPOCH, NAMES, NEWLEADER, UPTODATE, Packet
+from traces.reenact.packets import ACKEPOCH, INFOS, NAMES, NEWLEADER, UPTODATE, Packet
 from traces.reenact.periodic import model_nodes, saved_nodes
 from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
-from zabspec.protocols.zookeeper.state import LEADING, LOOKING, SERVING
+from zabspec.protocols.zookeeper.state import AWAITING_ACKS, LEADING, LOOKING, SERVING
 
 __all__ = ["ROOT", "Comparison", "is_down"]
 
@@ -29,12 +29,15 @@ class Comparison:
         ids: the server of each process.
         batches: whether the release's sync thread forces all that is queued at once: its log may be ahead by that.
         trees: whether what snapshots hold is compared, too.
+        observers: the processes that observe.
     """
 
     def __init__(
-        self, ensemble: Ensemble, zxids: Zxids, ids: Sequence[int], batches: bool = False, trees: bool = False
-    ) -> None:
+        self, ensemble: Ensemble, zxids: Zxids, ids: Sequence[int], batches: bool = False, trees: bool = False,
+        observers: Collection[int] = (),
+    ) -> None:  # fmt: skip
         self.ensemble, self.zxids, self.ids, self.batches, self.trees = ensemble, zxids, ids, batches, trees
+        self.observers = observers
 
     def connection(self, f: int, l: int) -> Connection | None:
         """Return the newest connection of a follower to a leader, or None."""
@@ -91,6 +94,9 @@ class Comparison:
         """Return how the unreceived packets of a link differ from the model's.
 
         The model's packets must be the first that wait; what a server sends earlier than the model waits behind them.
+        On an observer's link there must be no others: what servers must not send there, such as its ACK of a
+        transaction, or a PROPOSAL of what is outstanding, would else be seen by nothing. A leader that commits a batch
+        (`batches`), or serves as soon as it may, is ahead there, too.
         """
         link, c = s["link"][f][l], self.connection(f, l)
         if link == NO_LINK:
@@ -100,31 +106,40 @@ class Comparison:
         if c is None:
             return [f"{where}: the model has a connection, the servers none"]
         if link in (OPEN, LOST, LEADER_OPEN):
-            out += self.of_stream(s["to_leader"][f][l], f, l, c.up, where)
+            out += self.of_stream(s["to_leader"][f][l], f, l, c.up, where, f in self.observers)
         if link in (OPEN, LOST, FOLLOWER_OPEN) and s["leader"][f] == l:
-            out += self.of_stream(s["to_follower"][f], f, l, c.down, where.replace(" to ", " from "))
+            alone = f in self.observers and not self.batches and not self.may_serve(s, l)
+            out += self.of_stream(s["to_follower"][f], f, l, c.down, where.replace(" to ", " from "), alone)
         return out
 
-    def of_stream(self, messages: list[dict[str, Any]], f: int, l: int, stream: Stream, where: str) -> list[str]:
+    def may_serve(self, s: JsonState, l: int) -> bool:
+        """Return whether a quorum has acknowledged NEWLEADER, so that a leader serves before the model's may do so."""
+        voters = [p for p in range(len(self.ids)) if p not in self.observers]
+        return s["phase"][l] == AWAITING_ACKS and 2 * len({*voters} & {*s["new_leader_acks"][l]}) > len(voters)
+
+    def of_stream(
+        self, messages: list[dict[str, Any]], f: int, l: int, stream: Stream, where: str, alone: bool
+    ) -> list[str]:
+        """Return how the waiting packets of a direction of a link differ; `alone`: no others may wait."""
         real = self.ensemble.quorum[self.ids[f], self.ids[l]].model_packets(stream)
         if messages and messages[-1]["kind"] == "CLOSED":
             messages = messages[:-1]
             if not stream.ended:
                 return [f"{where}: the model's leader has closed it, the server's leader has not"]
-        expected = [self.message(m) for m in messages]
+        expected = [self.message(m, f) for m in messages]
         found = [self.packet(u) for u in real[: len(expected)]]
-        if expected == found:
-            return []
         more = [self.packet(u) for u in real[len(expected) :]]
+        if expected == found and not (alone and more):
+            return []
         return [f"{where}: the model has {told(expected)}, the servers {told(found + more)}"]
 
-    def message(self, m: dict[str, Any]) -> str:
-        """Return a message of the model in words."""
+    def message(self, m: dict[str, Any], f: int) -> str:
+        """Return a message of the model, on the connection of learner f, in words."""
         z, kind = self.zxids, m["kind"]
         if kind in ("NEWLEADER", "UPTODATE"):
             return str(kind)
         if kind == "FOLLOWERINFO":
-            return f"FOLLOWERINFO epoch {z.epoch(m['accepted'])}"
+            return f"{'OBSERVERINFO' if f in self.observers else kind} epoch {z.epoch(m['accepted'])}"
         if kind == "LEADERINFO":
             return f"LEADERINFO epoch {z.epoch(m['epoch'])}"
         if kind == "ACKEPOCH":
@@ -134,11 +149,15 @@ class Comparison:
     def packet(self, u: Packet) -> str:
         if u.kind in (NEWLEADER, UPTODATE):
             return u.name
-        if u.name in ("FOLLOWERINFO", "LEADERINFO"):
+        if u.kind in INFOS:
             return f"{u.name} epoch {u.zxid >> 32}"
         if u.kind == ACKEPOCH:
             return f"{u.name} {self.zxids.told(u.zxid)} epoch {u.number}"
         return f"{u.name} {self.zxids.told(u.zxid)}"
+
+    def learner(self, p: int) -> str:
+        """Return what a server calls itself that follows a leader, or observes it."""
+        return "observer" if p in self.observers else "follower"
 
     def of_process(self, s: JsonState, p: int) -> list[str]:
         """Return how role and last processed zxid of a serving server differ; one that crashed must have ended."""
@@ -147,10 +166,11 @@ class Comparison:
             return [self.sentence(p, "process", "ended", "running")] if server.runs else []
         if not server.runs:
             return [self.sentence(p, "process", "running", "ended")]
-        if s["phase"][p] != SERVING or s["role"][p] == LOOKING:
-            return []
         mode, zxid = server.status()
-        wanted = "leader" if s["role"][p] == LEADING else "follower"
+        if s["phase"][p] != SERVING or s["role"][p] == LOOKING:
+            early = mode == "leader" and not self.may_serve(s, p)
+            return [self.sentence(p, "role", "none that serves", mode)] if early else []
+        wanted = "leader" if s["role"][p] == LEADING else self.learner(p)
         out = [] if mode == wanted else [self.sentence(p, "role", wanted, mode or "none")]
         z, last = self.zxids, s["last_processed"][p]
         if zxid == z.real(last):

@@ -1,16 +1,17 @@
-"""Find the effects of the last step that no disk shows.
+"""Find what is broken at the last step, and does not show once the servers have gone on.
 
-These are a server that leaves for a packet, an answer that is not counted, and a server without its leader's history.
+These are a server that leaves for a packet, an answer that is not counted, a server without its leader's history, and
+a disk with the epoch of a leader and not with what that one began with.
 """
 
 from __future__ import annotations
 
 import re
 
-from traces.reenact.plan import ReenactmentPlan
+from traces.reenact.plan import VOTERS, ReenactmentPlan
 from traces.reenact.player import Player
 from traces.reenact.stores import read_disk
-from zabspec.protocols.zookeeper.state import SERVING
+from zabspec.protocols.zookeeper.state import LEADING, SERVING
 
 __all__ = ["at_the_end"]
 
@@ -36,6 +37,8 @@ def at_the_end(player: Player, plan: ReenactmentPlan) -> list[str]:
         out += uncounted(player, plan)
     if "initial-history" in plan.broken:
         out += behind(player, plan)
+    if "epoch-has-its-history" in plan.broken:
+        out += ahead(player, plan)
     return out
 
 
@@ -48,7 +51,7 @@ def uncounted(player: Player, plan: ReenactmentPlan) -> list[str]:
     out = []
     for l, n in enumerate(plan.ids):
         for zxid in s["outstanding"][l] if s["phase"][l] == SERVING else ():
-            holders = [m for m in plan.ids if z.real(zxid) in read_disk(player.ensemble.servers[m].data).log]
+            holders = [m for m in plan.ids[:VOTERS] if z.real(zxid) in read_disk(player.ensemble.servers[m].data).log]
             on_the_way = any(m["kind"] == "ACK" and m["zxid"] == zxid for links in s["to_leader"] for m in links[l])
             mine = [w for w in player.played.writes if w.zxid == zxid]
             if len(holders) > 1 and not on_the_way and not any(w.result.ready() for w in mine):
@@ -68,4 +71,23 @@ def behind(player: Player, plan: ReenactmentPlan) -> list[str]:
             mode, zxid = player.ensemble.servers[n].status()
             what = f"server {n} serves clients as {mode or 'nothing'} at {z.told(zxid)}"
             out.append(f"{what}, without all that its leader began with")
+    return out
+
+
+def ahead(player: Player, plan: ReenactmentPlan) -> list[str]:
+    """Return the servers that vote whose disk has an epoch, and not what its leader began with, as sentences."""
+    s, z = plan.steps[-1].state, player.compare.zxids
+    out = []
+    for p, n in enumerate(plan.ids[:VOTERS]):
+        disk, epoch = read_disk(player.ensemble.servers[n].data), s["current_epoch"][p]
+        last = max(disk.snapshots, default=0)
+        began = [zxid for zxid in range(1, s["founded"][epoch].bit_length()) if s["founded"][epoch] >> zxid & 1]
+        lost = [z.said(zxid) for zxid in began if z.real(zxid) not in disk.log and last < z.real(zxid)]
+        if lost and disk.current == z.epoch(epoch):
+            serves = [m for l, m in enumerate(plan.ids) if s["role"][l] == LEADING and s["phase"][l] == SERVING]
+            leaders = [m for m in serves if s["term"][plan.ids.index(m)] == epoch]
+            out.append(
+                f"server {n} has currentEpoch {epoch} on its disk, and not {', '.join(lost)}, with which the leader of "
+                f"that epoch began{f' (server {leaders[0]})' if leaders else ''}"
+            )
     return out

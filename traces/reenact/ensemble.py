@@ -1,4 +1,4 @@
-"""Run three real servers on loopback, with a proxy on every link and gates in every server."""
+"""Run real servers on loopback, with a proxy on every link and gates in every server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from traces.reenact.gates import EVERY, Gates
 from traces.reenact.notifications import Greeting
-from traces.reenact.packets import FOLLOWERINFO
+from traces.reenact.packets import FOLLOWERINFO, OBSERVERINFO
 from traces.reenact.quorum_links import ElectionProxy, QuorumProxy
 from traces.reenact.recording import Recording
 from traces.reenact.servers import Cannot, Release, Server, compiled_shim, free_ports
@@ -28,13 +28,18 @@ class Ensemble:
 
     Attributes:
         group: the servers whose votes reach each other.
+
+    Args:
+        observers: those of the servers that observe.
     """
 
-    def __init__(self, folder: Path, release: Release, numbers: Iterable[int] = (1, 2, 3)) -> None:
+    def __init__(
+        self, folder: Path, release: Release, numbers: Iterable[int] = (1, 2, 3), observers: Iterable[int] = ()
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.release = folder, release
         self.recording = Recording(folder)
-        self.numbers = sorted(numbers)
+        self.numbers, self.observers = sorted(numbers), frozenset(observers)
         self.group: set[int] = set()
         self.held = contextlib.ExitStack()
         self.sockets = self.held.enter_context(temporary_folder("gates"))
@@ -63,7 +68,10 @@ class Ensemble:
             proxies = {own[k][1]: self.quorum[n, k].port for k in self.numbers if k != n}
             proxies |= {own[k][2]: self.election[n, k].port for k in self.numbers if k != n}
             self.gates[n] = Gates(self.sockets / f"{n}", f"server {n}", self.recording)
-            self.servers[n] = Server(self.folder, n, self.release, own[n], reached, proxies, shim, self.gates[n].path)
+            self.servers[n] = Server(
+                self.folder, n, self.release, own[n], reached, proxies, shim, self.gates[n].path,
+                observers=self.observers,
+            )  # fmt: skip
 
     def hear(self, a: int, b: int) -> bool:
         """Return whether the votes of two servers reach each other."""
@@ -125,11 +133,12 @@ class Ensemble:
     # --- what is seen of it ------------------------------------------------------------------------
 
     def registers(self, follower: int, leader: int) -> bool:
-        """Return whether a follower's FOLLOWERINFO waits on its newest connection to a leader."""
+        """Return whether the FOLLOWERINFO or OBSERVERINFO of a learner waits on its newest connection to a leader."""
         c = self.quorum[follower, leader].newest
         if c is None or c.up.dead or c.near_closed or c.up.destination is None:
             return False
-        return any(u.kind == FOLLOWERINFO for u in self.quorum[follower, leader].model_packets(c.up))
+        kind = OBSERVERINFO if follower in self.observers else FOLLOWERINFO
+        return any(u.kind == kind for u in self.quorum[follower, leader].model_packets(c.up))
 
     # --- clients -----------------------------------------------------------------------------------
 

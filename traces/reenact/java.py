@@ -21,7 +21,7 @@ import java.util.List;
 /**
  * {title}
  *
- * Three servers in epoch 1, server {leader} leads; <1,1> is everywhere, <1,2> is proposed and logged nowhere. <e,n> is
+ * {servers} in epoch 1, server {leader} leads; <1,1> is everywhere, <1,2> is proposed and logged nowhere. <e,n> is
  * the n-th transaction of epoch e. No packet is received and no thread goes on but as a step says.
  *
  * To be filled in: the methods that are abstract, over ZooKeeper's QuorumPeerTestBase or over processes. With JUnit,
@@ -75,7 +75,13 @@ def as_java(plan: ReenactmentPlan, title: str, harm: list[str]) -> str:
         title: what the run shows; it names the class.
         harm: what is broken at its end.
     """
-    out = [HEAD.format(title=comment(title), name=class_name(title), leader=plan.ids[0])]
+    observers = "".join(f", and server {plan.ids[p]}, which observes" for p in plan.observers)
+    out = [
+        HEAD.format(
+            title=comment(title), name=class_name(title), leader=plan.ids[0],
+            servers=f"Three servers that vote{observers}," if observers else "Three servers",
+        )
+    ]  # fmt: skip
     before = plan.initial
     for step in plan.steps:
         out.append(f"        {call(step, plan.ids)}; // {step.number}\n")
@@ -101,7 +107,8 @@ def call(step: Step, ids: tuple[int, ...]) -> str:
     if kind in ("crash", "recover"):
         return f"{'crash' if kind == 'crash' else 'start'}({ids[o['process']]})"
     if kind == "elect":
-        return f"elect({', '.join(str(ids[p]) for p in [o['leader'], *(f for f in range(3) if o['quorum'] >> f & 1)])})"
+        members = [o["leader"], *(f for f in range(len(ids)) if o["quorum"] >> f & 1)]
+        return f"elect({', '.join(str(ids[p]) for p in members)})"
     if kind == "join":
         return f"join({ids[o['process']]}, {ids[o['leader']]})"
     if kind in ("to_leader", "to_follower"):
@@ -114,16 +121,16 @@ def call(step: Step, ids: tuple[int, ...]) -> str:
     if kind == "lose_connection":
         return f"cut({ids[o['follower']]}, {ids[o['leader']]})"
     if kind == "partition":
-        return "; ".join(f"cut({ids[a]}, {ids[b]})" for a, b in parted(step))
+        return "; ".join(f"cut({ids[a]}, {ids[b]})" for a, b in parted(step, len(ids)))
     assert step.process is not None
     if step.label == "propose":
         return f"propose({ids[step.process]})"
     return f'goesOn({ids[step.process]}, "{step.label}")'
 
 
-def parted(step: Step) -> list[tuple[int, int]]:
+def parted(step: Step, count: int) -> list[tuple[int, int]]:
     """Return the pairs of servers between which a partition cuts the network."""
-    return [(a, b) for a in range(3) for b in range(a + 1, 3) if side(step, a) != side(step, b)]
+    return [(a, b) for a in range(count) for b in range(a + 1, count) if side(step, a) != side(step, b)]
 
 
 def side(step: Step, p: int) -> bool:

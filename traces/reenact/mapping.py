@@ -55,7 +55,7 @@ MAPPING: dict[str, Row] = {
     "follower_learns": Row("the follower's end of the connection is closed", VOTE, "follower_learns"),
     "leader_learns": Row(
         "the leader's end of the connection is closed; where it waits for a quorum, its clock is put ahead",
-        "its log: GOODBYE; where it has no quorum, " + VOTE,
+        "its log: GOODBYE; nothing, where its LearnerHandler waits for others; where it has no quorum, " + VOTE,
         "leader_learns",
     ),
     "sync thread": Row(

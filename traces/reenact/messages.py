@@ -17,7 +17,7 @@ __all__ = ["lanes", "told_plan", "told_run"]
 
 def told_plan(plan: ReenactmentPlan) -> list[str]:
     """Return lines that describe what will be played."""
-    who = ", ".join(f"p{p} is server {n}" for p, n in enumerate(plan.ids))
+    who = ", ".join(f"p{p} is server {n}{', an observer' * (p in plan.observers)}" for p, n in enumerate(plan.ids))
     out = [f"{len(plan.steps)} steps; {who}"]
     if plan.skipped:
         out.append(f"this release does not fit the model: {'; '.join(plan.skipped)}")

@@ -14,10 +14,11 @@ from traces.reenact.servers import Cannot
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["FAULTS", "ReenactmentPlan", "decisive", "plan_for"]
+__all__ = ["FAULTS", "VOTERS", "ReenactmentPlan", "decisive", "plan_for"]
 
 FAULTS = ("crash", "lose_connection", "partition", "timeout", "log write fails")
 OWN_EPOCH, SERVES = "write own currentEpoch", "startZkServer"
+VOTERS = 3  # servers that vote; those behind them observe
 INSIDE = (
     "snapshot at NEWLEADER", "persist at NEWLEADER", "write currentEpoch", "acknowledge NEWLEADER",
     OWN_EPOCH, SERVES,
@@ -47,6 +48,11 @@ class ReenactmentPlan:
     def states(self) -> list[JsonState]:
         return [self.initial, *(s.state for s in self.steps)]
 
+    @property
+    def observers(self) -> range:
+        """Return the processes that observe."""
+        return range(VOTERS, len(self.ids))
+
 
 def plan_for(trace: Trace, variant: str, without: int = 0) -> ReenactmentPlan:
     """Return the plan that plays a trace on servers of a release.
@@ -62,9 +68,9 @@ def plan_for(trace: Trace, variant: str, without: int = 0) -> ReenactmentPlan:
     c = trace.configuration
     if not PROTOCOLS[c.protocol].declared.releases:
         raise Cannot(f"a trace of protocol {c.protocol} cannot be played on ZooKeeper's servers")
-    if c.start != "established" or c.nodes != 3:
-        raise Cannot("only traces of three servers from --start established can be played yet")
-    if c.quorums:
+    if c.start != "established" or voters(c) != VOTERS:
+        raise Cannot("only traces of three servers that vote, from --start established, can be played yet")
+    if c.system and {*c.system.weights} != {0, 1}:
         raise Cannot(f"servers are started without groups and count majorities, and the trace has {c.quorums}")
     if bad := unforceable(trace.steps):
         raise Cannot("; ".join(bad))
@@ -72,10 +78,16 @@ def plan_for(trace: Trace, variant: str, without: int = 0) -> ReenactmentPlan:
     model = Model(configuration)
     fitted = fit(model, [s for s in trace.steps if s.number != without])
     steps = fitted.steps
-    ids = numbered([fitted.initial, *(s.state for s in steps)], steps)
+    voting = numbered([fitted.initial, *(s.state for s in steps)], steps)
+    ids = (*voting, *range(VOTERS + 1, configuration.nodes + 1))
     return ReenactmentPlan(
         configuration, fitted.initial, tuple(steps), ids, fitted.broken, tuple(fitted.skipped), tuple(fitted.inserted)
     )
+
+
+def voters(c: Configuration) -> int:
+    """Return how many servers vote: those with a weight."""
+    return sum(w != 0 for w in c.system.weights) if c.system else c.nodes
 
 
 @dataclass
@@ -203,7 +215,9 @@ def by_itself(runner: Runner, p: int, names: Sequence[str]) -> StepWord | None:
 
 
 def numbered(states: Sequence[JsonState], steps: Sequence[Step]) -> tuple[int, ...]:
-    """Return the server id of each process, chosen so that where votes are equal the larger id is the model's leader.
+    """Return the server id of each process that votes.
+
+    They are chosen so that where votes are equal the larger id is the model's leader.
 
     Raises:
         Cannot: no assignment does that.
@@ -212,10 +226,10 @@ def numbered(states: Sequence[JsonState], steps: Sequence[Step]) -> tuple[int, .
     for before, s in zip(states, steps, strict=False):
         if s.word.kind == "elect":
             l, quorum = s.word.operands["leader"], s.word.operands["quorum"]
-            for f in range(3):
+            for f in range(VOTERS):
                 if quorum >> f & 1 and all(before[k][f] == before[k][l] for k in ("current_epoch", "last_processed")):
                     larger.append((l, f))
-    for ids in sorted(permutations((1, 2, 3)), key=lambda i: -i[0]):
+    for ids in sorted(permutations(range(1, VOTERS + 1)), key=lambda i: -i[0]):
         if ids[0] > 1 and all(ids[l] > ids[f] for l, f in larger):
             return ids
     ties = ", ".join(f"p{l} over p{f}" for l, f in larger)

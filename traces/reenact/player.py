@@ -18,7 +18,7 @@ from traces.reenact.gates import ACKNOWLEDGE, BEGINS, COMMIT, EPOCH, EVERY, LOG,
 from traces.reenact.links import Connection, Stream
 from traces.reenact.mapping import row_of
 from traces.reenact.periodic import LARGE, WRITTEN, takes_snapshots
-from traces.reenact.plan import ReenactmentPlan
+from traces.reenact.plan import VOTERS, ReenactmentPlan
 from traces.reenact.servers import INIT_LIMIT, TICK, Cannot
 from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
@@ -27,6 +27,7 @@ from zabspec.protocols.zookeeper.state import LEADING, LOOKING, NO_THREAD, SAVIN
 __all__ = ["ROOT", "Played", "Player", "Write"]
 
 ELECTION = re.compile(r"New election\. My id = +\d+, proposed zxid=0x([0-9a-f]+)")
+OF_OBSERVER = 1 << 63  # Long.MIN_VALUE (FastLeaderElection.getInitLastLoggedZxid)
 DRAINS = re.compile(r"SyncRequestProcessor\S* - Shutting down")
 # Held only between NEWLEADER and its acknowledgement: TRUNC opens the log, and a leader saves a snapshot, as well.
 OF_NEWLEADER = {ACKNOWLEDGE, LOG, SNAPSHOT}
@@ -80,7 +81,9 @@ class Player:
         self.ensemble, self.plan, self.ids, self.patience = ensemble, plan, plan.ids, patience
         self.played = Played()
         self.snapshots = takes_snapshots(plan.configuration.variant)
-        self.compare = Comparison(ensemble, Zxids(0), plan.ids, ensemble.release.batches, self.snapshots)
+        self.compare = Comparison(
+            ensemble, Zxids(0), plan.ids, ensemble.release.batches, self.snapshots, plan.observers
+        )
         self.since: dict[int, int] = {}
         self.writers: dict[int, Any] = {}
         fails = any(s.label == "log write fails" for s in plan.steps)
@@ -108,9 +111,8 @@ class Player:
         Raises:
             Cannot: the servers do not reach it.
         """
-        e, (a, b, c) = self.ensemble, self.ids
+        e, (a, b, c) = self.ensemble, self.ids[:VOTERS]
         first = b if b < a else c
-        last = c if first == b else b
         if self.loses_power:
             for server in e.servers.values():
                 keep_forced(server)
@@ -119,8 +121,9 @@ class Player:
             e.start(n)
         self.wait(lambda: e.servers[a].status()[0] == "leader", f"server {a} leads", 60)
         e.regroup(e.numbers)
-        for n in (first, last):
-            self.wait(lambda n=n: e.servers[n].status()[0] == "follower", f"server {n} follows", 60)  # type: ignore[misc]
+        learners = [(n, self.compare.learner(p)) for p, n in enumerate(self.ids) if n != a]
+        for n, what in learners:
+            self.wait(lambda n=n, what=what: e.servers[n].status()[0] == what, f"server {n} is {what}", 60)  # type: ignore[misc]
         self.writers = {n: e.client(n, lasting=True) for n in self.ids}
         client = self.writers[a]
         client.create(ROOT, ROOT.encode() * self.size)
@@ -197,8 +200,8 @@ class Player:
 
     def cut_lost(self, s: JsonState) -> None:
         """Cut lost connections, so that only the packets that the model has in flight still arrive."""
-        for f in range(3):
-            for l in range(3):
+        for f in range(len(self.ids)):
+            for l in range(len(self.ids)):
                 c = self.compare.connection(f, l) if f != l else None
                 if c is None or s["link"][f][l] == OPEN:
                     continue
@@ -246,7 +249,7 @@ class Player:
             self.votes(p, 3 * self.patience)
 
     def votes(self, p: int, seconds: float = 0) -> None:
-        """Check that a server looks for a leader, and votes with the model's zxid.
+        """Check that a server looks for a leader, and votes with the model's zxid; an observer votes for no server.
 
         Raises:
             Cannot: it does not, or votes with another zxid.
@@ -256,14 +259,15 @@ class Player:
         )
         found = ELECTION.search(self.said(p))
         assert found is not None
-        z, model = self.compare.zxids, self.after["last_processed"][p]
-        if int(found[1], 16) != z.real(model):
-            raise Cannot(
-                self.compare.sentence(p, "lastProcessedZxid, as it votes", z.said(model), z.told(int(found[1], 16)))
-            )
+        z, model, voted = self.compare.zxids, self.after["last_processed"][p], int(found[1], 16)
+        if p in self.plan.observers:
+            if voted != OF_OBSERVER:
+                raise Cannot(self.compare.sentence(p, "its vote", "that of an observer", z.told(voted)))
+        elif voted != z.real(model):
+            raise Cannot(self.compare.sentence(p, "lastProcessedZxid, as it votes", z.said(model), z.told(voted)))
 
     def elect(self, l: int, quorum: int) -> None:
-        members = [p for p in range(3) if p == l or quorum >> p & 1]
+        members = [p for p in range(len(self.ids)) if p == l or quorum >> p & 1]
         self.forget_votes()
         saved = self.server(l).snapshot(self.compare.zxids.real(self.after["last_processed"][l]))
         since = time.time_ns() if not saved.exists() else saved.stat().st_mtime_ns + 1
@@ -290,7 +294,7 @@ class Player:
     def join(self, p: int, l: int) -> None:
         self.forget_votes()
         self.gates(p).begin_none()
-        behind = {self.ids[q] for q in range(3) if self.before["leader"][q] == l} | {self.ids[l]}
+        behind = {self.ids[q] for q in range(len(self.ids)) if self.before["leader"][q] == l} | {self.ids[l]}
         self.ensemble.regroup(self.ensemble.group | behind | {self.ids[p]})
         self.registers(p, l)
 
@@ -308,7 +312,8 @@ class Player:
         if self.after["role"][l] == LOOKING:
             self.ends(l, partial(self.gives_up, l, c))
         else:
-            gone = c.down.ended  # it has sent the learner away before
+            # It has sent the learner away before, or its LearnerHandler reads nothing now.
+            gone = c.down.ended or handler_waits(self.before, l, f)
             c.close_far()
             self.wait(lambda: gone or "GOODBYE" in self.said(l), f"server {self.ids[l]} (p{l}) gives up the connection")
 
@@ -495,7 +500,7 @@ class Player:
 
     def write_before(self, step: Step) -> None:
         """Let a periodic snapshot be written where the server's main thread waits for it, or has another tree then."""
-        for p in range(3):
+        for p in range(len(self.ids)):
             ends = (self.before["snapshot_thread"][p], self.after["snapshot_thread"][p]) == (SAVING, NO_THREAD)
             by_itself = step.word.kind == "crash" or (step.word.kind == "action" and step.label == WRITTEN)
             if ends and not (by_itself and step.process == p):
@@ -531,6 +536,15 @@ def is_saved(path: Path, since: int) -> bool:
         return path.stat().st_mtime_ns >= since and path.read_bytes()[-5:] == b"\0\0\0\1/"
     except OSError:
         return False
+
+
+def handler_waits(s: JsonState, l: int, f: int) -> bool:
+    """Return whether a leader's LearnerHandler waits for others: for a quorum, or for the server to run.
+
+    It reads nothing then (Leader.getEpochToPropose, waitForEpochAck, waitForNewLeaderAck), and finds that its learner
+    is lost when it goes on. That of an observer waits long, since what it has sent completes no quorum.
+    """
+    return any(f in s[name][l] for name in ("heard", "answered", "settled"))
 
 
 def operands(step: Step) -> list[str]:

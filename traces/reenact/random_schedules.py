@@ -10,20 +10,22 @@ from traces.record.trace import Step, StepWord, TraceError
 from traces.record.values import state_json
 from traces.reenact.mapping import MAPPING, row_of
 from traces.reenact.periodic import DUE, takes_snapshots, thread_is_there
-from traces.reenact.plan import ReenactmentPlan, by_itself, own_step, removes, serves_at_once, writes_own_epoch
+from traces.reenact.plan import VOTERS, ReenactmentPlan, by_itself, own_step, removes, serves_at_once, writes_own_epoch
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import FOLLOWING, SERVING
+from zabspec.quorums import OBSERVED
 
 __all__ = ["drawn", "kind"]
 
-IDS = (3, 2, 1)
+IDS = (3, 2, 1, 4)
 BUDGETS = "elections=3,proposals=2,write_errors=0"
-LONGEST = 60  # steps of a run
+LONGEST, WITH_MORE = 60, 90  # steps of a run, and of one with an observer
 RARE = {  # beside 1 for any other step
     "crash": 0.06, "lose_connection": 0.06, "partition": 0.06, "follower_learns": 0.25, "leader_learns": 0.25,
     "written back": 0.06,  # else little is ever lost with the power
     "snapshot is due": 0.15, "snapshot is written": 0.25,  # else all are of the first term, and soon over
 }  # fmt: skip
+OFTEN = 3.0  # the same for what an observer does, and what its leader receives from it: else few runs bring it to serve
 
 
 def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
@@ -37,14 +39,15 @@ def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
     """
     budgets = f"{BUDGETS},snapshots=2" if takes_snapshots(variant) else BUDGETS
     c = Configuration(
-        "zookeeper", variant, start="established", timeouts=0, crashes=2, losses=2, partitions=1, budgets=budgets
-    )
+        "zookeeper", variant, start="established", timeouts=0, crashes=2, losses=2, partitions=1, budgets=budgets,
+        quorums=OBSERVED if observed(variant) else "",
+    )  # fmt: skip
     draw, model = random.Random(f"{variant} {seed}"), Model(c)
     runner = Runner(model)
     names = list(model.program.actions)
     initial = state_json(runner.state)
     steps: list[Step] = []
-    while len(steps) < LONGEST:
+    while len(steps) < (WITH_MORE if c.nodes > VOTERS else LONGEST):
         words = [w for w in map(StepWord.of, runner.possible()) if can(runner, w, names)]
         words = [w for w in words if not too_early(steps, w, names, 2 if batches else 1)]
 
@@ -62,12 +65,20 @@ def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
                 steps.append(runner.step(more.word))
         except TraceError:  # a sequence is full
             break
-    return ReenactmentPlan(c, initial, tuple(steps), IDS, (), (), ())
+    return ReenactmentPlan(c, initial, tuple(steps), IDS[: c.nodes], (), (), ())
+
+
+def observed(variant: str) -> bool:
+    """Return whether there are observers in a variant of the protocol."""
+    return "observer" in variant.split(",")
 
 
 def weight(word: StepWord, names: Sequence[str]) -> float:
     """Return how often a step is drawn, beside 1 for any other."""
-    return RARE.get(names[word.operands["which"]] if word.kind == "action" else word.kind, 1.0)
+    found = RARE.get(names[word.operands["which"]] if word.kind == "action" else word.kind)
+    if found is not None:
+        return found
+    return OFTEN if VOTERS in (word.process, word.operands.get("follower")) else 1.0
 
 
 def next_logged(runner: Runner, p: int | None, names: list[str]) -> StepWord | None:
@@ -88,7 +99,7 @@ def can(runner: Runner, word: StepWord, names: Sequence[str]) -> bool:
     if word.kind != "elect":
         return True
     l, quorum = word.operands["leader"], word.operands["quorum"]
-    return all(IDS[l] > IDS[f] or not equal(runner, f, l) for f in range(3) if quorum >> f & 1)
+    return all(IDS[l] > IDS[f] or not equal(runner, f, l) for f in range(VOTERS) if quorum >> f & 1)
 
 
 def too_early(steps: Sequence[Step], word: StepWord, names: Sequence[str], least: int) -> bool:
@@ -107,7 +118,7 @@ def says_one_epoch(runner: Runner, l: int) -> bool:
     the round since before.
     """
     s = runner.state
-    alike = [f for f in range(3) if f != l and s.role[f] == FOLLOWING and s.leader[f] == l]
+    alike = [f for f in range(VOTERS) if f != l and s.role[f] == FOLLOWING and s.leader[f] == l]
     return any((s.phase[f] == SERVING) == (s.phase[l] == SERVING) for f in alike)
 
 

@@ -47,7 +47,7 @@ def play(folder: Path, release: Release, plan: ReenactmentPlan, patience: float 
         folder: it leaves there what happened, the servers' logs and their data.
     """
     began = time.monotonic()
-    ensemble = Ensemble(folder, release)
+    ensemble = Ensemble(folder, release, plan.ids, (plan.ids[p] for p in plan.observers))
     player = Player(ensemble, plan, patience)
     after, harm, trouble = None, [], ""
     try:

@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -215,12 +216,13 @@ class Server:
         proxies: for each of these ports of others the one to connect to instead.
         gate: the socket that its threads ask over; None if they run freely.
         limits: tickTime, initLimit, syncLimit.
+        observers: those of all that observe.
     """
 
     def __init__(
         self, folder: Path, number: int, release: Release, ports: tuple[int, int, int],
         servers: dict[int, tuple[int, int]], proxies: dict[int, int], shim: Path, gate: Path | None,
-        limits: tuple[int, int, int] = (TICK, INIT_LIMIT, SYNC_LIMIT),
+        limits: tuple[int, int, int] = (TICK, INIT_LIMIT, SYNC_LIMIT), observers: Collection[int] = (),
     ) -> None:  # fmt: skip
         self.folder, self.number, self.release, self.shim, self.gate = folder, number, release, shim, gate
         self.client, self.quorum, self.election = ports
@@ -235,7 +237,9 @@ class Server:
             "clientPortAddress=127.0.0.1", "maxClientCnxns=0", "maxSessionTimeout=600000", "4lw.commands.whitelist=*",
             "standaloneEnabled=false", "reconfigEnabled=false", "admin.enableServer=false",
         ]  # fmt: skip
-        lines += [f"server.{k}=127.0.0.1:{q}:{e}" for k, (q, e) in sorted(servers.items())]
+        said = {k: ":observer" if k in observers else "" for k in servers}
+        lines += [f"server.{k}=127.0.0.1:{q}:{e}{said[k]}" for k, (q, e) in sorted(servers.items())]
+        lines += ["peerType=observer"] if number in observers else []
         self.clock = folder / f"clock{number}"  # how many nanoseconds its main thread's clock is ahead (shim.c)
         self.put_ahead(0)
         self.disk = folder / f"disk{number}"  # whether nothing is forced to it now (shim.c)
@@ -307,7 +311,10 @@ class Server:
         return out.decode(errors="replace")
 
     def status(self) -> tuple[str, int]:
-        """Return the server's role (`leader`, `follower` or empty) and its last processed zxid (-1 if unknown)."""
+        """Return the server's role and its last processed zxid (-1 if unknown).
+
+        The role is `leader`, `follower` or `observer`, or empty for a server that does not serve.
+        """
         said = self.asked()
         mode, zxid = re.search(r"^Mode: (\w+)", said, re.M), re.search(r"^Zxid: 0x([0-9a-f]+)", said, re.M)
         return (mode[1] if mode else "", int(zxid[1], 16) if zxid else -1)

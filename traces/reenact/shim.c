@@ -194,13 +194,15 @@ static void *first_committed(table *jni, void *processor) {
     return ((void *(*)(table *, void *, void *, ...))(*jni)[CALL_OBJECT])(jni, queue, peek);
 }
 
-/* Asks for a transaction by its zxid; what has none (reads) does not ask. */
+/* Asks for a transaction by the zxid of its header; what has none (reads) does not ask. Until 3.6 the request that an
+ * observer makes of an INFORM has no zxid but that (Observer.processPacket). */
 static void ask_for(table *jni, const char *what, void *request) {
     char zxid[20];
-    void *hdr = request ? field(jni, request, "hdr", "Lorg/apache/zookeeper/txn/TxnHeader;") : NULL;
-    void *id = hdr ? field(jni, request, "zxid", "J") : NULL;
-    if (!id || !IN(jni, OBJECT_FIELD, void *, void *, void *)(jni, request, hdr)) return;
-    snprintf(zxid, sizeof zxid, "%llx", (unsigned long long)IN(jni, LONG_FIELD, long long, void *, void *)(jni, request, id));
+    void *of_request = request ? field(jni, request, "hdr", "Lorg/apache/zookeeper/txn/TxnHeader;") : NULL;
+    void *hdr = of_request ? IN(jni, OBJECT_FIELD, void *, void *, void *)(jni, request, of_request) : NULL;
+    void *id = hdr ? field(jni, hdr, "zxid", "J") : NULL;
+    if (!id) return;
+    snprintf(zxid, sizeof zxid, "%llx", (unsigned long long)IN(jni, LONG_FIELD, long long, void *, void *)(jni, hdr, id));
     ask(what, zxid);
 }
 

@@ -21,7 +21,7 @@ class Sync:
     Attributes:
         learner: the number of the learner.
         first: DIFF, TRUNC or SNAP.
-        transactions: the number of proposals that follow it, before NEWLEADER.
+        transactions: the number of proposals that follow it, and of INFORM, before NEWLEADER.
         received: whether NEWLEADER was received, so that the learner has all of it.
         acknowledged: whether it was acknowledged, so that it is on the learner's disk.
     """
@@ -48,7 +48,7 @@ def syncs_of(steps: Sequence[Step]) -> list[Sync]:
             if kind in FIRST:
                 now[p] = Sync(p, kind)
                 out.append(now[p])
-            elif p in now and kind == "PROPOSAL" and step.state["phase"][p] == SYNCING:
+            elif p in now and kind in ("PROPOSAL", "INFORM") and step.state["phase"][p] == SYNCING:
                 now[p].transactions += 1
             elif p in now and kind == "NEWLEADER":
                 now[p].received = True
