@@ -33,12 +33,17 @@ may be left out; the patch keeps it.""",
     "cut": """\
 None that was tried: of 44 edits in one place of the rule at fault none holds, nor the repair with a part left out that
 is in the patch.""",
+    "snap-tail": """\
+For the row's own budgets, yes: of 149 edits in one place of the rules at fault 25 hold, the smallest of which cut the
+log in one line. The patch deletes later snapshots besides, without which a larger budget breaks another property.""",
     "trunc-epoch": """\
 None that was tried: of 27 edits in one place of the rules at fault none holds. To send SNAP to every learner that is
-ahead, without a look at epochs, breaks another property: it would also go to one that is ahead in the running epoch.\
+ahead, without a look at epochs, breaks another property: it takes back what one has logged in the running epoch.\
 """,
+    "late-snapshot": """\
+None that was tried: of 53 edits in one place of the rules at fault three hold, and each is the wait for the snapshot
+before the tree is brought up to the log, as in the patch.""",
 }
-NOT_SEARCHED = "Not searched."
 
 
 def folder_of(finding: Finding, row: RowOutcome) -> dict[Path, bytes]:
@@ -81,7 +86,7 @@ def readme(finding: Finding, row: RowOutcome) -> str:
         *APPLIED.format(tag=runs["tag"]).splitlines(),
         "", "| test | before | after |", "|---|---|---|",
         *(f"| `{name}` | {cell(before[name])} | {cell(runs['patched'][name])} |" for name in before),
-        "", "## Is there a smaller repair?", "", SMALLER.get(finding.repaired_by, NOT_SEARCHED),
+        "", "## Is there a smaller repair?", "", SMALLER[finding.repaired_by],
         "", "## Without gates", "",
         *FREELY.format(release=ungated["release"]).splitlines(), "",
         *(f"{k}. {step}" for k, step in enumerate(ungated["steps"], 1)), "",

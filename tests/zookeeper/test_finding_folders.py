@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.smallest_repair import RULES
 from benchmarks.ungated import ATTEMPTS
 from checker.report.finding import PASSED, SMALLER, of_release, readme, warnings
 from checker.requests import zookeeper
@@ -115,6 +116,11 @@ def test_a_row_of_another_repair_has_its_patch_and_says_so() -> None:
     assert "It is that of" not in readme(own, row_of("trunc-epoch"))
     assert SMALLER["trunc-epoch"] in text
     assert SMALLER["trunc-epoch"] in readme(own, row_of("trunc-epoch"))
+
+
+def test_every_folder_says_whether_a_smaller_repair_was_found() -> None:
+    """What was searched is of the same findings: `python -m benchmarks.smallest_repair`."""
+    assert {finding_of(name).repaired_by for name in findings()} == SMALLER.keys() == RULES.keys()
 
 
 def test_a_patch_that_needs_another_begins_with_it() -> None:
