@@ -36,7 +36,7 @@ from zabspec.authoring.declaration import Variant
 from zabspec.language.source import LanguageError
 from zabspec.model import Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper import broadcast, learner, releases, storage, sync
+from zabspec.protocols.zookeeper import broadcast, learner, releases, shutdown, snapshots, storage, sync
 
 PROTOCOL = PROTOCOLS["zookeeper"]
 # The rules that a reader of the page would look at.
@@ -44,6 +44,8 @@ RULES: dict[str, tuple[tuple[ModuleType, str], ...]] = {
     "trunc": ((sync, "send_ahead"), (sync, "forward_outstanding"), (sync, "forward_to_be_applied")),
     "cut": ((storage, "cut_log"),),
     "snap-tail": ((learner, "leave_tail"), (learner, "save_snapshot"), (learner, "on_snap")),
+    "trunc-epoch": ((sync, "truncates_ahead"), (sync, "send_ahead")),
+    "late-snapshot": ((shutdown, "waits_for_snapshot"), (shutdown, "end_running")),
 }
 ALSO = ("4837", "5094", "trunc")  # rows of other budgets, from the established start
 # The repair of each, by the rule in whose place it stands: can a part of it be left out?
@@ -51,7 +53,12 @@ OWN: dict[str, tuple[ModuleType, str, str]] = {
     "trunc": (releases, "keeps_what_it_acknowledged", "send_ahead"),
     "cut": (releases, "cut_before_the_first_behind", "cut_log"),
     "snap-tail": (releases, "drop_tail", "leave_tail"),
+    "trunc-epoch": (releases, "truncates_in_running_epoch", "truncates_ahead"),
+    "late-snapshot": (snapshots, "waits_for_thread", "waits_for_snapshot"),
 }
+# Not judged: a periodic snapshot may hold what was committed and is not in its server's log yet, so that with the row's
+# own repair, too, a start finds more in the tree than in committedLog.
+NOT_JUDGED = {"late-snapshot": ("committed-log-is-whole",)}
 OF_A_LEADER = (
     "s.last_committed[{l}]", "s.peer_last[{l}][{f}]", "min(s.peer_last[{l}][{f}], s.last_committed[{l}])",
     "s.last_processed[{l}]",
@@ -59,6 +66,7 @@ OF_A_LEADER = (
 COMPARED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 # Steps of the store that an edit may add, with the server and, where they take one, a zxid or a count.
 STEPS = ("restore", "fast_forward", "take_snapshot", "drop_later_snapshots", "cut_log", "drop_behind", "load_newest")
+STEPS_OF_THREAD = ("name_snapshot", "save_periodic")  # and these, where a term ends
 
 
 def numbers_of(rule: ast.FunctionDef) -> list[str]:
@@ -88,8 +96,9 @@ def added(rule: ast.FunctionDef) -> Iterator[str]:
     elif rule.name not in STEPS:
         p = servers[0]
         yield f"s.log[{p}].clear()"
-        for name in STEPS:
-            takes = len(inspect.signature((vars(storage) | vars(releases))[name]).parameters)
+        ends = rule.name in {name for _, name in RULES["late-snapshot"]}
+        for name in (*STEPS, *(STEPS_OF_THREAD if ends else ())):
+            takes = len(inspect.signature((vars(storage) | vars(releases) | vars(snapshots))[name]).parameters)
             given = ("0", *numbers, f"s.last_processed[{p}]") if takes > 2 else ("",)
             yield from (f"{name}(s, {p}{', ' * bool(z)}{z})" for z in given)
 
@@ -188,7 +197,7 @@ def compiled(module: ModuleType, name: str, new: ast.FunctionDef, place: Path) -
     original = vars(module)[name]
     place.write_text(f"from __future__ import annotations\n\n\n{ast.unparse(new)}\n")
     names: dict[str, Any] = {}
-    for known in (sync, broadcast, releases, storage, learner, module):
+    for known in (sync, broadcast, releases, storage, learner, shutdown, snapshots, module):
         names |= vars(known)
     beside = {k: v for k, v in names.items() if isinstance(v, FunctionType)}
     exec(compile(place.read_text(), str(place), "exec"), names)
@@ -232,7 +241,8 @@ class Judged:
     def asked(self) -> str:
         """Return the checks of an edit, or of the finding's own repair, in order."""
         model = self.model(self.row, False)
-        everything = properties_of("zookeeper")
+        without = NOT_JUDGED.get(self.row.issue, ())
+        everything = [p for p in properties_of("zookeeper") if p.name not in without]
         own = [p for p in everything if p.name == self.row.breaks]
         if self.breaks_again(model, own[0]):
             return "breaks the row's property, by a known run"
@@ -275,6 +285,8 @@ def main() -> None:
     words.add_argument("--together", action="store_true", help="several edits of a leader's rule at once")
     words.add_argument("--own", action="store_true", help="parts of the finding's own repair left out")
     words.add_argument("--list", action="store_true", help="print the edits, and judge none")
+    words.add_argument("--first", type=int, default=1, help="the first edit to judge, to go on with a search")
+    words.add_argument("--last", type=int, help="the last edit to judge")
     said = words.parse_args()
     row = next(r for r in ROWS if r.issue == said.finding)
     judged = Judged(row, said.seconds, said.merged)
@@ -299,12 +311,14 @@ def main() -> None:
                 if said.own and len(list(ast.walk(new))) >= len(list(ast.walk(tree))):
                     continue  # as large
                 k += 1
+                if k < said.first or k > (said.last or k):
+                    continue
                 if said.list:
-                    print(f"{name}: {what}")
+                    print(f"{k}. {name}: {what}")
                     continue
                 end = judged.end(compiled(module, name, new, Path(made) / f"edit{k}.py"), stood)
                 judged.counts[end] = judged.counts.get(end, 0) + 1
-                print(f"{name}: {what}: {end}", flush=True)
+                print(f"{k}. {name}: {what}: {end}", flush=True)
     for end, n in sorted(judged.counts.items(), key=lambda pair: -pair[1]):
         print(f"{n:5} {end}")
 

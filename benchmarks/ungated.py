@@ -15,9 +15,11 @@ import argparse
 import contextlib
 import json
 import os
+import random
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,7 @@ class Attempt(Chaos):
         count: its number of servers.
         steps: what happens, for who repeats it by other means.
         harm: what is seen where it succeeds.
+        settings: options of the servers besides the defaults.
         lists: what each server shows to a client in the end.
         otherwise: what is seen in place of the harm, where that is no list.
     """
@@ -49,8 +52,10 @@ class Attempt(Chaos):
     count = 3
     steps: tuple[str, ...] = ()
     harm = ""
+    settings: tuple[str, ...] = ()
 
     def __init__(self, folder: Path, release: Release) -> None:
+        release = replace(release, settings=(*release.settings, *self.settings))
         super().__init__(folder, release, ChaosPlan(0.0, 1, clients=1, writes=0, faults=()), self.count)
         self.lists: dict[int, list[str]] = {}
         self.otherwise = ""
@@ -410,12 +415,78 @@ class TruncEpoch(TruncSnap):
         return "PeerState set to LOOKING" in said[said.rindex(" LEADING") :]
 
 
+class LateSnapshot(Attempt):
+    """A write that was never committed stays, in a periodic snapshot of one server."""
+
+    nodes, at_once = 40000, 1000
+    steps = (
+        "A leads B and C; a snapshot is due after 1000 transactions (snapCount). "
+        f"/big gets {nodes} nodes of 600 bytes.",
+        "A's disk is slow (what it forces waits). A client of A writes one node again and again, which B and C commit.",
+        "Once B has begun a periodic snapshot, what A sends C is stalled, and the client creates another node. B logs "
+        "it, and is cut off; A is killed.",
+        "A's disk is no longer slow. A starts, and C is elected. B is no longer cut off, and is told to TRUNC.",
+        "All three are read.",
+    )
+    harm = "a write that was never committed, and was truncated, is shown by one server of three"
+    settings = ("-Xmx512m", "-Dzookeeper.snapCount=1000")
+
+    def happens(self) -> str:
+        a, b, c, client = self.begin_equal()
+        self.fill(client)
+        own = self.servers[b].data / "version-2"
+        self.see(lambda: len({self.servers[n].status()[1] for n in self.numbers}) == 1, "all have what was written")
+        self.servers[a].stall(True)
+        before = set(own.glob("snapshot.*"))
+        end = time.monotonic() + PATIENCE
+        while before.issuperset(own.glob("snapshot.*")):
+            client.set_async(ROOT, b"")
+            time.sleep(0.002)
+            if time.monotonic() > end:
+                raise Cannot("B begins no snapshot")
+        self.stall_link(a, c, True)
+        answer = client.create_async(NODE)
+        self.see(lambda: self.has_logged(own), "B has logged the node", every=0.001)
+        position = self.servers[b].log.stat().st_size
+        for n in (b, a):
+            self.cut(n, True)
+        self.kill(a)
+        if answer.ready() and answer.successful():
+            raise Cannot("it was committed without A's disk")
+        self.servers[a].stall(False)
+        self.cut(a, False)
+        self.cut(b, True)  # of A, too
+        self.start(a)
+        self.see(lambda: self.leading([c]) is not None and bool(self.mode(a)), "C leads A")
+        self.cut(b, False)
+        self.see(lambda: "Truncating log" in self.servers[b].said(position), "B is told to TRUNC")
+        self.serves_all()
+        return self.harm if self.shown_on() == [b] else ""
+
+    def fill(self, client: Any) -> None:
+        """Make a tree that takes long to write: /big comes before the node of the attempt in a snapshot."""
+        client.create("/big")
+        draw = random.Random(1)
+        for k in range(0, self.nodes, self.at_once):
+            transaction = client.transaction()
+            for n in range(k, k + self.at_once):
+                transaction.create(f"/big/n{n}", draw.randbytes(600))
+            transaction.commit()
+
+    def has_logged(self, own: Path) -> bool:
+        """Return whether the newest log file has the node; it begins with the snapshot."""
+        newest = max(own.glob("log.*"), key=lambda path: int(path.suffix[1:], 16))
+        with newest.open("rb") as log:
+            return NODE.encode() in log.read(1 << 20)
+
+
 ATTEMPTS: dict[str, type[Attempt]] = {
     "trunc": Trunc,
     "cut": Cut,
     "snap-tail": SnapTail,
     "trunc-snap": TruncSnap,
     "trunc-epoch": TruncEpoch,
+    "late-snapshot": LateSnapshot,
 }
 
 

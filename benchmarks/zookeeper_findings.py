@@ -4,9 +4,9 @@
 
 REPOSITORY is a git directory of apache/zookeeper, JARS a folder of `zookeeper-server-VERSION.jar`. For the release that
 a patch is against, the patched files are compiled and put before the jar; the test is compiled with ZooKeeper's own
-test sources. Every other release whose jar is there runs only the test, with the few lines of HELPERS instead of those
-sources. A release without the methods that the test calls is recorded as not compiled. Needs javac, and Debian's
-junit5 and libhamcrest-java.
+test sources. Every other release whose jar is there runs the test with the few lines of HELPERS instead of those
+sources, as it is and, where the patch applies, with it. A release without the methods that the test calls is recorded
+as not compiled. Needs javac, and Debian's junit5 and libhamcrest-java.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from checker.zookeeper.finding import FOLDER, RUNS, Finding, finding_of, findings
+from checker.zookeeper.finding import FOLDER, RUNS, SHARED, Finding, finding_of, findings
 from checker.zookeeper.source_tree import commit_of, git
 
 TAG = "3.9.5"
@@ -64,8 +64,9 @@ EARLIER = (
     (r"QuorumPeer\.testingQuorumPeer\(\)", "new QuorumPeer()"),
     (r"2000, 2000, 2000, -1, db, self", "2000, 2000, 2000, db, self"),
 )
-CASE = re.compile(r"(\w+)\(\) (✔|✘) *(.*)")
+CASE = re.compile(r"(\w+)\(\)(?: \d+ ms)? (✔|✘) *(.*)")
 PASSED = "passed"
+OWN = [name for name in findings() if name not in SHARED]  # those with a test of their own
 
 
 def unpacked(repository: Path, release: str, folder: Path) -> Path:
@@ -99,7 +100,7 @@ def printed(finding: Finding, path: list[Path], folder: Path) -> dict[str, str]:
 
 
 def on_release(finding: Finding, repository: Path, jars: Path, release: str, helpers: Path) -> dict[str, Any]:
-    """Run the test on an unchanged release."""
+    """Run the test on an unchanged release, and with the patch where it applies."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         libraries = [jars / f"zookeeper-server-{release}.jar", *(LIBRARIES / f"{n}.jar" for n in NAMES)]
@@ -117,8 +118,27 @@ def on_release(finding: Finding, repository: Path, jars: Path, release: str, hel
             source.write_text(text)
             why = compiled([source], libraries, out, with_helpers)
             if not why:
-                return {"helpers": how, "methods": printed(finding, [out, *libraries], folder)}
+                found = {"helpers": how, "methods": printed(finding, [out, *libraries], folder)}
+                unpacked(repository, release, folder / "sources")
+                return found | with_patch(finding, folder / "sources", libraries, out)
         return {"not_compiled": why}
+
+
+def with_patch(finding: Finding, folder: Path, libraries: list[Path], test: Path) -> dict[str, Any]:
+    """Run a compiled test on a release with the patch."""
+    (folder / "repair.patch").write_text(finding.repair)
+    git = ["git", "apply", "repair.patch"]
+    done = subprocess.run(git, cwd=folder, capture_output=True, check=False, env=no_repository())
+    if done.returncode:
+        return {"not_patched": "the patch does not apply"}
+    if why := compiled(changed_by(finding, folder), libraries, folder / "patched"):
+        return {"not_patched": f"the patched classes do not compile: {why}"}
+    return {"patched": printed(finding, [test, folder / "patched", *libraries], folder)}
+
+
+def changed_by(finding: Finding, folder: Path) -> list[Path]:
+    """Return the files that the patch changes, each once."""
+    return [folder / name for name in dict.fromkeys(re.findall(r"^\+\+\+ b/(.*)$", finding.repair, re.MULTILINE))]
 
 
 def repaired(finding: Finding, repository: Path, jars: Path) -> dict[str, str]:
@@ -133,9 +153,8 @@ def repaired(finding: Finding, repository: Path, jars: Path) -> dict[str, str]:
                 subprocess.run(["git", "apply", *how, patch.name], cwd=folder, check=True, env=no_repository())
         libraries = [jars / f"zookeeper-server-{TAG}.jar", *(LIBRARIES / f"{n}.jar" for n in NAMES)]
         patched, out = folder / "patched", folder / "out"
-        changed = [folder / name for name in re.findall(r"^\+\+\+ b/(.*)$", finding.repair, re.MULTILINE)]
         for sources, path, place, helpers in (
-            (changed, libraries, patched, None),
+            (changed_by(finding, folder), libraries, patched, None),
             ([folder / finding.test_path], [patched, *libraries], out, own),
         ):
             if why := compiled(sources, path, place, helpers):
@@ -155,11 +174,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", type=Path)
     parser.add_argument("jars", type=Path)
-    parser.add_argument("--only", choices=findings(), action="append")
+    parser.add_argument("--only", choices=OWN, action="append")
     parser.add_argument("--release", action="append", help="these alone; what is known of others stays")
     given = parser.parse_args()
     versions = sorted(p.stem.removeprefix("zookeeper-server-") for p in given.jars.glob("zookeeper-server-*.jar"))
-    for name in given.only or findings():
+    for name in given.only or OWN:
         finding = finding_of(name)
         kept = finding.runs.get("releases", {}) if finding.runs.get("sha256") == finding.digests() else {}
         with tempfile.TemporaryDirectory() as made:

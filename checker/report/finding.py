@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,28 @@ Servers of {release} as they are, which run freely: no packet is held for what i
 connections through proxies are reset, stalled or delayed as a whole; what a server forces to its disk may wait, as on
 a slow disk. The moments are chosen by what the servers' disks, logs and `srvr` show."""
 EACH = """\
-Run, not read: the same test on each release as it is, compiled with (helpers) a few lines in the place of ZooKeeper's
-test helpers (`stand-ins`), and with the calls that an earlier release has (`edited`)."""
+Run, not read: the same test on each release, compiled with (helpers) a few lines in the place of ZooKeeper's test
+helpers (`stand-ins`), and with the calls that an earlier release has (`edited`). The last column is of the same test on
+the release with the patch, where it applies."""
+# What `benchmarks/smallest_repair.py` found (benchmarks/results/zookeeper-repairs.md), by the finding of the repair.
+SMALLER = {
+    "trunc": """\
+None that was tried: of 190 smaller edits of the rules at fault none holds. Of the repair itself the condition `known`
+may be left out; the patch keeps it.""",
+    "cut": """\
+None that was tried: of 44 edits in one place of the rule at fault none holds, nor the repair with a part left out that
+is in the patch.""",
+    "snap-tail": """\
+For the row's own budgets, yes: of 149 edits in one place of the rules at fault 25 hold, the smallest of which cut the
+log in one line. The patch deletes later snapshots besides, without which a larger budget breaks another property.""",
+    "trunc-epoch": """\
+None that was tried: of 27 edits in one place of the rules at fault none holds. To send SNAP to every learner that is
+ahead, without a look at epochs, breaks another property: it takes back what one has logged in the running epoch.\
+""",
+    "late-snapshot": """\
+None that was tried: of 53 edits in one place of the rules at fault three hold, and each is the wait for the snapshot
+before the tree is brought up to the log, as in the patch.""",
+}
 
 
 def folder_of(finding: Finding, row: RowOutcome) -> dict[Path, bytes]:
@@ -58,7 +78,7 @@ def readme(finding: Finding, row: RowOutcome) -> str:
         f"# ZK-{finding.name}", "", row.row.says, "",
         f"What a client loses: {CLIENTS.get(row.row.breaks, row.row.breaks)}.", "",
         f"- `{PAGE}`: the shortest run that the model finds, step by step, with the Java method of each step.",
-        f"- `{REPAIR}`: a repair, against {runs['tag']} ({runs['commit'][:9]}).",
+        f"- `{REPAIR}`: a repair, against {runs['tag']} ({runs['commit'][:9]}).{beside(finding)}",
         f"- `{TEST}`: a JUnit test (`{finding.test_name}.java`) that fails before the repair and passes after it.", "",
         f"    git checkout {runs['tag']}", f"    git apply {TEST}",
         f"    mvn -pl {module} -am test -DfailIfNoTests=false -Dtest={finding.test_name}      # fails",
@@ -66,6 +86,7 @@ def readme(finding: Finding, row: RowOutcome) -> str:
         *APPLIED.format(tag=runs["tag"]).splitlines(),
         "", "| test | before | after |", "|---|---|---|",
         *(f"| `{name}` | {cell(before[name])} | {cell(runs['patched'][name])} |" for name in before),
+        "", "## Is there a smaller repair?", "", SMALLER[finding.repaired_by],
         "", "## Without gates", "",
         *FREELY.format(release=ungated["release"]).splitlines(), "",
         *(f"{k}. {step}" for k, step in enumerate(ungated["steps"], 1)), "",
@@ -73,8 +94,9 @@ def readme(finding: Finding, row: RowOutcome) -> str:
         f"    python -m benchmarks.ungated {finding.name} --times {ungated['times']} --release {ungated['release']}",
         "", "## Releases", "",
         *EACH.splitlines(), "",
-        "| release | helpers | tests that fail | tests that pass |", "|---|---|---|---|",
+        "| release | helpers | tests that fail | tests that pass | with the patch |", "|---|---|---|---|---|",
         *(f"| {release} | {' | '.join(of_release(found))} |" for release, found in runs["releases"].items()),
+        *warnings(runs["releases"]),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
@@ -83,11 +105,45 @@ def cell(printed: str) -> str:
     return printed if printed == PASSED else f"fails: {printed}".replace("|", "\\|")
 
 
-def of_release(found: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return the cells of a release: how the test was compiled, what fails and what passes."""
+def beside(finding: Finding) -> str:
+    """Say which other findings the patch is of."""
+    text = ""
+    if finding.behind:
+        names = ", ".join(f"ZK-{name}" for name in finding.behind)
+        text += f" It begins with that of {names}, which it needs."
+    if finding.shared:
+        text += f" It is that of ZK-{finding.shared}, and so is the test: the repair of this row alone leaves that one."
+    return text
+
+
+def of_release(found: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Return the cells of a release: how the test was compiled, what fails, what passes, and what the patch changes."""
     if why := found.get("not_compiled"):
-        return "not run", f"the test does not compile: {why}".replace("|", "\\|"), ""
-    methods = found["methods"]
+        return "not run", f"the test does not compile: {why}".replace("|", "\\|"), "", ""
+    fails, passes = parted(found["methods"])
+    with_patch = found.get("not_patched", "not run")
+    if "patched" in found:
+        still, _ = parted(found["patched"])
+        with_patch = f"fails: {', '.join(still)}" if still else "all pass"
+    return found["helpers"], ", ".join(fails) or "none", ", ".join(passes) or "none", with_patch.replace("|", "\\|")
+
+
+def warnings(releases: Mapping[str, Any]) -> Iterator[str]:
+    """Yield for which releases the patch is not, though it applies."""
+    tried = {release: (found["methods"], found["patched"]) for release, found in releases.items() if "patched" in found}
+    harmed = [v for v, (old, new) in tried.items() if any(old[m] == PASSED != new[m] for m in new)]
+    same = [v for v, (old, new) in tried.items() if any(PASSED not in (old[m], new[m]) for m in new)]
+    if harmed:
+        names = ", ".join(harmed)
+        yield from (
+            "",
+            f"**The patch is not for {names}**: it applies, and a test that passes without it fails with it.",
+        )
+    if same:
+        yield from ("", f"On {', '.join(same)} the patch applies, and does not mend all that the test shows.")
+
+
+def parted(methods: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Return the methods of a test that fail, and those that pass."""
     fails = [f"`{name}`" for name, printed in methods.items() if printed != PASSED]
-    passes = [f"`{name}`" for name, printed in methods.items() if printed == PASSED]
-    return found["helpers"], ", ".join(fails) or "none", ", ".join(passes) or "none"
+    return fails, [f"`{name}`" for name, printed in methods.items() if printed == PASSED]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from hashlib import sha256
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from checker.errors import RequestError
@@ -17,6 +18,10 @@ __all__ = ["REPAIR", "RUNS", "UNGATED", "Finding", "finding_of", "findings"]
 
 REPAIR, RUNS, UNGATED, FOLDER = "repair.patch", "runs.json", "ungated.json", "findings"
 TESTS = "zookeeper-server/src/test/java"
+# Another finding's patch, without which a patch does not mend.
+BEHIND = {"trunc-epoch": ("snap-tail",)}
+# A row whose harm the patch and the test of another one are for, too.
+SHARED = {"trunc-snap": "trunc-epoch"}
 PACKAGE = re.compile(r"^package ([\w.]+);$", re.MULTILINE)
 
 
@@ -26,7 +31,9 @@ class Finding:
 
     Attributes:
         name: the row of the track record.
-        repair: the patch against the tag.
+        shared: the row whose patch and test these are, if it is another one.
+        behind: the rows whose patches come before its own in `repair`.
+        repair: the patch against the tag, behind those that it needs.
         test: the source of the JUnit test.
         test_name: its class.
         runs: what was printed where they were run (`benchmarks/zookeeper_findings.py` writes it).
@@ -34,11 +41,18 @@ class Finding:
     """
 
     name: str
+    shared: str
+    behind: tuple[str, ...]
     repair: str
     test: str
     test_name: str
     runs: dict[str, Any]
     ungated: dict[str, Any]
+
+    @property
+    def repaired_by(self) -> str:
+        """The row whose repair the patch is."""
+        return self.shared or self.name
 
     @property
     def test_path(self) -> str:
@@ -88,14 +102,20 @@ def finding_of(name: str) -> Finding:
     row = name.removeprefix("ZK-").lower()
     if row not in findings():
         raise RequestError(f"there is no patch of ZK-{row}; there are those of {', '.join(said())}")
-    folder = files("checker.zookeeper").joinpath(FOLDER, row)
+    every, of = files("checker.zookeeper").joinpath(FOLDER), SHARED.get(row, row)
+    folder = every.joinpath(of)
     test = next(one for one in folder.iterdir() if one.name.endswith("Test.java"))
-    runs, ungated = (
-        json.loads(folder.joinpath(name).read_text()) if folder.joinpath(name).is_file() else {}
-        for name in (RUNS, UNGATED)
-    )
-    repair, name = folder.joinpath(REPAIR).read_text(), test.name.removesuffix(".java")
-    return Finding(row, repair, test.read_text(), name, runs, ungated)
+    behind = BEHIND.get(of, ())
+    repair = "".join(every.joinpath(one, REPAIR).read_text() for one in (*behind, of))
+    runs, ungated = read(folder.joinpath(RUNS)), read(every.joinpath(row, UNGATED))
+    name = test.name.removesuffix(".java")
+    return Finding(row, of if of != row else "", behind, repair, test.read_text(), name, runs, ungated)
+
+
+def read(record: Traversable) -> dict[str, Any]:
+    """Return a record; empty if there is none yet."""
+    found: dict[str, Any] = json.loads(record.read_text()) if record.is_file() else {}
+    return found
 
 
 def said() -> Iterator[str]:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from checker.zookeeper.runs import trace_of_row
 from tests.reenact.compared import BASE, SECOND, End, comparison, state
 from traces.reenact.compare import ROOT
 from traces.reenact.gates import BEGINS, EVERY, OVER, WRITES, Ask, Gates
-from traces.reenact.periodic import DUE, thread_is_there
-from traces.reenact.plan import ReenactmentPlan
+from traces.reenact.periodic import DUE, settings_of_each, thread_is_there, waits_for_snapshots
+from traces.reenact.plan import ReenactmentPlan, plan_for
+from traces.reenact.player import Player
 from traces.reenact.random_schedules import drawn
 from traces.reenact.recording import Recording
 from traces.reenact.servers import PERIODIC, Cannot, settings_for
 from traces.reenact.stores import Disk
-from zabspec.protocols.zookeeper.state import LOOKING
+from zabspec.protocols.zookeeper.state import FOLLOWING, LOOKING, NO_THREAD, SAVING
 
 
 @cache
@@ -91,3 +95,59 @@ def test_servers_take_periodic_snapshots_only_with_the_variant() -> None:
     assert not set(PERIODIC) & {*settings_for("3.9.2"), *settings_for("walk")}
     with pytest.raises(Cannot, match="where a snapshot is due"):
         settings_for("walk,snapshots")
+
+
+def test_only_takers_have_threads_where_a_term_waits_for_them() -> None:
+    plan = plan_for(trace_of_row("late-snapshot"), "snapshots,late-snapshot")
+    takers = {s.process for s in plan.steps if s.label == DUE}
+    assert len(takers) == 1
+    settings = settings_for("snapshots")
+    each = settings_of_each("snapshots,late-snapshot", settings, plan.steps, 3)
+    assert [set(PERIODIC) <= set(one) for one in each] == [p in takers for p in range(3)]
+    assert all(set(one) >= set(settings) - set(PERIODIC) for one in each)
+    assert settings_of_each("snapshots", settings, plan.steps, 3) == [settings] * 3
+    assert not waits_for_snapshots("snapshots")
+
+
+class Held:
+    """A player whose server has begun a snapshot, and what it has done."""
+
+    def __init__(self, said: str) -> None:
+        self.written: list[int] = []
+        self.ids = (1, 2, 3)
+        self.text = said
+        self.waits = True
+        self.before = {"snapshot_thread": [SAVING] * 3, "role": [FOLLOWING] * 3}
+        self.after = {"snapshot_thread": [NO_THREAD, SAVING, NO_THREAD], "role": [LOOKING, FOLLOWING, FOLLOWING]}
+
+    def said(self, p: int) -> str:
+        return self.text
+
+    def snapshot_written(self, p: int, which: int) -> None:
+        self.written.append(p)
+
+    def writes_in_step(self, p: int) -> bool:
+        return Player.writes_in_step(self, p)  # type: ignore[arg-type]
+
+
+def test_a_snapshot_is_written_once_the_wait_for_it_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("traces.reenact.player.WAITS", 0.0)
+    waits: Any = Held("")
+    Player.is_waited_for(waits, 0)
+    assert waits.written == [0]
+    votes: Any = Held("New election. My id = 1, proposed zxid=0x100000002")
+    with pytest.raises(Cannot, match="before its snapshot is written"):
+        Player.is_waited_for(votes, 0)
+    assert votes.written == []
+
+
+@pytest.mark.parametrize(("waits", "before"), [(True, [2]), (False, [0, 2])])
+def test_without_a_wait_to_see_a_snapshot_is_written_before_the_step(waits: bool, before: list[int]) -> None:
+    """p0's term ends; p2 gets another tree."""
+    held: Any = Held("")
+    held.waits = waits
+    step: Any = SimpleNamespace(word=SimpleNamespace(kind="follower_learns"), label="learn of loss", process=0)
+    Player.write_before(held, step)
+    assert held.written == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,18 @@ def test_a_model_that_swaps_two_writes_is_refuted_at_the_first_of_them(tmp_path:
     assert step.label == "write currentEpoch"
     assert any("currentEpoch: the model has" in line for line in run.played.differs)
     assert not run.harm  # nothing is said of what comes after
+
+
+@pytest.mark.slow(seconds=9)
+def test_a_shutdown_that_does_not_wait_for_a_snapshot_is_seen(tmp_path: Path) -> None:
+    """Compared with the repair late-snapshot; a patched build waits, and all 32 steps agree."""
+    variant = "snapshots,late-snapshot"
+    release = replace(real("3.9.5"), settings=servers.settings_for(variant))
+    plan = plan_for(trace_of_row("late-snapshot"), variant)
+    run, _ = tried(tmp_path, release, plan, 0, 10.0, print)
+    assert not run.trouble
+    assert plan.steps[run.played.steps].word.kind == "follower_learns"
+    assert "votes in a new election before its snapshot is written" in run.played.differs[0]
 
 
 @pytest.mark.slow(seconds=6)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.smallest_repair import RULES
 from benchmarks.ungated import ATTEMPTS
-from checker.report.finding import PASSED, readme
+from checker.report.finding import PASSED, SMALLER, of_release, readme, warnings
 from checker.requests import zookeeper
 from checker.zookeeper.finding import TESTS, finding_of, findings
 from checker.zookeeper.record import Outcome, RowOutcome
@@ -72,7 +73,7 @@ def test_the_patches_are_whole(name: str, tmp_path: Path) -> None:
     assert (tmp_path / finding.test_path).read_text() == finding.test
     assert finding.test_path.startswith(f"{TESTS}/org/apache/zookeeper/server/")
     context = [line for line in finding.repair.splitlines() if line.startswith(" ")]
-    assert len(context) > 10
+    assert len(context) >= 6 * finding.repair.count("\n@@ ") > 0
 
 
 def test_a_folder_has_all_of_it(tmp_path: Path, explored: list[RowOutcome]) -> None:
@@ -106,6 +107,42 @@ def test_the_table_says_what_was_not_run() -> None:
     assert text.count(" | passed | passed |") == 1
 
 
+def test_a_row_of_another_repair_has_its_patch_and_says_so() -> None:
+    shared, own = finding_of("ZK-trunc-snap"), finding_of("ZK-trunc-epoch")
+    assert (shared.repair, shared.test, shared.runs) == (own.repair, own.test, own.runs)
+    assert shared.ungated["steps"] != own.ungated["steps"]
+    text = readme(shared, row_of("trunc-snap"))
+    assert "It is that of ZK-trunc-epoch, and so is the test" in text
+    assert "It is that of" not in readme(own, row_of("trunc-epoch"))
+    assert SMALLER["trunc-epoch"] in text
+    assert SMALLER["trunc-epoch"] in readme(own, row_of("trunc-epoch"))
+
+
+def test_every_folder_says_whether_a_smaller_repair_was_found() -> None:
+    """What was searched is of the same findings: `python -m benchmarks.smallest_repair`."""
+    assert {finding_of(name).repaired_by for name in findings()} == SMALLER.keys() == RULES.keys()
+
+
+def test_a_patch_that_needs_another_begins_with_it() -> None:
+    needs, needed = finding_of("trunc-epoch"), finding_of("snap-tail")
+    assert needs.repair.startswith(needed.repair)
+    assert len(needs.repair) > len(needed.repair)
+    assert "begins with that of ZK-snap-tail, which it needs" in readme(needs, row_of("trunc-epoch"))
+    assert "begins with" not in readme(needed, row_of("snap-tail"))
+
+
+def test_for_which_releases_a_patch_is_not_is_said() -> None:
+    """The semaphore of late-snapshot's shutdown is held by a thread that waits for the shutdown's own monitor."""
+    text = readme(finding_of("late-snapshot"), row_of("late-snapshot"))
+    assert "**The patch is not for 3.9.1, 3.9.2, 3.9.3**" in text
+    assert "On 3.6.0, 3.7.0, 3.8.0, 3.8.5, 3.8.6 the patch applies, and does not mend" in text
+    known = {"methods": {"a": PASSED, "b": "x"}, "helpers": "its own"}
+    assert list(warnings({"1": known | {"patched": {"a": PASSED, "b": PASSED}}, "2": known})) == []
+    assert of_release(known | {"not_patched": "a | b"})[-1] == "a \\| b"
+    assert of_release(known)[-1] == "not run"
+    assert of_release(known | {"patched": {"a": "x", "b": PASSED}})[-1] == "fails: `a`"
+
+
 def test_a_finding_that_the_model_does_not_have_is_not_told(tmp_path: Path, explored: list[RowOutcome]) -> None:
     row = row_of("trunc")
     for changed in (
@@ -132,5 +169,6 @@ def test_a_patch_that_was_not_run_is_refused(tmp_path: Path, monkeypatch: pytest
 def test_what_has_no_patch_is_refused(tmp_path: Path) -> None:
     for name in ("ZK-4643", "run.json", "ZK-../trunc"):
         done = run("report", name, "--output", str(tmp_path / "x"))
-        assert_refused(done, "there are those of ZK-cut, ZK-snap-tail, ZK-trunc")
+        assert_refused(done, "there are those of ZK-cut, ZK-late-snapshot, ZK-snap-tail, ZK-trunc, ")
+        assert done.stderr.count("\n") == 1
     assert_refused(run("report", "ZK-trunc", "--output", str(tmp_path / "x"), "--rerun"), "neither --html nor --rerun")

@@ -6,7 +6,7 @@ import ast
 import inspect
 
 from benchmarks.smallest_repair import edits, together
-from zabspec.protocols.zookeeper import storage, sync
+from zabspec.protocols.zookeeper import shutdown, storage, sync
 
 
 def rule_of(function: object) -> ast.FunctionDef:
@@ -23,6 +23,12 @@ def test_an_edit_is_another_rule() -> None:
     assert "+ pass; - drop_behind(s, p, kept)" in found
     assert all(ast.unparse(new) != ast.unparse(rule) for new in found.values())
     assert ast.unparse(rule) == ast.unparse(rule_of(storage.cut_log))
+
+
+def test_steps_of_a_snapshot_thread_are_tried_where_a_term_ends() -> None:
+    thread = {"+ name_snapshot(s, p)", "+ save_periodic(s, p)"}
+    assert thread < dict(edits(rule_of(shutdown.waits_for_snapshot))).keys()
+    assert not thread & dict(edits(rule_of(sync.truncates_ahead))).keys()
 
 
 def test_several_edits_at_once_are_each_where_they_belong() -> None:

@@ -12,9 +12,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from traces.record.trace import Step
+from traces.reenact.servers import PERIODIC
 from zabspec.protocols.zookeeper.state import LOOKING
 
-__all__ = ["DUE", "LARGE", "WRITTEN", "model_nodes", "saved_nodes", "takes_snapshots", "thread_is_there"]
+__all__ = [
+    "DUE",
+    "LARGE",
+    "WRITTEN",
+    "model_nodes",
+    "saved_nodes",
+    "settings_of_each",
+    "takes_snapshots",
+    "thread_is_there",
+    "waits_for_snapshots",
+]
 
 DUE, WRITTEN = "snapshot is due", "snapshot is written"
 LARGE = 200  # how often a node's data repeat its path, so that a transaction has more than 1 kB
@@ -23,6 +34,24 @@ LARGE = 200  # how often a node's data repeat its path, so that a transaction ha
 def takes_snapshots(variant: str) -> bool:
     """Return whether servers take periodic snapshots in a variant of the protocol."""
     return "snapshots" in variant.split(",")
+
+
+def waits_for_snapshots(variant: str) -> bool:
+    """Return whether the end of a server's term waits for its snapshot thread in a variant (repair late-snapshot)."""
+    return "late-snapshot" in variant.split(",")
+
+
+def settings_of_each(
+    variant: str, settings: tuple[str, ...], steps: Sequence[Step], servers: int
+) -> list[tuple[str, ...]]:
+    """Return the settings of each process's server in a run.
+
+    A thread that is held at its start has the semaphore for which a repaired server waits when its term ends. So such
+    servers start no thread if the model takes no snapshot of theirs.
+    """
+    takers = {s.process for s in steps if s.word.kind == "action" and s.label == DUE}
+    none = tuple(s for s in settings if s not in PERIODIC)
+    return [none if waits_for_snapshots(variant) and p not in takers else settings for p in range(servers)]
 
 
 def thread_is_there(steps: Sequence[Step], p: int, least: int = 1) -> bool:

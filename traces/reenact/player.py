@@ -17,7 +17,7 @@ from traces.reenact.ensemble import Ensemble
 from traces.reenact.gates import ACKNOWLEDGE, BEGINS, COMMIT, EPOCH, EVERY, LOG, SNAPSHOT, STALE, SYNC, WRITES
 from traces.reenact.links import Connection, Stream
 from traces.reenact.mapping import row_of
-from traces.reenact.periodic import LARGE, WRITTEN, takes_snapshots
+from traces.reenact.periodic import LARGE, WRITTEN, takes_snapshots, waits_for_snapshots
 from traces.reenact.plan import VOTERS, ReenactmentPlan
 from traces.reenact.servers import INIT_LIMIT, TICK, Cannot
 from traces.reenact.stores import read_disk
@@ -31,6 +31,7 @@ OF_OBSERVER = 1 << 63  # Long.MIN_VALUE (FastLeaderElection.getInitLastLoggedZxi
 DRAINS = re.compile(r"SyncRequestProcessor\S* - Shutting down")
 # Held only between NEWLEADER and its acknowledgement: TRUNC opens the log, and a leader saves a snapshot, as well.
 OF_NEWLEADER = {ACKNOWLEDGE, LOG, SNAPSHOT}
+WAITS = 2.0  # seconds for which a server whose term has ended is seen not to vote
 
 
 @dataclass
@@ -81,6 +82,7 @@ class Player:
         self.ensemble, self.plan, self.ids, self.patience = ensemble, plan, plan.ids, patience
         self.played = Played()
         self.snapshots = takes_snapshots(plan.configuration.variant)
+        self.waits = waits_for_snapshots(plan.configuration.variant)
         self.compare = Comparison(
             ensemble, Zxids(0), plan.ids, ensemble.release.batches, self.snapshots, plan.observers
         )
@@ -348,6 +350,8 @@ class Player:
                 where = f"server {self.ids[p]} (p{p}) waits for its sync thread"
                 self.wait(lambda: bool(DRAINS.search(self.said(p))), where)
                 gates.open(SYNC)
+            if self.waits and self.writes_in_step(p):
+                self.is_waited_for(p)
             self.votes(p)
         finally:
             self.server(p).put_ahead(0)
@@ -501,10 +505,25 @@ class Player:
     def write_before(self, step: Step) -> None:
         """Let a periodic snapshot be written where the server's main thread waits for it, or has another tree then."""
         for p in range(len(self.ids)):
-            ends = (self.before["snapshot_thread"][p], self.after["snapshot_thread"][p]) == (SAVING, NO_THREAD)
             by_itself = step.word.kind == "crash" or (step.word.kind == "action" and step.label == WRITTEN)
-            if ends and not (by_itself and step.process == p):
+            seen = self.waits and self.before["role"][p] != LOOKING and self.after["role"][p] == LOOKING
+            if self.writes_in_step(p) and not seen and not (by_itself and step.process == p):
                 self.snapshot_written(p, 0)
+
+    def writes_in_step(self, p: int) -> bool:
+        """Return whether a periodic snapshot that has begun comes to its end in this step."""
+        return (self.before["snapshot_thread"][p], self.after["snapshot_thread"][p]) == (SAVING, NO_THREAD)
+
+    def is_waited_for(self, p: int) -> None:
+        """Check that a server whose term ends does not vote while its snapshot is held; then let it be written.
+
+        Raises:
+            Cannot: it votes.
+        """
+        time.sleep(WAITS)
+        if ELECTION.search(self.said(p)):
+            raise Cannot(f"server {self.ids[p]} (p{p}) votes in a new election before its snapshot is written")
+        self.snapshot_written(p, 0)
 
     def nothing(self, p: int, which: int) -> None:
         """Do nothing: the step happens by itself."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from traces.reenact.aftermath import Aftermath, aftermath
 from traces.reenact.ending import at_the_end
 from traces.reenact.ensemble import Ensemble
+from traces.reenact.periodic import settings_of_each
 from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.player import Played, Player
 from traces.reenact.servers import Cannot, Release
@@ -48,6 +49,9 @@ def play(folder: Path, release: Release, plan: ReenactmentPlan, patience: float 
     """
     began = time.monotonic()
     ensemble = Ensemble(folder, release, plan.ids, (plan.ids[p] for p in plan.observers))
+    each = settings_of_each(plan.configuration.variant, release.settings, plan.steps, len(plan.ids))
+    for n, settings in zip(plan.ids, each, strict=True):
+        ensemble.servers[n].release = replace(release, settings=settings)
     player = Player(ensemble, plan, patience)
     after, harm, trouble = None, [], ""
     try:
