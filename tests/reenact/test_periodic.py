@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from checker.zookeeper.releases import of_servers
 from tests.reenact.compared import BASE, SECOND, End, comparison, state
 from traces.reenact.compare import ROOT
-from traces.reenact.gates import BEGINS, EVERY, OVER, WRITES, Ask, Gates
+from traces.reenact.gates import BEGINS, EPOCH, EVERY, LOG, OVER, WRITES, Ask, Gates
 from traces.reenact.periodic import DUE, thread_is_there
 from traces.reenact.plan import ReenactmentPlan
+from traces.reenact.player import Player
 from traces.reenact.random_schedules import drawn
 from traces.reenact.recording import Recording
 from traces.reenact.servers import PERIODIC, Cannot, settings_for
@@ -91,3 +94,44 @@ def test_servers_take_periodic_snapshots_only_with_the_variant() -> None:
     assert not set(PERIODIC) & {*settings_for("3.9.2"), *settings_for("walk")}
     with pytest.raises(Cannot, match="where a snapshot is due"):
         settings_for("walk,snapshots")
+
+
+def test_servers_whose_snapshots_are_always_due_have_a_file_for_each_transaction() -> None:
+    for release, asked, made in (
+        ("3.9.5", "snapshots", "snapshots,log-files,rolls"),
+        ("3.9.2", "3.9.2,snapshots,power", "3.9.2,snapshots,power,log-files,rolls"),
+        ("3.5.3", "3.5.3,snapshots", "3.5.3,snapshots"),  # each second one of a term, which the model does not count
+        ("3.9.5", "snapshots,log-files,rolls", "snapshots,log-files,rolls"),
+        ("3.9.5", "power", "power"),
+    ):
+        assert of_servers(asked, release) == made
+    assert set(PERIODIC) < set(settings_for("log-files,rolls"))
+    assert not set(PERIODIC) & {*settings_for("log-files")}
+
+
+@cache
+def written_over() -> ReenactmentPlan:
+    """A run in which servers of 3.9.2 write over a file of the log (played: 60 of 60 steps)."""
+    return drawn("3.9.2,snapshots,before-4858,log-files,rolls", 14)
+
+
+def test_a_log_that_shows_nothing_of_what_is_written_over_it_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = written_over()
+    done: list[str] = []
+    for k, step in enumerate(plan.steps):
+        if not step.label.startswith("persist"):
+            continue
+        before, after, p = plan.states[k], plan.states[k + 1], step.word.process
+        assert p is not None
+        player = Player.__new__(Player)
+        player.before, player.after = before, after
+        monkeypatch.setattr(player, "held", lambda _, gate: done.append(gate), raising=False)
+        monkeypatch.setattr(player, "through", lambda _, gate: done.append(f"through {gate}"), raising=False)
+        monkeypatch.setattr(player, "gates", lambda _: SimpleNamespace(open=lambda gate: done.append(f"open {gate}")))
+        done.clear()
+        player.persist(p, 0)
+        if before["log"][p] == after["log"][p] and before["files"][p] != after["files"][p]:
+            assert done == [LOG, f"open {LOG}", EPOCH, f"through {LOG}"]
+            return
+        assert done in ([], [LOG, f"through {LOG}"])
+    raise AssertionError("nothing is written over in this run")

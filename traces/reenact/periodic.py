@@ -21,8 +21,8 @@ LARGE = 200  # how often a node's data repeat its path, so that a transaction ha
 
 
 def takes_snapshots(variant: str) -> bool:
-    """Return whether servers take periodic snapshots in a variant of the protocol."""
-    return "snapshots" in variant.split(",")
+    """Return whether servers take periodic snapshots in a variant of the protocol, or end files of their logs so."""
+    return bool({"snapshots", "rolls"} & {*variant.split(",")})
 
 
 def thread_is_there(steps: Sequence[Step], p: int, least: int = 1) -> bool:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from traces.reenact.periodic import takes_snapshots
+
 __all__ = ["INIT_LIMIT", "TICK", "Cannot", "Release", "Server", "find_release", "free_ports", "settings_for"]
 
 HERE = Path(__file__).parent
@@ -79,7 +81,7 @@ def settings_for(variant: str) -> tuple[str, ...]:
     asked = variant.split(",")
     if "walk-large" in asked:
         raise Cannot("the variant walk-large needs snapshots of hundreds of megabytes, which are not made here")
-    if "snapshots" in asked:
+    if takes_snapshots(variant):
         if "walk" in asked:
             raise Cannot(
                 "with the variant walk a file of the log ends where a snapshot is due, which is not chosen here"

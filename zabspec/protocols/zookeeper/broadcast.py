@@ -7,7 +7,7 @@ from zabspec.language.lang import Node, State, is_quorum
 from zabspec.protocols.zookeeper.observed import exposes, proposes
 from zabspec.protocols.zookeeper.shutdown import shut_down
 from zabspec.protocols.zookeeper.state import ACK, COMMIT, LEADING, PROPOSAL, SERVING, counter_of
-from zabspec.protocols.zookeeper.storage import apply_txn, meets_hole
+from zabspec.protocols.zookeeper.storage import apply_txn, log_in_thread, meets_hole
 from zabspec.worlds.actor import send_to_follower, send_to_leader
 
 
@@ -39,7 +39,7 @@ def log_next(s: State, p: Node) -> None:
     is several of them, whose crashes between lose no more."""
     zxid = s.sync_queue[p][0]
     s.sync_queue[p].remove(0)
-    s.log[p].append(zxid)
+    log_in_thread(s, p, zxid)
     if s.role[p] == LEADING:
         process_ack(s, p, p, zxid)
     else:
@@ -64,7 +64,7 @@ def log_stale(s: State, p: Node) -> None:
     it, and ends: its acknowledgement goes to a closed socket, and SendAckRequestProcessor.flush asks
     learner.sock.isClosed(), where Learner.closeSockSync has set sock to null (3.7.0 to 3.9.2: a NullPointerException).
     What else it had queued is gone, not what that of a later term has (`outlive` puts <0,0> between)."""
-    s.log[p].append(s.stale_queue[p][0])
+    log_in_thread(s, p, s.stale_queue[p][0])
     for _ in range(s.PROPOSALS + 8):
         if len(s.stale_queue[p]) > 0 and s.stale_queue[p][0] != 0:
             s.stale_queue[p].remove(0)

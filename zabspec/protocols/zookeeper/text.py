@@ -30,6 +30,9 @@ from zabspec.protocols.zookeeper.transfers import *
 # isort: split
 from zabspec.protocols.zookeeper.snapshots import *
 
+# isort: split
+from zabspec.protocols.zookeeper.log_files import *
+
 
 def flight(size: Size) -> int:
     """The most packets in a channel: a sync, what is forwarded beside it, and UPTODATE."""
@@ -71,7 +74,17 @@ PROTOCOL = declare(
         Start("snapshot-alone", "no server leads, and p2 has <1,2> in a snapshot and no log", snapshot_alone),
     ],
     flight=flight,
-    variants=[*RELEASES, *REPAIRS, *PRODUCTION_REPAIRS, *COARSE, *MUTANTS, *PRODUCTION, *TRANSFER, *SNAPSHOTS],
+    variants=[
+        *RELEASES,
+        *REPAIRS,
+        *PRODUCTION_REPAIRS,
+        *COARSE,
+        *MUTANTS,
+        *PRODUCTION,
+        *TRANSFER,
+        *SNAPSHOTS,
+        *LOG_FILES,
+    ],
     releases=SAME,
     leaders_weigh="FastLeaderElection.totalOrderPredicate",
 )
