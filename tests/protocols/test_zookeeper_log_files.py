@@ -108,7 +108,7 @@ def test_what_is_behind_the_record_of_a_file_goes_with_it() -> None:
         assert list(s.log[0]) == left
 
 
-def test_a_file_that_is_opened_over_another_is_empty_until_something_is_logged() -> None:
+def test_a_file_opened_over_another_is_empty_at_first() -> None:
     s, names = state()
     for zxid in (A, B, C):
         names["append_to_log"](s, 0, zxid)
@@ -123,7 +123,7 @@ def test_a_file_that_is_opened_over_another_is_empty_until_something_is_logged()
     assert not names["may_write_over"](s, 0)
 
 
-def test_a_start_passes_over_files_before_the_last_one_named_before() -> None:
+def test_a_start_passes_over_earlier_files() -> None:
     """A file with <1,2> alone, behind one with <1,1>, <1,2> and <1,3>: of memory at <1,2> nothing is replayed."""
     for variant, applied in (("log-files", [A, B]), ("", [A, B, C])):
         s, names = state(variant)
@@ -137,7 +137,7 @@ def test_a_start_passes_over_files_before_the_last_one_named_before() -> None:
         assert [zxid for zxid in (A, B, C) if s.tree[0] >> zxid & 1] == applied
 
 
-def test_where_snapshots_are_always_due_each_transaction_ends_its_file() -> None:
+def test_where_each_transaction_ends_its_file() -> None:
     for variant, files in (("log-files,rolls", [1, 2, 3]), ("log-files", []), ("", [])):
         s, names = state(variant)
         for zxid in (A, B, C):
@@ -158,7 +158,7 @@ def test_where_snapshots_are_always_due_each_transaction_ends_its_file() -> None
         Model(Configuration("zookeeper", "walk,log-files", timeouts=0, budgets="elections=1,proposals=1"))
 
 
-def test_what_was_cut_and_comes_back_is_before_the_file_that_was_begun_since() -> None:
+def test_what_was_cut_comes_back_before_a_later_file() -> None:
     s, names = state("power,log-files")
     for zxid in (A, B, C):
         names["append_to_log"](s, 0, zxid)

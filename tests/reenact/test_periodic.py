@@ -96,7 +96,7 @@ def test_servers_take_periodic_snapshots_only_with_the_variant() -> None:
         settings_for("walk,snapshots")
 
 
-def test_servers_whose_snapshots_are_always_due_have_a_file_for_each_transaction() -> None:
+def test_servers_with_snapshots_roll_at_each_transaction() -> None:
     for release, asked, made in (
         ("3.9.5", "snapshots", "snapshots,log-files,rolls"),
         ("3.9.2", "3.9.2,snapshots,power", "3.9.2,snapshots,power,log-files,rolls"),
@@ -115,7 +115,7 @@ def written_over() -> ReenactmentPlan:
     return drawn("3.9.2,snapshots,before-4858,log-files,rolls", 14)
 
 
-def test_a_log_that_shows_nothing_of_what_is_written_over_it_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_written_over_by_the_same_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = written_over()
     done: list[str] = []
     for k, step in enumerate(plan.steps):
