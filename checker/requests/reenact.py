@@ -69,12 +69,13 @@ class ServersRequest(Request):
 
         Where a release's model is asked by its name, it takes the place of the servers' own.
         """
-        from checker.zookeeper.releases import names_of, variant_of, with_settings
+        from checker.zookeeper.releases import names_of, of_servers, variant_of, with_settings
         from zabspec.protocols.registry import PROTOCOLS
 
         protocol = PROTOCOLS["zookeeper"]
         other = {*names_of(self.variant)} & {name for name in protocol.declared.releases if name}
-        return with_settings(protocol, self.variant, "" if other else release) or variant_of("zookeeper", release)
+        variant = with_settings(protocol, self.variant, "" if other else release) or variant_of("zookeeper", release)
+        return of_servers(variant, release)
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacte
         RequestError: there is no such trace, or the folder cannot be made.
         NoVerdict: the servers cannot be run here.
     """
-    from checker.zookeeper.releases import release_of, settled
+    from checker.zookeeper.releases import of_servers, release_of, settled
     from traces.reenact.plan import decisive, plan_for
     from traces.reenact.reenactment import tried
     from traces.reenact.servers import Cannot, settings_for
@@ -221,7 +222,7 @@ def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacte
         variant = (
             request.variant_for(release)
             if request.variant
-            else settled(request.variant_for(release), release, given.configuration.variant)
+            else of_servers(settled(request.variant_for(release), release, given.configuration.variant), release)
         )
         plan = plan_for(given, variant, left_out)
         real = replace(request.found(release), settings=settings_for(plan.configuration.variant))

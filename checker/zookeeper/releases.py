@@ -6,20 +6,12 @@ from zabspec.authoring.declaration import ConfigError
 from zabspec.protocols.registry import PROTOCOLS, Protocol
 from zabspec.quorums import OBSERVED
 
-__all__ = ["OBSERVED", "of_settings", "release_of", "settled", "variant_of", "with_settings"]
+__all__ = ["OBSERVED", "of_servers", "of_settings", "release_of", "settled", "variant_of", "with_settings"]
 
 SETTINGS = (
-    "walk",
-    "walk-large",
-    "hole",
-    "full-disk",
-    "power",
-    "transfer",
-    "snapshots",
-    "one-node",
-    "fuzzy-snap",
-    "observer",
-)
+    "walk", "walk-large", "hole", "full-disk", "power", "transfer", "snapshots", "log-files", "rolls", "one-node",
+    "fuzzy-snap", "observer",
+)  # fmt: skip
 
 
 def variant_of(protocol: str, release: str) -> str:
@@ -71,6 +63,18 @@ def with_settings(protocol: Protocol, variant: str, release: str = "") -> str:
     named = [name for name in protocol.declared.releases if name and name in names_of(variant)]
     more = of_settings(release, variant) if release else [n for one in named for n in of_settings(one, variant)]
     return ",".join(filter(None, (of_release, variant, *more)))
+
+
+def of_servers(variant: str, release: str) -> str:
+    """Return a variant with what the servers of a re-enactment do besides, which have settings of their own.
+
+    Those that take periodic snapshots have one due at each transaction that is logged, and roll the log there. Before
+    3.6.0 it is each second of a term, which the model does not count.
+    """
+    names = names_of(variant)
+    if "snapshots" not in names or before(release, 3, 6) or {"log-files", "walk"} & {*names}:
+        return variant
+    return f"{variant},log-files,rolls"
 
 
 def names_of(variant: str) -> list[str]:

@@ -45,14 +45,13 @@ class Compared:
         return self.complete and not self.hidden and not self.added
 
 
-def looks(code: Compiled) -> Callable[[bytes], list[bytes]]:
+def looks(code: Compiled, besides: frozenset[str]) -> Callable[[bytes], list[bytes]]:
     """What is seen of a state: of all servers together, and of each that looks for a leader."""
     layout, nodes = code.layout, range(code.model.configuration.nodes)
     of = {f.name: list(layout.elements(f.name)) for f in layout.schema.fields}
     fields = layout.fields
-    lasts = [
-        f for f in layout.schema.fields if f.role is Role.PERSISTENT or (f.role is Role.GHOST and f.name != "crashed")
-    ]
+    unseen = besides | {"crashed"}
+    lasts = [f for f in layout.schema.fields if f.role in (Role.PERSISTENT, Role.GHOST) and f.name not in unseen]
     joint = [(at, f.kind.size) for f in lasts for _, at in of[f.name]]
     phase = [layout.offset("phase", p) for p in nodes]
     tree = [(layout.offset("tree", p), fields["tree"].kind.size) for p in nodes]
@@ -72,10 +71,10 @@ def looks(code: Compiled) -> Callable[[bytes], list[bytes]]:
     return look
 
 
-def all_seen(configuration: Configuration, end: Deadline) -> tuple[int, set[bytes], bool]:
+def all_seen(configuration: Configuration, end: Deadline, besides: frozenset[str]) -> tuple[int, set[bytes], bool]:
     """What is seen of every state: how many states, what, and whether that is all."""
     code = Compiled(Model(configuration), (), False)
-    size, look = code.layout.size, looks(code)
+    size, look = code.layout.size, looks(code, besides)
     first = code.model.program.initial().key()
     known, level, seen = {first}, [first], set(look(first))
     while level:
@@ -93,13 +92,16 @@ def all_seen(configuration: Configuration, end: Deadline) -> tuple[int, set[byte
     return len(known), seen, True
 
 
-def compare(split: Configuration, merged: Configuration, seconds: float = float("inf")) -> Compared:
+def compare(
+    split: Configuration, merged: Configuration, seconds: float = float("inf"), besides: frozenset[str] = frozenset()
+) -> Compared:
     """Whether as much is seen of one text as of another.
 
     Args:
+        besides: fields that are not looked at.
         seconds: how long it may take; then nothing is said.
     """
     end = Deadline(seconds)
-    one, there, whole = all_seen(split, end)
-    other, here, all_of_it = all_seen(merged, end)
+    one, there, whole = all_seen(split, end, besides)
+    other, here, all_of_it = all_seen(merged, end, besides)
     return Compared((one, other), len(there), frozenset(there - here), frozenset(here - there), whole and all_of_it)

@@ -227,14 +227,14 @@ def test_the_second_semantics_counts_the_same(variant: str) -> None:
     name = PROTOCOLS["zookeeper"].combined(variant)
     request = {
         "protocol": "zookeeper", "variant": name, "nodes": 3, "quorums": "weights 1,1,0", "budgets": budgets,
-        "start": "established", "max_depth": 10,
+        "start": "established", "max_depth": 8,
     }  # fmt: skip
     depths = explore_second(request)["depth"]
     own = ",".join(f"{b}={budgets[b]}" for b in ("elections", "proposals"))
     c = Configuration(
         "zookeeper", name, start="established", quorums="weights 1,1,0", budgets=own, crashes=1, losses=1, timeouts=0
     )
-    found = Explorer(Compiled(Model(c), [], False), 1).run(Limits(depth=10), keep_going=True)
+    found = Explorer(Compiled(Model(c), [], False), 1).run(Limits(depth=8), keep_going=True)
     assert list(found.levels) == [depths.count(k) for k in range(max(depths) + 1)]
     assert found.distinct > 1000
 

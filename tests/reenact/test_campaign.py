@@ -14,11 +14,12 @@ from tests.reenact.schedules import zk_4394
 from traces.reenact import campaign
 from traces.reenact.campaign import FILE, Line, kinds_table, played_before, release_table, sync_table
 from traces.reenact.mapping import MAPPING
+from traces.reenact.periodic import PERIODIC
 from traces.reenact.plan import plan_for
 from traces.reenact.player import Played
 from traces.reenact.random_schedules import drawn
 from traces.reenact.reenactment import ReenactedRun
-from traces.reenact.servers import PERIODIC, Release
+from traces.reenact.servers import Release
 from traces.reenact.syncs import syncs_of
 from zabspec.protocols.zookeeper.state import AWAITING_ACKS, FOLLOWING, SERVING
 

@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
+from checker.zookeeper.releases import of_servers
 from checker.zookeeper.runs import trace_of_row
 from tests.reenact.compared import BASE, SECOND, End, comparison, state
 from traces.reenact.compare import ROOT
-from traces.reenact.gates import BEGINS, EVERY, OVER, WRITES, Ask, Gates
-from traces.reenact.periodic import DUE, settings_of_each, thread_is_there, waits_for_snapshots
+from traces.reenact.gates import BEGINS, EPOCH, EVERY, LOG, OVER, WRITES, Ask, Gates
+from traces.reenact.periodic import DUE, PERIODIC, settings_of_each, thread_is_there, waits_for_snapshots
 from traces.reenact.plan import ReenactmentPlan, plan_for
 from traces.reenact.player import Player
 from traces.reenact.random_schedules import drawn
 from traces.reenact.recording import Recording
-from traces.reenact.servers import PERIODIC, Cannot, settings_for
+from traces.reenact.servers import Cannot, settings_for
 from traces.reenact.stores import Disk
 from zabspec.protocols.zookeeper.state import FOLLOWING, LOOKING, NO_THREAD, SAVING
 
@@ -151,3 +152,44 @@ def test_without_a_wait_to_see_a_snapshot_is_written_before_the_step(waits: bool
     step: Any = SimpleNamespace(word=SimpleNamespace(kind="follower_learns"), label="learn of loss", process=0)
     Player.write_before(held, step)
     assert held.written == before
+
+
+def test_servers_with_snapshots_roll_at_each_transaction() -> None:
+    for release, asked, made in (
+        ("3.9.5", "snapshots", "snapshots,log-files,rolls"),
+        ("3.9.2", "3.9.2,snapshots,power", "3.9.2,snapshots,power,log-files,rolls"),
+        ("3.5.3", "3.5.3,snapshots", "3.5.3,snapshots"),  # each second one of a term, which the model does not count
+        ("3.9.5", "snapshots,log-files,rolls", "snapshots,log-files,rolls"),
+        ("3.9.5", "power", "power"),
+    ):
+        assert of_servers(asked, release) == made
+    assert set(PERIODIC) < set(settings_for("log-files,rolls"))
+    assert not set(PERIODIC) & {*settings_for("log-files")}
+
+
+@cache
+def written_over() -> ReenactmentPlan:
+    """A run in which servers of 3.9.2 write over a file of the log (played: 60 of 60 steps)."""
+    return drawn("3.9.2,snapshots,before-4858,log-files,rolls", 14)
+
+
+def test_what_is_written_over_by_the_same_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = written_over()
+    done: list[str] = []
+    for k, step in enumerate(plan.steps):
+        if not step.label.startswith("persist"):
+            continue
+        before, after, p = plan.states[k], plan.states[k + 1], step.word.process
+        assert p is not None
+        player = Player.__new__(Player)
+        player.before, player.after = before, after
+        monkeypatch.setattr(player, "held", lambda _, gate: done.append(gate), raising=False)
+        monkeypatch.setattr(player, "through", lambda _, gate: done.append(f"through {gate}"), raising=False)
+        monkeypatch.setattr(player, "gates", lambda _: SimpleNamespace(open=lambda gate: done.append(f"open {gate}")))
+        done.clear()
+        player.persist(p, 0)
+        if before["log"][p] == after["log"][p] and before["files"][p] != after["files"][p]:
+            assert done == [LOG, f"open {LOG}", EPOCH, f"through {LOG}"]
+            return
+        assert done in ([], [LOG, f"through {LOG}"])
+    raise AssertionError("nothing is written over in this run")

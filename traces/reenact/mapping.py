@@ -99,7 +99,7 @@ MAPPING: dict[str, Row] = {
         "what is on the server's disk counts as forced (`power`)", "nothing, until power is lost", "write_back",
     ),
     "snapshot is due": Row(
-        "each transaction that SyncRequestProcessor appends makes one due (`servers.PERIODIC`); its thread is held "
+        "each transaction that SyncRequestProcessor appends makes one due (`periodic.PERIODIC`); its thread is held "
         "before it does anything",
         "it is held", "snapshot_due",
     ),

@@ -1,6 +1,6 @@
 """Periodic snapshots of real servers: when one can be due there, and which nodes a snapshot has.
 
-SyncRequestProcessor starts a thread for one where it has appended a transaction. The settings (`servers.PERIODIC`) make
+SyncRequestProcessor starts a thread for one where it has appended a transaction. The settings (`PERIODIC`) make
 each transaction of the run such a one, and the thread is held before it does anything (`gates.py`): so there is one at
 most moments at which the model may say that a snapshot is due, and it begins where the model's does, or never.
 """
@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from traces.record.trace import Step
-from traces.reenact.servers import PERIODIC
 from zabspec.protocols.zookeeper.state import LOOKING
 
 __all__ = [
     "DUE",
     "LARGE",
+    "PERIODIC",
     "WRITTEN",
     "model_nodes",
     "saved_nodes",
@@ -27,13 +27,16 @@ __all__ = [
     "waits_for_snapshots",
 ]
 
+# Settings: a snapshot is due at each transaction of more than 1 kB; before 3.6.0, which looks at no size, at each
+# second of a term. Which of them begin is for the gates to say.
+PERIODIC = ("-Dzookeeper.snapCount=2", "-Dzookeeper.snapSizeLimitInKb=1")
 DUE, WRITTEN = "snapshot is due", "snapshot is written"
 LARGE = 200  # how often a node's data repeat its path, so that a transaction has more than 1 kB
 
 
 def takes_snapshots(variant: str) -> bool:
-    """Return whether servers take periodic snapshots in a variant of the protocol."""
-    return "snapshots" in variant.split(",")
+    """Return whether servers take periodic snapshots in a variant of the protocol, or end files of their logs so."""
+    return bool({"snapshots", "rolls"} & {*variant.split(",")})
 
 
 def waits_for_snapshots(variant: str) -> bool:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from traces.reenact.periodic import PERIODIC, takes_snapshots
+
 __all__ = ["INIT_LIMIT", "TICK", "Cannot", "Release", "Server", "find_release", "free_ports", "settings_for"]
 
 HERE = Path(__file__).parent
@@ -28,9 +30,6 @@ OPTIONS = (
 )  # fmt: skip
 # Where the text has no walk through the log (`walk`), so that there is none. Else both are as by default.
 NO_WALK = ("-Dzookeeper.preAllocSize=64", "-Dzookeeper.snapshotSizeFactor=-1")
-# Where the text has periodic snapshots: one is due at each transaction of more than 1 kB; before 3.6.0, which looks at
-# no size, at each second of a term. Which of them begin is for the gates to say.
-PERIODIC = ("-Dzookeeper.snapCount=2", "-Dzookeeper.snapSizeLimitInKb=1")
 
 
 class Cannot(Exception):
@@ -80,7 +79,7 @@ def settings_for(variant: str) -> tuple[str, ...]:
     asked = variant.split(",")
     if "walk-large" in asked:
         raise Cannot("the variant walk-large needs snapshots of hundreds of megabytes, which are not made here")
-    if "snapshots" in asked:
+    if takes_snapshots(variant):
         if "walk" in asked:
             raise Cannot(
                 "with the variant walk a file of the log ends where a snapshot is due, which is not chosen here"

@@ -7,7 +7,7 @@ from zabspec.language.lang import Node, State, is_quorum
 from zabspec.protocols.zookeeper.observed import exposes, proposes
 from zabspec.protocols.zookeeper.shutdown import shut_down
 from zabspec.protocols.zookeeper.state import ACK, COMMIT, INFORM, LEADING, PROPOSAL, SERVING, counter_of
-from zabspec.protocols.zookeeper.storage import apply_txn, meets_hole
+from zabspec.protocols.zookeeper.storage import apply_txn, log_in_thread, meets_hole
 from zabspec.protocols.zookeeper.voters import observes
 from zabspec.worlds.actor import send_to_follower, send_to_leader
 
@@ -41,7 +41,7 @@ def log_next(s: State, p: Node) -> None:
     crashes between lose no more."""
     zxid = s.sync_queue[p][0]
     s.sync_queue[p].remove(0)
-    s.log[p].append(zxid)
+    log_in_thread(s, p, zxid)
     if s.role[p] == LEADING:
         process_ack(s, p, p, zxid)
     elif not observes(s, p, p):
@@ -67,7 +67,7 @@ def log_stale(s: State, p: Node) -> None:
     learner.sock.isClosed(), where Learner.closeSockSync has set sock to null (3.7.0 to 3.9.2: a NullPointerException).
     What else it had queued is gone, not what that of a later term has (`outlive` puts <0,0> between). That of an
     observer acknowledges nothing, and goes on."""
-    s.log[p].append(s.stale_queue[p][0])
+    log_in_thread(s, p, s.stale_queue[p][0])
     if observes(s, p, p):
         s.stale_queue[p].remove(0)
     for _ in range(s.PROPOSALS + 8):

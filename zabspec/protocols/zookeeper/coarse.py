@@ -35,7 +35,14 @@ from zabspec.protocols.zookeeper.state import (
     WAITING,
     epoch_of,
 )
-from zabspec.protocols.zookeeper.storage import ends_a_file, last_zxid, newest_snapshot, saved_tree, with_txn
+from zabspec.protocols.zookeeper.storage import (
+    ends_a_file,
+    last_zxid,
+    newest_snapshot,
+    opens_at,
+    saved_tree,
+    with_txn,
+)
 
 # The order of a text's actions is that of its names: those of other modules come from there.
 __all__ = [
@@ -182,8 +189,10 @@ def restarts_otherwise(s: State, p: Node) -> bool:
     last = newest_snapshot(s, p, last_zxid(s))
     tree = saved_tree(s, p, last)
     count = 0
-    for zxid in s.log[p]:
-        if zxid > last:
+    first = opens_at(s, p, last + 1)
+    for k in range(len(s.log[p])):
+        zxid = s.log[p][k]
+        if k >= first and zxid > last:
             last = zxid
             tree = with_txn(s, tree, zxid)
             if count >= len(s.committed_log[p]) or s.committed_log[p][count] != zxid:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zabspec.language.lang import Node, State
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, PROPOSAL, SERVING, first_of
-from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, take_snapshot
+from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, log_in_thread, take_snapshot
 from zabspec.protocols.zookeeper.voters import last_voter, observes
 from zabspec.worlds.actor import connect, send_to_follower, spend_election
 
@@ -13,7 +13,7 @@ def established(s: State) -> None:
     """p0 leads epoch 1."""
     first = first_of(1)
     for p in range(s.NODES):
-        s.log[p].append(first + 1)
+        log_in_thread(s, p, first + 1)
         apply_txn(s, p, first + 1)
         serve_in(s, p, 1)
     s.role[0] = LEADING

@@ -37,6 +37,7 @@ from zabspec.protocols.zookeeper.state import (
     first_of,
 )
 from zabspec.protocols.zookeeper.storage import (
+    append_to_log,
     apply_txn,
     cut_log,
     end_file,
@@ -268,7 +269,7 @@ def persist_received(s: State, f: Node) -> None:
     for zxid in s.committed[f]:
         if len(s.not_logged[f]) > 0 and s.not_logged[f][0] == zxid:
             s.not_logged[f].remove(0)
-            s.log[f].append(zxid)
+            append_to_log(s, f, zxid)
             apply_in_sync(s, f, zxid)
     s.committed[f].clear()
 

@@ -515,6 +515,19 @@ def what_was_cut_stays_cut(before: State, event: State, after: State) -> bool:
     return True
 
 
+@safety(over="step", witness=takes_step, default=False)
+def log_file_is_not_written_over(before: State, event: State, after: State) -> bool:
+    """No file of a log is opened over another, so that records are gone which no TRUNC, and no repair, has cut
+    (log-files)."""
+    for p in range(after.NODES):
+        cuts = before.phase[p] == EPOCH_ACKED or before.sync_mode[p] == SNAPS
+        if not cuts and before.crashes_left == after.crashes_left:
+            for zxid in before.log[p]:
+                if zxid not in after.log[p]:
+                    return broken(f"p{p} writes over a file of its log, and {zxid} is gone")
+    return True
+
+
 # --- discovery ------------------------------------------------------------------------------------------
 
 

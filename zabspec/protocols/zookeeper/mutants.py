@@ -33,7 +33,15 @@ from zabspec.protocols.zookeeper.state import (
     SYNCING,
     first_of,
 )
-from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, fast_forward, newest_snapshot, saved_tree
+from zabspec.protocols.zookeeper.storage import (
+    append_to_log,
+    apply_to_tree,
+    apply_txn,
+    fast_forward,
+    log_in_thread,
+    newest_snapshot,
+    saved_tree,
+)
 from zabspec.protocols.zookeeper.sync import (
     forward_outstanding,
     forward_to_be_applied,
@@ -87,7 +95,7 @@ def acknowledged_before_logged(s: State, p: Node) -> None:
     else:
         s.appended[p].clear()
         s.sync_queue[p].remove(0)
-        s.log[p].append(zxid)
+        log_in_thread(s, p, zxid)
 
 
 def applied_when_proposed(s: State, l: Node) -> None:
@@ -136,7 +144,7 @@ def recorded_and_not_applied(s: State, f: Node) -> None:
     for zxid in s.committed[f]:
         if len(s.not_logged[f]) > 0 and s.not_logged[f][0] == zxid:
             s.not_logged[f].remove(0)
-            s.log[f].append(zxid)
+            append_to_log(s, f, zxid)
     s.committed[f].clear()
 
 
@@ -188,7 +196,7 @@ def uptodate_at_once(s: State, l: Node, f: Node, m: ACK) -> None:
 def uncommitted_too(s: State, f: Node) -> None:
     """Learner.syncWithLeader applies every proposal received before NEWLEADER, committed or not."""
     for zxid in s.not_logged[f]:
-        s.log[f].append(zxid)
+        append_to_log(s, f, zxid)
         apply_in_sync(s, f, zxid)
     s.not_logged[f].clear()
     s.committed[f].clear()
@@ -268,7 +276,7 @@ def received_kept_after_uptodate(s: State, f: Node) -> None:
     """Learner.syncWithLeader: packetsNotLogged is not emptied as its head is logged."""
     for zxid in s.committed[f]:
         if zxid in s.not_logged[f]:
-            s.log[f].append(zxid)
+            append_to_log(s, f, zxid)
             apply_in_sync(s, f, zxid)
     s.committed[f].clear()
 
@@ -287,7 +295,7 @@ def goes_on_counting(s: State, l: Node) -> None:
 def not_forwarded(s: State, p: Node) -> None:
     """FollowerZooKeeperServer.shutdownComponents without fastForwardDataBase."""
     for zxid in s.sync_queue[p]:
-        s.log[p].append(zxid)
+        log_in_thread(s, p, zxid)
     s.sync_queue[p].clear()
 
 

@@ -19,7 +19,7 @@ from zabspec.protocols.zookeeper.state import (
     counter_of,
     epoch_of,
 )
-from zabspec.protocols.zookeeper.storage import drop_behind, end_file, leave_thread, restore
+from zabspec.protocols.zookeeper.storage import drop_behind, end_file, leave_thread, move_files, restore
 from zabspec.protocols.zookeeper.sync import send_snapshot, start_forwarding
 from zabspec.worlds.actor import send_to_follower
 
@@ -327,6 +327,7 @@ def power_is_lost(s: State, p: Node) -> None:
             count = count + 1
             if count > s.uncut_at[p]:
                 s.uncut[p].append(zxid)
+        move_files(s, p, s.uncut_at[p], len(s.uncut[p]) - (len(s.log[p]) - s.uncut_at[p]))
         drop_behind(s, p, s.uncut_at[p])
         for zxid in s.uncut[p]:
             s.log[p].append(zxid)

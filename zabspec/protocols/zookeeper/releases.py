@@ -24,8 +24,10 @@ from zabspec.protocols.zookeeper.state import (
 )
 from zabspec.protocols.zookeeper.storage import (
     add_committed,
+    append_to_log,
     apply_to_tree,
     apply_txn,
+    close_file,
     drop_behind,
     fast_forward,
     load_newest,
@@ -57,7 +59,7 @@ def append_all(s: State, f: Node) -> None:
     thread,
     forced, and the list cleared; acknowledged after UPTODATE; applied by the commit thread later."""
     for zxid in s.not_logged[f]:
-        s.log[f].append(zxid)
+        append_to_log(s, f, zxid)
         s.pending[f].append(zxid)
         s.appended[f].append(zxid)
     s.not_logged[f].clear()
@@ -277,6 +279,7 @@ def drop_tail(s: State, f: Node) -> None:
             if not behind:
                 kept = k + 1
         drop_behind(s, f, kept)
+        close_file(s, f)
         drop_later_snapshots(s, f)
 
 

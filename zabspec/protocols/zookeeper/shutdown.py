@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from zabspec.language.lang import NOBODY, Node, State
 from zabspec.protocols.zookeeper.state import IDLE, LEADING, LOOKING, NONE, SERVING, SNAPS, WIDTH, epoch_of
-from zabspec.protocols.zookeeper.storage import end_file, ends_by_hole, fast_forward, lose_unforced, meets_hole, restore
+from zabspec.protocols.zookeeper.storage import (
+    end_file,
+    ends_by_hole,
+    fast_forward,
+    log_in_thread,
+    lose_unforced,
+    meets_hole,
+    restore,
+)
 from zabspec.worlds.actor import disconnect, forget
 
 
@@ -66,7 +74,7 @@ def drain(s: State, p: Node) -> None:
     """SyncRequestProcessor.shutdown: what is queued is appended and forced."""
     waits_for_snapshot(s, p)
     for zxid in s.sync_queue[p]:
-        s.log[p].append(zxid)
+        log_in_thread(s, p, zxid)
     s.sync_queue[p].clear()
 
 

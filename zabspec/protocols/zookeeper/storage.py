@@ -44,8 +44,10 @@ def fast_forward(s: State, p: Node) -> None:
     """ZKDatabase.fastForwardDataBase, FileTxnSnapLog.fastForwardFromEdits: from the first log record past
     lastProcessedZxid on, all are applied, committed or not, and enter committedLog; no continuity is checked."""
     ahead = False
-    for zxid in s.log[p]:
-        if zxid > s.last_processed[p]:
+    first = opens_at(s, p, s.last_processed[p] + 1)
+    for k in range(len(s.log[p])):
+        zxid = s.log[p][k]
+        if k >= first and zxid > s.last_processed[p]:
             ahead = True
         if ahead:
             apply_txn(s, p, zxid)
@@ -142,8 +144,9 @@ def cut_log(s: State, p: Node, zxid: int) -> bool:
     the log has none from there on, and it throws."""
     kept = 0
     found = False
+    first = opens_at(s, p, zxid)
     for k in range(len(s.log[p])):
-        if not found:
+        if k >= first and not found:
             kept = k + 1
             found = s.log[p][k] >= zxid
     if found:
@@ -155,9 +158,10 @@ def first_from(s: State, p: Node, zxid: int) -> int:
     """Where FileTxnIterator.init stands (FileTxnIterator.next, FileTxnIterator.goToNextLog): the first record
     that is not earlier; 0: there is none."""
     first = 0
-    for other in s.log[p]:
-        if first == 0 and other >= zxid:
-            first = other
+    begin = opens_at(s, p, zxid)
+    for k in range(len(s.log[p])):
+        if k >= begin and first == 0 and s.log[p][k] >= zxid:
+            first = s.log[p][k]
     return first
 
 
@@ -169,8 +173,38 @@ def drop_behind(s: State, p: Node, kept: int) -> None:
             s.log[p].remove(last)
 
 
+def append_to_log(s: State, p: Node, zxid: int) -> None:
+    """FileTxnLog.append: behind all records. That a file of the same name is written over is the variant
+    `log-files`."""
+    s.log[p].append(zxid)
+
+
+def log_in_thread(s: State, p: Node, zxid: int) -> None:
+    """SyncRequestProcessor.run: FileTxnLog.append."""
+    append_to_log(s, p, zxid)
+    roll_behind(s, p)
+
+
+def roll_behind(s: State, p: Node) -> None:
+    """SyncRequestProcessor.run: FileTxnSnapLog.rollLog, where a snapshot is due (`rolls`)."""
+
+
+def opens_at(s: State, p: Node, zxid: int) -> int:
+    """Where the file begins that FileTxnIterator.init opens for a zxid. In a log that ascends, what files before it
+    hold is earlier (`log-files`: where not)."""
+    return 0
+
+
+def move_files(s: State, p: Node, at: int, by: int) -> None:
+    """Where records come into the log, or go, files behind them begin elsewhere (`log-files`)."""
+
+
+def close_file(s: State, p: Node) -> None:
+    """The next append begins a file (`log-files`), where the text without that has none to end."""
+
+
 def end_file(s: State, p: Node) -> None:
-    """Files of the log are not told apart unless the log is read for learners (`walk`)."""
+    """Files of the log are not told apart unless it is read for learners (`walk`), or they are named (`log-files`)."""
 
 
 def ends_a_file(s: State, p: Node) -> bool:

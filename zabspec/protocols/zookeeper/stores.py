@@ -19,7 +19,7 @@ from zabspec.protocols.zookeeper.state import (
     counter_of,
     epoch_of,
 )
-from zabspec.protocols.zookeeper.storage import last_zxid, newest_snapshot, saved_tree, with_txn
+from zabspec.protocols.zookeeper.storage import last_zxid, newest_snapshot, opens_at, saved_tree, with_txn
 from zabspec.protocols.zookeeper.voters import observes
 from zabspec.worlds.actor import is_down
 
@@ -49,8 +49,10 @@ def on_disk(s: State, p: Node) -> int:
     newest = newest_snapshot(s, p, last_zxid(s))
     tree = saved_tree(s, p, newest)
     ahead = False
-    for zxid in s.log[p]:
-        if zxid > newest:
+    first = opens_at(s, p, newest + 1)
+    for k in range(len(s.log[p])):
+        zxid = s.log[p][k]
+        if k >= first and zxid > newest:
             ahead = True
         if ahead:
             tree = with_txn(s, tree, zxid)

@@ -34,6 +34,9 @@ from zabspec.protocols.zookeeper.snapshots import *
 # isort: split
 from zabspec.protocols.zookeeper.observers import *
 
+# isort: split
+from zabspec.protocols.zookeeper.log_files import *
+
 
 def flight(size: Size) -> int:
     """The most packets in a channel: a sync, what is forwarded beside it, and UPTODATE."""
@@ -85,6 +88,7 @@ PROTOCOL = declare(
         *TRANSFER,
         *SNAPSHOTS,
         *OBSERVERS,
+        *LOG_FILES,
     ],
     releases=SAME,
     leaders_weigh="FastLeaderElection.totalOrderPredicate",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import action
 from zabspec.language.lang import Node, State
+from zabspec.protocols.zookeeper.storage import log_in_thread
 
 __all__ = ["has_stale_batch", "log_stale_batch"]
 
@@ -17,5 +18,5 @@ def has_stale_batch(s: State, p: Node) -> bool:
 def log_stale_batch(s: State, p: Node) -> None:
     """The same with more behind it: of one batch (1,000, unless zookeeper.maxBatchSize says otherwise), which is forced
     with its last; or of 3.5.10, 3.6.3 and 3.6.4, where nothing ends that thread."""
-    s.log[p].append(s.stale_queue[p][0])
+    log_in_thread(s, p, s.stale_queue[p][0])
     s.stale_queue[p].remove(0)
