@@ -181,7 +181,7 @@ BUDGET = {"elections": 0, "proposals": 1, "crashes": 1, "losses": 1}
     ],
 )
 def test_where_a_file_is_written_over(release: str, repairs: tuple[str, ...], depth: int) -> None:
-    """On 3.9.4 after 30 steps, where a TRUNC takes back what was acknowledged (trunc), and keeps it in the log (cut)."""
+    """On 3.9.4 after 30 steps: a TRUNC takes back what was acknowledged (trunc), and leaves it in the log (cut)."""
     c = configuration(release, repairs, BUDGET, False, settings="log-files")
     found = explored(c, RULE, None)
     assert (found.depth, found.trouble) == (depth, "")
