@@ -212,6 +212,15 @@ def test_a_sync_thread_that_outlives_its_term_logs_all_that_it_has() -> None:
         assert (list(s.log[p]), list(s.stale_queue[p])) == ([A, B], left)
 
 
+def test_a_sync_thread_that_outlives_its_term_has_something_to_do() -> None:
+    """Servers that differ until it has written are not quiet (3.9.2)."""
+    for p in (1, LAST):
+        s, names = state("3.9.2,observer")
+        assert names["is_idle"](s, p)
+        s.stale_queue[p].append(B)
+        assert not names["is_idle"](s, p)
+
+
 # --- as a whole ---------------------------------------------------------------------------------------
 
 
