@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -31,6 +31,7 @@ from zabspec.protocols.zookeeper.state import (
     WAITING,
     WIDTH,
 )
+from zabspec.simulator.plan import Run
 
 A, B, C = WIDTH + 1, WIDTH + 2, WIDTH + 3
 OBSERVED = "weights 1,1,1,0"
@@ -81,11 +82,45 @@ def test_no_election_is_of_an_observer() -> None:
 @pytest.mark.parametrize(
     ("variant", "quorums"),
     [("observer", ""), ("observer", "weights 1,1,2"), ("observer", "weights 1,0,1"), ("observer", "weights 2,1,1,0"),
+     ("observer", "weights 1,0"),
      ("observer", "groups {1,2},{3,4} weights 1,1,1,0"), ("", OBSERVED)],
 )  # fmt: skip
 def test_observers_are_servers_without_weight_and_come_last(variant: str, quorums: str) -> None:
     with pytest.raises(ConfigError, match="observer"):
         Configuration("zookeeper", variant, quorums=quorums)
+
+
+@pytest.mark.parametrize(
+    ("start", "quorums", "elections", "refused"),
+    [
+        ("established", "weights 1,1,0", 0, ""),
+        ("after-snap", "weights 1,1,1,0", 2, ""),
+        ("after-snap", "weights 1,1,1,1,1,0", 2, ""),
+        ("after-snap", "weights 1,1,0", 2, "3 to 7 processes that vote, not of 2"),
+        ("after-snap", "weights 1,1,1,0", 1, "has spent 2 elections"),
+        ("snapshot-alone", "weights 1,1,1,0", 3, ""),
+        ("snapshot-alone", "weights 1,1,0", 3, "3 processes that vote, not of 2"),
+        ("snapshot-alone", "weights 1,1,1,1,1,0", 3, "3 processes that vote, not of 5"),
+        ("snapshot-alone", "weights 1,1,1,0", 2, "has spent 3 elections"),
+        ("snapshot-alone", "weights 2,1,1", 3, "is of majorities"),
+        ("snapshot-alone", "", 3, ""),
+    ],
+)
+def test_a_start_that_no_run_reaches_is_refused(start: str, quorums: str, elections: int, refused: str) -> None:
+    """Two servers that vote, in `after-snap`, would be a leader that nobody follows: violated before any step."""
+    asked: dict[str, Any] = {
+        "variant": "observer" if ",0" in quorums else "", "start": start, "quorums": quorums,
+        "budgets": f"elections={elections}", "nodes": len(quorums.split(",")) if quorums else 3,
+    }  # fmt: skip
+    if refused:
+        for question in (Configuration, partial(Run, seed=1)):
+            with pytest.raises(ConfigError, match=refused):
+                question(protocol="zookeeper", **asked)
+    else:
+        Run(seed=1, protocol="zookeeper", **asked)
+        first = Runner(Model(Configuration("zookeeper", **asked))).state
+        (declared,) = (s for s in PROTOCOLS["zookeeper"].declared.starts if s.name == start)
+        assert first.elections_left == elections - declared.spends.get("elections", 0)
 
 
 def test_releases_that_count_observers() -> None:
