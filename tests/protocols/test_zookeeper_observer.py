@@ -19,6 +19,7 @@ from traces.record.trace import StepWord
 from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.protocols.zookeeper.mechanisms import what_is_applied_in_sync_is_remembered
 from zabspec.protocols.zookeeper.state import (
     AWAITING_EPOCH_ACKS,
     CHOOSING_EPOCH,
@@ -205,6 +206,17 @@ def test_what_it_is_informed_of_before_it_serves(phase: int, mode: int, applied:
     names["on_inform"](s, LAST, Inform(B))
     lists = (list(s.not_logged[LAST]), list(s.committed[LAST]))
     assert (s.tree[LAST], lists) == ((tree(A, B), ([], [])) if applied else (tree(A), ([B], [B])))
+
+
+@pytest.mark.parametrize(("variant", "remembered"), [("observer", True), ("3.9.3,observer", False)])
+def test_what_it_applies_in_the_sync_is_in_committed_log(variant: str, remembered: bool) -> None:
+    """ZOOKEEPER-4925 of an INFORM, which is in no list before it is applied."""
+    s, names = state(variant)
+    s.phase[LAST], s.sync_mode[LAST] = SYNCING, SNAPS
+    before = s.copy()
+    names["on_inform"](s, LAST, Inform(B))
+    assert (B in s.committed_log[LAST]) == remembered
+    assert what_is_applied_in_sync_is_remembered(before, s, s) == remembered
 
 
 @pytest.mark.parametrize("variant", ["observer", "3.9.2,observer", "3.9.1,observer", "3.6.0,observer"])
