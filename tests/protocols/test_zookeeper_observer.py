@@ -11,6 +11,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
 from checker.explore.symmetry import asymmetry
+from checker.requests.sweep import SweepRequest
 from checker.zookeeper.releases import settled
 from tests.protocols.merged_steps import compare
 from tests.second.reference import explore as explore_second
@@ -131,6 +132,16 @@ def test_releases_that_count_observers() -> None:
     ):  # fmt: skip
         assert ("before-2959" in settled("", release, "observer").split(",")) == counts, release
         assert "before-2959" not in settled("", release, "walk")
+
+
+def test_a_sweep_of_a_release_counts_observers_as_it_does() -> None:
+    asked = SweepRequest(
+        folder="x", seeds=("1:2",), protocol=("zookeeper",), variant=("3.5.3+observer", "3.6.0+observer"),
+        quorums=OBSERVED,
+    )  # fmt: skip
+    grid = asked.grid()
+    assert grid is not None
+    assert grid.variant == ("3.5.3+observer+before-2959", "3.6.0+observer")
 
 
 @pytest.mark.parametrize(
