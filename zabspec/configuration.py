@@ -12,9 +12,14 @@ from zabspec.quorums import QuorumSystem, system_of
 from zabspec.roles import Roles, roles_of
 from zabspec.worlds.steps import BUDGETS
 
-__all__ = ["UNSET", "Parameters"]
+__all__ = ["UNSET", "Parameters", "amounts_in"]
 
 UNSET = cast(int, None)  # a number that was not given: a `Configuration` has a value for it
+
+
+def amounts_in(budgets: str) -> dict[str, int]:
+    """Return the amounts in `name=n,name=n`."""
+    return {name: int(n) for name, _, n in (part.partition("=") for part in budgets.split(",")) if name}
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Parameters:
     def budget(self) -> Mapping[str, int]:
         """Return the amount of every budget, including the protocol's own."""
         out = {name: int(getattr(self, name)) for name in BUDGETS}
-        return out | {name: int(n) for name, _, n in (part.partition("=") for part in self.budgets.split(",")) if name}
+        return out | amounts_in(self.budgets)
 
     @property
     def faults(self) -> int:

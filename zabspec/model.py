@@ -124,7 +124,7 @@ class Configuration(Parameters):
                 raise ConfigError(f"{flag} needs --network {budget.network[world.name]}{budget.why}")
 
     def _check_declared(self, found: Protocol) -> None:
-        object.__setattr__(self, "start", found.started(self.start))
+        found.check_start(self.start, self.quorums, self.nodes, self.budget)
 
     @cached_property
     def merged_by_promise(self) -> Mapping[str, str]:

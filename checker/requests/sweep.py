@@ -100,6 +100,7 @@ class SweepRequest(Request):
             ConfigError: there is no such grid.
             TableError: events cannot be recorded of its runs.
         """
+        from checker.zookeeper.releases import with_settings
         from traces.sweep.events import check_events
         from traces.sweep.grid import Grid
         from zabspec.authoring.quorums import system_for
@@ -111,7 +112,11 @@ class SweepRequest(Request):
         sized: dict[str, tuple[int, ...]] = {"nodes": (servers,)} if servers is not None else {}
         found = [PROTOCOLS[name].usual_roles for name in self.protocol if name in PROTOCOLS]
         sized |= {"nodes": tuple(dict.fromkeys(roles.nodes for roles in found if roles))} if any(found) else {}
-        grid = Grid(**(sized | self.of_grid))
+        of_grid = self.of_grid
+        if "zookeeper" in self.protocol:  # what its releases do differently with settings belongs to them
+            variants = (with_settings(PROTOCOLS["zookeeper"], name) for name in self.variant)
+            of_grid |= {"variant": tuple(name.replace(",", "+") for name in variants)} if self.variant else {}
+        grid = Grid(**(sized | of_grid))
         grid.check()
         if self.events:
             check_events(grid)

@@ -294,7 +294,8 @@ def test_what_a_simulated_run_keeps_has_names_of_its_own(written) -> None:
 def test_what_is_there_for_nothing_is_told(written) -> None:
     """A message that nothing sends, a handler by a name that nothing calls, an observation that nothing shows."""
     assert not unused(Model(Configuration(str(written()))))
-    assert not unused(Model(Configuration()))
+    for own in ("zab", "zookeeper"):
+        assert not unused(Model(Configuration(own)))
     text = TEXT.replace("        decided(s, p, m.commit)\n", "").replace("    decided(s, p, False)\n", "")
     text = text.replace("@receives\ndef on_prepare", "def on_prepare")
     text = text.replace("        send(s, p, q, PREPARE())\n", "        s.agreed[p].add(q)\n")

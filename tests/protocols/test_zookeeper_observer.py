@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,6 +11,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
 from checker.explore.symmetry import asymmetry
+from checker.requests.sweep import SweepRequest
 from checker.zookeeper.releases import settled
 from tests.protocols.merged_steps import compare
 from tests.second.reference import explore as explore_second
@@ -19,6 +20,7 @@ from traces.record.trace import StepWord
 from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.protocols.zookeeper.mechanisms import what_is_applied_in_sync_is_remembered
 from zabspec.protocols.zookeeper.state import (
     AWAITING_EPOCH_ACKS,
     CHOOSING_EPOCH,
@@ -31,6 +33,7 @@ from zabspec.protocols.zookeeper.state import (
     WAITING,
     WIDTH,
 )
+from zabspec.simulator.plan import Run
 
 A, B, C = WIDTH + 1, WIDTH + 2, WIDTH + 3
 OBSERVED = "weights 1,1,1,0"
@@ -81,11 +84,45 @@ def test_no_election_is_of_an_observer() -> None:
 @pytest.mark.parametrize(
     ("variant", "quorums"),
     [("observer", ""), ("observer", "weights 1,1,2"), ("observer", "weights 1,0,1"), ("observer", "weights 2,1,1,0"),
+     ("observer", "weights 1,0"),
      ("observer", "groups {1,2},{3,4} weights 1,1,1,0"), ("", OBSERVED)],
 )  # fmt: skip
 def test_observers_are_servers_without_weight_and_come_last(variant: str, quorums: str) -> None:
     with pytest.raises(ConfigError, match="observer"):
         Configuration("zookeeper", variant, quorums=quorums)
+
+
+@pytest.mark.parametrize(
+    ("start", "quorums", "elections", "refused"),
+    [
+        ("established", "weights 1,1,0", 0, ""),
+        ("after-snap", "weights 1,1,1,0", 2, ""),
+        ("after-snap", "weights 1,1,1,1,1,0", 2, ""),
+        ("after-snap", "weights 1,1,0", 2, "3 to 7 processes that vote, not of 2"),
+        ("after-snap", "weights 1,1,1,0", 1, "has spent 2 elections"),
+        ("snapshot-alone", "weights 1,1,1,0", 3, ""),
+        ("snapshot-alone", "weights 1,1,0", 3, "3 processes that vote, not of 2"),
+        ("snapshot-alone", "weights 1,1,1,1,1,0", 3, "3 processes that vote, not of 5"),
+        ("snapshot-alone", "weights 1,1,1,0", 2, "has spent 3 elections"),
+        ("snapshot-alone", "weights 2,1,1", 3, "is of majorities"),
+        ("snapshot-alone", "", 3, ""),
+    ],
+)
+def test_a_start_that_no_run_reaches_is_refused(start: str, quorums: str, elections: int, refused: str) -> None:
+    """Two servers that vote, in `after-snap`, would be a leader that nobody follows: violated before any step."""
+    asked: dict[str, Any] = {
+        "variant": "observer" if ",0" in quorums else "", "start": start, "quorums": quorums,
+        "budgets": f"elections={elections}", "nodes": len(quorums.split(",")) if quorums else 3,
+    }  # fmt: skip
+    if refused:
+        for question in (Configuration, partial(Run, seed=1)):
+            with pytest.raises(ConfigError, match=refused):
+                question(protocol="zookeeper", **asked)
+    else:
+        Run(seed=1, protocol="zookeeper", **asked)
+        first = Runner(Model(Configuration("zookeeper", **asked))).state
+        (declared,) = (s for s in PROTOCOLS["zookeeper"].declared.starts if s.name == start)
+        assert first.elections_left == elections - declared.spends.get("elections", 0)
 
 
 def test_releases_that_count_observers() -> None:
@@ -95,6 +132,16 @@ def test_releases_that_count_observers() -> None:
     ):  # fmt: skip
         assert ("before-2959" in settled("", release, "observer").split(",")) == counts, release
         assert "before-2959" not in settled("", release, "walk")
+
+
+def test_a_sweep_of_a_release_counts_observers_as_it_does() -> None:
+    asked = SweepRequest(
+        folder="x", seeds=("1:2",), protocol=("zookeeper",), variant=("3.5.3+observer", "3.6.0+observer"),
+        quorums=OBSERVED,
+    )  # fmt: skip
+    grid = asked.grid()
+    assert grid is not None
+    assert grid.variant == ("3.5.3+observer+before-2959", "3.6.0+observer")
 
 
 @pytest.mark.parametrize(
@@ -172,6 +219,17 @@ def test_what_it_is_informed_of_before_it_serves(phase: int, mode: int, applied:
     assert (s.tree[LAST], lists) == ((tree(A, B), ([], [])) if applied else (tree(A), ([B], [B])))
 
 
+@pytest.mark.parametrize(("variant", "remembered"), [("observer", True), ("3.9.3,observer", False)])
+def test_what_it_applies_in_the_sync_is_in_committed_log(variant: str, remembered: bool) -> None:
+    """ZOOKEEPER-4925 of an INFORM, which is in no list before it is applied."""
+    s, names = state(variant)
+    s.phase[LAST], s.sync_mode[LAST] = SYNCING, SNAPS
+    before = s.copy()
+    names["on_inform"](s, LAST, Inform(B))
+    assert (B in s.committed_log[LAST]) == remembered
+    assert what_is_applied_in_sync_is_remembered(before, s, s) == remembered
+
+
 @pytest.mark.parametrize("variant", ["observer", "3.9.2,observer", "3.9.1,observer", "3.6.0,observer"])
 def test_what_came_before_newleader_waits_for_uptodate(variant: str) -> None:
     """Of a follower 3.9.3 and later write it before NEWLEADER is acknowledged; of an observer no release does."""
@@ -210,6 +268,15 @@ def test_a_sync_thread_that_outlives_its_term_logs_all_that_it_has() -> None:
         names["shut_down"](s, p)
         names["log_stale"](s, p)
         assert (list(s.log[p]), list(s.stale_queue[p])) == ([A, B], left)
+
+
+def test_a_sync_thread_that_outlives_its_term_has_something_to_do() -> None:
+    """Servers that differ until it has written are not quiet (3.9.2)."""
+    for p in (1, LAST):
+        s, names = state("3.9.2,observer")
+        assert names["is_idle"](s, p)
+        s.stale_queue[p].append(B)
+        assert not names["is_idle"](s, p)
 
 
 # --- as a whole ---------------------------------------------------------------------------------------

@@ -213,6 +213,8 @@ class Start:
     name: str
     summary: str
     function: Callable
+    nodes: Any = ()
+    spends: Any = ()
 
 
 @dataclass

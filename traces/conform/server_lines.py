@@ -199,7 +199,7 @@ def read_one(path: Path, number: int, out: ServerLines) -> None:
                 out.configs.setdefault(int(found["config"], 16), line.place)
             continue
         if kind == "observes":
-            out.problems.append(f"{line.place}: server {number} is an observer, which the model does not have")
+            out.problems.append(f"{line.place}: server {number} is an observer, which conform does not support")
             continue
         if kind == "joined":
             out.addresses.setdefault(int(found["sid"] or 0), {}).setdefault(found["address"] or "", line.place)

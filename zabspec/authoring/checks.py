@@ -338,6 +338,10 @@ def check_world(name: str, declared: Declaration, functions: Mapping[str, Functi
         if functions.get(getattr(start.function, "__name__", "")) is not start.function:
             said = f"the function of start {start.name} is not defined in the file, or has another name there"
             raise misdeclared(name, ("start", start.name), said)
+        if unknown := sorted(start.spends.keys() - {*declared.budgets, *BUDGETS}):
+            raise misdeclared(
+                name, ("start", start.name), f"start {start.name} spends {unknown[0]}, which is no budget"
+            )
         names.add(start.name)
 
 

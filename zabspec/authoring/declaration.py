@@ -722,11 +722,16 @@ class Start:
         summary: a description of the state, in a phrase.
         function: `(s)`, which writes what differs from the initial values, at once and everywhere; it may open
             connections and send.
+        nodes: where a run reaches it only if majorities decide, the numbers of processes that vote of which one does;
+            empty if the quorums make no difference.
+        spends: what it has spent of budgets, by their names.
     """
 
     name: str
     summary: str
     function: Any  # a function: what `def` makes is to tools another type
+    nodes: Sequence[int] = ()
+    spends: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

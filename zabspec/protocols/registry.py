@@ -132,7 +132,7 @@ class Protocol:
         return bool(self.declared.observers) and self.declared.observers in variant.split(",")
 
     def check_observers(self, quorums: str, variant: str) -> None:
-        """Check that a quorum system has observers: processes without weight, behind others that have a vote each.
+        """Check that a quorum system has observers: processes without weight, behind two or more that have a vote each.
 
         Raises:
             ConfigError: it has none, or is another system.
@@ -140,7 +140,9 @@ class Protocol:
         system = system_of(quorums) if quorums else None
         weights = system.weights if system else ()
         count = weights.count(0)
-        if not system or not count or weights != (1,) * (len(weights) - count) + (0,) * count or "groups" in quorums:
+        # One voter alone is a quorum before it has heard of anybody; ZooKeeper refuses observers of it.
+        voters = len(weights) - count
+        if not system or not count or voters < 2 or weights != (1,) * voters + (0,) * count or "groups" in quorums:
             like = "`weights 1,1,1,0` has one observer behind three servers that vote"
             raise ConfigError(f"variant {self.declared.observers} needs --quorums with observers: {like}")
 
@@ -180,16 +182,33 @@ class Protocol:
         """Return whether its elections are one step."""
         return bool(self.declared.elects)
 
-    def started(self, start: str) -> str:
-        """Check that a start state exists, and return it.
+    def check_start(self, start: str, quorums: str, nodes: int, amounts: Mapping[str, int]) -> None:
+        """Check that a start state exists, and that a run of this size and these budgets reaches it.
+
+        Args:
+            quorums: the quorum system; empty for majorities.
+            nodes: how many processes there are.
+            amounts: those of budgets, by their names.
 
         Raises:
-            ConfigError: there is no such state.
+            ConfigError: there is no such state, or it is of other sizes or larger budgets.
         """
-        if start and start not in self.starts:
+        if not start:
+            return
+        found = next((s for s in self.declared.starts if s.name == start), None)
+        if found is None:
             there = f"; there are {', '.join(self.starts)}" if self.starts else ""
             raise ConfigError(f"{self.name} declares no start {start!r}{there}")
-        return start
+        weights = system_of(quorums).weights if quorums else (1,) * nodes
+        if found.nodes and ("groups" in quorums or not {*weights} <= {0, 1}):
+            raise ConfigError(f"--start {start} is of majorities: in --quorums each process has weight 1, or 0")
+        voters = sum(weights)
+        if found.nodes and voters not in found.nodes:
+            of = f"{found.nodes[0]}{f' to {found.nodes[-1]}' if len(found.nodes) > 1 else ''}"
+            raise ConfigError(f"--start {start} is of {of} processes that vote, not of {voters}")
+        for name, n in found.spends.items():
+            if amounts.get(name, 0) < n:
+                raise ConfigError(f"--start {start} has spent {n} {name}, and --{name} is {amounts.get(name, 0)}")
 
     @property
     def crashes(self) -> bool:

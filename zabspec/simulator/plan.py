@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from zabspec.authoring.quorums import system_for
-from zabspec.configuration import Parameters
+from zabspec.configuration import Parameters, amounts_in
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import NAMES, PROTOCOLS
 from zabspec.roles import roles_of
@@ -90,10 +90,10 @@ class Run:
             raise ConfigError(f"--nodes is {self.nodes}, but the roles of {self.protocol} are {roles.text}")
         if roles and self.quorums:
             raise ConfigError(f"--quorums is not for {self.protocol}, whose processes have roles")
-        object.__setattr__(self, "start", found.started(self.start))
         object.__setattr__(self, "quorums", system_for(self.quorums, self.nodes)[0])
         if self.quorums:
             found.check_quorums(self.quorums, self.variant)
+        found.check_start(self.start, self.quorums, self.nodes, amounts_in(self.budgets))
         if not found.transactions:
             object.__setattr__(self, "proposals", 0)
         if not self.network:

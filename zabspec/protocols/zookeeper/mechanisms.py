@@ -166,7 +166,7 @@ def commit_finds_its_proposal(before: State, event: State, after: State) -> bool
 
 @safety(over="step", witness=takes_step, default=False)
 def serves_with_history_applied(before: State, event: State, after: State) -> bool:
-    """No follower begins to serve with transactions of earlier epochs that are not applied (ZOOKEEPER-3023)."""
+    """No learner begins to serve with transactions of earlier epochs that are not applied (ZOOKEEPER-3023)."""
     for p in range(after.NODES):
         if before.phase[p] == WAITING and after.phase[p] == SERVING:
             for zxid in after.pending[p]:
@@ -237,7 +237,7 @@ def what_is_applied_in_sync_is_remembered(before: State, event: State, after: St
     for p in range(after.NODES):
         syncs = before.phase[p] >= SYNCING and before.phase[p] <= WAITING
         if syncs and after.phase[p] >= SYNCING and after.phase[p] <= WAITING:
-            for zxid in before.not_logged[p]:
+            for zxid in range(last_of(after) + 1):  # that of an INFORM has been in no list
                 applied = (after.tree[p] >> zxid) & 1 == 1 and (before.tree[p] >> zxid) & 1 == 0
                 if applied and zxid not in after.committed_log[p]:
                     return broken(f"p{p} applies {zxid} and leaves it out of committedLog")

@@ -163,11 +163,12 @@ def committed_log_is_whole(s: State) -> bool:
 
 
 def is_idle(s: State, p: Node) -> bool:
-    """This server has nothing in a queue, and waits for a packet, or serves."""
+    """This server has nothing in a queue, of an earlier term neither, and waits for a packet, or serves."""
     working = s.phase[p] >= TO_SNAPSHOT and s.phase[p] <= TO_ACK
     elected = s.phase[p] == TO_WRITE_OWN_EPOCH or (s.phase[p] == AWAITING_ACKS and is_quorum(s, s.new_leader_acks[p]))
     sends = s.phase[p] > AWAITING_EPOCH_ACKS and len(s.answered[p]) > 0  # a SNAP (`transfer`)
-    return not working and not elected and not sends and len(s.sync_queue[p]) == 0 and len(s.to_apply[p]) == 0
+    queued = len(s.sync_queue[p]) > 0 or len(s.stale_queue[p]) > 0 or len(s.to_apply[p]) > 0
+    return not working and not elected and not sends and not queued
 
 
 def nothing_moves(s: State) -> bool:

@@ -74,8 +74,20 @@ PROTOCOL = declare(
     elects=("current_epoch", "last_processed"),
     starts=[
         Start("established", "p0 leads epoch 1, one transaction is on all servers, and one is proposed", established),
-        Start("after-snap", "p0 leads epoch 3, to which p1 has come by SNAP, and p2 is still in epoch 1", after_snap),
-        Start("snapshot-alone", "no server leads, and p2 has <1,2> in a snapshot and no log", snapshot_alone),
+        Start(
+            "after-snap",
+            "p0 leads epoch 3, to which p1 has come by SNAP, and p2 is still in epoch 1",
+            after_snap,
+            nodes=range(3, 8),
+            spends={"elections": 2},
+        ),
+        Start(
+            "snapshot-alone",
+            "no server leads, and p2 has <1,2> in a snapshot and no log",
+            snapshot_alone,
+            nodes=(3,),
+            spends={"elections": 3},
+        ),
     ],
     flight=flight,
     variants=[
