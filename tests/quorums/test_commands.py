@@ -346,6 +346,13 @@ def test_zookeeper_takes_no_server_without_weight() -> None:
     assert "no server without weight leads in zookeeper" in done.output
 
 
+def test_no_server_of_zookeeper_is_a_quorum_alone() -> None:
+    """Its leader looks for a quorum where another server speaks (Leader.getEpochToPropose looks at once)."""
+    done = run("--protocol", "zookeeper", "--quorums", "weights 3,1,1")
+    assert done.exit_code == 2
+    assert "one server alone is a quorum" in done.output
+
+
 def test_induct_counts_majorities_alone() -> None:
     with pytest.raises(RequestError, match="the clauses of the proof count majorities"):
         InductRequest(model=ModelRequest(quorums="weights 2,1,1"))

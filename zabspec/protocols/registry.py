@@ -166,6 +166,9 @@ class Protocol:
             raise ConfigError(
                 f"--quorums: {said}, which its source does not declare, and server {server} has none{hint}"
             )
+        if self.declared.leaders_weigh and system.smallest == 1:
+            said = "one server alone is a quorum"
+            raise ConfigError(f"--quorums: {said}, and a leader of {self.name} waits for another one to speak")
         amounts = dict.fromkeys(BUDGETS, 0) | dict(self.budgets)
         parts = self.parts(Sizes(system.nodes, 1, 1, 2, budgets=amounts, variant=variant, least=system.smallest))
         overrides = self.overrides(variant).values()
