@@ -340,7 +340,7 @@ def check_world(name: str, declared: Declaration, functions: Mapping[str, Functi
             raise misdeclared(name, ("start", start.name), said)
         if unknown := sorted(start.spends.keys() - {*declared.budgets, *BUDGETS}):
             raise misdeclared(
-                name, ("start", start.name), f"start {start.name} spends {unknown[0]}, which is no budget"
+                name, ("start", start.name), f"start {start.name} spends {unknown[0]}, and no budget is called so"
             )
         names.add(start.name)
 
