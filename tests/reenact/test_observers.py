@@ -103,12 +103,9 @@ def test_recorded_servers_told_their_observer_apart(release: str) -> None:
 
 
 def test_a_server_is_configured_to_observe(tmp_path: Path) -> None:
-    ports = {n: (10 * n, 10 * n + 1) for n in (1, NUMBER)}
+    ports = {n: (10 * n, 10 * n + 1, n == NUMBER) for n in (1, NUMBER)}
     for n in ports:
-        Server(
-            tmp_path, n, Release("3.9.5", ("java",), {}), (1, 2, 3), ports, {}, tmp_path / "shim.so", None,
-            observers={NUMBER},
-        )  # fmt: skip
+        Server(tmp_path, n, Release("3.9.5", ("java",), {}), (1, 2, 3), ports, {}, tmp_path / "shim.so", None)
     voter, observer = ((tmp_path / f"zoo{n}.cfg").read_text().splitlines() for n in ports)
     for lines in (voter, observer):  # all of them agree on who votes
         assert [x for x in lines if x.startswith("server.")] == [

@@ -106,7 +106,7 @@ class Chaos:
         shim = compiled_shim(self.held.enter_context(temporary_folder("chaos")))
         ports = free_ports(3 * len(self.numbers))
         own = {n: (ports[3 * k], ports[3 * k + 1], ports[3 * k + 2]) for k, n in enumerate(self.numbers)}
-        reached = {n: own[n][1:] for n in self.numbers}
+        reached = {n: (*own[n][1:], False) for n in self.numbers}
         for a in self.numbers:
             proxies: dict[int, int] = {}
             for b in self.numbers:

@@ -63,15 +63,12 @@ class Ensemble:
                 if a != b:
                     self.quorum[a, b] = QuorumProxy(a, b, own[b][1], self.recording)
                     self.election[a, b] = ElectionProxy(a, b, own[b][2], self.recording, self.hear)
-        reached = {n: own[n][1:] for n in self.numbers}
+        reached = {n: (*own[n][1:], n in self.observers) for n in self.numbers}
         for n in self.numbers:
             proxies = {own[k][1]: self.quorum[n, k].port for k in self.numbers if k != n}
             proxies |= {own[k][2]: self.election[n, k].port for k in self.numbers if k != n}
             self.gates[n] = Gates(self.sockets / f"{n}", f"server {n}", self.recording)
-            self.servers[n] = Server(
-                self.folder, n, self.release, own[n], reached, proxies, shim, self.gates[n].path,
-                observers=self.observers,
-            )  # fmt: skip
+            self.servers[n] = Server(self.folder, n, self.release, own[n], reached, proxies, shim, self.gates[n].path)
 
     def hear(self, a: int, b: int) -> bool:
         """Return whether the votes of two servers reach each other."""

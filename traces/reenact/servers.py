@@ -11,7 +11,6 @@ import signal
 import socket
 import struct
 import subprocess
-from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -211,17 +210,16 @@ class Server:
     Args:
         number: its id.
         client, quorum, election: its own ports.
-        servers: the quorum and election ports of all.
+        servers: of all the quorum and election ports, and whether each observes.
         proxies: for each of these ports of others the one to connect to instead.
         gate: the socket that its threads ask over; None if they run freely.
         limits: tickTime, initLimit, syncLimit.
-        observers: those of all that observe.
     """
 
     def __init__(
         self, folder: Path, number: int, release: Release, ports: tuple[int, int, int],
-        servers: dict[int, tuple[int, int]], proxies: dict[int, int], shim: Path, gate: Path | None,
-        limits: tuple[int, int, int] = (TICK, INIT_LIMIT, SYNC_LIMIT), observers: Collection[int] = (),
+        servers: dict[int, tuple[int, int, bool]], proxies: dict[int, int], shim: Path, gate: Path | None,
+        limits: tuple[int, int, int] = (TICK, INIT_LIMIT, SYNC_LIMIT),
     ) -> None:  # fmt: skip
         self.folder, self.number, self.release, self.shim, self.gate = folder, number, release, shim, gate
         self.client, self.quorum, self.election = ports
@@ -236,9 +234,9 @@ class Server:
             "clientPortAddress=127.0.0.1", "maxClientCnxns=0", "maxSessionTimeout=600000", "4lw.commands.whitelist=*",
             "standaloneEnabled=false", "reconfigEnabled=false", "admin.enableServer=false",
         ]  # fmt: skip
-        said = {k: ":observer" if k in observers else "" for k in servers}
-        lines += [f"server.{k}=127.0.0.1:{q}:{e}{said[k]}" for k, (q, e) in sorted(servers.items())]
-        lines += ["peerType=observer"] if number in observers else []
+        for k, (quorum, election, observes) in sorted(servers.items()):
+            lines.append(f"server.{k}=127.0.0.1:{quorum}:{election}{':observer' if observes else ''}")
+        lines += ["peerType=observer"] if number in servers and servers[number][2] else []
         self.clock = folder / f"clock{number}"  # how many nanoseconds its main thread's clock is ahead (shim.c)
         self.put_ahead(0)
         self.disk = folder / f"disk{number}"  # whether nothing is forced to it now (shim.c)

@@ -68,10 +68,11 @@ def log_stale(s: State, p: Node) -> None:
     What else it had queued is gone, not what that of a later term has (`outlive` puts <0,0> between). That of an
     observer acknowledges nothing, and goes on."""
     log_in_thread(s, p, s.stale_queue[p][0])
-    if observes(s, p, p):
+    goes_on = observes(s, p, p)
+    if goes_on:
         s.stale_queue[p].remove(0)
     for _ in range(s.PROPOSALS + 8):
-        if len(s.stale_queue[p]) > 0 and s.stale_queue[p][0] != 0 and not observes(s, p, p):
+        if len(s.stale_queue[p]) > 0 and s.stale_queue[p][0] != 0 and not goes_on:
             s.stale_queue[p].remove(0)
     if len(s.stale_queue[p]) > 0 and s.stale_queue[p][0] == 0:
         s.stale_queue[p].remove(0)
