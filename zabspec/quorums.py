@@ -18,7 +18,7 @@ from itertools import permutations
 
 from zabspec.ensemble import ConfigError, Ensemble, parse
 
-__all__ = ["MAJORITY", "MOST", "OBSERVED", "QuorumSystem", "named", "system_of", "text_of"]
+__all__ = ["MAJORITY", "MOST", "OBSERVED", "QuorumSystem", "named", "quorums_with", "system_of", "text_of"]
 
 MAJORITY = "majority"  # the name, on a command line, of the system with the empty text
 MOST = 7  # processes of a model
@@ -83,6 +83,11 @@ class QuorumSystem:
     def kept_by(self, p: Sequence[int]) -> bool:
         """Return whether a renaming of processes, i to p[i], is an automorphism."""
         return all(self.has(mask) == self.has(image(mask, p)) for mask in range(1 << self.nodes))
+
+
+def quorums_with(variant: str) -> str:
+    """Return the system of a variant of zookeeper where nothing is said of it: with an observer, or of majorities."""
+    return OBSERVED if "observer" in variant.split(",") else ""
 
 
 def image(mask: int, p: Sequence[int]) -> int:

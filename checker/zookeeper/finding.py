@@ -113,7 +113,7 @@ def finding_of(name: str) -> Finding:
 
 
 def read(record: Traversable) -> dict[str, Any]:
-    """Return a record; empty if there is none yet."""
+    """Return a recorded result; empty if nothing was recorded."""
     found: dict[str, Any] = json.loads(record.read_text()) if record.is_file() else {}
     return found
 

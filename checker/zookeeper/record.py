@@ -12,13 +12,14 @@ from typing import Any
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
-from checker.zookeeper.releases import OBSERVED, settled
+from checker.zookeeper.releases import settled
 from checker.zookeeper.rows import USUAL, Row
 from invariants import properties_of
 from traces import Trace, build_trace
 from traces.replay.replay import replay
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.quorums import quorums_with
 
 __all__ = ["Outcome", "RowOutcome", "ask", "explored"]
 
@@ -107,8 +108,7 @@ def configuration(
     ]
     said = ",".join(f"{name}={budget[name]}" for name in own if name in budget)
     given: dict[str, Any] = {name: n for name, n in budget.items() if name not in own}
-    quorums = OBSERVED if "observer" in variant.split(",") else ""
-    return Configuration(PROTOCOL, variant, start=start, budgets=said, quorums=quorums, **given)
+    return Configuration(PROTOCOL, variant, start=start, budgets=said, quorums=quorums_with(variant), **given)
 
 
 def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:

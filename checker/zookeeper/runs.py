@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from traces import Trace, build_trace
 from traces.record.trace import StepWord
 from zabspec.model import Configuration, Model
+from zabspec.quorums import quorums_with
 
 __all__ = ["RUNS", "Recorded", "trace_of_row"]
 
@@ -263,7 +264,7 @@ def trace_of_row(issue: str) -> Trace:
     Raises:
         TraceError: the model no longer has it.
     """
-    from checker.zookeeper.releases import OBSERVED, settled, variant_of
+    from checker.zookeeper.releases import settled, variant_of
 
     r = RUNS[issue]
     c = Configuration(
@@ -276,7 +277,7 @@ def trace_of_row(issue: str) -> Trace:
         partitions=r.partitions,
         budgets=f"elections={r.elections},proposals={r.proposals},write_errors={r.write_errors},"
         f"snapshots={r.snapshots}",
-        quorums=OBSERVED if "observer" in r.settings.split(",") else "",
+        quorums=quorums_with(r.settings),
     )
     model = Model(c)
     return build_trace(model, None, [renumbered(int(word, 16), model) for word in r.words.split()])

@@ -289,7 +289,7 @@ def test_servers_that_vote_are_alike() -> None:
 
 @pytest.mark.parametrize("variant", ["observer", "3.5.3,observer,before-2959"])
 def test_the_second_semantics_counts_the_same(variant: str) -> None:
-    """Two servers that vote and an observer, from the beginning."""
+    """Two servers that vote and an observer."""
     budgets = {"crashes": 1, "losses": 1, "timeouts": 0, "elections": 1, "proposals": 0}
     name = PROTOCOLS["zookeeper"].combined(variant)
     request = {

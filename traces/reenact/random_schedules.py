@@ -13,7 +13,7 @@ from traces.reenact.periodic import DUE, takes_snapshots, thread_is_there
 from traces.reenact.plan import VOTERS, ReenactmentPlan, by_itself, own_step, removes, serves_at_once, writes_own_epoch
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import FOLLOWING, SERVING
-from zabspec.quorums import OBSERVED
+from zabspec.quorums import quorums_with
 
 __all__ = ["drawn", "kind"]
 
@@ -40,7 +40,7 @@ def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
     budgets = f"{BUDGETS},snapshots=2" if takes_snapshots(variant) else BUDGETS
     c = Configuration(
         "zookeeper", variant, start="established", timeouts=0, crashes=2, losses=2, partitions=1, budgets=budgets,
-        quorums=OBSERVED if observed(variant) else "",
+        quorums=quorums_with(variant),
     )  # fmt: skip
     draw, model = random.Random(f"{variant} {seed}"), Model(c)
     runner = Runner(model)
@@ -66,11 +66,6 @@ def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
         except TraceError:  # a sequence is full
             break
     return ReenactmentPlan(c, initial, tuple(steps), IDS[: c.nodes], (), (), ())
-
-
-def observed(variant: str) -> bool:
-    """Return whether there are observers in a variant of the protocol."""
-    return "observer" in variant.split(",")
 
 
 def weight(word: StepWord, names: Sequence[str]) -> float:

@@ -56,7 +56,7 @@ __all__ = [
 
 
 def names_files(s: State) -> bool:
-    """Whether files of the log are told apart by their names (`log-files`)."""
+    """Whether each file of the log has a name of its own (`log-files`)."""
     return False
 
 
@@ -84,7 +84,7 @@ def end_of_file(s: State, p: Node) -> int:
 
 
 def file_named(s: State, p: Node, zxid: int) -> int:
-    """Where the file of that name begins; the length of the log: there is none."""
+    """Return where the file of that name begins; the length of the log if there is no such file."""
     if len(s.log[p]) > 0 and s.log[p][0] == zxid:
         return 0
     for at in s.files[p]:
