@@ -235,7 +235,7 @@ def test_a_trace_names_processes_by_their_roles(tmp_path: Path, monkeypatch: pyt
     assert made.exit_code == 1
     assert "coordinator1 -> participant1: PREPARE()" in made.stdout
     assert "has committed, and participant" in " ".join(made.stdout.split())
-    assert "p0" not in made.stdout.replace("two_phase", "")
+    assert not re.search(r"(?<![\w./])p[0-3]\b", made.stdout)  # a directory's name may have one
     trace = read_trace("t.json")
     assert trace.configuration.roles == "coordinator=1,participant=3"
     told = CliRunner().invoke(main, ["replay", "t.json"]).stdout
