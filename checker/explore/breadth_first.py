@@ -19,13 +19,14 @@ from typing import IO, Protocol
 from checker.explore import kernel
 from checker.explore.compiled import Compiled
 from checker.explore.memory import Block, Budget, Pool, noting_stop, peak_bytes, resident_bytes
+from checker.explore.predecessors import PREDECESSOR, Predecessors
 from checker.explore.result import Exploration, Limits, Violation
 from invariants.registry import STEP
 from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.limits import Deadline
 from zabspec.temporary import unseen_file
 
-__all__ = ["GROUPS", "PREDECESSOR", "UNIT", "Chunk", "Explorer", "Keeper", "LevelGroup", "Progress"]
+__all__ = ["GROUPS", "UNIT", "Chunk", "Explorer", "Keeper", "LevelGroup", "Progress"]
 
 GROUPS: int = kernel.GROUPS
 UNIT = 256 << 10  # bytes of packed states in a unit
@@ -36,10 +37,10 @@ PIECE = 512  # states expanded between two reads of the clock
 FIRST_CAPACITY = 1 << 12
 LOAD = 0.82  # fill at which a group's table grows
 GROWTH = 1.5
+SPARING = 1.2  # growth once memory is scarce
 LEAP = 4  # while it is small: moving it costs more than unused entries
 SMALL = 1 << 17  # entries below which it is
 COMPILING = 128 << 20  # bytes, three times what a compilation has been seen to take
-PREDECESSOR = 6  # bytes kept for each state: parent (4), ordinal (2)
 
 
 class Keeper(Protocol):
@@ -216,13 +217,13 @@ class Explorer:
         self.pool = Pool(UNIT)
         section = compiled.numbers["MARGIN"] + (96 << 10)
         self.slots = [Slot(compiled.work, section) for _ in range(BATCH)]
-        self.preds: list[list[tuple[int, bytes]]] = []  # per level and group: count, predecessors
+        self.preds = Predecessors()
         self.steps_properties = sum(1 << k for k, p in enumerate(compiled.properties) if p.of == STEP)
         self.all = (1 << len(compiled.properties)) - 1
 
     def forget(self) -> None:
         """Free the memory of what was explored."""
-        self.groups, self.slots, self.preds = [], [], []
+        self.groups, self.slots, self.preds = [], [], Predecessors()
         self.pool = Pool(UNIT)
 
     # --- one exploration -------------------------------------------------------------------------
@@ -504,8 +505,9 @@ class Explorer:
     def grow(self, group: Group, more: int) -> None:
         """Replace the table of a group by a larger one, with room for `more` fingerprints."""
         capacity = group.capacity
+        usual = SPARING if self.budget.scarce() else GROWTH
         while group.count + more > LOAD * capacity:
-            capacity = int(capacity * (GROWTH if capacity >= SMALL else LEAP))
+            capacity = int(capacity * (usual if capacity >= SMALL else LEAP))
         block = Block(8 * capacity, huge=True, budget=self.budget)
         self.code.rehash(group.block.address, group.capacity, block.address, capacity)
         group.block, group.capacity = block, capacity
@@ -513,8 +515,7 @@ class Explorer:
     # --- what the kernel reported ----------------------------------------------------------------
 
     def keep_predecessors(self, level: list[LevelGroup]) -> None:
-        self.preds.append([g.taken_predecessors() for g in level])
-        self.budget.add(sum(len(packed) for _, packed in self.preds[-1]))
+        self.preds.append((g.taken_predecessors() for g in level), self.budget)
 
     def meet(self, mask: int, depth: int) -> None:
         for k, p in enumerate(self.code.properties):
@@ -609,12 +610,6 @@ class Explorer:
         """
         ordinals = [] if last is None else [last]
         for level in range(depth, 0, -1):
-            at = index
-            for count, preds in self.preds[level]:
-                if at < count:
-                    entry = preds[PREDECESSOR * at : PREDECESSOR * at + PREDECESSOR]
-                    index = int.from_bytes(entry[:4], "little")
-                    ordinals.insert(0, int.from_bytes(entry[4:], "little"))
-                    break
-                at -= count
+            index, ordinal = self.preds.of(level, index)
+            ordinals.insert(0, ordinal)
         return self.code.schedule_along(ordinals, broken)

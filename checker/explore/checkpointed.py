@@ -17,9 +17,10 @@ from checker.distributed.checkpoint import Checkpoint, Level, Part, Refused, che
 from checker.distributed.code import ExplorationTask
 from checker.distributed.files import Damaged, File, Folder, StorageError
 from checker.explore import kernel
-from checker.explore.breadth_first import GROUPS, LOAD, PREDECESSOR, Chunk, Explorer, LevelGroup
+from checker.explore.breadth_first import GROUPS, LOAD, Chunk, Explorer, LevelGroup
 from checker.explore.compiled import Compiled
 from checker.explore.memory import Block
+from checker.explore.predecessors import PREDECESSOR
 from checker.explore.result import Limits, Violation
 
 __all__ = ["Kept"]
@@ -84,7 +85,7 @@ class Kept:
         depth, count = len(r.levels) - 1, sum(group.count for group in level)
         try:
             self.folder.create(folder_of(depth))
-            preds = explorer.preds[depth]
+            preds = explorer.preds.groups(depth)
             parts = Part(
                 self.write(depth, "states", states_of(level), count),
                 self.write(depth, "predecessors", [counts(n for n, _ in preds), *(data for _, data in preds)], count),
@@ -135,8 +136,8 @@ class Kept:
             self.put_back_prints(explorer, [self.folder.read(run) for run in self.level.parts[0].runs])
             for depth in range(self.level.depth + 1):
                 _, level = self.checkpoint.load(depth)
-                explorer.preds.append(grouped(self.folder.read(level.parts[0].predecessors), PREDECESSOR))
-                explorer.budget.add(PREDECESSOR * level.size)
+                packed = self.folder.read(level.parts[0].predecessors)
+                explorer.preds.append(grouped(packed, PREDECESSOR), explorer.budget)
             found = self.states(explorer, self.folder.read(self.level.parts[0].states))
         except (Damaged, struct.error, ValueError) as problem:
             raise Refused(f"the checkpoint {self.folder.where} is damaged: {problem}") from None

@@ -16,7 +16,7 @@ from typing import Protocol
 
 __all__ = ["Block", "Budget", "LimitReached", "Pool", "machine_bytes", "noting_stop", "peak_bytes", "resident_bytes"]
 
-SCARCE = 0.6  # part of the limit from which on the frontier is written to disk
+SCARCE = 0.6  # part of the limit from which on the frontier and the predecessors are written to disk
 MARGIN = 0.05  # part of the machine's memory: left to the system and to what is not counted
 
 PAGE = 4 << 10

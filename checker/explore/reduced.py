@@ -14,7 +14,6 @@ from checker.explore import kernel
 from checker.explore.breadth_first import (
     BATCH,
     GROUPS,
-    PREDECESSOR,
     UNIT,
     Chunk,
     Explorer,
@@ -24,6 +23,7 @@ from checker.explore.breadth_first import (
     Slot,
 )
 from checker.explore.memory import Block
+from checker.explore.predecessors import PREDECESSOR
 from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 
@@ -207,8 +207,7 @@ class ReducedExplorer(Explorer):
         count = min(sum(g.count for g in level), stream.preds.size // PREDECESSOR)
         packed = stream.preds.bytes(0, PREDECESSOR * count)
         stream.preds = Block(PREDECESSOR)
-        self.preds.append([(count, packed)])
-        self.budget.add(len(packed))
+        self.preds.append([(count, packed)], self.budget)
 
     def first_that_breaks(self, new: list[LevelGroup], broken: list[list[int]], k: int) -> int:
         return self.broken.get(k, -1)

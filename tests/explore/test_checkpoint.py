@@ -21,6 +21,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.checkpointed import Kept
 from checker.explore.compiled import Compiled
 from checker.explore.memory import Budget
+from checker.explore.predecessors import PREDECESSOR, Predecessors
 from checker.explore.result import Exploration, Limits
 from checker.report import progress
 from checker.report.progress import ProgressLine, outlook
@@ -165,6 +166,51 @@ def test_a_frontier_on_disk_is_the_same_frontier(tmp_path: Path, monkeypatch: py
     assert len(spilled) > 40
     explored(tmp_path / "kept", depth=20)
     assert figures(explored(tmp_path / "kept", resume=True)) == whole()
+
+
+def test_predecessors_on_disk_are_the_same_predecessors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the levels before memory was scarce, too; and a violation is reached by the same schedule."""
+    usual, spilling = Explorer(code(), 1), Explorer(code(), 1)
+    found = usual.run(Limits(), False)
+    monkeypatch.setattr(Budget, "scarce", lambda _: len(spilling.preds) > len(found.levels) // 2)
+    again = spilling.run(Limits(), False)
+    assert usual.preds.spilled == 0 < spilling.preds.spilled == len(spilling.preds)
+    assert not any(part.packed for level in spilling.preds.levels for part in level)
+    assert found.levels == again.levels
+    assert usual.preds.every() == spilling.preds.every()
+    for depth, states in enumerate(found.levels):
+        last = states - 1
+        assert usual.schedule_to(depth, last) == spilling.schedule_to(depth, last)
+
+
+def test_predecessors_stay_in_memory_where_the_disk_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it fills while they are written: what was written before is read from there."""
+    kept, budget = Predecessors(), Budget(1 << 40)
+    before = budget.spent
+    monkeypatch.setattr(Budget, "scarce", lambda _: True)
+    entry = [k.to_bytes(4, "little") + (k + 1).to_bytes(2, "little") for k in range(6)]
+    kept.append([(2, entry[0] + entry[1])], budget)
+    assert budget.spent == before
+    real, kept.file = kept.file, FullDisk()  # type: ignore[assignment]
+    kept.append([(1, entry[2]), (2, entry[3] + entry[4])], budget)
+    assert budget.spent == before + 3 * PREDECESSOR
+    kept.file = real
+    assert [kept.of(0, 1), kept.of(1, 0), kept.of(1, 2)] == [(1, 2), (2, 3), (4, 5)]
+    kept.append([(1, entry[5])], budget)
+    assert (budget.spent, kept.spilled) == (before, 3)
+    assert [kept.of(0, 0), kept.of(1, 1), kept.of(2, 0)] == [(0, 1), (3, 4), (5, 6)]
+    with pytest.raises(IndexError):
+        kept.of(1, 3)
+
+
+class FullDisk:
+    """A file on a disk without room."""
+
+    def seek(self, *_: int) -> int:
+        return 0
+
+    def write(self, _: bytes) -> int:
+        raise OSError(28, "No space left on device")
 
 
 def test_no_room_on_disk_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

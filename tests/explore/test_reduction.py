@@ -18,8 +18,9 @@ from checker.cli import main
 from checker.explore import narrowing
 from checker.explore import reduced as blocks
 from checker.explore.ample import AmpleExplorer
-from checker.explore.breadth_first import PREDECESSOR, Explorer
+from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
+from checker.explore.predecessors import PREDECESSOR
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reducible import why_not_reduced
 from checker.explore.reduction import MOST_CASES, Reducing, collisions, relation
@@ -97,7 +98,7 @@ def test_a_packed_state_has_room_for_the_longest_sleep_set() -> None:
 def test_any_number_of_threads_gives_the_same_tree() -> None:
     one, two = (ReducedExplorer(reducing(SMALL, True), n) for n in (1, 2))
     a, b = one.run(Limits()), two.run(Limits())
-    assert one.preds == two.preds
+    assert one.preds.every() == two.preds.every()
     assert (a.generated, a.step_counts) == (b.generated, b.step_counts)
 
 
@@ -359,6 +360,6 @@ def test_a_batch_cut_short_before_it_is_gathered_does_no_harm(monkeypatch: pytes
     result = explorer.run(Limits())
     assert result.stopped == "interrupted"
     assert sum(result.levels) > 1000
-    count, packed = explorer.preds[-1][0]
+    count, packed = explorer.preds.groups(len(explorer.preds) - 1)[0]
     assert len(packed) == PREDECESSOR * count
     assert count < result.levels[-1], "it was cut short between the two"

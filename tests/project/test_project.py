@@ -60,6 +60,14 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
             assert anchor in anchors(there), f"{target}#{anchor}"
 
 
+def test_no_page_has_a_line_that_waits_for_its_text() -> None:
+    """A word in capitals with digits, alone on its line, as a script replaces, or a note to come back."""
+    waits = re.compile(r"^[A-Z]{3,}[A-Z0-9_]*[0-9_][A-Z0-9_]*$|\b(TODO|FIXME|TBD)\b", re.MULTILINE)
+    assert waits.search("a table\nFRONTIER4222\n")
+    found = [(page.name, match[0]) for page in PAGES for match in waits.finditer(without_fences(page.read_text()))]
+    assert found == []
+
+
 def test_the_index_has_every_page_once() -> None:
     """In its lists; its doors name some of them again, and no other page."""
     pages = {path.relative_to(DOCS).as_posix() for suffix in ("md", "ipynb") for path in DOCS.rglob(f"*.{suffix}")}
