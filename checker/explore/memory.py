@@ -17,6 +17,7 @@ from typing import Protocol
 __all__ = ["Block", "Budget", "LimitReached", "Pool", "machine_bytes", "noting_stop", "peak_bytes", "resident_bytes"]
 
 SCARCE = 0.6  # part of the limit from which on the frontier and the predecessors are written to disk
+SPARE = 64  # blocks of a pool that are kept even so
 MARGIN = 0.05  # part of the machine's memory: left to the system and to what is not counted
 
 PAGE = 4 << 10
@@ -164,7 +165,10 @@ class Block:
 
 
 class Pool:
-    """Blocks of one size, which are reused once they are returned."""
+    """Blocks of one size, which are reused once they are returned.
+
+    Once memory is scarce few are kept for that: what the frontier on disk has left is of use to the table.
+    """
 
     def __init__(self, size: int, budget: Budget | None = None) -> None:
         self.size, self.budget = size, budget
@@ -177,7 +181,8 @@ class Pool:
             return Block(self.size, budget=self.budget)
 
     def give(self, block: Block) -> None:
-        self.free.append(block)
+        if len(self.free) < SPARE or self.budget is None or not self.budget.scarce():
+            self.free.append(block)
 
 
 def resident_bytes() -> int:

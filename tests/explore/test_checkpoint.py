@@ -20,7 +20,7 @@ from checker.explore import breadth_first
 from checker.explore.breadth_first import Explorer
 from checker.explore.checkpointed import Kept
 from checker.explore.compiled import Compiled
-from checker.explore.memory import Budget
+from checker.explore.memory import Budget, Pool
 from checker.explore.predecessors import PREDECESSOR, Predecessors
 from checker.explore.result import Exploration, Limits
 from checker.report import progress
@@ -181,6 +181,21 @@ def test_predecessors_on_disk_are_the_same_predecessors(monkeypatch: pytest.Monk
     for depth, states in enumerate(found.levels):
         last = states - 1
         assert usual.schedule_to(depth, last) == spilling.schedule_to(depth, last)
+
+
+def test_few_blocks_are_kept_for_reuse_once_memory_is_scarce(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the frontier had in memory is counted as free again, and the table can have it."""
+    budget = Budget(1 << 40)
+    pool, before = Pool(1 << 20, budget), budget.spent
+    monkeypatch.setattr("checker.explore.memory.SPARE", 2)
+    for scarce, kept in ((False, 5), (True, 2)):
+        monkeypatch.setattr(Budget, "scarce", lambda _, now=scarce: now)
+        blocks = [pool.take() for _ in range(5)]
+        assert budget.spent == before + 5 * (1 << 20)
+        while blocks:
+            pool.give(blocks.pop())
+        assert len(pool.free) == kept
+        assert budget.spent == before + kept * (1 << 20)
 
 
 def test_predecessors_stay_in_memory_where_the_disk_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
