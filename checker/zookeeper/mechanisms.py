@@ -52,6 +52,8 @@ RULES = {
     "late-snapshot": "periodic-snapshot-has-what-was-served",
     "2959": "quorum-has-heard-of-the-epoch",
     "observer-sync": "serves-with-history-applied",
+    "log-overwritten": "log-file-is-not-written-over",
+    "log-overwritten-here": "log-file-is-not-written-over",
 }
 
 ALL = ("3.9.4", "3.9.3", "3.9.2", "3.9.1", "3.6.0", "3.5.10", "3.5.3", "3.4.14", "3.4.10")

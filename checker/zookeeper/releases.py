@@ -38,6 +38,8 @@ def release_of(protocol: str, variant: str) -> str:
 def settled(variant: str, release: str, asked: str) -> str:
     """Return the variant of a release with the settings of another one.
 
+    Before 3.6.0 no server ends a file of its log behind each transaction (`rolls`): there one may end behind any.
+
     Args:
         variant: that of the release.
         asked: names of variants, those of settings among them.
@@ -45,6 +47,8 @@ def settled(variant: str, release: str, asked: str) -> str:
     names = [name for name in names_of(asked) if name in SETTINGS]
     if before(release, 3, 9, 4) and "hole" in names:
         names.remove("hole")
+    if before(release, 3, 6) and "rolls" in names:
+        names.remove("rolls")
     return ",".join(name for name in (variant, *names, *of_settings(release, ",".join(names))) if name)
 
 

@@ -15,6 +15,7 @@ OTHERS = (
 BEYOND = ("4837-here", "4882", "4394")
 USUAL = {"crashes": 2, "losses": 1, "timeouts": 0, "elections": 2, "proposals": 0}
 CUT = {"losses": 0, "partitions": 1, "crashes": 1, "elections": 1, "proposals": 1}
+OVERWRITTEN = {"crashes": 0, "losses": 1, "elections": 0, "proposals": 1}
 WALKED = {"crashes": 0, "losses": 1, "elections": 3, "proposals": 1}  # two of these elections are over
 
 
@@ -365,6 +366,20 @@ ROWS = (
         "has applied them: what ZOOKEEPER-3911, 3023 and 4646 mended is mended for followers alone.",
         "f.2.2: on commit of NEWLEADER the initial history is delivered before anything else",
         {"losses": 0, "crashes": 1, "elections": 1}, 31, 25, True, "", "established", "observer",
+    ),
+    Row(
+        "log-overwritten", "3.9.2", others("4712", also=("4394",)), ("4712",), "served-is-on-a-quorum",
+        "A sync thread that outlives its term (4712) logs again what its server has logged since. FileTxnLog.append "
+        "opens log.<zxid>, which is there, and does not append: what that file had, acknowledged and committed, is "
+        "gone, with what came behind it.",
+        "f.2.3: what a follower has accepted in an epoch it keeps",
+        OVERWRITTEN, 21, 19, True, "", "established", "log-files,rolls",
+    ),
+    Row(
+        "log-overwritten-here", "3.9.2", others("4712", also=("4394",)), ("log-kept",), "served-is-on-a-quorum",
+        "As log-overwritten. The repair proposed here leaves a file that has the transaction as it is.",
+        "f.2.3: what a follower has accepted in an epoch it keeps",
+        OVERWRITTEN, 21, 19, True, "", "established", "log-files,rolls",
     ),
 )  # fmt: skip
 

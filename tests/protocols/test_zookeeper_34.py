@@ -57,6 +57,7 @@ def sent(variant: str, log: list[int], own: int, p: int, applied: list[int], out
 
 
 PASSED = ["PROPOSAL <3,1>", "COMMIT <3,1>"]
+BOTH = [*PASSED, "PROPOSAL <3,2>", "COMMIT <3,2>"]
 TABLE = {
     "in sync": ([z(1, 1)], z(3, 0), z(3, 0), [], [], ["DIFF <3,0>"], ["DIFF <3,0>"]),
     "ahead": ([z(1, 1)], z(3, 0), z(2, 1), [], [], ["TRUNC <1,1>"], ["TRUNC <1,1>"]),
@@ -73,6 +74,10 @@ TABLE = {
     "in committedLog and still in toBeApplied": (
         [z(1, 1), z(3, 1)], z(3, 1), z(1, 1), [z(3, 1)], [],
         ["DIFF <3,1>", *PASSED, *PASSED], ["DIFF <3,1>", *PASSED],
+    ),
+    "twice in committedLog": (  # what a thread that outlives its term has logged once more is replayed
+        [z(1, 1), z(3, 1), z(3, 2), z(3, 1)], z(3, 2), z(1, 1), [], [],
+        ["DIFF <3,1>", *BOTH, *PASSED], ["DIFF <3,1>", *BOTH],
     ),
 }  # fmt: skip
 

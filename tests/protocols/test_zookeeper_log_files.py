@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
-from checker.zookeeper.record import configuration, explored
+from checker.zookeeper.record import ask, configuration, explored
+from checker.zookeeper.releases import settled
+from checker.zookeeper.rows import ROWS
+from checker.zookeeper.runs import trace_of_row
 from tests.protocols.merged_steps import compare
 from traces import Runner
+from traces.reenact.plan import plan_for
 from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
@@ -122,6 +126,22 @@ def test_a_file_opened_over_another_is_empty_at_first() -> None:
     assert not names["may_write_over"](s, 0)
 
 
+def test_a_file_that_has_the_transaction_is_kept() -> None:
+    """Repair log-kept: what is behind the record stays, and the next transaction begins a file of its own."""
+    s, names = state("log-files,log-kept")
+    for zxid in (A, B, C):
+        names["append_to_log"](s, 0, zxid)
+    names["end_file"](s, 0)
+    s.sync_queue[0].append(A)
+    assert not names["may_write_over"](s, 0)
+    names["append_to_log"](s, 0, A)
+    assert (list(s.log[0]), list(s.files[0])) == ([A, B, C], [3])
+    names["append_to_log"](s, 0, B)
+    assert (list(s.log[0]), list(s.files[0])) == ([A, B, C, B], [3])
+    names["append_to_log"](s, 0, D)
+    assert (list(s.log[0]), list(s.files[0])) == ([A, B, C, B, D], [3])
+
+
 def test_a_start_passes_over_earlier_files() -> None:
     """A file with <1,2> alone, behind one with <1,1>, <1,2> and <1,3>: of memory at <1,2> nothing is replayed."""
     for variant, applied in (("log-files", [A, B]), ("", [A, B, C])):
@@ -185,6 +205,33 @@ def test_where_a_file_is_written_over(release: str, repairs: tuple[str, ...], de
     c = configuration(release, repairs, BUDGET, False, settings="log-files")
     found = explored(c, RULE, None)
     assert (found.depth, found.trouble) == (depth, "")
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("issue", ["log-overwritten", "log-overwritten-here"])
+def test_what_is_written_over_was_served(issue: str) -> None:
+    (row,) = (r for r in ROWS if r.issue == issue)
+    asked = ask(row, None)
+    assert asked.found
+    assert asked.as_recorded
+    without = configuration(row.release, row.others, row.budget | {"timeouts": 0}, False)
+    assert explored(without, row.breaks, None).holds  # where files have no names
+
+
+def test_a_write_is_lost_only_where_a_file_ends_behind_it() -> None:
+    """The run that servers of 3.9.2 and 3.8.6 have played."""
+    lost = {"served-is-on-a-quorum", "acknowledged-survives"}
+    trace = trace_of_row("log-overwritten")
+    assert {*plan_for(trace, "3.9.2,log-files,rolls").broken} == lost
+    for variant in ("3.9.2", "3.9.2,log-files", "3.9.2,log-files,rolls,log-kept", "3.9.3,log-files,rolls"):
+        assert not lost & {*plan_for(trace, variant).broken}
+    logs = [step.state["log"][1] for step in trace.steps[24:26]]
+    assert logs == [[A, B, C], [A, B]]
+
+
+def test_before_3_6_no_server_ends_a_file_behind_each_transaction() -> None:
+    for release, has in (("3.9.5", True), ("3.6.0", True), ("3.5.10", False), ("3.4.14", False)):
+        assert settled("", release, "log-files,rolls").split(",") == (["log-files", "rolls"] if has else ["log-files"])
 
 
 @pytest.mark.parametrize("variant", ["log-files,rolls", "3.9.2,log-files,rolls"])

@@ -29,6 +29,7 @@ from zabspec.protocols.zookeeper.storage import end_file
 
 __all__ = [
     "LOG_FILES",
+    "LOG_FILES_REPAIRS",
     "appends_to_its_file",
     "begin_file",
     "closes_files",
@@ -38,6 +39,7 @@ __all__ = [
     "file_named",
     "has_file_open",
     "insert_record",
+    "keeps_its_file",
     "may_roll",
     "may_write_over",
     "moves_files",
@@ -49,6 +51,8 @@ __all__ = [
     "rolls_anywhere",
     "rolls_never",
     "write_over",
+    "writes_over",
+    "writes_over_none",
 ]
 
 
@@ -130,6 +134,13 @@ def appends_to_its_file(s: State, p: Node, zxid: int) -> None:
         if end < len(s.log[p]):
             moves_files(s, p, end, 1)
         insert_record(s, p, end, zxid)
+
+
+def keeps_its_file(s: State, p: Node, zxid: int) -> None:
+    """Proposed here: where FileTxnLog.append would begin a file, and there is one of that name with a record, it
+    appends nothing: that record is the transaction. No file is open after it, so the next one begins a file."""
+    if not no_file_is_open(s, p) or file_named(s, p, zxid) == len(s.log[p]):
+        appends_to_its_file(s, p, zxid)
 
 
 def drop_file(s: State, p: Node, zxid: int) -> None:
@@ -241,10 +252,19 @@ def roll_log(s: State, p: Node) -> None:
     end_file(s, p)
 
 
+def writes_over(s: State) -> bool:
+    """Whether a file of the name is written over (`log-kept`: not)."""
+    return names_files(s)
+
+
+def writes_over_none(s: State) -> bool:
+    return False
+
+
 def may_write_over(s: State, p: Node) -> bool:
     zxid = next_to_append(s, p)
     over = zxid != 0 and no_file_is_open(s, p) and file_named(s, p, zxid) < len(s.log[p])
-    return names_files(s) and over
+    return writes_over(s) and over
 
 
 @action(when=may_write_over, name="log file is opened over another")
@@ -272,6 +292,17 @@ LOG_FILES = (
         "rolls",
         "with log-files: a file ends behind each transaction that a sync thread logs, and nowhere else while one runs",
         {"roll_behind": ends_named_file, "rolls_anywhere": rolls_never},
+        needs=("log-files",),
+    ),
+)
+
+LOG_FILES_REPAIRS = (
+    Variant(
+        "log-kept",
+        "a file of the log that has the transaction is not written over",
+        {"append_to_log": keeps_its_file, "writes_over": writes_over_none},
+        over=("log-files",),
+        repairs=True,
         needs=("log-files",),
     ),
 )

@@ -108,9 +108,10 @@ def walk_committed_log(s: State, l: Node, f: Node, p: int) -> None:
 
 
 def send_committed(s: State, l: Node, f: Node, p: int) -> None:
+    """What is in committedLog twice, or not in its place, is sent once: queuedZxid only grows."""
     last = p
     for zxid in s.committed_log[l]:
-        if zxid > p:
+        if zxid > last:
             send_to_follower(s, l, f, PROPOSAL(zxid=zxid))
             send_to_follower(s, l, f, COMMIT(zxid=zxid))
             last = zxid

@@ -101,6 +101,7 @@ PROTOCOL = declare(
         *SNAPSHOTS,
         *OBSERVERS,
         *LOG_FILES,
+        *LOG_FILES_REPAIRS,
     ],
     releases=SAME,
     leaders_weigh="FastLeaderElection.totalOrderPredicate",
