@@ -14,7 +14,7 @@ from typing import Any
 from checker.errors import NoVerdict
 from checker.zookeeper.citations import cited_methods
 from checker.zookeeper.java_calls import Calls, Member, Place
-from checker.zookeeper.java_normal import NORMALISER, Normal
+from checker.zookeeper.java_normal import METRICS, NORMALISER, Normal
 from checker.zookeeper.java_syntax import Method
 from checker.zookeeper.source_tree import SourceTree
 
@@ -63,11 +63,13 @@ class Side:
 
     Attributes:
         cited: each cited method, as `Class.method`; one that was not cited when the digests were recorded is missing.
-        used: what these use and do not cite: methods as `Class.method()`, fields as `Class.field`.
+        used: what these use and nobody cites: methods as `Class.method()`, fields as `Class.field`.
+        users: of a cited method what uses it; empty of recorded digests.
     """
 
     cited: Mapping[str, Entry]
     used: Mapping[str, Entry]
+    users: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 # --- of a tree -------------------------------------------------------------------------------------
@@ -85,7 +87,7 @@ def read_side(tree: SourceTree, nested: Mapping[str, str]) -> Side:
         cited[method], place = look_up(tree, method, nested.get(method.split(".")[0], ""))
         if place is not None:
             at[method] = Member(place, method.split(".")[1])
-    return Side(cited, used_by(calls, at))
+    return Side(cited, *used_by(calls, at))
 
 
 def look_up(tree: SourceTree, cited: str, hint: str = "") -> tuple[Entry, Place | None]:
@@ -121,8 +123,8 @@ def entry_of(owner: str, methods: Iterable[Method], place: str) -> Entry:
     return Entry(owner, {m.parameters: m.digest for m in methods}, cases, place=place)
 
 
-def used_by(calls: Calls, cited: Mapping[str, Member]) -> dict[str, Entry]:
-    """Return what the cited methods use, and what that uses, down to a depth."""
+def used_by(calls: Calls, cited: Mapping[str, Member]) -> tuple[dict[str, Entry], dict[str, frozenset[str]]]:
+    """Return what the cited methods use, and what that uses, down to a depth; and what uses the cited methods."""
     own = set(cited.values())
     users: dict[Member, set[str]] = {}
     levels: dict[Member, int] = {}
@@ -132,14 +134,17 @@ def used_by(calls: Calls, cited: Mapping[str, Member]) -> dict[str, Entry]:
         level, user, member = left.pop()
         deeper = level if member.is_field else level + 1
         for used in dict.fromkeys(u for body in bodies(calls, member) for u in calls.used(member.place, body)):
-            if used in own:
+            if used.place.name in METRICS:
                 continue
-            if used not in levels:
+            users.setdefault(used, set()).add(user)
+            if used not in own and used not in levels:
                 levels[used] = deeper
                 if is_followed(used.is_field, deeper):
                     left.append((deeper, key_of(calls, used), used))
-            users.setdefault(used, set()).add(user)
-    return {key_of(calls, member): use_of(calls, member, by, levels[member]) for member, by in users.items()}
+    return (
+        {key_of(calls, member): use_of(calls, member, users[member], level) for member, level in levels.items()},
+        {name: frozenset(users.get(member, ())) for name, member in cited.items()},
+    )
 
 
 def is_followed(is_field: bool, level: int) -> bool:

@@ -214,6 +214,9 @@ def what_is_used(rules: ReleaseRules, before: Side, now: Side, same: set[str]) -
 def meant_instead(name: str, users: Sequence[str], now: Side, before: Side) -> str:
     """Return what unchanged methods use in place of something of the same simple name; empty if nothing is found."""
     simple = name.rpartition(".")[2]
+    for cited, by in now.users.items():
+        if f"{cited.rpartition('.')[2]}()" == simple and set(users) <= by:
+            return cited
     for other, entry in now.used.items():
         if other not in before.used and other.rpartition(".")[2] == simple and set(users) <= set(entry.by):
             return other

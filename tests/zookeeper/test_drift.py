@@ -359,10 +359,13 @@ DATABASE = "package org.apache.zookeeper.server.quorum; class ZKDatabase { void 
         ("Base", "unused() { ", "unused() { f(); ", ""),
         ("ZKDatabase", "other() { ", "other() { f(); ", ""),
         ("ZKDatabase", "store(long z) { ", "store(long z) { LOG.info(z); ", ""),
+        ("ServerMetrics", "ServerMetrics() { ", "ServerMetrics() { f(); ", ""),
     ],
 )
 def test_what_a_cited_method_uses_is_compared(tmp_path: Path, file: str, old: str, new: str, name: str) -> None:
-    files = {"Learner": USES, "Base": BASE, "ZKDatabase": DATABASE}
+    metrics = "package org.apache.zookeeper.server.quorum; class ServerMetrics { ServerMetrics() { } }"
+    uses = USES.replace("void send() { ", "void send() { new ServerMetrics(); ")
+    files = {"Learner": uses, "Base": BASE, "ZKDatabase": DATABASE, "ServerMetrics": metrics}
     before = tree(tmp_path / "a", **files)
     assert files[file].count(old) == 1
     now = tree(tmp_path / "b", **files | {file: files[file].replace(old, new)})
@@ -385,6 +388,15 @@ def test_what_is_used_and_not_found_is_unknown(tmp_path: Path) -> None:
     top = BASE.replace("Base", "Top")
     moved = compare(FolderTree(tree(tmp_path / "b", **files | {"Base": above, "Top": top})), "3.9.5", before)
     assert {m.method: m.state for m in moved.used if m.state != UNCHANGED} == {"Base.end()": CHANGED, "Top.end()": NEW}
+    database = DATABASE.replace("void other() { }", "void commit() { } ")
+    own = USES.replace("{ encode(z + MOST); }", "{ new Sub().commit(); }")
+    with_own = {"Learner": own, "Base": BASE, "ZKDatabase": database}
+    sub = "package org.apache.zookeeper.server.quorum; class Sub extends ZKDatabase { %s }"
+    first = FolderTree(tree(tmp_path / "e", **with_own, Sub=sub % "void commit() { }"))
+    cited = compare(FolderTree(tree(tmp_path / "f", **with_own, Sub=sub % "")), "3.9.5", first)
+    gone = [m for m in cited.used if m.state != UNCHANGED]
+    assert [(m.method, m.state) for m in gone] == [("Sub.commit()", CHANGED)]
+    assert gone[0].why == "Learner.write(), which is unchanged, uses ZKDatabase.commit now"
     lost = tree(tmp_path / "c", **{k: v for k, v in files.items() if k != "Base"})
     found = compare(FolderTree(lost), "3.9.5", before)
     assert {m.method: m.state for m in found.used if m.state != UNCHANGED} == {"Base.end()": UNKNOWN}
