@@ -56,7 +56,7 @@ MATRIX = "Check every row on every release instead; results are kept in FILE, an
     "With --drift: the release to compare with (default: the tree's).",
     completing.zookeeper_releases,
 )
-@click.option("--since", metavar="REV", help="With --drift: only changes since a git revision, or in A..B.")
+@click.option("--since", metavar="REV", help="With --drift: changes since a git revision or a fork (A...), or in A..B.")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
 @click.option(
     "--trace", type=PATH, metavar="FILE", help="With one row: save the run that violates a property of the release."
@@ -80,7 +80,7 @@ def zookeeper(
     step, and what the fix changes. --release checks it on another release than the recorded one, without an
     expectation.
 
-    With --drift: compare the methods of ZooKeeper that the model cites with their recorded digests.
+    With --drift: compare methods of ZooKeeper that the model cites, and what they use, with recorded digests.
 
     Exit codes: 0 every row, or method, is as recorded; 1 one has changed; 2 the request is wrong; 3 one has no verdict,
     and none has changed.

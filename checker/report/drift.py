@@ -18,30 +18,55 @@ NOTHING = "-"
 def stated(request: DriftRequest, drift: Drift, version: str) -> StatedResult:
     """Return the result.
 
-    Its exit code is 0 if every cited method is unchanged, 1 if one has changed, 3 if one is not known, and none has
-    changed.
+    Its exit code is 0 if every cited method, and what these use, is unchanged, 1 if one has changed, 3 if one is not
+    known, and none has changed.
     """
     changed, unknown = drift.of(CHANGED, NEW), drift.of(UNKNOWN)
-    code = VIOLATED if changed else NO_VERDICT if unknown else HELD
-    known = len(drift.of(UNCHANGED)) + len(changed)
-    of = f"{plural(known, 'cited method')}{' that could be compared' if unknown else ''}"
-    sentence = f"{len(changed) or 'none'} of {of} {'has' if len(changed) == 1 else 'have'} changed"
-    sentence += f"; {plural(len(unknown), 'method')} unknown" if unknown else ""
-    sentence += f"; not covered: {plural(len(drift.uncovered), 'function')} of the model, listed above"
+    used, lost = drift.used_of(CHANGED, NEW), drift.used_of(UNKNOWN)
+    code = VIOLATED if changed or used else NO_VERDICT if unknown or lost else HELD
     guess = "" if request.against else f" (the nearest to {version}, the version of the tree)"
     above = f"model: ZooKeeper {drift.release}{guess}; compared with {drift.against}"
-    rows = [row(m) for m in (*changed, *unknown)]
-    head = ("method", "state", "functions of the model", "steps", "other variants", "difference")
-    parts: list[Part] = [above, Table(rows, head, right=-1)] if rows else [above]
+    parts: list[Part] = [above]
+    if changed or unknown:
+        head = ("method", "state", "functions of the model", "steps", "other variants", "difference")
+        parts.append(Table([row(m) for m in (*changed, *unknown)], head, right=-1))
+    if used or lost:
+        head = ("used by cited methods", "state", "used by", "functions of the model", "steps", "difference")
+        parts.append(Table([row_of_used(m) for m in (*used, *lost)], head, right=-1))
+    sentence = summary(drift)
     parts.append(Table(uncovered(drift), ("not covered", "functions"), below=sentence))
     return StatedResult(sentence, code, content(request, drift, version, code), parts, kind=request.kind)
 
 
+def summary(drift: Drift) -> str:
+    """Return the result in a sentence; what is unknown is not counted among what has not changed."""
+    changed, unknown = drift.of(CHANGED, NEW), drift.of(UNKNOWN)
+    known = len(drift.of(UNCHANGED)) + len(changed)
+    of = f"{plural(known, 'cited method')}{' that could be compared' if unknown else ''}"
+    sentence = f"{len(changed) or 'none'} of {of} {'has' if len(changed) == 1 else 'have'} changed"
+    used, lost = drift.used_of(CHANGED, NEW), drift.used_of(UNKNOWN)
+    compared = len(drift.used) - len(lost)
+    if drift.used:
+        sentence += f", and {len(used) or 'none'} of {plural(compared, 'method')} and fields that they use"
+    sentence += f"; {plural(len(unknown) + len(lost), 'method')} or fields unknown" if lost else ""
+    sentence += f"; {plural(len(unknown), 'method')} unknown" if unknown and not lost else ""
+    return sentence + f"; not covered: {plural(len(drift.uncovered), 'function')} of the model, listed above"
+
+
 def row(m: MethodDrift) -> tuple[str, ...]:
     functions = ", ".join(f"{f.name} ({f.file}:{f.line})" for f in m.functions)
-    what = f"{m.place}: {m.why}" if m.place else m.why
-    cells = (m.method, m.state, functions, ", ".join(m.steps), ", ".join(m.variants), what)
+    cells = (m.method, m.state, functions, ", ".join(m.steps), ", ".join(m.variants), difference(m))
     return tuple(cell or NOTHING for cell in cells)
+
+
+def row_of_used(m: MethodDrift) -> tuple[str, ...]:
+    functions = ", ".join(f.name for f in m.functions)
+    cells = (m.method, m.state, ", ".join(m.by), functions, ", ".join(m.steps), difference(m))
+    return tuple(cell or NOTHING for cell in cells)
+
+
+def difference(m: MethodDrift) -> str:
+    return f"{m.place}: {m.why}" if m.place else m.why
 
 
 def uncovered(drift: Drift) -> list[tuple[str, str]]:
@@ -68,17 +93,20 @@ def content(request: DriftRequest, drift: Drift, version: str, code: int) -> dic
         "version": version,
         "release": drift.release,
         "against": drift.against,
-        "methods": [
-            {
-                "method": m.method, "state": m.state, "why": m.why, "place": m.place,
-                "functions": [placed(f) for f in m.functions], "steps": list(m.steps), "variants": list(m.variants),
-            }
-            for m in drift.methods
-        ],
+        "methods": [as_json(m) for m in drift.methods],
+        "used": [{**as_json(m), "by": list(m.by)} for m in drift.used if m.state != UNCHANGED],
+        "used_unchanged": len(drift.used_of(UNCHANGED)),
         "uncovered": [
             {**placed(u.function), "through": list(u.through), "why": u.why} for u in drift.uncovered
         ],
         "exit_code": code,
+    }  # fmt: skip
+
+
+def as_json(m: MethodDrift) -> dict[str, Any]:
+    return {
+        "method": m.method, "state": m.state, "why": m.why, "place": m.place,
+        "functions": [placed(f) for f in m.functions], "steps": list(m.steps), "variants": list(m.variants),
     }  # fmt: skip
 
 

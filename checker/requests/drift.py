@@ -24,7 +24,8 @@ class DriftRequest(Request):
         tree: the folder of the sources; with `since`, of a git repository, which may have no work tree.
         against: the release whose model is compared; empty for the one nearest to the version in the tree's build file.
         since: a git revision in place of the recorded digests: what has changed since; or `A..B`, what has changed from
-            one to another. Empty for the recorded digests of the release.
+            one to another; or `A...` or `A...B`, since the commit that both have in common. Empty for the recorded
+            digests of the release.
     """
 
     kind: ClassVar[str] = "zookeeper-drift"
@@ -71,7 +72,7 @@ def trees(request: DriftRequest) -> tuple[SourceTree, SourceTree | None]:
     Raises:
         RequestError: there are none.
     """
-    from checker.zookeeper.source_tree import CommitTree, FolderTree, commit_of, is_bare
+    from checker.zookeeper.source_tree import Blobs, CommitTree, FolderTree, commit_of, common, is_bare
 
     folder = Path(request.tree)
     if not request.since:
@@ -79,7 +80,11 @@ def trees(request: DriftRequest) -> tuple[SourceTree, SourceTree | None]:
     if not folder.is_dir():
         raise RequestError(f"{folder} is not a folder")
     first, dots, last = request.since.partition("..")
-    base = CommitTree(folder, commit_of(folder, first))
-    if dots or is_bare(folder):
-        return CommitTree(folder, commit_of(folder, last or "HEAD")), base
-    return FolderTree(folder), base
+    forked, last = last.startswith("."), last.removeprefix(".")
+    base = commit_of(folder, first)
+    if forked:
+        base = common(folder, base, commit_of(folder, last or "HEAD"))
+    known = Blobs()
+    if last or (dots and not forked) or is_bare(folder):
+        return CommitTree(folder, commit_of(folder, last or "HEAD"), known), CommitTree(folder, base, known)
+    return FolderTree(folder), CommitTree(folder, base, known)

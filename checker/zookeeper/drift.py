@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
-from checker.errors import NoVerdict
 from checker.zookeeper.citations import CitingFunction, ReleaseRules, cited_methods, functions, releases, rules_of
-from checker.zookeeper.java_syntax import NORMALISER, Method
+from checker.zookeeper.digests import (
+    COMMAND,
+    FIELD,
+    MISSING,
+    MOST_PLACES,
+    Entry,
+    Side,
+    nested_classes,
+    read_side,
+    recorded,
+)
 from checker.zookeeper.source_tree import SourceTree
 
-__all__ = [
-    "CHANGED",
-    "NEW",
-    "UNCHANGED",
-    "UNKNOWN",
-    "Drift",
-    "MethodDrift",
-    "Uncovered",
-    "compare",
-    "guessed",
-    "look_up",
-    "record_all",
-    "recorded",
-]  # fmt: skip
+__all__ = ["CHANGED", "NEW", "UNCHANGED", "UNKNOWN", "Drift", "MethodDrift", "Uncovered", "compare", "guessed"]
 
 UNCHANGED, CHANGED, NEW, UNKNOWN, ABSENT = "unchanged", "changed", "new", "unknown", "absent"
-DATA = "digests.json"
-COMMAND = "python benchmarks/zookeeper_drift.py record REPOSITORY"
 NO_CLAIM = {"state.py", "observed.py", "established.py"}  # encodings and ghosts: not from ZooKeeper's code
-MOST_PLACES = 3  # classes that are named where a method is missing
-LONGEST_CHAIN = 20  # of superclasses
-
-# Of a method: the class that declares it, and by the types of its parameters the digest; or None.
-Digests = Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -53,6 +38,7 @@ class MethodDrift:
         functions: those of the release's model that cite it.
         steps: those that run these functions.
         variants: the other variants whose functions cite it.
+        by: of what is used and not cited, what uses it; its functions cite what does, directly or not.
     """
 
     method: str
@@ -62,6 +48,7 @@ class MethodDrift:
     functions: tuple[CitingFunction, ...]
     steps: tuple[str, ...]
     variants: tuple[str, ...]
+    by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,122 +74,23 @@ class Drift:
         release: the one whose model it is.
         against: what the tree was compared with, in words.
         methods: each cited method, in the order of names.
+        used: the methods and fields that they use and nobody cites, in the order of names.
         uncovered: the functions of the release's model that cite none.
     """
 
     release: str
     against: str
     methods: tuple[MethodDrift, ...]
+    used: tuple[MethodDrift, ...]
     uncovered: tuple[Uncovered, ...]
 
     def of(self, *states: str) -> list[MethodDrift]:
+        """Return the cited methods in some states."""
         return [m for m in self.methods if m.state in states]
 
-
-# --- what is recorded ------------------------------------------------------------------------------
-
-
-@cache
-def data() -> Mapping[str, Any]:
-    """Return the recorded digests.
-
-    Raises:
-        NoVerdict: they are of another normal form.
-    """
-    given: dict[str, Any] = json.loads(files("checker.zookeeper").joinpath(DATA).read_text())
-    if given["normaliser"] != NORMALISER:
-        raise NoVerdict(f"the recorded digests use another normal form; `{COMMAND}` records them again")
-    return given
-
-
-def recorded(release: str) -> dict[str, Digests]:
-    """Return the recorded digests of a release by cited method.
-
-    A missing method was not cited when the digests were recorded.
-    """
-    out: dict[str, Digests] = {}
-    for method, sets in data()["methods"].items():
-        for one in sets:
-            if release in one["releases"]:
-                out[method] = {k: v for k, v in one.items() if k != "releases"} if one["overloads"] else None
-    return out
-
-
-def record_all(trees: Mapping[str, SourceTree]) -> dict[str, Any]:
-    """Return the content of `digests.json`: for every cited method the digests in each release.
-
-    Args:
-        trees: by release its sources, the newest first, which determines the files of nested classes.
-
-    Raises:
-        NoVerdict: a file of a release could not be read.
-    """
-    newest = next(iter(trees.values()))
-    classes = sorted({method.split(".")[0] for method in cited_methods()})
-    nested = {k: v for name in classes if name not in newest.paths for k, v in nesting(newest, name).items()}
-    methods: dict[str, list[dict[str, Any]]] = {}
-    for method in cited_methods():
-        sets = methods.setdefault(method, [])
-        for release, tree in trees.items():
-            found, why, _ = look_up(tree, method, nested.get(method.split(".")[0], ""))
-            if found is None and not why.startswith(MISSING):
-                raise NoVerdict(f"{release}: {why}")
-            one = found or {"class": "", "overloads": {}}
-            same = next((s for s in sets if all(s.get(k) == v for k, v in one.items())), None)
-            if same is None:
-                sets.append({**one, "releases": [release]})
-            else:
-                same["releases"].append(release)
-    return {"normaliser": NORMALISER, "nested": nested, "methods": methods}
-
-
-def nesting(tree: SourceTree, name: str) -> dict[str, str]:
-    """Return the file that declares a nested class, by its simple name."""
-    declares = re.compile(rf"\b(class|interface|enum)\s+{re.escape(name)}\b".encode())
-    for stem, paths in tree.paths.items():
-        if any(declares.search(tree.read(path)) for path in paths):
-            return {name: stem}
-    return {}
-
-
-# --- what a tree has -------------------------------------------------------------------------------
-
-MISSING = "there is no "
-
-
-def look_up(tree: SourceTree, cited: str, hint: str = "") -> tuple[Digests, str, str]:
-    """Return the digests of a method in a tree, why there are none, and its place.
-
-    A class that does not declare it inherits it from the nearest superclass that does.
-    """
-    name, _, method = cited.partition(".")
-    at = name
-    for _ in range(LONGEST_CHAIN):
-        paths = tree.files_of(at, hint if at == name else "")
-        if len(paths) > 1:
-            return None, f"there are several files of class {at}: {', '.join(paths[:MOST_PLACES])}", ""
-        if not paths:
-            return None, f"{MISSING}class {at}", ""
-        classes = tree.classes(paths[0])
-        if isinstance(classes, str):
-            return None, classes, ""
-        if at not in classes:
-            return None, f"{MISSING}class {at} in {paths[0]}", ""
-        found = classes[at].methods(method)
-        if found:
-            return digests_of(at, found), "", f"{paths[0]}:{found[0].line}"
-        at = classes[at].above
-        if not at or at not in tree.paths:
-            break
-    return None, f"{MISSING}method {method} in class {name}", ""
-
-
-def digests_of(owner: str, found: Iterable[Method]) -> dict[str, Any]:
-    """Return the record of the methods of a name: with the digests of their cases if there are any."""
-    methods = list(found)
-    cases = {m.parameters: m.cases for m in methods if len(m.cases) > 1}
-    out = {"class": owner, "overloads": {m.parameters: m.digest for m in methods}}
-    return out | {"cases": cases} if cases else out
+    def used_of(self, *states: str) -> list[MethodDrift]:
+        """Return what the cited methods use, in some states."""
+        return [m for m in self.used if m.state in states]
 
 
 def compare(tree: SourceTree, release: str, base: SourceTree | None = None) -> Drift:
@@ -213,48 +101,51 @@ def compare(tree: SourceTree, release: str, base: SourceTree | None = None) -> D
         release: the one whose model is affected.
         base: the sources before the change; None for the recorded digests of the release.
     """
-    rules, known = rules_of(release), recorded(release)
-    nested = data()["nested"]
-    methods = []
+    rules, nested = rules_of(release), nested_classes()
+    before = recorded(release) if base is None else read_side(base, nested)
+    now = read_side(tree, nested)
+    cited = []
     for method in cited_methods():
-        hint = nested.get(method.split(".")[0], "")
-        if base is not None:
-            before, trouble, _ = look_up(base, method, hint)
-            if trouble and not trouble.startswith(MISSING):
-                methods.append(touched(rules, method, UNKNOWN, f"before the change: {trouble}", ""))
-                continue
-        elif method not in known:
+        state, why = judged(tree, method, before.cited.get(method), now.cited[method])
+        if method not in before.cited:
             why = f"no digest of it is recorded for {release}; `{COMMAND}` records all"
-            methods.append(touched(rules, method, UNKNOWN, why, ""))
-            continue
-        else:
-            before = known[method]
-        now, why, place = look_up(tree, method, hint)
-        methods.append(touched(rules, method, *judged(tree, method, before, now, why), place))
-    there = {m.method for m in methods if m.state != ABSENT}
+        cited.append(touched(rules, method, state, why, now.cited[method].place, (method,)))
+    there = {m.method for m in cited if m.state != ABSENT}
     against = f"the recorded digests of {release}" if base is None else base.words
-    return Drift(release, against, tuple(methods), tuple(uncovered(rules, there)))
+    same = {m.method for m in cited if m.state == UNCHANGED}
+    used = tuple(what_is_used(rules, before, now, same))
+    return Drift(release, against, tuple(cited), used, tuple(uncovered(rules, there)))
 
 
-def judged(tree: SourceTree, method: str, before: Digests, now: Digests, why: str) -> tuple[str, str]:
-    """Return the state of a method, and how it differs."""
-    if now is None:
-        if not why.startswith(MISSING):
-            return UNKNOWN, why
-        if before is None:
-            return ABSENT, why
+def judged(tree: SourceTree, method: str, before: Entry | None, now: Entry) -> tuple[str, str]:
+    """Return the state of a cited method, and how it differs."""
+    if before is None:
+        return UNKNOWN, ""
+    if not before.owner and not before.why.startswith(MISSING):
+        return UNKNOWN, f"before the change: {before.why}"
+    if not now.owner:
+        if not now.why.startswith(MISSING):
+            return UNKNOWN, now.why
+        if not before.owner:
+            return ABSENT, now.why
         places = [place for place, _ in zip(tree.declaring(method.split(".")[1]), range(MOST_PLACES), strict=False)]
         where = f"; one of that name is in {', '.join(places)}" if places else "; no class has one of that name"
-        return UNKNOWN, why + where
-    if before is None:
-        return NEW, f"it is declared in {now['class']}; it was not before"
-    if before["class"] != now["class"]:
-        return CHANGED, f"it is declared in {now['class']}, and was in {before['class']}"
-    old, new = before["overloads"], now["overloads"]
+        return UNKNOWN, now.why + where
+    if not before.owner:
+        return NEW, f"it is declared in {now.owner}; it was not before"
+    if before.owner != now.owner:
+        return CHANGED, f"it is declared in {now.owner}, and was in {before.owner}"
+    return different(before, now)
+
+
+def different(before: Entry, now: Entry) -> tuple[str, str]:
+    """Return the state of a method or field that there was and is, and how it differs."""
+    old, new = before.overloads, now.overloads
     if old == new:
         return UNCHANGED, ""
     differ = [
-        f"({k}) is different" + in_cases(before.get("cases", {}).get(k, {}), now.get("cases", {}).get(k, {}))
+        ("its type or initial value is different" if k == FIELD else f"({k}) is different")
+        + in_cases(before.cases.get(k, {}), now.cases.get(k, {}))
         for k in new
         if k in old and old[k] != new[k]
     ]
@@ -276,12 +167,73 @@ def in_cases(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     return ", in " + " and ".join(filter(None, (cases, outside))) if cases else f", {outside}"
 
 
-def touched(rules: ReleaseRules, method: str, state: str, why: str, place: str) -> MethodDrift:
-    """Return a method with the functions that cite it."""
-    citing = tuple(f for f in rules.steps if method in f.cites)
+def touched(
+    rules: ReleaseRules, method: str, state: str, why: str, place: str, cited: tuple[str, ...], by: tuple[str, ...] = ()
+) -> MethodDrift:
+    """Return a method with the functions that cite it, or that cite a method that uses it."""
+    names = set(cited)
+    citing = tuple(f for f in rules.steps if names & set(f.cites))
     steps = tuple(dict.fromkeys(step for f in citing for step in rules.steps[f]))
-    variants = tuple(dict.fromkeys(v for f, names in rules.others.items() if method in f.cites for v in names))
-    return MethodDrift(method, state, why, place, citing, steps, variants)
+    variants = tuple(dict.fromkeys(v for f, of in rules.others.items() if names & set(f.cites) for v in of))
+    return MethodDrift(method, state, why, place, citing, steps, variants, by)
+
+
+# --- what cited methods use ------------------------------------------------------------------------
+
+
+def what_is_used(rules: ReleaseRules, before: Side, now: Side, same: set[str]) -> Iterator[MethodDrift]:
+    """Yield what cited methods use, and what that uses, in the order of names.
+
+    What is used only before or only now is left out if all that use it have changed: they are reported. Otherwise the
+    same words mean another method or field now, or one that is not found.
+
+    Args:
+        same: the cited methods that are unchanged.
+    """
+    both = before.used.keys() & now.used.keys()
+    for name in both:
+        old, new = before.used[name], now.used[name]
+        if old.overloads == new.overloads and old.is_followed and new.is_followed:
+            same = same | {name}
+    for name in sorted(before.used.keys() | now.used.keys()):
+        was, is_now = before.used.get(name), now.used.get(name)
+        by = tuple(sorted({*(was.by if was else ()), *(is_now.by if is_now else ())}))
+        if was is not None and is_now is not None:
+            state, why = different(was, is_now)
+        elif not (users := [user for user in by if user in same]):
+            continue
+        elif is_now is None:
+            instead = meant_instead(name, users, now, before)
+            state = CHANGED if instead else UNKNOWN
+            why = f"{users[0]}, which is unchanged, uses {instead or 'no such method or field that is found'} now"
+        else:
+            state, why = NEW, f"{users[0]}, which is unchanged, did not use it"
+        yield touched(rules, name, state, why, is_now.place if is_now else "", roots(by, before, now), by)
+
+
+def meant_instead(name: str, users: Sequence[str], now: Side, before: Side) -> str:
+    """Return what unchanged methods use in place of something of the same simple name; empty if nothing is found."""
+    simple = name.rpartition(".")[2]
+    for cited, by in now.users.items():
+        if f"{cited.rpartition('.')[2]}()" == simple and set(users) <= by:
+            return cited
+    for other, entry in now.used.items():
+        if other not in before.used and other.rpartition(".")[2] == simple and set(users) <= set(entry.by):
+            return other
+    return ""
+
+
+def roots(by: Iterable[str], before: Side, now: Side) -> tuple[str, ...]:
+    """Return the cited methods that use something, directly or through what they use."""
+    seen, left = set(by), list(by)
+    while left:
+        name = left.pop()
+        for side in (before, now):
+            for user in side.used[name].by if name in side.used else ():
+                if user not in seen:
+                    seen.add(user)
+                    left.append(user)
+    return tuple(sorted(name for name in seen if name in now.cited))
 
 
 # --- what no drift can name ------------------------------------------------------------------------
@@ -329,7 +281,8 @@ def above(f: CitingFunction, callers: Mapping[str, list[CitingFunction]], there:
 def guessed(version: str) -> str:
     """Return the recorded release that a version is nearest to, or an empty string.
 
-    It is the version itself, or the last before it of its line, or, for a line that has none, master.
+    It is the version itself, or the last before it of its line, or else the first of its line, or, for a line that is
+    later than all that are known, master.
 
     Args:
         version: that of the tree's build file, such as 3.9.6-SNAPSHOT.
@@ -340,9 +293,9 @@ def guessed(version: str) -> str:
         return ""
     wanted = tuple(map(int, numbers.groups()))
     lines = {tuple(map(int, r.split("."))): r for r in known if r[0].isdigit()}
-    earlier = [n for n in lines if n[:2] == wanted[:2] and n <= wanted]
-    if earlier:
-        return lines[max(earlier)]
+    line = [n for n in lines if n[:2] == wanted[:2]]
+    if line:
+        return lines[max((n for n in line if n <= wanted), default=min(line))]
     if wanted > max(lines) and "master" in known:
         return "master"
     return ""

@@ -17,10 +17,11 @@ from checker.errors import RequestError
 from checker.zookeeper.java_syntax import JavaClass, Unparsed, read_java
 from zabspec.files import Unreadable, read_bytes, reason
 
-__all__ = ["CommitTree", "FolderTree", "SourceTree", "commit_of", "git", "is_bare"]
+__all__ = ["Blobs", "CommitTree", "FolderTree", "SourceTree", "commit_of", "common", "git", "is_bare"]
 
 ROOTS = ("zookeeper-server/src/main/java", "src/java/main")  # from 3.5.5 and 3.4.14 on, and before
-BUILD_FILES = ("pom.xml", "build.xml")
+PARTS = ("src/main/java", ".")  # of a folder: the module alone, and an unpacked jar of sources
+BUILD_FILES = ("pom.xml", "META-INF/maven/org.apache.zookeeper/zookeeper/pom.xml", "build.xml")
 SERVER = "org/apache/zookeeper/server/quorum"  # a file that no other project has
 LARGEST = 1 << 20  # bytes of a file; ZooKeeper's largest is 150 KB
 MOST_FILES = 20_000  # ZooKeeper has about 1,000
@@ -98,7 +99,7 @@ class SourceTree(ABC):
 
     def version(self) -> str:
         """Return the version in the tree's build file; empty if there is none."""
-        for name, pattern in zip(BUILD_FILES, (VERSION, ANT), strict=True):
+        for name, pattern in zip(BUILD_FILES, (VERSION, VERSION, ANT), strict=True):
             try:
                 text = self.read(name).decode(errors="replace")
             except Unreadable:
@@ -124,7 +125,7 @@ class FolderTree(SourceTree):
     def listed(self) -> list[str]:
         if not self.folder.is_dir():
             raise RequestError(f"{self.words} is not a folder")
-        root = next((r for r in ROOTS if (self.folder / r / SERVER).is_dir()), None)
+        root = next((r for r in (*ROOTS, *PARTS) if (self.folder / r / SERVER).is_dir()), None)
         if root is None:
             raise self.not_one()
         out: list[str] = []
@@ -153,17 +154,23 @@ class FolderTree(SourceTree):
             raise Unreadable(0, reason(problem)) from None
 
 
+class Blobs:
+    """The blobs of a repository that were read: their content, and their classes, which commits share."""
+
+    def __init__(self) -> None:
+        self.content: dict[str, bytes] = {}
+        self.classes: dict[str, dict[str, JavaClass] | str] = {}
+
+
 class CommitTree(SourceTree):
     """A commit of a git repository, whose work tree is ignored.
 
     Args:
-        known: files that were parsed already, by their blobs, of other commits, too.
+        known: the blobs of other commits that were read already.
     """
 
-    def __init__(
-        self, repository: Path, commit: str, known: dict[str, dict[str, JavaClass] | str] | None = None
-    ) -> None:
-        self.known = known if known is not None else {}
+    def __init__(self, repository: Path, commit: str, known: Blobs | None = None) -> None:
+        self.known = known if known is not None else Blobs()
         self.repository, self.commit, self.words = repository, commit, f"commit {commit[:9]} of {repository}"
         self.blobs: dict[str, tuple[str, int]] = {}
         super().__init__()
@@ -195,9 +202,9 @@ class CommitTree(SourceTree):
 
     def classes(self, path: str) -> dict[str, JavaClass] | str:
         blob = self.blobs[path][0] if path in self.blobs else ""
-        if blob not in self.known:
-            self.known[blob] = super().classes(path)
-        return self.known[blob]
+        if blob not in self.known.classes:
+            self.known.classes[blob] = super().classes(path)
+        return self.known.classes[blob]
 
     def read(self, path: str) -> bytes:
         if path not in self.blobs:
@@ -205,7 +212,24 @@ class CommitTree(SourceTree):
         blob, size = self.blobs[path]
         if size > LARGEST:
             raise Unreadable(0, f"it is larger than {LARGEST:,} bytes")
-        return git(self.repository, "cat-file", "blob", blob)
+        if blob not in self.known.content:
+            self.read_all()
+        if blob not in self.known.content:
+            raise Unreadable(0, "the repository does not have its content")
+        return self.known.content[blob]
+
+    def read_all(self) -> None:
+        """Read every file of the commit that was not read yet, in one run of git."""
+        wanted = {blob for blob, size in self.blobs.values() if size <= LARGEST and blob not in self.known.content}
+        given = "".join(f"{blob}\n" for blob in sorted(wanted)).encode()
+        out, at = git(self.repository, "cat-file", "--batch", given=given), 0
+        while at < len(out):
+            end = out.index(b"\n", at)
+            blob, *kind = out[at:end].decode().split()
+            at = end + 1
+            if len(kind) == 2:  # not "missing"
+                self.known.content[blob] = out[at : at + int(kind[1])]
+                at += int(kind[1]) + 1
 
 
 def commit_of(repository: Path, revision: str) -> str:
@@ -218,7 +242,17 @@ def commit_of(repository: Path, revision: str) -> str:
     return git(repository, "rev-parse", "--verify", "--end-of-options", name).decode().strip().splitlines()[-1]
 
 
-def git(repository: Path, *words: str) -> bytes:
+def common(repository: Path, one: str, other: str) -> str:
+    """Return the newest commit that two commits have in common.
+
+    Raises:
+        RequestError: there is none, as in a clone without history.
+    """
+    found = git(repository, "merge-base", one, other).decode().split()
+    return found[0]
+
+
+def git(repository: Path, *words: str, given: bytes = b"") -> bytes:
     """Return what git prints. The repository's own configuration may be hostile, so nothing of it is run.
 
     Raises:
@@ -230,15 +264,24 @@ def git(repository: Path, *words: str) -> bytes:
             ["git", *safe, "-C", str(repository), *words],
             capture_output=True,
             check=False,
-            stdin=subprocess.DEVNULL,
+            input=given,
             env={**os.environ, "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"},
         )
     except OSError as problem:
         raise RequestError(f"--since needs git, which cannot be run: {problem.strerror}") from None
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split()) or f"it does not know {words[-1]!r}"
+        if words[0] in ("rev-parse", "merge-base"):
+            said += "; a clone that is shallow has no earlier commits (`git fetch --unshallow`)" * is_shallow(
+                repository
+            )
         raise RequestError(f"git refuses: {said}")
     return done.stdout
+
+
+def is_shallow(repository: Path) -> bool:
+    """Return whether a clone has only the newest commits, as a CI job's often has."""
+    return any((repository / place / "shallow").is_file() for place in (".git", "."))
 
 
 def is_bare(repository: Path) -> bool:

@@ -12,7 +12,8 @@ import pytest
 
 from checker.zookeeper import source_tree
 from checker.zookeeper.citations import cited_methods, functions, releases, rules_of
-from checker.zookeeper.drift import CHANGED, NEW, UNCHANGED, UNKNOWN, MethodDrift, compare, guessed, recorded
+from checker.zookeeper.digests import recorded
+from checker.zookeeper.drift import CHANGED, NEW, UNCHANGED, UNKNOWN, MethodDrift, compare, guessed
 from checker.zookeeper.java_syntax import Unparsed, read_java
 from checker.zookeeper.source_tree import FolderTree
 from tests.commands.running import assert_refused, run
@@ -38,7 +39,11 @@ public class Learner {
         boolean snapshotNeeded = Boolean.getBoolean("zookeeper.a b");
         while (isAhead()) { }
         byte[] ver = new byte[4];
+        in.read(ver);
         List<Long> zxids = new ArrayList<>();
+        if (newLeaderZxid < 0) {
+            throw new IOException("no such zxid: " + newLeaderZxid);
+        }
         if (qp.getType() == Leader.DIFF) {
             LOG.info("Getting a diff from the leader 0x{}", Long.toHexString(qp.getZxid()));
             self.setSyncMode(QuorumPeer.SyncMode.DIFF);
@@ -66,6 +71,22 @@ ALIKE = {
     "an empty statement": ("{ }", ";"),
     "final and annotations": ("boolean snapshot", '@SuppressWarnings("x") final boolean snapshot'),
     "visibility": ("protected void", "public void"),
+    "a variable's name": (
+        "for (int i = 0; i < n; i++) {\n            fzk",
+        "for (int k = 0; k < n; k++) {\n            fzk",
+    ),
+    "a parameter's name": ("(long newLeaderZxid) throws Exception {", "(long newLeaderZxid) throws IOException {"),
+    "a variable for a logger": (
+        "self.set",
+        "long m = 1; if (n == 2) { m = 3; } if (LOG.isTraceEnabled()) { ZooTrace.logRequest(LOG, m); } self.set",
+    ),
+    "a variable for a metric": (
+        "self.set",
+        "long s = Time.currentElapsedTime(); ServerMetrics.getMetrics().X.add(Time.currentElapsedTime() - s); self.set",
+    ),
+    "an exception's words": ('"no such zxid: "', '"there is no zxid "'),
+    "parentheses that end": ("new byte[4];", "(new byte[4]);"),
+    "a helper of a logger": ("self.set", "LOG.warn(Request.op2String(hdr.getType())); self.set"),
 }
 # Not the same.
 UNLIKE = {
@@ -85,6 +106,14 @@ UNLIKE = {
     "a lock": ("protected void", "protected synchronized void"),
     "a return before": ("fzk.log", "return; fzk.log"),
     "a log's name": ("LOG.info", "packets.info"),
+    "a file that is called log": ("self.set", "log.append(hdr); self.set"),
+    "a logger that creates": ("Long.toHexString(qp.getZxid())", "new Transaction()"),
+    "a logger that takes the next": ("Long.toHexString(qp.getZxid())", "zk.getNextZxid()"),
+    "a variable that is read": ("self.set", "long mask = 1; f(mask); self.set"),
+    "a variable that a call sets": ("self.set", "long mask = packets.poll(); LOG.info(mask); self.set"),
+    "a field's name": ("i < n", "i < m"),
+    "an exception": ("new IOException", "new RuntimeException"),
+    "what an exception names": ('zxid: " + newLeaderZxid', 'zxid: " + n'),
 }
 
 
@@ -115,11 +144,47 @@ def test_operators_and_ends_of_statements_are_kept_apart() -> None:
         "x = a++ + b;",
         "return; f();",
         "return f();",
+        "return (a + b) * c;",
+        "return a + b * c;",
         "while (f()) ; g();",
         "while (f()) g();",
     )
     whole = [f"class Learner {{ int syncWithLeader() {{ {body} }} }}" for body in bodies]
     assert len({digests(text)[0] for text in whole}) == len(bodies)
+
+
+def test_names_of_variables_are_compared_by_what_they_mean() -> None:
+    """A digest that only numbers names would take these for the same."""
+    pairs = (
+        ("int x = 1; { f(x); } g(y);", "int x = 1; { f(y); } g(x);"),
+        ("{ int x = 1; f(x); } g(x);", "{ int y = 1; f(y); } g(y);"),  # outside, a field
+        ("int x = 1, y = 2; f(x, y);", "int x = 1, y = 2; f(y, x);"),
+        ("f(x); int x = 1; g(x);", "f(y); int y = 1; g(y);"),  # before, a field
+        ("int x = 1; new T() { int g() { return x; } };", "int y = 1; new T() { int g() { return y; } };"),
+        ("int x = 1; this.x = x;", "int y = 1; this.y = y;"),
+        ("for (A x : x) { f(x); }", "for (A y : y) { f(y); }"),
+        ("f(x -> g(x, y));", "f(x -> g(y, x));"),
+    )
+    for pair in pairs:
+        one, other = (digests(f"class Learner {{ void syncWithLeader() {{ {body} }} }}") for body in pair)
+        assert one != other, pair
+    renamed = (
+        ("f(x -> g(x));", "f(y -> g(y));"),
+        ("try (A x = f()) { g(x); } catch (E e) { h(e); }", "try (A y = f()) { g(y); } catch (E p) { h(p); }"),
+        ("switch (a) { case 1: int x = 2; f(x); }", "switch (a) { case 1: int y = 2; f(y); }"),
+    )
+    for pair in renamed:
+        one, other = (digests(f"class Learner {{ void syncWithLeader() {{ {body} }} }}") for body in pair)
+        assert one == other, pair
+
+
+def test_bytes_that_are_not_utf_8_are_kept_apart() -> None:
+    source = b'class Learner { void syncWithLeader() { f("\xe9"); /* \xff */ } }'
+    one, other = (
+        read_java(s).classes["Learner"].methods("syncWithLeader") for s in (source, source.replace(b"\xe9", b"\xe8"))
+    )
+    assert one[0].digest != other[0].digest
+    assert digests("\ufeff" + METHOD.replace("\n", "\r\n")) == digests(METHOD)
 
 
 def test_an_empty_branch_with_another_is_no_empty_branch() -> None:
@@ -178,7 +243,7 @@ def test_what_is_not_found_is_unknown_and_no_verdict(tmp_path: Path) -> None:
     """Nor is it counted among the methods that have not changed."""
     folder = str(tree(tmp_path, StateSummary=STATE_SUMMARY))
     told = run("zookeeper", "--drift", folder).stdout
-    assert "none of 1 cited method that could be compared have changed; " in " ".join(told.split())
+    assert "none of 1 cited method that could be compared have changed, and none of 2 " in " ".join(told.split())
     found = asked(folder, code=3)
     states = {m["method"]: m["state"] for m in found["methods"]}
     assert states["Learner.syncWithLeader"] == UNKNOWN
@@ -214,7 +279,7 @@ def test_overloads_are_told_apart(tmp_path: Path) -> None:
     before = tree(tmp_path / "a", ZKDatabase="class ZKDatabase { void commit() { f(); } void commit(int a) { } }")
     now = tree(tmp_path / "b", ZKDatabase="class ZKDatabase { void commit() { g(); } void commit(long... a) { } }")
     found = of("ZKDatabase.commit", now, before)
-    assert (found.state, found.why) == (CHANGED, "() is different, (long ... a) is new, (int) is gone")
+    assert (found.state, found.why) == (CHANGED, "() is different, (long ...) is new, (int) is gone")
 
 
 def test_the_cases_that_differ_are_named(tmp_path: Path) -> None:
@@ -251,6 +316,117 @@ def test_nested_classes_are_found_where_they_were(tmp_path: Path) -> None:
     before, now = tree(tmp_path / "a", Leader=nested % "f();"), tree(tmp_path / "b", Leader=nested % "g();")
     assert of("ToBeAppliedRequestProcessor.processRequest", now, before).state == CHANGED
     assert of("ToBeAppliedRequestProcessor.processRequest", now, now).state == UNCHANGED
+
+
+# --- what cited methods use ---------------------------------------------------------------------------
+
+USES = """package org.apache.zookeeper.server.quorum;
+class Learner extends Base {
+    ZKDatabase db;
+    static final int LIMIT = limit();
+    void syncWithLeader(long z) {
+        while (z < LIMIT) { write(z); } db.store(z); super.end();
+        new Thread() { public void run() { send(); } };
+    }
+    void write(long z) { encode(z + MOST); }
+    static final int MOST = most();
+    static int most() { return 7; }
+    static int limit() { return 3; }
+    void send() { }
+    void encode(long z) { deep(); }
+    void deep() { }
+    void encode(String s) { }
+    void unrelated() { }
+}"""
+BASE = "package org.apache.zookeeper.server.quorum; class Base { void end() { } void unused() { } }"
+DATABASE = "package org.apache.zookeeper.server.quorum; class ZKDatabase { void store(long z) { } void other() { } }"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "name"),
+    [
+        ("Learner", "void write(long z) { ", "void write(long z) { f(); ", "Learner.write()"),
+        ("Learner", "encode(long z) { ", "encode(long z) { f(); ", "Learner.encode()"),
+        ("Learner", "send() { ", "send() { f(); ", "Learner.send()"),
+        ("Learner", "return 3", "return 4", "Learner.limit()"),
+        ("Learner", "return 7", "return 8", "Learner.most()"),
+        ("Learner", "LIMIT = limit()", "LIMIT = 5", "Learner.LIMIT"),
+        ("Learner", "ZKDatabase db", "volatile ZKDatabase db", "Learner.db"),
+        ("Base", "end() { ", "end() { f(); ", "Base.end()"),
+        ("ZKDatabase", "store(long z) { ", "store(long z) { f(); ", "ZKDatabase.store()"),
+        ("Learner", "unrelated() { ", "unrelated() { f(); ", ""),
+        ("Learner", "deep() { ", "deep() { f(); ", ""),  # three calls away
+        ("Base", "unused() { ", "unused() { f(); ", ""),
+        ("ZKDatabase", "other() { ", "other() { f(); ", ""),
+        ("ZKDatabase", "store(long z) { ", "store(long z) { LOG.info(z); ", ""),
+        ("ServerMetrics", "ServerMetrics() { ", "ServerMetrics() { f(); ", ""),
+    ],
+)
+def test_what_a_cited_method_uses_is_compared(tmp_path: Path, file: str, old: str, new: str, name: str) -> None:
+    metrics = "package org.apache.zookeeper.server.quorum; class ServerMetrics { ServerMetrics() { } }"
+    uses = USES.replace("void send() { ", "void send() { new ServerMetrics(); ")
+    files = {"Learner": uses, "Base": BASE, "ZKDatabase": DATABASE, "ServerMetrics": metrics}
+    before = tree(tmp_path / "a", **files)
+    assert files[file].count(old) == 1
+    now = tree(tmp_path / "b", **files | {file: files[file].replace(old, new)})
+    drift = compare(FolderTree(now), "3.9.5", FolderTree(before))
+    assert drift.of(CHANGED, NEW) == []
+    found = [
+        m for m in drift.used if m.state != UNCHANGED and m.method != "Learner.limit()" * (name == "Learner.LIMIT")
+    ]
+    assert [(m.method, m.state) for m in found] == ([(name, CHANGED)] if name else [])
+    if name:
+        assert "on_diff" in {f.name for f in found[0].functions}
+        assert "DIFF" in found[0].steps
+
+
+def test_what_is_used_and_not_found_is_unknown(tmp_path: Path) -> None:
+    """The words of the cited method are as they were, and mean something else now, or nothing."""
+    files = {"Learner": USES, "Base": BASE, "ZKDatabase": DATABASE}
+    before = FolderTree(tree(tmp_path / "a", **files))
+    above = BASE.replace("class Base {", "class Base extends Top {").replace("void end() { } ", "")
+    top = BASE.replace("Base", "Top")
+    moved = compare(FolderTree(tree(tmp_path / "b", **files | {"Base": above, "Top": top})), "3.9.5", before)
+    assert {m.method: m.state for m in moved.used if m.state != UNCHANGED} == {"Base.end()": CHANGED, "Top.end()": NEW}
+    database = DATABASE.replace("void other() { }", "void commit() { } ")
+    own = USES.replace("{ encode(z + MOST); }", "{ new Sub().commit(); }")
+    with_own = {"Learner": own, "Base": BASE, "ZKDatabase": database}
+    sub = "package org.apache.zookeeper.server.quorum; class Sub extends ZKDatabase { %s }"
+    first = FolderTree(tree(tmp_path / "e", **with_own, Sub=sub % "void commit() { }"))
+    cited = compare(FolderTree(tree(tmp_path / "f", **with_own, Sub=sub % "")), "3.9.5", first)
+    gone = [m for m in cited.used if m.state != UNCHANGED]
+    assert [(m.method, m.state) for m in gone] == [("Sub.commit()", CHANGED)]
+    assert gone[0].why == "Learner.write(), which is unchanged, uses ZKDatabase.commit now"
+    lost = tree(tmp_path / "c", **{k: v for k, v in files.items() if k != "Base"})
+    found = compare(FolderTree(lost), "3.9.5", before)
+    assert {m.method: m.state for m in found.used if m.state != UNCHANGED} == {"Base.end()": UNKNOWN}
+    broken = compare(
+        FolderTree(tree(tmp_path / "d", **files | {"ZKDatabase": "class ZKDatabase { void store( }"})), "3.9.5", before
+    )
+    assert {m.method: m.state for m in broken.used if m.state != UNCHANGED} == {"ZKDatabase.store()": UNKNOWN}
+
+
+def test_a_new_call_is_reported_by_the_method_that_calls(tmp_path: Path) -> None:
+    """And what comes nearer to a cited method, or goes further from it, is no difference by itself."""
+    before = FolderTree(tree(tmp_path / "a", Learner=USES, Base=BASE, ZKDatabase=DATABASE))
+    inserted = USES.replace("{ write(z); }", "{ between(z); }").replace(
+        "void send", "void between(long z) { write(z); } void send"
+    )
+    drift = compare(FolderTree(tree(tmp_path / "b", Learner=inserted, Base=BASE, ZKDatabase=DATABASE)), "3.9.5", before)
+    assert [m.method for m in drift.of(CHANGED)] == ["Learner.syncWithLeader"]
+    assert [m for m in drift.used if m.state != UNCHANGED] == []
+
+
+def test_a_change_of_what_is_used_is_told_with_who_uses_it(tmp_path: Path) -> None:
+    folder = tree(tmp_path, Learner=USES, Base=BASE, ZKDatabase=DATABASE)
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    tree(folder, ZKDatabase=DATABASE.replace("store(long z) { ", "store(long z) { f(); "))
+    found = asked(str(folder), "--since", "HEAD", code=1)
+    assert [(m["method"], m["by"]) for m in found["used"]] == [("ZKDatabase.store()", ["Learner.syncWithLeader"])]
+    told = " ".join(run("zookeeper", "--drift", str(folder), "--since", "HEAD").stdout.split())
+    assert "none of 1 cited method have changed, and 1 of 10 methods and fields that they use; " in told
 
 
 # --- what is no such tree ---------------------------------------------------------------------------
@@ -337,13 +513,45 @@ def test_since_a_revision_names_what_changed_since(tmp_path: Path) -> None:
     assert_refused(run("zookeeper", "--drift", str(folder), "--since", "nowhere"), "git refuses: ")
 
 
+def test_since_a_fork_leaves_out_what_the_other_branch_changes(tmp_path: Path) -> None:
+    folder = tree(tmp_path / "a", StateSummary=STATE_SUMMARY)
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["checkout", "-qb", "trunk"]):
+        git(folder, *words)
+    git(tree(folder, StateSummary=STATE_SUMMARY.replace("lastZxid > ss", "lastZxid >= ss")), "commit", "-qam", "two")
+    git(folder, "checkout", "-qb", "mine", "HEAD^")
+    assert asked(str(folder), "--since", "trunk", code=1)["exit_code"] == 1
+    assert asked(str(folder), "--since", "trunk...", code=0)["exit_code"] == 0
+    assert asked(str(folder), "--since", "mine...trunk", code=1)["exit_code"] == 1
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{folder}", str(tmp_path / "shallow"))
+    assert_refused(run("zookeeper", "--drift", str(tmp_path / "shallow"), "--since", "HEAD^"), "git fetch --unshallow")
+
+
+def test_a_module_and_unpacked_sources_are_trees(tmp_path: Path) -> None:
+    """As the jar of sources is, whose build file is in META-INF."""
+    module = tree(tmp_path, StateSummary=STATE_SUMMARY) / "zookeeper-server"
+    (tmp_path / "pom.xml").rename(module / "pom.xml")
+    assert asked(str(module), code=3)["version"] == "3.9.5"
+    unpacked = module / "src" / "main" / "java"
+    inside = unpacked / "META-INF" / "maven" / "org.apache.zookeeper" / "zookeeper"
+    inside.mkdir(parents=True)
+    (module / "pom.xml").rename(inside / "pom.xml")
+    found = {m["method"]: m["state"] for m in asked(str(unpacked), code=3)["methods"]}
+    assert found["StateSummary.isMoreRecentThan"] == UNCHANGED
+
+
+def test_a_folder_that_links_to_itself_ends(tmp_path: Path) -> None:
+    folder = tree(tmp_path, StateSummary=STATE_SUMMARY)
+    (folder / QUORUM / "loop").symlink_to(folder / QUORUM, target_is_directory=True)
+    assert of("StateSummary.isMoreRecentThan", folder).state == UNCHANGED
+
+
 # --- the text ---------------------------------------------------------------------------------------
 
 
 def test_every_cited_method_is_recorded_of_every_release() -> None:
     """Where this fails, `python benchmarks/zookeeper_drift.py record REPOSITORY` records what the text cites now."""
     for release in releases():
-        assert set(cited_methods()) <= recorded(release).keys(), release
+        assert set(cited_methods()) <= recorded(release).cited.keys(), release
 
 
 def test_every_function_is_watched_or_said_not_to_be(tmp_path: Path) -> None:
@@ -374,7 +582,8 @@ def test_a_release_has_the_functions_that_stand_in() -> None:
     ("version", "release"),
     [
         ("3.9.5", "3.9.5"), ("3.9.6-SNAPSHOT", "3.9.5"), ("3.8.7-SNAPSHOT", "3.8.6"), ("3.10.0-SNAPSHOT", "master"),
-        ("4.0.0", "master"), ("3.5.3-beta", "3.5.3"), ("3.5.11", "3.5.10"), ("3.4.9", ""), ("", ""), ("x", ""),
+        ("4.0.0", "master"), ("3.5.3-beta", "3.5.3"), ("3.5.11", "3.5.10"), ("3.4.9", "3.4.10"),
+        ("3.7.0-SNAPSHOT", "3.7.1"), ("3.3.6", ""), ("", ""), ("x", ""),
     ],
 )  # fmt: skip
 def test_the_release_is_guessed_from_the_version(version: str, release: str) -> None:
