@@ -7,6 +7,7 @@ import gc
 import pickle
 import weakref
 from collections.abc import Iterator
+from dataclasses import fields
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from zabspec.language import tree as t
 from zabspec.language.liveness import Liveness, live_in
 from zabspec.language.liveness import given as given_by
+from zabspec.model import Configuration, Model
 
 NAMES = ("a", "b", "c")
 ROUNDS = 2  # of a loop: a path that repeats no point goes through the same statement once before its end, once after
@@ -234,3 +236,37 @@ def test_a_copy_of_a_type_is_the_type_itself() -> None:
         tree = t.Const(kind, 1)
         for made in (copy.copy(kind), copy.deepcopy(tree).type, pickle.loads(pickle.dumps(tree)).type):
             assert made is kind
+
+
+# --- what a walk through a tree goes through -----------------------------------------------------
+
+
+def held(e: object, through: bool) -> Iterator[int]:
+    """Every node in one: through all that it holds, or through the fields of which its kind says that they may."""
+    if isinstance(e, t.Node):
+        yield id(e)
+        for name in vars(e) if through else e.nesting:
+            yield from held(getattr(e, name), through)
+    elif isinstance(e, (list, tuple)):
+        for part in e:
+            yield from held(part, through)
+
+
+def test_no_node_is_in_a_field_that_walks_pass_over() -> None:
+    for protocol in ("zab", "db19", "zookeeper"):
+        program = Model(Configuration(protocol=protocol, nodes=3)).program
+        typed = program.typed(["enabled", "apply"])
+        bodies = [f.body for f in typed.functions.values()]
+        assert len(bodies) > 20
+        for body in bodies:
+            assert list(held(body, through=True)) == list(held(body, through=False))
+
+
+def test_every_kind_of_node_says_which_of_its_fields_may_hold_nodes() -> None:
+    kinds = [kind for base in (t.Expr, t.Stmt, t.Term) for kind in (base, *base.__subclasses__())]
+    passed = {f.type for kind in kinds for f in fields(kind) if f.name not in kind.nesting}
+    assert passed == {"int", "str", "bool", "AnyType", "Kind", "Record", "Member"}
+    assert t.Memory.nesting == ("base", "terms", "state")
+    assert t.Slot.nesting == ("struct", "indices")
+    assert t.MakeMessage.nesting == ("parts", "state")
+    assert t.For.nesting == ("start", "stop", "body")

@@ -293,10 +293,7 @@ def test_properties_and_variants_are_listed_for_one_protocol(written) -> None:
     assert "one-decision (only if named)" in text
     assert "durability" not in text
     code, text = listed("variants", "--protocol", path)
-    rows = [
-        line for line in text.splitlines() if not line.startswith(" ")
-    ]  # what does not fit a line goes on in others
-    assert (code, len(rows)) == (0, 2)
+    assert (code, text.count("what is changed:")) == (0, 1)  # lines are more where the path has blanks to break at
     assert re.search(r"hasty .*a coordinator commits when all but one agree$", " ".join(text.split()))
     assert listed("variants", "--protocol", "nope")[0] == 2
 

@@ -110,13 +110,16 @@ class _Places:
     @property
     def is_concerned(self) -> bool:
         """Return whether the function uses a bag at all."""
-        return any(
-            (isinstance(e, t.Term) and e.bag is not None)
-            or (isinstance(e, t.For) and bag_through(e) is not None)
-            or isinstance(e, t.Remove)
-            or (isinstance(e, t.Call) and bool(self.program.functions[e.function].places))
-            for e in parts(self.function.body)
-        )
+        for e in parts(self.function.body):
+            if isinstance(e, t.Term):
+                concerned = e.bag is not None
+            elif isinstance(e, t.Call):
+                concerned = bool(self.program.functions[e.function].places)
+            else:
+                concerned = isinstance(e, t.Remove) or (isinstance(e, t.For) and bag_through(e) is not None)
+            if concerned:
+                return True
+        return False
 
     # --- parameters ---------------------------------------------------------------------------
 
@@ -264,9 +267,7 @@ def bag_through(s: t.For) -> t.Expr | None:
     return None
 
 
-PARTS = (t.Expr, t.Stmt, t.Term)
-NESTED = (*PARTS, list, tuple)  # what has parts
-WITHOUT = frozenset({int, str, bool, type(None), t.Type})  # most of what has none
+WITHOUT = frozenset({int, str, bool, type(None)})  # most of what is no part
 
 
 def parts(e: Any) -> Iterator[Any]:
@@ -274,15 +275,14 @@ def parts(e: Any) -> Iterator[Any]:
     ahead = [e]  # the next one last
     while ahead:
         e = ahead.pop()
-        if isinstance(e, PARTS):
+        if isinstance(e, t.Node):
             yield e
-            ahead += [
-                value
-                for name, value in reversed(vars(e).items())
-                if type(value) not in WITHOUT and name != "bag" and isinstance(value, NESTED)
-            ]
+            for name in reversed(e.nesting):
+                value = getattr(e, name)
+                if value is not None and name != "bag":
+                    ahead.append(value)
         elif isinstance(e, (list, tuple)):
-            ahead += [x for x in reversed(e) if type(x) not in WITHOUT and isinstance(x, NESTED)]
+            ahead += [x for x in reversed(e) if type(x) not in WITHOUT]
 
 
 def own_parts(s: t.Stmt) -> Iterator[Any]:

@@ -16,7 +16,7 @@ from zabspec.language import tree as t
 from zabspec.language.erring import Erring, Shown
 from zabspec.language.intervals import alike
 from zabspec.language.kinds import NOTHING, Kind, Seq, SetOf
-from zabspec.language.liveness import given, live_in, reads
+from zabspec.language.liveness import Liveness, given, live_in, reads
 from zabspec.language.optional import Calculated, origins
 from zabspec.language.schema import NODE, Layout, Role
 
@@ -104,7 +104,6 @@ class EffectsOf:
         self.line = function.line
         assigned = set(given(function.body))
         self.known = {name for name, _ in function.params} - assigned  # names that hold one value throughout
-        self.live = live_in(function)
         self.erring = Erring(function, functions)
         self.contexts: dict[int, Erring] = {}  # the facts that hold at each loop
         self.unsure: dict[int, str] = {}  # by their lines, calls that may pass what `counts` of the function is not
@@ -113,6 +112,11 @@ class EffectsOf:
         self.gives: frozenset[str] = frozenset()  # where what it gives back is from, that may be NOTHING
         self.loops: list[str] = []
         self.aliases: dict[str, set[Access]] = {}
+
+    @property
+    def live(self) -> Liveness:
+        """The live names of the function: what has no loops is not asked for them."""
+        return live_in(self.function)
 
     def outside(self) -> Effects:
         """Return the effects as a caller sees them: those on parameters and on the state."""

@@ -169,4 +169,4 @@ def loads(e: Any) -> bool:
         return True
     if isinstance(e, (list, tuple)):
         return any(loads(x) for x in e)
-    return isinstance(e, (t.Expr, t.Term)) and any(loads(x) for x in vars(e).values())
+    return isinstance(e, (t.Expr, t.Term)) and any(loads(getattr(e, name)) for name in e.nesting)

@@ -217,4 +217,4 @@ def calls(e: Any) -> bool:
         return True
     if isinstance(e, (list, tuple)):
         return any(calls(x) for x in e)
-    return isinstance(e, (t.Expr, t.Term)) and any(calls(x) for x in vars(e).values())
+    return isinstance(e, (t.Expr, t.Term)) and any(calls(getattr(e, name)) for name in e.nesting)

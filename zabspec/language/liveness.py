@@ -33,19 +33,23 @@ def reads(e: Any) -> Names:
     return frozenset(found)
 
 
-NESTED = (t.Expr, t.Term, list, tuple)  # what may have names in it
-WITHOUT = frozenset({int, str, bool, type(None), t.Type, t.Const})  # most of what has none
+WITHOUT = frozenset({int, str, bool, type(None), t.Type, t.Const})  # most of what has no names in it
 
 
 def collect(e: Any, found: set[str]) -> None:
     """Add the names that an expression reads to `found`."""
     if isinstance(e, t.Var):
         found.add(e.name)
+    elif isinstance(e, t.Expr):
+        for name in e.nesting:
+            part = getattr(e, name)
+            if type(part) not in WITHOUT:
+                collect(part, found)
     elif isinstance(e, t.Term):
         collect(e.index, found)
-    else:
-        for part in vars(e).values() if isinstance(e, t.Expr) else e if isinstance(e, (list, tuple)) else ():
-            if type(part) not in WITHOUT and isinstance(part, NESTED):
+    elif isinstance(e, (list, tuple)):
+        for part in e:
+            if type(part) not in WITHOUT:
                 collect(part, found)
 
 

@@ -38,6 +38,7 @@ class FlowEmitter(SlotEmitter):
 
     Attributes:
         lines, entry: what is emitted; the locals that lie in memory, at its beginning.
+        numbered: how many results have a number for a name: in LLVM these count up in the order of the instructions.
         closed: whether control does not come here.
         here: the label of the block.
         names: what a name stands for, where it has one value.
@@ -49,12 +50,11 @@ class FlowEmitter(SlotEmitter):
         self.f = function
         self.lines: list[str] = []
         self.entry: list[str] = []
-        self.counter = 0
+        self.counter = self.numbered = 0
         self.loops: list[tuple[str, str]] = []
         self.closed = False
         self.here = "%entry"
         self.often = Counter(given(function.body))
-        self.live = live_in(function)
         self.names = {name: f"%p.{name}" for name, _ in function.params if name not in self.often}
         self.kinds = {**function.locals, **dict(function.params)}
         self.kept: set[str] = set()  # names that lie in memory
@@ -76,10 +76,12 @@ class FlowEmitter(SlotEmitter):
             self.lines.append("  " + text)
 
     def value(self, text: str) -> str:
-        self.counter += 1
-        name = f"%v{self.counter}"
-        if not self.closed:
-            self.lines.append(f"  {name} = {text}")
+        """Emit an instruction; return the name of its result: its number, which LLVM keeps in no table of names."""
+        if self.closed:
+            return self.new("none")
+        name = f"%{self.numbered}"
+        self.numbered += 1
+        self.lines.append(f"  {name} = {text}")
         return name
 
     def label(self, name: str) -> None:
@@ -225,7 +227,7 @@ class FlowEmitter(SlotEmitter):
             self.names[s.name] = now
             if isinstance(s.start, t.Const) and s.start.value >= 0 and isinstance(s.stop, t.Const):
                 self.below[now] = s.stop.value
-        if not own or s.name in self.live.head(s):  # it may be read where its value is another round's
+        if not own or s.name in live_in(self.f).head(s):  # it may be read where its value is another round's
             self.emit(f"store i64 {now}, ptr {self.place_of(s.name)}")
         self.loops.append((again, after))
         self.block(s.body)

@@ -82,7 +82,6 @@ class Sorts:
         self.function, self.program, self.refused = function, program, refused
         # The range of a loop that visits all processes, or all of a role: every renaming maps it to itself.
         self.ranges = {(0, schema.nodes), *((r.first, r.end) for r in schema.roles or ())}
-        self.live = live_in(function)
         self.line = function.line
         self.asymmetries: list[Asymmetry] = []
         self.names: dict[str, Sort] = {
@@ -112,7 +111,7 @@ class Sorts:
     def conclude(self, loop: Loop) -> None:
         """Check a loop when the whole function has been read."""
         name, line = loop.statement.name, loop.statement.line
-        left = name in self.live.after(loop.statement)
+        left = name in live_in(self.function).after(loop.statement)
         if loop.sort.found().kind == PROCESS:
             if not loop.whole:
                 self.tell(f"a loop over processes, of {name}, is not over range(s.NODES)", line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -129,8 +130,8 @@ class FunctionTyper(Sentences):
                 target = node.target
                 if any(isinstance(part, ast.Call) for part in ast.walk(target)):
                     raise self.fail(node, "an index of `+=` cannot call a function: it would be called twice")
-                load = ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)
-                ast.fix_missing_locations(load)
+                load = copy.copy(target)
+                load.ctx = ast.Load()  # of the target alone: what is in it is read already
                 value = self.binary(type(op), self.expr(load), self.expr(node.value), node)
                 return self.assign(target, value, node)
             case ast.AnnAssign(value=ast.expr() as value):
@@ -183,7 +184,7 @@ class FunctionTyper(Sentences):
 
     def counted(self, node: ast.For, name: str, through: ast.Call) -> t.For:
         """Return a loop through `range(...)`, or through the processes of a role."""
-        if ast.unparse(through.func) == "processes":
+        if isinstance(through.func, ast.Name) and through.func.id == "processes":
             bounds: list[t.Expr] = [*self.processes_of(through)]
         else:
             bounds = [self.integer(a) for a in through.args]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
 from zabspec.language.error_sites import OF_AUTHOR, of_author, remedy
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
@@ -87,16 +87,25 @@ class StructType:
 AnyType = Type | RecordType | SetType | SeqType | MessageType | NameType | StructType
 
 
+PLAIN = frozenset({"int", "str", "bool", "AnyType", "Kind", "Record", "Member"})  # annotations of what holds no node
+
+
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
 class Node:
     """A part of a tree.
 
     A subclass is a dataclass; two are equal if all their fields are, which is defined once here rather than generated
     for each.
+
+    Attributes:
+        nesting: the names of the fields that may hold nodes, in order.
     """
+
+    nesting: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         dataclass(eq=False, repr=False)(cls)
+        cls.nesting = tuple(f.name for f in fields(cls) if f.type not in PLAIN)  # type: ignore[arg-type]
 
     __hash__ = None  # type: ignore[assignment]
 
