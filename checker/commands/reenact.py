@@ -12,7 +12,7 @@ from checker.commands import shared_options as shared
 from checker.commands.common import HELD, INPUT, NO_VERDICT, PATH, Answer, Subcommand, at_least, table
 from checker.commands.publishing import publish
 from checker.report.progress import StatusLine
-from checker.requests.conformance import Conformance, ConformanceRequest
+from checker.requests.conformance import STARTS, Conformance, ConformanceRequest
 from checker.requests.conformance import answer as conform
 from checker.requests.reenact import ReenactmentMessages, ReenactRequest, ServersRequest, answer
 
@@ -46,6 +46,13 @@ __all__ = ["reenact"]
 @click.option(
     "--seed", default=1, show_default=True, help="Number of the first random run of --random; the others follow."
 )
+@click.option(
+    "--start",
+    type=click.Choice(tuple(STARTS)),
+    default="established",
+    show_default=True,
+    help="Where the runs of --random begin: a leader is established, or all servers are new.",
+)
 @click.option("--patience", default=20.0, show_default=True, help="How long to wait for the effect of a step.")
 @click.option("--output", "-o", type=PATH, help="A new folder for logs and data (default: one beside the trace).")
 def reenact(**words: Any) -> Answer:
@@ -57,18 +64,20 @@ def reenact(**words: Any) -> Answer:
     violate a property; 2 the request is wrong; 3 a step differs from the model, could not be forced, or the servers
     cannot be run here.
     """
-    trace, count, seed = words.pop("trace"), words.pop("runs_drawn"), words.pop("seed")
+    trace, count, seed, start = (words.pop(name) for name in ("trace", "runs_drawn", "seed", "start"))
     if (trace is None) == (not count):
         raise click.UsageError("name a trace, a row of the track record (ZK-4394), or --random N")
     if sum(bool(words[name]) for name in ("zookeeper", "servers", "jar")) > 1:
         raise click.UsageError("--zookeeper, --servers and --jar contradict each other: give one")
     words["output"] = str(words["output"] or "")
     if trace is not None:
+        if start != "established":
+            raise click.UsageError("--start is for --random: a trace begins where it was made to")
         return play_trace(ReenactRequest(trace=str(trace), **words))
     if words["without"] and not words["control"]:
         raise click.UsageError("--without needs --control")
     of_servers = {f.name: words[f.name] for f in fields(ServersRequest)}
-    return play_drawn(ConformanceRequest(**of_servers, runs=count, seed=seed))
+    return play_drawn(ConformanceRequest(**of_servers, runs=count, seed=seed, start=start))
 
 
 def play_trace(request: ReenactRequest) -> Answer:

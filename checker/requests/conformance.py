@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from traces.reenact.plan import ReenactmentPlan
     from traces.reenact.reenactment import ReenactedRun
 
-__all__ = ["Conformance", "ConformanceRequest", "answer", "known"]
+__all__ = ["STARTS", "Conformance", "ConformanceRequest", "answer", "known"]
 
+STARTS = {"established": "established", "new": ""}  # as the model calls them
 FOLDER = "reenact-random"  # where none is named
 
 
@@ -28,18 +29,22 @@ class ConformanceRequest(ServersRequest):
     Attributes:
         runs: their number.
         seed: of the first run; the next ones count up.
+        start: where the runs begin: `established`, or `new`, from new servers.
     """
 
     kind: ClassVar[str] = "conformance"
 
     runs: int = 1
     seed: int = 1
+    start: str = "established"
 
     def validate(self) -> None:
         super().validate()
         at_least(self, 1, "runs")
         if not self.releases:
             raise RequestError("--random needs --release")
+        if self.start not in STARTS:
+            raise RequestError(f"random runs begin from {' or '.join(STARTS)}, not from {self.start!r}")
 
     @property
     def releases(self) -> list[str]:
@@ -66,15 +71,19 @@ def answer(request: ConformanceRequest, watch: Conformance | None = None) -> tup
     """
     from traces.reenact.campaign import played
     from traces.reenact.servers import Cannot, settings_for
+    from traces.reenact.starts import check_start
 
     watch, names = watch or Conformance(), request.releases
     texts = {n: request.variant_for(n) for n in names}
     try:
         places = {n: (replace(request.found(n), settings=settings_for(text)), text) for n, text in texts.items()}
+        for real, text in places.values():
+            check_start(STARTS[request.start], real, text)
     except Cannot as problem:
         raise NoVerdict(str(problem)) from None
     folder = Path(request.output or FOLDER)
-    before = known(folder, texts, bool(request.zookeeper or request.jar))
+    start = STARTS[request.start]
+    before = known(folder, texts, bool(request.zookeeper or request.jar), start)
     folder = folder.resolve() if before else new_folder(folder)
     todo = [(names[k % len(names)], request.seed + k // len(names)) for k in range(request.runs)]
     lines = [x for x in before if (x.release, x.seed) in todo]
@@ -83,7 +92,7 @@ def answer(request: ConformanceRequest, watch: Conformance | None = None) -> tup
     have = {(x.release, x.seed) for x in lines}
     left = [(*places[n], seed) for n, seed in todo if (n, seed) not in have]
     try:
-        for line, plan, run in played(folder, left, request.retries, request.patience):
+        for line, plan, run in played(folder, left, request.retries, request.patience, start):
             lines.append(line)
             watch.played(line, plan, run)
     except Cannot as problem:
@@ -91,7 +100,7 @@ def answer(request: ConformanceRequest, watch: Conformance | None = None) -> tup
     return lines, folder
 
 
-def known(folder: Path, texts: Mapping[str, str], own_build: bool) -> list[Line]:
+def known(folder: Path, texts: Mapping[str, str], own_build: bool, start: str = "established") -> list[Line]:
     """Return the runs that a folder has, to resume them.
 
     Raises:
@@ -106,6 +115,6 @@ def known(folder: Path, texts: Mapping[str, str], own_build: bool) -> list[Line]
         raise RequestError(str(problem)) from None
     if before and own_build:
         raise RequestError(f"{folder} has runs, perhaps of another build: give a new folder with --output")
-    if any(x.asked != question(texts[x.release]) for x in before if x.release in texts):
+    if any(x.asked != question(texts[x.release], start) for x in before if x.release in texts):
         raise RequestError(f"{folder} has runs of another protocol or version: give a new folder with --output")
     return before

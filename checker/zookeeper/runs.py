@@ -26,6 +26,7 @@ class Recorded:
         words: its steps.
         settings: further variants of settings.
         snapshots: the amount of periodic snapshots.
+        start: where it begins; empty for the initial state, of new servers.
     """
 
     release: str
@@ -38,6 +39,7 @@ class Recorded:
     words: str
     settings: str = ""
     snapshots: int = 0
+    start: str = "established"
 
 
 # The actions as numbered in the words: an action's number may change with the model.
@@ -262,6 +264,23 @@ RUNS = {
         "14020008 14020009 1402000a 2010200 14010006",
         "log-files,rolls",
     ),
+    "trunc-snap": Recorded(
+        "3.9.5", 4, 0, 0, 4, 1, 0,
+        "1b000002 1c020000 2000100 2000200 3010000 2000100 14000005 3020000 2000200 3010000 3010000 14010008 14010009 "
+        "3020000 3020000 14020008 14020009 1402000a 1401000a 2000100 14000006 14000000 14000001 8000000 5010000 "
+        "5020000 1b010004 2010200 3020100 2010200 14010005 8020000 4010200 9020000 9000000 1b000004 2000200 3020000 "
+        "2000200 3020000 3020000 14020007 8020000 8000000 9020000 1b010004 2010200 3020100 2010200 3020100",
+        start="",
+    ),
+    "trunc-epoch": Recorded(
+        "3.9.5", 4, 0, 0, 4, 2, 0,
+        "1b000002 1c020000 2000100 2000200 3010000 2000100 14000005 3020000 2000200 3010000 3010000 14010008 14010009 "
+        "3020000 3020000 14020008 14020009 1402000a 1401000a 2000100 14000006 3010000 14000000 14000001 3010000 "
+        "14010001 2000100 3010000 14000000 14000001 8000000 5010000 5020000 1b010004 2010200 3020100 2010200 14010005 "
+        "8020000 4010200 9020000 9000000 1b000004 2000200 3020000 2000200 3020000 3020000 14020007 8020000 8000000 "
+        "9020000 1b010004 2010200 3020100 2010200 3020100",
+        start="",
+    ),
 }
 # fmt: on
 
@@ -278,7 +297,7 @@ def trace_of_row(issue: str) -> Trace:
     c = Configuration(
         "zookeeper",
         settled(variant_of("zookeeper", r.release), r.release, r.settings),
-        start="established",
+        start=r.start,
         timeouts=0,
         crashes=r.crashes,
         losses=r.losses,

@@ -274,7 +274,7 @@ def test_an_observer_is_planned_for_and_other_weights_are_refused() -> None:
     made = plan_for(trace, "observer")
     assert (made.ids[OBSERVER], sorted(made.ids[:OBSERVER]), made.skipped) == (NUMBER, [1, 2, 3], ())
     java = as_java(made, "observed", [])
-    assert "Three servers that vote, and server 4, which observes, in epoch 1" in java
+    assert "Three servers that vote, and server 4, which observes, are in epoch 1" in java
     weights = replace(trace.configuration, variant="", quorums="weights 2,1,1", nodes=3)
     with pytest.raises(Cannot, match="without groups"):
         plan_for(replace(trace, configuration=weights), "")

@@ -71,7 +71,7 @@ FULL: dict[str, dict[str, Any]] = {
         "sample_seed": 0, "quorums": "weights 2,1,1", "master": "local[1]", "events": True,
     },
     "reenact": SERVERS | {"trace": "t.json", "times": 3, "control": True, "without": 2},
-    "conformance": SERVERS | {"runs": 3, "seed": 0},
+    "conformance": SERVERS | {"runs": 3, "seed": 0, "start": "new"},
     "conform": {"record": "r.jsonl", "release": "3.9.1", "time_limit": 2.0},
     "chaos": {
         "release": "3.9.1", "zookeeper": "build", "jar": "a.jar", "seconds": 5.0, "seed": 3, "clients": 2, "writes": 9,
@@ -149,6 +149,7 @@ REFUSED = [
     ("reenact", {"patience": 0.0}, "--patience must be a number of seconds above 0, not 0"),
     ("conformance", {"runs": 0}, "--random must be 1 or more, not 0"),
     ("conformance", {"release": ","}, "--random needs --release"),
+    ("conformance", {"start": "after-snap"}, "random runs begin from established or new, not from 'after-snap'"),
     ("conformance", {"retries": -1}, "--retries must be 0 or more, not -1"),
     ("zookeeper", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
     ("zookeeper", {"issues": ()}, "name the rows to check on 3.9.1"),

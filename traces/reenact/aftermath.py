@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from traces.reenact.ensemble import Ensemble
-from traces.reenact.player import ROOT, Played
+from traces.reenact.player import ELECTION, Played
 from traces.reenact.servers import Cannot
 from traces.reenact.zxids import Zxids
 
@@ -15,6 +15,7 @@ __all__ = ["RUN_DONE", "Aftermath", "aftermath"]
 
 RUN_DONE = "done"  # begins the line that ends the recorded events of a run's steps
 EXITED = re.compile(r"^(?:Caused by: )?java\S+(?:Exception|Error): .+$", re.M)
+OWN = "zookeeper"  # the node that every server has
 SETTLES = 15.0  # seconds that an ensemble may take to serve again
 
 
@@ -25,12 +26,14 @@ class Aftermath:
     Attributes:
         trees: what a client reads under the run's node, of each server that serves.
         refuses: servers that end when they are started, each with what its log says.
+        exits: servers that end once they have looked for a leader, each with its exit code and what its log says.
         silent: servers that run and do not serve.
         harm: what clients have lost, in sentences.
     """
 
     trees: dict[int, tuple[str, ...]] = field(default_factory=dict)
     refuses: dict[int, str] = field(default_factory=dict)
+    exits: dict[int, tuple[int, str]] = field(default_factory=dict)
     silent: list[int] = field(default_factory=list)
     harm: list[str] = field(default_factory=list)
 
@@ -44,36 +47,43 @@ def aftermath(ensemble: Ensemble, played: Played) -> Aftermath:
             if c.up.dead or c.down.dead:
                 c.close()
     ensemble.open_all()
-    for n, s in ensemble.servers.items():
-        if not s.runs:
-            ensemble.start(n)
+    since = {n: len(s.said().encode()) for n, s in ensemble.servers.items() if not s.runs}
+    for n in since:
+        ensemble.start(n)
     for n, s in ensemble.servers.items():
         ensemble.recording.wait(lambda s=s: bool(s.status()[0]) or not s.runs, SETTLES)  # type: ignore[misc]
         if not s.runs:
             found = EXITED.findall(s.said())
-            out.refuses[n] = found[-1] if found else "it gives no reason"
+            why = found[-1] if found else "it gives no reason"
+            if n in since and not ELECTION.search(s.said(since[n])):
+                out.refuses[n] = why
+            else:
+                assert s.process is not None
+                out.exits[n] = s.process.returncode, why
     for n, s in ensemble.servers.items():
         if not s.runs:
             continue
         try:
-            out.trees[n] = read(ensemble, n)
+            out.trees[n] = read(ensemble, n, played.root or "/")
         except Cannot:
             out.silent.append(n)
-    ensemble.recording.note("run", f"read: {out.trees}; refuse to start: {out.refuses}; do not serve: {out.silent}")
+    ensemble.recording.note(
+        "run", f"read: {out.trees}; refuse to start: {out.refuses}; exit: {out.exits}; do not serve: {out.silent}"
+    )
     out.harm = harm(out, played)
     return out
 
 
-def read(ensemble: Ensemble, n: int) -> tuple[str, ...]:
-    """Return what a server serves under the run's node.
+def read(ensemble: Ensemble, n: int, root: str) -> tuple[str, ...]:
+    """Return what a server serves under the run's node, without its own.
 
     Raises:
         Cannot: the server answers no client.
     """
     client: Any = ensemble.client(n, seconds=SETTLES)
     try:
-        client.sync(ROOT)
-        return tuple(sorted(client.get_children(ROOT)))
+        client.sync(root)
+        return tuple(sorted(name for name in client.get_children(root) if name != OWN))
     except Exception as problem:
         raise Cannot(f"server {n} answers a read with {type(problem).__name__}") from None
 
@@ -81,6 +91,8 @@ def read(ensemble: Ensemble, n: int) -> tuple[str, ...]:
 def harm(a: Aftermath, played: Played) -> list[str]:
     """Return the harm found afterwards, as sentences of a report."""
     out = [f"server {n} can no longer be started: {why}" for n, why in sorted(a.refuses.items())]
+    for n, (code, why) in sorted(a.exits.items()):
+        out.append(f"server {n} looks for a leader, and exits with code {code}: {why}")
     for w in played.writes:
         name, zxid = w.path.rsplit("/", 1)[1], Zxids.said(w.zxid)
         without = [n for n, tree in sorted(a.trees.items()) if name not in tree]

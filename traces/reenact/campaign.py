@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from traces.record.lines import read_lines
-from traces.reenact.plan import ReenactmentPlan
+from traces.reenact.plan import ESTABLISHED, ReenactmentPlan
 from traces.reenact.random_schedules import drawn, kind
 from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.reenactment import tried as play_until_agreed
@@ -64,9 +64,10 @@ class Line:
         return not self.trouble and not self.differs
 
 
-def question(variant: str) -> str:
-    """Return the key of a run: the variant, and a digest of everything else that the result depends on."""
-    return f"{variant or 'plain'} {sources_digest('zabspec', 'traces/reenact', 'traces/reenact/shim.c')}"
+def question(variant: str, start: str = ESTABLISHED) -> str:
+    """Return the key of a run: the variant, the start, and a digest of everything else that the result depends on."""
+    begins = "" if start == ESTABLISHED else "from new servers "
+    return f"{variant or 'plain'} {begins}{sources_digest('zabspec', 'traces/reenact', 'traces/reenact/shim.c')}"
 
 
 def line_of(release: str, seed: int, plan: ReenactmentPlan, run: ReenactedRun, cpu: float, asked: str) -> Line:
@@ -90,19 +91,20 @@ def played_before(folder: Path) -> list[Line]:
 
 
 def played(
-    folder: Path, asked: Iterable[tuple[Release, str, int]], retries: int, patience: float
+    folder: Path, asked: Iterable[tuple[Release, str, int]], retries: int, patience: float, start: str = ESTABLISHED
 ) -> Iterator[tuple[Line, ReenactmentPlan, ReenactedRun]]:
     """Play runs, and write a line of each; nothing else is kept of one that agrees.
 
     Args:
         asked: the servers, the variant of the protocol for their release, and the seed.
+        start: where the runs begin, one that can be played (`starts.py`).
     """
     for real, variant, seed in asked:
-        plan, place = drawn(variant, seed, real.batches), folder / f"{real.name}-seed{seed}"
+        plan, place = drawn(variant, seed, real.batches, start), folder / f"{real.name}-seed{seed}"
         shutil.rmtree(place, ignore_errors=True)  # of a run that was ended in its middle
         before = children()
         run, _ = play_until_agreed(place, real, plan, retries, patience, lambda _: None)
-        line = line_of(real.name, seed, plan, run, children() - before, question(variant))
+        line = line_of(real.name, seed, plan, run, children() - before, question(variant, start))
         with (folder / FILE).open("a", encoding="utf-8") as out:
             out.write(json.dumps(asdict(line)) + "\n")
         if line.whole and not line.harm:

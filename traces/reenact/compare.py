@@ -30,14 +30,15 @@ class Comparison:
         batches: whether the release's sync thread forces all that is queued at once: its log may be ahead by that.
         trees: whether what snapshots hold is compared, too.
         observers: the processes that observe.
+        root: the node below which each transaction creates one; empty for the root of the tree.
     """
 
     def __init__(
         self, ensemble: Ensemble, zxids: Zxids, ids: Sequence[int], batches: bool = False, trees: bool = False,
-        observers: Collection[int] = (),
+        observers: Collection[int] = (), root: str = ROOT,
     ) -> None:  # fmt: skip
         self.ensemble, self.zxids, self.ids, self.batches, self.trees = ensemble, zxids, ids, batches, trees
-        self.observers = observers
+        self.observers, self.root = observers, root
 
     def connection(self, f: int, l: int) -> Connection | None:
         """Return the newest connection of a follower to a leader, or None."""
@@ -73,19 +74,29 @@ class Comparison:
         queued = (len(old), len(new)) if self.batches else (0, 0)
         ahead = [log + old[:k] + new[:n] for k in range(queued[0] + 1) for n in range(queued[1] + 1)]
         found = z.logged(disk.log)
-        names = sorted(z.said(n) for n in s["snapshot_names"][p] if n)
+        saved = self.snapshots(s, p)
         pairs: list[tuple[str, Any, Any]] = [
             ("log", log, log if found in ahead else found),
-            ("snapshots", names, sorted(z.told(n) for n in disk.snapshots if n >= z.base)),
+            ("snapshots", sorted(map(z.said, saved)), z.saved(disk.snapshots)),
             ("currentEpoch", z.epoch(s["current_epoch"][p]), disk.current),
             ("acceptedEpoch", z.epoch(s["accepted_epoch"][p]), disk.accepted),
         ]
         if self.trees:
-            for name, tree in zip(s["snapshot_names"][p], s["snapshot_trees"][p], strict=True):
+            for name, tree in saved.items():
                 path = self.ensemble.servers[self.ids[p]].snapshot(z.real(name))
-                nodes = saved_nodes(path, ROOT) if name else []
-                pairs.append((f"tree of snapshot {z.said(name)}", model_nodes(tree, z.said) if name else [], nodes))
+                nodes = saved_nodes(path, self.root)
+                pairs.append((f"tree of snapshot {z.said(name)}", model_nodes(tree, z.said), nodes))
         return [self.sentence(p, what, model, real) for what, model, real in pairs if model != real]
+
+    def snapshots(self, s: JsonState, p: int) -> dict[int, int]:
+        """Return the model's snapshots of a server that are compared: what each of them holds, by its name.
+
+        New servers have snapshot.0 from their start on. The model has it only where its tree is not empty.
+        """
+        made = dict(zip(s["snapshot_names"][p], s["snapshot_trees"][p], strict=True))
+        if self.zxids.new:
+            return {0: 0, **made}
+        return {name: tree for name, tree in made.items() if name}
 
     def sentence(self, p: int, what: str, model: object, real: object) -> str:
         return f"server {self.ids[p]} (p{p}), {what}: the model has {told(model)}, the server {told(real)}"

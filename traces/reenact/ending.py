@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from traces.reenact.plan import VOTERS, ReenactmentPlan
-from traces.reenact.player import Player
+from traces.reenact.player import NOT_CUT, Player
 from traces.reenact.stores import read_disk
 from zabspec.protocols.zookeeper.state import LEADING, SERVING
 
@@ -29,7 +29,13 @@ def at_the_end(player: Player, plan: ReenactmentPlan) -> list[str]:
         return out
     n = plan.ids[step.process]
     said = player.said(step.process)
-    if "no-stop" in plan.broken and (found := THREW.search(said)) is not None:
+    if "no-stop" in plan.broken and (left := [x for x in player.played.exits if x.step == step.number]):
+        reason = NOT_CUT.search(said)
+        assert reason is not None
+        out.append(
+            f"server {n} exits with code {left[0].code} because of a packet from its leader: {reason[0].strip()}"
+        )
+    elif "no-stop" in plan.broken and (found := THREW.search(said)) is not None:
         out.append(f"server {n} ends its synchronization because of a packet from its leader: {found[1].strip()}")
     if "answers-count" in plan.broken and (line := OTHER_ANSWER.search(said)) is not None:
         out.append(f"server {n} mistakes another acknowledgement for that of NEWLEADER: {line[0].split(' - ')[-1]}")

@@ -31,15 +31,17 @@ class Ensemble:
 
     Args:
         observers: those of the servers that observe.
+        lines: further lines of their configurations.
     """
 
     def __init__(
-        self, folder: Path, release: Release, numbers: Iterable[int] = (1, 2, 3), observers: Iterable[int] = ()
-    ) -> None:
+        self, folder: Path, release: Release, numbers: Iterable[int] = (1, 2, 3), observers: Iterable[int] = (),
+        lines: Iterable[str] = (),
+    ) -> None:  # fmt: skip
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.release = folder, release
         self.recording = Recording(folder)
-        self.numbers, self.observers = sorted(numbers), frozenset(observers)
+        self.numbers, self.observers, self.lines = sorted(numbers), frozenset(observers), tuple(lines)
         self.group: set[int] = set()
         self.held = contextlib.ExitStack()
         self.sockets = self.held.enter_context(temporary_folder("gates"))
@@ -68,7 +70,9 @@ class Ensemble:
             proxies = {own[k][1]: self.quorum[n, k].port for k in self.numbers if k != n}
             proxies |= {own[k][2]: self.election[n, k].port for k in self.numbers if k != n}
             self.gates[n] = Gates(self.sockets / f"{n}", f"server {n}", self.recording)
-            self.servers[n] = Server(self.folder, n, self.release, own[n], reached, proxies, shim, self.gates[n].path)
+            self.servers[n] = Server(
+                self.folder, n, self.release, own[n], reached, proxies, shim, self.gates[n].path, lines=self.lines
+            )
 
     def hear(self, a: int, b: int) -> bool:
         """Return whether the votes of two servers reach each other."""

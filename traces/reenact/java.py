@@ -10,6 +10,7 @@ import re
 from traces.record.trace import JsonState, Step
 from traces.reenact.compare import is_down
 from traces.reenact.plan import ReenactmentPlan
+from traces.reenact.starts import STARTS
 from traces.reenact.zxids import Zxids
 
 __all__ = ["as_java", "class_name"]
@@ -21,8 +22,8 @@ import java.util.List;
 /**
  * {title}
  *
- * {servers} in epoch 1, server {leader} leads; <1,1> is everywhere, <1,2> is proposed and logged nowhere. <e,n> is
- * the n-th transaction of epoch e. No packet is received and no thread goes on but as a step says.
+ * {servers} {begins}.
+ * <e,n> is the n-th transaction of epoch e. No packet is received and no thread goes on but as a step says.
  *
  * To be filled in: the methods that are abstract, over ZooKeeper's QuorumPeerTestBase or over processes. With JUnit,
  * put @Test on replay().
@@ -79,6 +80,7 @@ def as_java(plan: ReenactmentPlan, title: str, harm: list[str]) -> str:
     out = [
         HEAD.format(
             title=comment(title), name=class_name(title), leader=plan.ids[0],
+            begins=STARTS[plan.configuration.start].said.format(leader=plan.ids[0]),
             servers=f"Three servers that vote{observers}," if observers else "Three servers",
         )
     ]  # fmt: skip

@@ -19,6 +19,7 @@ __all__ = [
     "LARGE",
     "PERIODIC",
     "WRITTEN",
+    "is_saved",
     "model_nodes",
     "saved_nodes",
     "settings_of_each",
@@ -57,7 +58,7 @@ def settings_of_each(
     return [none if waits_for_snapshots(variant) and p not in takers else settings for p in range(servers)]
 
 
-def thread_is_there(steps: Sequence[Step], p: int, least: int = 1) -> bool:
+def thread_is_there(steps: Sequence[Step], p: int, least: int = 1, before: bool = True) -> bool:
     """Return whether a server's SyncRequestProcessor has started a thread that has not begun.
 
     That needs transactions that it has appended itself in this term, since the last snapshot was written: at others it
@@ -66,6 +67,7 @@ def thread_is_there(steps: Sequence[Step], p: int, least: int = 1) -> bool:
     Args:
         steps: the run until now.
         least: how many transactions make a snapshot due.
+        before: whether <1,1> was logged in the first term before the run.
     """
     appended = 0
     for step in reversed(steps):
@@ -77,20 +79,32 @@ def thread_is_there(steps: Sequence[Step], p: int, least: int = 1) -> bool:
         appended += action == "sync thread"
         if appended >= least:
             return True
-    return True  # of what made <1,1>
+    return before
 
 
 def saved_nodes(path: Path, root: str) -> list[str]:
-    """Return the nodes of the run in a snapshot, with their parent, which is <1,1>; empty if it is not there."""
+    """Return the nodes of the run in a snapshot; empty if it is not there.
+
+    Args:
+        root: their parent, which is <1,1> then; empty for the root of the tree, which is no transaction.
+    """
     try:
         data = path.read_bytes()
     except OSError:
         return []
     parent = root.encode()
     found = {f"<{e.decode()},{n.decode()}>" for e, n in re.findall(re.escape(parent) + rb"/(\d+)-(\d+)", data)}
-    return sorted(found | ({"<1,1>"} if parent in data else set()))
+    return sorted(found | ({"<1,1>"} if parent and parent in data else set()))
 
 
 def model_nodes(tree: int, said: Callable[[int], str]) -> list[str]:
     """Return the transactions of a tree of the model."""
     return sorted(said(zxid) for zxid in range(tree.bit_length()) if tree >> zxid & 1)
+
+
+def is_saved(path: Path, since: int) -> bool:
+    """Return whether a snapshot was written completely since then (FileSnap.serialize: a checksum, then "/")."""
+    try:
+        return path.stat().st_mtime_ns >= since and path.read_bytes()[-5:] == b"\0\0\0\1/"
+    except OSError:
+        return False

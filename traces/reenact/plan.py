@@ -14,10 +14,12 @@ from traces.reenact.servers import Cannot
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["FAULTS", "VOTERS", "ReenactmentPlan", "decisive", "plan_for"]
+__all__ = ["ESTABLISHED", "FAULTS", "NEW", "VOTERS", "ReenactmentPlan", "decisive", "plan_for"]
 
 FAULTS = ("crash", "lose_connection", "partition", "timeout", "log write fails")
 OWN_EPOCH, SERVES = "write own currentEpoch", "startZkServer"
+ESTABLISHED, NEW = "established", ""  # the starts of traces that can be played (`starts.py`)
+PLAYED = (ESTABLISHED, NEW)
 VOTERS = 3  # servers that vote; those behind them observe
 INSIDE = (
     "snapshot at NEWLEADER", "persist at NEWLEADER", "write currentEpoch", "acknowledge NEWLEADER",
@@ -68,8 +70,10 @@ def plan_for(trace: Trace, variant: str, without: int = 0) -> ReenactmentPlan:
     c = trace.configuration
     if not PROTOCOLS[c.protocol].declared.releases:
         raise Cannot(f"a trace of protocol {c.protocol} cannot be played on ZooKeeper's servers")
-    if c.start != "established" or voters(c) != VOTERS:
-        raise Cannot("only traces of three servers that vote, from --start established, can be played yet")
+    if c.start not in PLAYED or voters(c) != VOTERS:
+        raise Cannot(
+            "only traces of three servers that vote can be played yet, from the initial state or --start established"
+        )
     if c.system and {*c.system.weights} != {0, 1}:
         raise Cannot(f"servers are started without groups and count majorities, and the trace has {c.quorums}")
     if bad := unforceable(trace.steps):
@@ -78,7 +82,7 @@ def plan_for(trace: Trace, variant: str, without: int = 0) -> ReenactmentPlan:
     model = Model(configuration)
     fitted = fit(model, [s for s in trace.steps if s.number != without])
     steps = fitted.steps
-    voting = numbered([fitted.initial, *(s.state for s in steps)], steps)
+    voting = numbered([fitted.initial, *(s.state for s in steps)], steps, c.start)
     ids = (*voting, *range(VOTERS + 1, configuration.nodes + 1))
     return ReenactmentPlan(
         configuration, fitted.initial, tuple(steps), ids, fitted.broken, tuple(fitted.skipped), tuple(fitted.inserted)
@@ -214,10 +218,11 @@ def by_itself(runner: Runner, p: int, names: Sequence[str]) -> StepWord | None:
     return None
 
 
-def numbered(states: Sequence[JsonState], steps: Sequence[Step]) -> tuple[int, ...]:
+def numbered(states: Sequence[JsonState], steps: Sequence[Step], start: str = ESTABLISHED) -> tuple[int, ...]:
     """Return the server id of each process that votes.
 
-    They are chosen so that where votes are equal the larger id is the model's leader.
+    They are chosen so that where votes are equal the larger id is the model's leader. At the established start p0 leads
+    one of a smaller id.
 
     Raises:
         Cannot: no assignment does that.
@@ -230,7 +235,7 @@ def numbered(states: Sequence[JsonState], steps: Sequence[Step]) -> tuple[int, .
                 if quorum >> f & 1 and all(before[k][f] == before[k][l] for k in ("current_epoch", "last_processed")):
                     larger.append((l, f))
     for ids in sorted(permutations(range(1, VOTERS + 1)), key=lambda i: -i[0]):
-        if ids[0] > 1 and all(ids[l] > ids[f] for l, f in larger):
+        if (start != ESTABLISHED or ids[0] > 1) and all(ids[l] > ids[f] for l, f in larger):
             return ids
     ties = ", ".join(f"p{l} over p{f}" for l, f in larger)
     raise Cannot(f"no server ids decide elections between equal votes as in the trace: {ties}")

@@ -7,27 +7,29 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from traces.record.trace import JsonState, Step
-from traces.reenact.compare import LEADER_OPEN, LOST, OPEN, ROOT, Comparison
-from traces.reenact.disks import keep_forced, lose_power, loses_power, written_back
+from traces.reenact.compare import LEADER_OPEN, LOST, OPEN, Comparison
+from traces.reenact.disks import lose_power, loses_power, written_back
 from traces.reenact.ensemble import Ensemble
-from traces.reenact.gates import ACKNOWLEDGE, BEGINS, COMMIT, EPOCH, EVERY, LOG, SNAPSHOT, STALE, SYNC, WRITES
+from traces.reenact.gates import ACKNOWLEDGE, BEGINS, COMMIT, EPOCH, LOG, SNAPSHOT, STALE, SYNC, WRITES
 from traces.reenact.links import Connection, Stream
 from traces.reenact.mapping import row_of
-from traces.reenact.periodic import LARGE, WRITTEN, takes_snapshots, waits_for_snapshots
-from traces.reenact.plan import VOTERS, ReenactmentPlan
+from traces.reenact.periodic import LARGE, WRITTEN, is_saved, takes_snapshots, waits_for_snapshots
+from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.servers import INIT_LIMIT, TICK, Cannot
+from traces.reenact.starts import STARTS
 from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
 from zabspec.protocols.zookeeper.state import LEADING, LOOKING, NO_THREAD, SAVING, SERVING
 
-__all__ = ["ROOT", "Played", "Player", "Write"]
+__all__ = ["ELECTION", "NOT_CUT", "OF_NEWLEADER", "Exit", "Played", "Player", "Write"]
 
 ELECTION = re.compile(r"New election\. My id = +\d+, proposed zxid=0x([0-9a-f]+)")
 OF_OBSERVER = 1 << 63  # Long.MIN_VALUE (FastLeaderElection.getInitLastLoggedZxid)
+NOT_CUT = re.compile(r"Not able to truncate the log.*")
+EXIT_OF_TRUNC = 13  # ExitCode.QUORUM_PACKET_ERROR
 DRAINS = re.compile(r"SyncRequestProcessor\S* - Shutting down")
 # Held only between NEWLEADER and its acknowledgement: TRUNC opens the log, and a leader saves a snapshot, as well.
 OF_NEWLEADER = {ACKNOWLEDGE, LOG, SNAPSHOT}
@@ -52,6 +54,21 @@ class Write:
     served: int = 0
 
 
+@dataclass(frozen=True)
+class Exit:
+    """A process that ended by itself in a step, and was started again in it.
+
+    Attributes:
+        step: the number of the step.
+        server: its id.
+        code: its exit code.
+    """
+
+    step: int
+    server: int
+    code: int
+
+
 @dataclass
 class Played:
     """The result of playing a run on servers.
@@ -61,14 +78,18 @@ class Played:
         differs: where server and model differ, at the step after those; empty if nowhere.
         seconds: how long each step took.
         writes: the writes of the clients.
+        exits: the processes that ended by themselves, and were started again.
         base: the servers' zxid for <1,1>.
+        root: the node below which each write creates one; empty for the root of the tree.
     """
 
     steps: int = 0
     differs: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
+    exits: list[Exit] = field(default_factory=list)
     base: int = 0
+    root: str = ""
 
 
 class Player:
@@ -83,9 +104,12 @@ class Player:
         self.played = Played()
         self.snapshots = takes_snapshots(plan.configuration.variant)
         self.waits = waits_for_snapshots(plan.configuration.variant)
+        self.start = STARTS[plan.configuration.start]
+        self.played.root = self.start.root
         self.compare = Comparison(
-            ensemble, Zxids(0), plan.ids, ensemble.release.batches, self.snapshots, plan.observers
-        )
+            ensemble, Zxids(0), plan.ids, ensemble.release.batches, self.snapshots or self.start.trees, plan.observers,
+            self.start.root,
+        )  # fmt: skip
         self.since: dict[int, int] = {}
         self.writers: dict[int, Any] = {}
         fails = any(s.label == "log write fails" for s in plan.steps)
@@ -93,8 +117,6 @@ class Player:
         self.loses_power = loses_power(plan.configuration.variant)
         self.step: Step
         self.before = self.after = plan.initial
-
-    # --- the start ---------------------------------------------------------------------------------
 
     def wait(self, seen: Callable[[], bool], what: str, seconds: float = 0) -> None:
         """Wait for a condition.
@@ -105,54 +127,12 @@ class Player:
         if not self.ensemble.recording.wait(seen, seconds or self.patience):
             raise Cannot(f"not seen within {seconds or self.patience:g} s: {what}")
 
-    def establish(self) -> None:
-        """Bring the servers to the established start: p0 leads, and <1,1> is everywhere.
-
-        <1,2> is proposed and nowhere logged.
-
-        Raises:
-            Cannot: the servers do not reach it.
-        """
-        e, (a, b, c) = self.ensemble, self.ids[:VOTERS]
-        first = b if b < a else c
-        if self.loses_power:
-            for server in e.servers.values():
-                keep_forced(server)
-        e.regroup((a, first))
-        for n in self.ids:
-            e.start(n)
-        self.wait(lambda: e.servers[a].status()[0] == "leader", f"server {a} leads", 60)
-        e.regroup(e.numbers)
-        learners = [(n, self.compare.learner(p)) for p, n in enumerate(self.ids) if n != a]
-        for n, what in learners:
-            self.wait(lambda n=n, what=what: e.servers[n].status()[0] == what, f"server {n} is {what}", 60)  # type: ignore[misc]
-        self.writers = {n: e.client(n, lasting=True) for n in self.ids}
-        client = self.writers[a]
-        client.create(ROOT, ROOT.encode() * self.size)
-        base = client.exists(ROOT).czxid
-        for n in self.ids:
-            self.wait(lambda n=n: e.servers[n].status()[1] == base, f"server {n} has applied {base:#x}")  # type: ignore[misc]
-            self.wait(lambda n=n: base in read_disk(e.servers[n].data).log, f"server {n} has logged {base:#x}")  # type: ignore[misc]
-        self.compare.zxids = Zxids(base)
-        self.played.base = base
-        time.sleep(0.05)  # for acknowledgements in transit to arrive before links are held
-        e.hold(True)
-        for gates in e.gates.values():
-            gates.close(*(set(EVERY) - OF_NEWLEADER))
-        e.recording.note("run", f"held; <1,1> is {base:#x}")
-        self.write(client, 8)
-        self.settle(self.plan.initial, 0)
-        if self.loses_power:
-            for server in e.servers.values():
-                written_back(server)
-        e.recording.note("run", "established, as the model is")
-
     def write(self, client: Any, model: int) -> None:
         """Write as a client, without waiting for the answer.
 
         Where a write of the log must fail, the data is so large that the log needs more room.
         """
-        path = f"{ROOT}/{Zxids.said(model).strip('<>').replace(',', '-')}"
+        path = f"{self.start.root}/{Zxids.said(model).strip('<>').replace(',', '-')}"
         self.played.writes.append(Write(model, path, client.create_async(path, path.encode() * self.size)))
 
     # --- the steps ---------------------------------------------------------------------------------
@@ -377,6 +357,8 @@ class Player:
             self.ends(p, c.close_near)
         elif self.before["full"][p] and kind in ("LEADERINFO", "TRUNC"):
             self.without_room(p, kind, partial(proxy.let_one, stream))
+        elif kind == "TRUNC" and self.after["role"][p] == LOOKING:
+            self.ends(p, partial(self.cannot_cut, p, partial(proxy.let_one, stream)))
         elif self.after["role"][p] == LOOKING and self.before["role"][p] != LOOKING:
             self.ends(p, partial(proxy.let_one, stream))
         else:
@@ -403,6 +385,28 @@ class Player:
                 self.recover(p)
         finally:
             gates.full = False
+
+    def cannot_cut(self, p: int, cause: Callable[[], object]) -> None:
+        """Let a server receive a TRUNC at which it stops: its term ends, or it exits, and is started again.
+
+        The model has both as one step, in which it votes again.
+
+        Raises:
+            Cannot: it exits otherwise than a server does that cannot cut its log.
+        """
+        server, n = self.server(p), self.ids[p]
+        cause()
+        stopped = f"server {n} (p{p}) exits, or votes in a new election"
+        self.wait(lambda: not server.runs or bool(ELECTION.search(self.said(p))), stopped)
+        if server.runs:
+            return
+        code = server.process.returncode
+        if code != EXIT_OF_TRUNC or not NOT_CUT.search(self.said(p)):
+            raise Cannot(f"server {n} (p{p}) exits with code {code}, not because it cannot cut its log")
+        self.played.exits.append(Exit(self.step.number, n, code))
+        self.ensemble.recording.note(f"server {n}", f"exited with code {code}")
+        self.ensemble.kill(n)
+        self.recover(p)
 
     # --- threads -----------------------------------------------------------------------------------
 
@@ -538,12 +542,18 @@ class Player:
         """Do nothing: the step happens by itself."""
 
     def serves(self, l: int, which: int) -> None:
-        """Read, where power can be lost, what a leader begins to serve: with the disks nothing else tells of it."""
+        """Connect a client to a leader that begins to serve, if the start says so.
+
+        Where power can be lost, read what it serves: with the disks nothing else tells of it.
+        """
+        if self.start.connects:
+            self.settle(self.after, l)
+            self.writers[self.ids[l]] = self.ensemble.client(self.ids[l])
         if self.loses_power:
             self.settle(self.after, l)
             client = self.writers[self.ids[l]]
             self.wait(lambda: client.connected, f"the client of server {self.ids[l]} has its session again")
-            there = client.get_children(ROOT)
+            there = client.get_children(self.start.root or "/")
             for w in self.played.writes:
                 if w.path.rsplit("/", 1)[1] in there:
                     w.served = w.served or self.step.number
@@ -556,14 +566,6 @@ class Player:
         client = self.writers[n]
         self.wait(lambda: client.connected, f"the client of server {n} has its session again")
         self.write(client, self.after["last_proposed"][l])
-
-
-def is_saved(path: Path, since: int) -> bool:
-    """Return whether a snapshot was written completely since then (FileSnap.serialize: a checksum, then "/")."""
-    try:
-        return path.stat().st_mtime_ns >= since and path.read_bytes()[-5:] == b"\0\0\0\1/"
-    except OSError:
-        return False
 
 
 def handler_waits(s: JsonState, l: int, f: int) -> bool:

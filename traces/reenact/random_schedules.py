@@ -10,7 +10,17 @@ from traces.record.trace import Step, StepWord, TraceError
 from traces.record.values import state_json
 from traces.reenact.mapping import MAPPING, row_of
 from traces.reenact.periodic import DUE, takes_snapshots, thread_is_there
-from traces.reenact.plan import VOTERS, ReenactmentPlan, by_itself, own_step, removes, serves_at_once, writes_own_epoch
+from traces.reenact.plan import (
+    ESTABLISHED,
+    NEW,
+    VOTERS,
+    ReenactmentPlan,
+    by_itself,
+    own_step,
+    removes,
+    serves_at_once,
+    writes_own_epoch,
+)
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import FOLLOWING, SERVING
 from zabspec.quorums import quorums_with
@@ -18,8 +28,8 @@ from zabspec.quorums import quorums_with
 __all__ = ["drawn", "kind"]
 
 IDS = (3, 2, 1, 4)
-BUDGETS = "elections=3,proposals=2,write_errors=0"
-LONGEST, WITH_MORE = 60, 90  # steps of a run, and of one with an observer
+BUDGETS = {ESTABLISHED: "elections=3,proposals=2,write_errors=0", NEW: "elections=4,proposals=3,write_errors=0"}
+LONGEST, WITH_MORE = 60, 90  # steps of a run, and of one with an observer, or whose servers are established in it
 RARE = {  # beside 1 for any other step
     "crash": 0.06, "lose_connection": 0.06, "partition": 0.06, "follower_learns": 0.25, "leader_learns": 0.25,
     "written back": 0.06,  # else little is ever lost with the power
@@ -28,7 +38,7 @@ RARE = {  # beside 1 for any other step
 OFTEN = 3.0  # the same for what an observer does, and what its leader receives from it: else few runs bring it to serve
 
 
-def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
+def drawn(variant: str, seed: int, batches: bool = False, start: str = ESTABLISHED) -> ReenactmentPlan:
     """Return a random run as a plan.
 
     Args:
@@ -36,20 +46,22 @@ def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
         seed: the seed.
         batches: the sync thread of the servers forces all that is queued at once (before 3.6.0), so the run does the
             same, one step per transaction.
+        start: where the run begins, one that can be played (`starts.py`).
     """
-    budgets = f"{BUDGETS},snapshots=2" if takes_snapshots(variant) else BUDGETS
+    budgets = f"{BUDGETS[start]},snapshots=2" if takes_snapshots(variant) else BUDGETS[start]
     c = Configuration(
-        "zookeeper", variant, start="established", timeouts=0, crashes=2, losses=2, partitions=1, budgets=budgets,
+        "zookeeper", variant, start=start, timeouts=0, crashes=2, losses=2, partitions=1, budgets=budgets,
         quorums=quorums_with(variant),
     )  # fmt: skip
+    longest = WITH_MORE if c.nodes > VOTERS or start == NEW else LONGEST
     draw, model = random.Random(f"{variant} {seed}"), Model(c)
     runner = Runner(model)
     names = list(model.program.actions)
     initial = state_json(runner.state)
     steps: list[Step] = []
-    while len(steps) < (WITH_MORE if c.nodes > VOTERS else LONGEST):
+    while len(steps) < longest:
         words = [w for w in map(StepWord.of, runner.possible()) if can(runner, w, names)]
-        words = [w for w in words if not too_early(steps, w, names, 2 if batches else 1)]
+        words = [w for w in words if not too_early(steps, w, names, 2 if batches else 1, start)]
 
         if not words:
             break
@@ -97,11 +109,11 @@ def can(runner: Runner, word: StepWord, names: Sequence[str]) -> bool:
     return all(IDS[l] > IDS[f] or not equal(runner, f, l) for f in range(VOTERS) if quorum >> f & 1)
 
 
-def too_early(steps: Sequence[Step], word: StepWord, names: Sequence[str], least: int) -> bool:
+def too_early(steps: Sequence[Step], word: StepWord, names: Sequence[str], least: int, start: str) -> bool:
     """Return whether a periodic snapshot is due for which a server has started no thread."""
     if word.kind != "action" or names[word.operands["which"]] != DUE or word.process is None:
         return False
-    return not thread_is_there(steps, word.process, least)
+    return not thread_is_there(steps, word.process, least, start == ESTABLISHED)
 
 
 def says_one_epoch(runner: Runner, l: int) -> bool:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from traces.reenact.aftermath import Aftermath, aftermath
+from traces.reenact.beginning import BEGIN
 from traces.reenact.ending import at_the_end
 from traces.reenact.ensemble import Ensemble
 from traces.reenact.periodic import settings_of_each
 from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.player import Played, Player
 from traces.reenact.servers import Cannot, Release
+from traces.reenact.starts import STARTS, check_start
 from zabspec.deprecated import with_old_keys
 
 __all__ = ["ReenactedRun", "play", "tried"]
@@ -48,7 +50,9 @@ def play(folder: Path, release: Release, plan: ReenactmentPlan, patience: float 
         folder: it leaves there what happened, the servers' logs and their data.
     """
     began = time.monotonic()
-    ensemble = Ensemble(folder, release, plan.ids, (plan.ids[p] for p in plan.observers))
+    start = STARTS[plan.configuration.start]
+    check_start(plan.configuration.start, release, plan.configuration.variant)
+    ensemble = Ensemble(folder, release, plan.ids, (plan.ids[p] for p in plan.observers), start.lines)
     each = settings_of_each(plan.configuration.variant, release.settings, plan.steps, len(plan.ids))
     for n, settings in zip(plan.ids, each, strict=True):
         ensemble.servers[n].release = replace(release, settings=settings)
@@ -56,7 +60,7 @@ def play(folder: Path, release: Release, plan: ReenactmentPlan, patience: float 
     after, harm, trouble = None, [], ""
     try:
         try:
-            player.establish()
+            BEGIN[plan.configuration.start](player)
         except Cannot as problem:
             trouble = str(problem)
         else:
@@ -79,6 +83,7 @@ def as_dict(plan: ReenactmentPlan, run: ReenactedRun) -> dict[str, object]:
         "inserted": plan.inserted, "seconds": round(run.seconds, 2),
         "step_seconds": [round(s, 3) for s in run.played.seconds],
         "writes": [{"path": w.path, "acknowledged_at": w.answered} for w in run.played.writes],
+        "exits": [asdict(x) for x in run.played.exits],
         "trees": {} if run.after is None else {str(n): t for n, t in run.after.trees.items()},
     }  # fmt: skip
 

@@ -214,12 +214,13 @@ class Server:
         proxies: for each of these ports of others the one to connect to instead.
         gate: the socket that its threads ask over; None if they run freely.
         limits: tickTime, initLimit, syncLimit.
+        lines: further lines of its configuration.
     """
 
     def __init__(
         self, folder: Path, number: int, release: Release, ports: tuple[int, int, int],
         servers: dict[int, tuple[int, int, bool]], proxies: dict[int, int], shim: Path, gate: Path | None,
-        limits: tuple[int, int, int] = (TICK, INIT_LIMIT, SYNC_LIMIT),
+        limits: tuple[int, int, int] = (TICK, INIT_LIMIT, SYNC_LIMIT), lines: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.folder, self.number, self.release, self.shim, self.gate = folder, number, release, shim, gate
         self.client, self.quorum, self.election = ports
@@ -228,22 +229,22 @@ class Server:
         self.process: subprocess.Popen[bytes] | None = None
         self.data.mkdir(parents=True)
         (self.data / "myid").write_text(str(number))
-        lines = [
-            f"tickTime={limits[0]}", f"initLimit={limits[1]}", f"syncLimit={limits[2]}",
+        all_lines = [
+            *lines, f"tickTime={limits[0]}", f"initLimit={limits[1]}", f"syncLimit={limits[2]}",
             f"dataDir={self.data}", f"clientPort={self.client}",
             "clientPortAddress=127.0.0.1", "maxClientCnxns=0", "maxSessionTimeout=600000", "4lw.commands.whitelist=*",
             "standaloneEnabled=false", "reconfigEnabled=false", "admin.enableServer=false",
         ]  # fmt: skip
         for k, (quorum, election, observes) in sorted(servers.items()):
-            lines.append(f"server.{k}=127.0.0.1:{quorum}:{election}{':observer' if observes else ''}")
-        lines += ["peerType=observer"] if number in servers and servers[number][2] else []
+            all_lines.append(f"server.{k}=127.0.0.1:{quorum}:{election}{':observer' if observes else ''}")
+        all_lines += ["peerType=observer"] if number in servers and servers[number][2] else []
         self.clock = folder / f"clock{number}"  # how many nanoseconds its main thread's clock is ahead (shim.c)
         self.put_ahead(0)
         self.disk = folder / f"disk{number}"  # whether nothing is forced to it now (shim.c)
         self.stall(False)
         self.forced: Path | None = None  # a folder of what it has forced, if that is kept (shim.c, disks.py)
         self.configuration = folder / f"zoo{number}.cfg"
-        self.configuration.write_text("\n".join(lines) + "\n")
+        self.configuration.write_text("\n".join(all_lines) + "\n")
 
     def start(self) -> None:
         env = os.environ | self.release.environment
