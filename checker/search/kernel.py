@@ -85,6 +85,33 @@ def picked(asked: Words, steps: Words, paces: Words) -> int:
     return steps[1 + k]
 
 
+def chosen(before: State, s: State, word: int, asked: Words) -> int:
+    """Draw one of the alternatives of a step, each with the same probability; `s` is overwritten.
+
+    A choice may depend on an earlier one. So alternatives differ in how many there seem to be, and not every number is
+    one.
+    """
+    alternatives = nth_choice(before, s, word, -1)
+    return nth_choice(before, s, word, unsigned_rem(next_word(asked), alternatives))
+
+
+def nth_choice(before: State, s: State, word: int, wanted: int) -> int:
+    """Return the number of the alternative of a step that has `wanted` before it; of -1, how many there are."""
+    met = 0
+    choice = 0
+    choices = 1
+    while choice < choices:
+        copy_bytes(as_bytes(s), as_bytes(before), TOTAL)
+        apply(s, word | (choice << 32))
+        choices = max(choices, s.choices)
+        if s.error != 0 or choice < s.choices:
+            if met == wanted:
+                return choice
+            met = met + 1
+        choice = choice + 1
+    return met
+
+
 def known_cell(known: Words, met: int) -> bool:
     """Return whether a set of premises is known, and add it."""
     key = wrap_add(met, 1)
@@ -129,10 +156,9 @@ def walk(
         copy_bytes(as_bytes(before), as_bytes(s), TOTAL)
         apply(s, word)
         if s.choices > 1 and s.error == 0:
-            word = word | (unsigned_rem(next_word(asked), s.choices) << 32)
-            if (word >> 32) != 0:
-                copy_bytes(as_bytes(s), as_bytes(before), TOTAL)
-                apply(s, word)
+            word = word | (chosen(before, s, word, asked) << 32)
+            copy_bytes(as_bytes(s), as_bytes(before), TOTAL)
+            apply(s, word)
         path[length] = word
         length = length + 1
         if s.error != 0:
