@@ -95,7 +95,8 @@ def python_successors(configuration: Configuration, data: bytes) -> Iterator[tup
             after = StateView(layout, data)
             names["apply"](after, word | choice << 32)
             choices = max(choices, after.choices)
-            yield word | choice << 32, bytes(after.buffer)
+            if choice < after.choices:
+                yield word | choice << 32, bytes(after.buffer)
             choice += 1
 
 

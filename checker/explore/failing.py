@@ -89,7 +89,8 @@ def attempts(
             except ERRORS as problem:
                 yield word, after, problem
             else:
-                yield word, after, None
+                if choice < after.choices:
+                    yield word, after, None
             choices = max(choices, after.choices)
             choice += 1
 

@@ -218,7 +218,8 @@ class Interpreter:
                 except ERRORS as problem:
                     yield word, range_error(problem, self.step_named(after))
                 else:
-                    yield word, after
+                    if choice < after.choices:
+                        yield word, after
                 choices = max(choices, after.choices)
                 choice += 1
 

@@ -127,6 +127,8 @@ def expand(
                     deadlock = False
                     note_error(report, child.error, first + done, 2 * ordinal)
                     continue
+                if choice > child.choices:  # no alternative of its own: an earlier choice left fewer
+                    continue
                 note_ample_step(parent, child, k, work)
                 judge_transition(parent, child, report, live_steps, want_steps, first + done, ordinal)
                 ordinal = ordinal + 1
@@ -500,7 +502,7 @@ def successors(source: State, out: Bytes, most: int, work: Bytes) -> int:
             apply(child, steps[1 + k] | (choice << 32))
             choices = max(choices, child.choices)
             choice = choice + 1
-            if child.error == 0:
+            if child.error == 0 and choice <= child.choices:
                 n = n + 1
     return n
 

@@ -80,7 +80,8 @@ def add_successors(s: State, word: int, how: int, out: Bytes, n: int, most: int)
             return -1
         choices = max(choices, child.choices)
         choice = choice + 1
-        n = n + 1
+        if choice <= child.choices:
+            n = n + 1
     return n
 
 

@@ -186,7 +186,7 @@ class LiveReport(Result):
 
     def figures(self) -> list[Row]:
         live, r = self.live, self.live.exploration
-        fault_phase = f"{r.distinct:,} orbits, for {r.raw:,} states" if r.symmetry else f"{r.distinct:,} states"
+        fault_phase = f"{r.distinct:,} orbits, of {r.raw:,} states" if r.symmetry else f"{r.distinct:,} states"
         left = f"; {live.left_out:,} steps end the assumptions, and are not followed" if live.left_out else ""
         fingerprints = f"probability {r.collision_probability:.1e}" if r.collision_probability else "none"
         return [

@@ -336,7 +336,7 @@ class Report(Result):
             (
                 "distinct states",
                 f"{r.distinct:,}"
-                + (f" orbits, for {r.raw:,} states" if r.symmetry else "")
+                + (f" orbits, of {r.raw:,} states" if r.symmetry else "")
                 + (" (reduced: only those that were visited)" if r.narrowed else ""),
             ),
             (

@@ -21,9 +21,9 @@ class SearchCode(Compiled):
     """A model and its properties, without symmetry, which is of no use to a walk."""
 
     also_modules = (kernel,)
-    exports = {name: compiled.EXPORTS[name] for name in SHARED} | {"walks": (I64, PTR, PTR, PTR, PTR, PTR, PTR, PTR)}
+    exports = {name: compiled.EXPORTS[name] for name in SHARED} | {"random_walks": (I64, *(PTR,) * 7)}
 
-    walks: Any
+    random_walks: Any
 
     def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool = False) -> None:
         super().__init__(model, properties, False)

@@ -61,7 +61,7 @@ def draw_paces(asked: Words, paces: Words) -> None:
             r = next_word(asked)
 
 
-def weight(word: int, spending: int, nobodys: int, paces: Words) -> int:
+def weight_of_step(word: int, spending: int, nobodys: int, paces: Words) -> int:
     """Return the relative probability of a step."""
     kind = (word >> 24) & 255
     if (shr(spending, kind) & 1) == 1:
@@ -71,18 +71,45 @@ def weight(word: int, spending: int, nobodys: int, paces: Words) -> int:
     return paces[1 + ((word >> 16) & 255)]
 
 
-def picked(asked: Words, steps: Words, paces: Words) -> int:
+def picked_step(asked: Words, steps: Words, paces: Words) -> int:
     """Draw one of the possible steps."""
     total = 0
     for k in range(steps[0]):
-        total = total + weight(steps[1 + k], asked[A_SPENDING], asked[A_NOBODYS], paces)
+        total = total + weight_of_step(steps[1 + k], asked[A_SPENDING], asked[A_NOBODYS], paces)
     left = unsigned_rem(next_word(asked), total)
     k = 0
-    left = left - weight(steps[1], asked[A_SPENDING], asked[A_NOBODYS], paces)
+    left = left - weight_of_step(steps[1], asked[A_SPENDING], asked[A_NOBODYS], paces)
     while left >= 0:
         k = k + 1
-        left = left - weight(steps[1 + k], asked[A_SPENDING], asked[A_NOBODYS], paces)
+        left = left - weight_of_step(steps[1 + k], asked[A_SPENDING], asked[A_NOBODYS], paces)
     return steps[1 + k]
+
+
+def drawn_alternative(before: State, s: State, word: int, asked: Words) -> int:
+    """Draw one of the alternatives of a step, each with the same probability; `s` is overwritten.
+
+    A choice may depend on an earlier one. So alternatives differ in how many there seem to be, and not every number is
+    one.
+    """
+    alternatives = nth_alternative(before, s, word, -1)
+    return nth_alternative(before, s, word, unsigned_rem(next_word(asked), alternatives))
+
+
+def nth_alternative(before: State, s: State, word: int, wanted: int) -> int:
+    """Return the number of the alternative of a step that has `wanted` before it; of -1, how many there are."""
+    met = 0
+    choice = 0
+    choices = 1
+    while choice < choices:
+        copy_bytes(as_bytes(s), as_bytes(before), TOTAL)
+        apply(s, word | (choice << 32))
+        choices = max(choices, s.choices)
+        if s.error != 0 or choice < s.choices:
+            if met == wanted:
+                return choice
+            met = met + 1
+        choice = choice + 1
+    return met
 
 
 def known_cell(known: Words, met: int) -> bool:
@@ -101,7 +128,7 @@ def known_cell(known: Words, met: int) -> bool:
     return True  # no room: treat it as known
 
 
-def walk(
+def one_walk(
     start: State, work: Bytes, asked: Words, known: Words, path: Words, best: Bytes, answer: Words, number: int
 ) -> bool:
     """Walk once; return whether it found what ends the call: a violation, or a set of premises that is new."""
@@ -125,14 +152,13 @@ def walk(
             return False
         if unsigned_rem(next_word(asked), REST) == 0:
             draw_paces(asked, paces)
-        word = picked(asked, steps, paces)
+        word = picked_step(asked, steps, paces)
         copy_bytes(as_bytes(before), as_bytes(s), TOTAL)
         apply(s, word)
         if s.choices > 1 and s.error == 0:
-            word = word | (unsigned_rem(next_word(asked), s.choices) << 32)
-            if (word >> 32) != 0:
-                copy_bytes(as_bytes(s), as_bytes(before), TOTAL)
-                apply(s, word)
+            word = word | (drawn_alternative(before, s, word, asked) << 32)
+            copy_bytes(as_bytes(s), as_bytes(before), TOTAL)
+            apply(s, word)
         path[length] = word
         length = length + 1
         if s.error != 0:
@@ -142,7 +168,7 @@ def walk(
         answer[W_LONGEST] = max(answer[W_LONGEST], length)
         answer[W_EVENTS + s.event] = answer[W_EVENTS + s.event] + 1
         count_steps(answer, W_STEPS, s.steps)
-        if judged(before, s, work, asked, answer):
+        if judged_on_walk(before, s, work, asked, answer):
             answer[W_LENGTH] = length
             return True
         if asked[A_KNOWN] != 0:
@@ -155,7 +181,7 @@ def walk(
     return False
 
 
-def judged(before: State, s: State, work: Bytes, asked: Words, answer: Words) -> bool:
+def judged_on_walk(before: State, s: State, work: Bytes, asked: Words, answer: Words) -> bool:
     """Judge a step and the state after it, and record the premises that they meet.
 
     Return whether anything is violated.
@@ -213,7 +239,7 @@ def met_by(before: State, s: State, work: Bytes, asked: Words) -> int:
     return met
 
 
-def walks(start: State, work: Bytes, asked: Words, known: Words, path: Words, best: Bytes, answer: Words) -> int:
+def random_walks(start: State, work: Bytes, asked: Words, known: Words, path: Words, best: Bytes, answer: Words) -> int:
     """Walk repeatedly from a state; return the number of walks: fewer than requested, if the last found something.
 
     Args:
@@ -226,7 +252,7 @@ def walks(start: State, work: Bytes, asked: Words, known: Words, path: Words, be
     """
     done = 0
     while done < asked[A_WALKS]:
-        found = walk(start, work, asked, known, path, best, answer, wrap_add(asked[A_FIRST], done))
+        found = one_walk(start, work, asked, known, path, best, answer, wrap_add(asked[A_FIRST], done))
         done = done + 1
         answer[W_WALKS] = answer[W_WALKS] + 1
         if found:

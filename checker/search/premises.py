@@ -89,7 +89,7 @@ class Walks:
         slot.asked[kernel.A_WANT], slot.asked[kernel.A_WANT_STEPS] = mask & ~of_steps, mask & of_steps
         for word in (kernel.W_MET, kernel.W_MET_STEPS, kernel.W_LONGEST):
             answer[word] = 0
-        self.code.walks(
+        self.code.random_walks(
             self.search.cells[0].state, slot.work, slot.asked, self.search.known, slot.path, slot.best, answer
         )
         met = answer[kernel.W_MET] | answer[kernel.W_MET_STEPS]

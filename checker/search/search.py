@@ -260,7 +260,7 @@ class Search:
         first, left = block.first, block.walks
         while left > 0:
             self.ask(slot, block.cell, first, left)
-            made = self.code.walks(
+            made = self.code.random_walks(
                 block.cell.state, slot.work, slot.asked, self.known, slot.path, slot.best, slot.answer
             )
             with self.lock:

@@ -76,7 +76,10 @@ def test_walks_visit_what_an_exploration_does_and_judge_it_alike() -> None:
     block = search.next_block()
     search.ask(slot, block.cell, 0, 1)
     assert (
-        search.code.walks(block.cell.state, slot.work, slot.asked, search.known, slot.path, slot.best, slot.answer) == 1
+        search.code.random_walks(
+            block.cell.state, slot.work, slot.asked, search.known, slot.path, slot.best, slot.answer
+        )
+        == 1
     )
     taken = slot.answer[kernel.W_TAKEN]
     names, s = bound(search.code.model), search.code.model.program.initial()

@@ -21,7 +21,17 @@ from zabspec.language.program import Program
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.model import Model
 
-__all__ = ["Known", "Mark", "Runner", "StepFailed", "build_trace", "describe_word", "failing_trace", "label_of"]
+__all__ = [
+    "Known",
+    "Mark",
+    "NoAlternative",
+    "Runner",
+    "StepFailed",
+    "build_trace",
+    "describe_word",
+    "failing_trace",
+    "label_of",
+]
 
 
 class StepFailed(TraceError):
@@ -35,6 +45,10 @@ class StepFailed(TraceError):
     def __init__(self, sentence: str, step: Step, failure: Failure) -> None:
         super().__init__(sentence)
         self.step, self.failure = step, failure
+
+
+class NoAlternative(TraceError):
+    """A step has fewer alternatives than its word says."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +143,7 @@ class Runner:
             raise self.failed(number, parts, message, error) from error
         s = self.state
         if parts.choice >= max(1, s.choices):
-            raise TraceError(
+            raise NoAlternative(
                 f"step {number}, word: {describe_word(parts)} takes alternative {parts.choice}, "
                 f"and has {counted(s.choices, 'alternative')}"
             )

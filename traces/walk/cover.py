@@ -158,8 +158,9 @@ class Coverage:
                     except ERRORS:
                         pass
                     else:
-                        self.note(word, state)
-                        found.append(self.key(state))
+                        if choice < state.choices:
+                            self.note(word, state)
+                            found.append(self.key(state))
                     choices = max(choices, state.choices)
                     choice += 1
         return found if chosen is None or not found else [chosen.choice(found)]

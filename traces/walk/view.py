@@ -89,7 +89,7 @@ def possible(place: Place, p: Possible) -> dict[str, Any]:
         "index": p.index,
         "group": group,
         **said(place.walker, p.step),
-        "alternative": f"alternative {p.step.word.choice + 1} of {p.choices}" if p.choices > 1 else "",
+        "alternative": f"alternative {p.alternative} of {p.choices}" if p.choices > 1 else "",
         "changes": [] if p.failure is not None else done(place, p.step),
         "spends": [name.replace("_", " ") for name in p.spends],
         "fails": p.failure.text if p.failure is not None else "",

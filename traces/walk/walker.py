@@ -12,12 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version as package_version
+from itertools import count
 from types import FunctionType
 
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property, keeps, meets
 from traces.explain.why import reason
 from traces.record.failure import ENABLED, JUDGED, STEP, Failure, failure_of, of_author
-from traces.record.runner import Known, Mark, Runner, StepFailed
+from traces.record.runner import Known, Mark, NoAlternative, Runner, StepFailed
 from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError
 from traces.record.values import state_json
 from zabspec.language.reference import ERRORS, StateView
@@ -75,7 +76,8 @@ class Possible:
     Attributes:
         index: its number there, from 0.
         step: the step and its effect; nothing is kept of one that meets a run-time error.
-        choices: the number of its alternatives, of which this is one.
+        alternative: its number among its alternatives, from 1.
+        choices: the number of these.
         spends: the budgets that it costs.
         failure: the run-time error that it meets, after which there is no state; None if it meets none.
         violates: the properties that it violates and the place does not.
@@ -83,6 +85,7 @@ class Possible:
 
     index: int
     step: Step
+    alternative: int
     choices: int
     spends: tuple[str, ...]
     failure: Failure | None
@@ -353,16 +356,23 @@ class Walker:
         before_budgets = dict(self.budgets(place.json))
         out: list[Possible] = []
         choices = 1
-        while len(out) < choices:
-            chosen = word | len(out) << 32
+        for choice in count():
+            if choice >= choices:
+                break
+            chosen = word | choice << 32
             self.runner.go_to(place.mark)
             failure = None
             violates: tuple[str, ...] = ()
             try:
                 step = self.runner.step(chosen, known)
+            except NoAlternative:  # an earlier choice leaves fewer
+                continue
             except StepFailed as failed:
                 step, failure = failed.step, failed.failure
-                choices = max(choices, self.choices_of(place.mark, chosen))
+                alternatives = self.choices_of(place.mark, chosen)
+                choices = max(choices, alternatives)
+                if choice > 0 and choice >= alternatives:  # listed before
+                    continue
                 if not failure.widen:
                     violates = (NO_RUNTIME_ERROR.name,)
             else:
@@ -374,8 +384,8 @@ class Walker:
                     if p.name not in broken and self.judge(p, state, before, premise=False)[0] == VIOLATED
                 )
             spends = tuple(n for n, left in self.budgets(step.state) if left != before_budgets[n])
-            out.append(Possible(first + len(out), step, choices, spends, failure, violates))
-        return [replace(p, choices=choices) for p in out] if choices > 1 else out
+            out.append(Possible(first + len(out), step, len(out) + 1, choices, spends, failure, violates))
+        return [replace(p, choices=len(out)) for p in out]
 
     def choices_of(self, mark: Mark, word: int) -> int:
         """Return how many alternatives a step that meets a run-time error has, as far as it ran."""

