@@ -125,7 +125,8 @@ def leaves_at_diff(s: State) -> bool:
 
 @receives
 def on_trunc(s: State, f: Node, m: TRUNC) -> None:
-    """ZKDatabase.truncateLog; where the log cannot be cut the process exits (3.5.7, 3.6.0)."""
+    """ZKDatabase.truncateLog; where the log cannot be cut the process exits (3.5.7, 3.6.0), and is started again
+    at once (merged)."""
     s.sync_mode[f] = TRUNCS
     s.phase[f] = SYNCING
     stood = first_from(s, f, m.zxid)
@@ -142,6 +143,7 @@ def on_trunc(s: State, f: Node, m: TRUNC) -> None:
             stop(s, f)
     else:
         stop(s, f)
+        on_recovery(s, f)
 
 
 def fail_to_truncate(s: State, f: Node) -> None:
