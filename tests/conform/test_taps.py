@@ -21,6 +21,7 @@ from traces.conform.record import read_record
 from traces.conform.taps import Recorder, Tap
 from traces.reenact.packets import ACK, FOLLOWERINFO
 from traces.reenact.servers import compiled_shim
+from zabspec.temporary import temporary_folder
 
 Pair = tuple[Recorder, Tap, socket.socket, socket.socket]
 
@@ -179,8 +180,9 @@ print(said)
 def test_a_disk_that_stalls_forces_nothing_until_it_goes_on(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.write_bytes(b"1")
-    env = os.environ | {"LD_PRELOAD": str(compiled_shim(tmp_path)), "ZABCHECK_STALL": str(disk)}
-    done = subprocess.run(
-        [sys.executable, "-c", FORCES, str(disk)], env=env, capture_output=True, text=True, check=True
-    )
+    with temporary_folder("shim") as folder:  # the name of pytest's may have blanks in it
+        env = os.environ | {"LD_PRELOAD": str(compiled_shim(folder)), "ZABCHECK_STALL": str(disk)}
+        done = subprocess.run(
+            [sys.executable, "-c", FORCES, str(disk)], env=env, capture_output=True, text=True, check=True
+        )
     assert done.stdout == "['goes on', 'forced']\n"

@@ -17,7 +17,8 @@ from traces.reenact.gates import LOG, Ask, Gates
 from traces.reenact.player import Played, Write
 from traces.reenact.random_schedules import drawn
 from traces.reenact.recording import Recording
-from traces.reenact.servers import Release, Server, compiled_shim
+from traces.reenact.servers import Cannot, Release, Server, compiled_shim
+from zabspec.temporary import temporary_folder
 
 # What FileTxnLog, FileSnap and AtomicFileOutputStream do to files.
 WRITES = """
@@ -68,11 +69,18 @@ def server(tmp_path: Path) -> Server:
     return made
 
 
+@pytest.mark.parametrize("name", ["a b", "a:b", "a\tb"])
+def test_a_library_that_the_loader_would_not_find_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(Cannot, match="a blank or a colon"):
+        compiled_shim(tmp_path / name)
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
 def test_a_loss_of_power_leaves_what_was_forced_and_no_more(server: Server) -> None:
     database = server.data / "version-2"
-    preloaded = os.environ | {"LD_PRELOAD": str(compiled_shim(server.folder)), "ZABCHECK_FORCED": str(server.forced)}
-    subprocess.run([sys.executable, "-IS", "-c", WRITES, str(database)], env=preloaded, check=True)
+    with temporary_folder("shim") as folder:  # the name of pytest's may have blanks in it
+        preloaded = os.environ | {"LD_PRELOAD": str(compiled_shim(folder)), "ZABCHECK_FORCED": str(server.forced)}
+        subprocess.run([sys.executable, "-IS", "-c", WRITES, str(database)], env=preloaded, check=True)
     written = contents(database)
     assert len(written["log.1"]) == 200018
     lost = ["acceptedEpoch", "log.1", "log.2", "log.3", "log.4", "snapshot.6", "snapshot.7"]

@@ -193,9 +193,11 @@ def compiled_shim(folder: Path) -> Path:
     """Compile the library that makes threads ask (shim.c).
 
     Raises:
-        Cannot: it does not compile.
+        Cannot: it does not compile, or the loader could not find it: it breaks LD_PRELOAD at blanks and colons.
     """
     out = folder / "shim.so"
+    if set(str(out)) & set(" \t\n:"):
+        raise Cannot(f"the library that holds threads cannot lie in {folder}: its name has a blank or a colon")
     compiler = next(name for name in ("cc", "gcc", "clang") if shutil.which(name))
     command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(out), str(HERE / "shim.c"), "-ldl"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
