@@ -37,7 +37,8 @@ def has_queued(s: State, p: Node) -> bool:
 def log_next(s: State, p: Node) -> None:
     """SyncRequestProcessor.run: FileTxnLog.append, SyncRequestProcessor.flush (FileTxnLog.commit forces), then
     AckRequestProcessor.processRequest or SendAckRequestProcessor.processRequest, which an observer has not
-    (ObserverZooKeeperServer.setupRequestProcessors). One step of one transaction: a batch is several of them, whose
+    (LeaderZooKeeperServer.setupRequestProcessors, FollowerZooKeeperServer.setupRequestProcessors,
+    ObserverZooKeeperServer.setupRequestProcessors). One step of one transaction: a batch is several of them, whose
     crashes between lose no more."""
     zxid = s.sync_queue[p][0]
     s.sync_queue[p].remove(0)

@@ -125,8 +125,7 @@ def leaves_at_diff(s: State) -> bool:
 
 @receives
 def on_trunc(s: State, f: Node, m: TRUNC) -> None:
-    """ZKDatabase.truncateLog; where the log cannot be cut the process exits (3.5.7, 3.6.0), and is started again
-    at once (merged)."""
+    """ZKDatabase.truncateLog; where the log has no place to cut it fails (`fail_to_truncate`)."""
     s.sync_mode[f] = TRUNCS
     s.phase[f] = SYNCING
     stood = first_from(s, f, m.zxid)
@@ -142,13 +141,14 @@ def on_trunc(s: State, f: Node, m: TRUNC) -> None:
         if meets_hole(s, f):
             stop(s, f)
     else:
-        stop(s, f)
-        on_recovery(s, f)
+        threw_up(s)
+        fail_to_truncate(s, f)
 
 
 def fail_to_truncate(s: State, f: Node) -> None:
     """FileTxnSnapLog.truncateLog catches an IOException (3.5.7, 3.6.0), and Learner.syncWithLeader exits with 13. That
-    it is started again at once is merged, as everywhere."""
+    it is started again at once is merged, as everywhere. Before, the term ends, and the database, which has been
+    cleared, is read again; that such a server is not refused, as one that starts may be, is in `before-3701` alone."""
     shut_down(s, f)
     on_recovery(s, f)
 
