@@ -74,15 +74,15 @@ def answer(request: ConformanceRequest, watch: Conformance | None = None) -> tup
     from traces.reenact.starts import check_start
 
     watch, names = watch or Conformance(), request.releases
-    texts = {n: request.variant_for(n) for n in names}
+    start = STARTS[request.start]
+    texts = {n: request.variant_for(n, start) for n in names}
     try:
         places = {n: (replace(request.found(n), settings=settings_for(text)), text) for n, text in texts.items()}
         for real, text in places.values():
-            check_start(STARTS[request.start], real, text)
+            check_start(start, real, text)
     except Cannot as problem:
         raise NoVerdict(str(problem)) from None
     folder = Path(request.output or FOLDER)
-    start = STARTS[request.start]
     before = known(folder, texts, bool(request.zookeeper or request.jar), start)
     folder = folder.resolve() if before else new_folder(folder)
     todo = [(names[k % len(names)], request.seed + k // len(names)) for k in range(request.runs)]

@@ -64,10 +64,13 @@ class ServersRequest(Request):
         except Cannot as problem:
             raise NoVerdict(str(problem)) from None
 
-    def variant_for(self, release: str) -> str:
+    def variant_for(self, release: str, start: str = "established") -> str:
         """Return the variant that the servers of a release are compared with: the release's, with what is asked.
 
         Where a release's model is asked by its name, it takes the place of the servers' own.
+
+        Args:
+            start: where the run begins; empty for the initial state.
         """
         from checker.zookeeper.releases import names_of, of_servers, variant_of, with_settings
         from zabspec.protocols.registry import PROTOCOLS
@@ -75,7 +78,7 @@ class ServersRequest(Request):
         protocol = PROTOCOLS["zookeeper"]
         other = {*names_of(self.variant)} & {name for name in protocol.declared.releases if name}
         variant = with_settings(protocol, self.variant, "" if other else release) or variant_of("zookeeper", release)
-        return of_servers(variant, release)
+        return of_servers(variant, release, start)
 
 
 @dataclass(frozen=True)
@@ -219,11 +222,10 @@ def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacte
     release = request.release or release_of("zookeeper", given.configuration.variant)
     left_out = (request.without or decisive(given)) if request.control else 0
     try:
-        variant = (
-            request.variant_for(release)
-            if request.variant
-            else of_servers(settled(request.variant_for(release), release, given.configuration.variant), release)
-        )
+        variant = request.variant_for(release, given.configuration.start)
+        if not request.variant:
+            asked = settled(request.variant_for(release), release, given.configuration.variant)
+            variant = of_servers(asked, release, given.configuration.start)
         plan = plan_for(given, variant, left_out)
         real = replace(request.found(release), settings=settings_for(plan.configuration.variant))
         done = Reenacted(plan, new_folder(Path(request.output) if request.output else path.with_suffix(f".{release}")))

@@ -68,13 +68,21 @@ def with_settings(protocol: Protocol, variant: str, release: str = "") -> str:
     return ",".join(filter(None, (of_release, variant, *more)))
 
 
-def of_servers(variant: str, release: str) -> str:
+def of_servers(variant: str, release: str, start: str = "established") -> str:
     """Return a variant with what the servers of a re-enactment do besides, which have settings of their own.
 
     Those that take periodic snapshots have one due at each transaction that is logged, and roll the log there. Before
     3.6.0 it is each second of a term, which the model does not count.
+
+    The first file of a new server's log is named by a record of the run: if that is logged again, it may write the file
+    over.
+
+    Args:
+        start: where the run begins; empty for the initial state, of new servers.
     """
     names = names_of(variant)
+    if not start and "snapshots" not in names and not {"log-files", "walk"} & {*names}:
+        return ",".join(filter(None, (variant, "log-files")))
     if "snapshots" not in names or before(release, 3, 6) or {"log-files", "walk"} & {*names}:
         return variant
     return f"{variant},log-files,rolls"

@@ -13,6 +13,8 @@ from click.testing import CliRunner
 from checker.commands.reenact import reenact
 from checker.errors import NoVerdict, RequestError
 from checker.requests.conformance import ConformanceRequest, answer
+from checker.requests.reenact import ServersRequest
+from checker.zookeeper.releases import of_servers
 from checker.zookeeper.runs import trace_of_row
 from tests.reenact.compared import Server
 from tests.reenact.test_reenactment import real
@@ -270,6 +272,17 @@ def test_no_snapshot_of_new_servers_is_due_for_what_was_before(
     assert {*asked} == {before}
 
 
+def test_files_of_a_new_servers_log_are_named() -> None:
+    """One that begins with a transaction of the run may be written over."""
+    for release, variant, made in (
+        ("3.9.5", "", "log-files"), ("3.5.3", "3.5.3", "3.5.3,log-files"), ("3.5.3", "3.5.3,walk", "3.5.3,walk"),
+        ("3.9.5", "snapshots", "snapshots,log-files,rolls"), ("3.9.5", "log-files", "log-files"),
+    ):  # fmt: skip
+        assert of_servers(variant, release, NEW) == made
+    assert (of_servers("", "3.9.5"), of_servers("", "3.9.5", ESTABLISHED)) == ("", "")
+    assert ServersRequest(variant="trunc").variant_for("3.9.5", NEW) == "trunc,log-files"
+
+
 def test_random_runs_of_another_start_are_not_gone_on_from() -> None:
     assert campaign.question("3.9.2", NEW) != campaign.question("3.9.2", ESTABLISHED) == campaign.question("3.9.2")
 
@@ -277,15 +290,15 @@ def test_random_runs_of_another_start_are_not_gone_on_from() -> None:
 def test_where_random_runs_begin_is_asked_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
 
-    def played(*given: object) -> tuple[()]:
-        seen.append(given[-1])
+    def played(_: object, asked: list[tuple[Release, str, int]], *given: object) -> tuple[()]:
+        seen.append((given[-1], [variant for _, variant, _ in asked]))
         return ()
 
     monkeypatch.setattr(ConformanceRequest, "found", lambda _, name: Release(name, (), {}))
     monkeypatch.setattr(campaign, "played", played)
     for name in ("new", "established"):
         answer(ConformanceRequest("3.9.5", runs=1, start=name, output=str(tmp_path / name)))
-    assert seen == [NEW, ESTABLISHED]
+    assert seen == [(NEW, ["log-files"]), (ESTABLISHED, [""])]
     with pytest.raises(RequestError, match="begin from established or new, not from 'after-snap'"):
         ConformanceRequest("3.9.5", runs=1, start="after-snap")
     with pytest.raises(NoVerdict, match="sessions that are no transactions"):
@@ -398,6 +411,6 @@ def test_a_real_server_with_a_snapshot_and_no_log_exits_as_the_model_says(
 
 @pytest.mark.slow(seconds=8)
 def test_a_random_run_from_new_servers_agrees_step_by_step(tmp_path: Path) -> None:
-    plan = drawn("3.6.0", 5, start=NEW)
+    plan = drawn("3.6.0,log-files", 5, start=NEW)
     run, _ = tried(tmp_path, real("3.6.0"), plan, 2, 20.0, print)
     assert run.agreed, (run.trouble, run.played.differs)

@@ -9,7 +9,7 @@ What a new server is, and how it is compared:
   (`QuorumPeer.loadDataBase`). The model has the epochs, and no snapshot of the empty tree at <0,0>: a start without one
   begins with just that. Every snapshot is compared, snapshot.0 too: it is always there, and empty, unless the model has
   saved another tree by that name. There is no log: its first file, log.<zxid>, comes with the first record, and each
-  record is compared.
+  record is compared. Such a file may be written over, so the model has `log-files` (`of_servers`).
 - *Its vote.* Each server says in its log that it votes with zxid 0. Votes reach nobody before the first election.
 - *Trees.* A server may have its data from a snapshot alone, so the nodes in every snapshot are compared, too.
 - *Zxids and epochs* are those of the model, without a shift.
