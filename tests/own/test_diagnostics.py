@@ -161,6 +161,24 @@ CASES = {
     ),
     "flag of a message": ("Int(0, 3)})]", 'Int(0, 3, "ups")})]', '"by"', "there is no flag ups that could widen"),
     "no kind": (LEVEL, LEVEL.replace("Int(0, 3)", "7"), None, "field level is of 7, which is not a kind"),
+    "a range of words": (
+        LEVEL,
+        LEVEL.replace("Int(0", 'Int("a"'),
+        None,
+        "level: the lowest value is a whole number, not 'a'",
+    ),
+    "a sequence turned round": (
+        "Seq(Int(0, 9), 3)",
+        "Seq(3, Int(0, 9))",
+        'volatile("log", Seq(3, Int(0, 9)), "what was heard")',
+        "field log: elements of a sequence have a kind, not 3",
+    ),
+    "a length that is no number": (
+        "Seq(Int(0, 9), 3)",
+        "Seq(Int(0, 9), 'x')",
+        'volatile("log", Seq(Int(0, 9), \'x\'), "what was heard")',
+        "field log: its length is a whole number, not 'x'",
+    ),
     "too much room": (
         "Int(0, 9), 3)",
         "Int(0, 9), 300)",

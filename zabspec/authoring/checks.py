@@ -490,16 +490,32 @@ def parts_of(kind: Kind) -> Iterator[Kind]:
             yield from parts_of(inner)
 
 
+# What makes a kind, for those who give it something else or in another order.
+ARGUMENTS: dict[type[Kind], tuple[tuple[str, type, str], ...]] = {
+    Int: (("lo", int, "the lowest value is a whole number"), ("hi", int, "the highest value is a whole number")),
+    SetOf: (("count", int, "the size of a set is a whole number"),),
+    Seq: (("element", Kind, "elements of a sequence have a kind"), ("capacity", int, "its length is a whole number")),
+    Record: (("name", str, "the name of a record is text"), ("fields", Mapping, "its fields are given by name")),
+}
+
+
+def check_arguments(name: str, at: tuple[str, ...], what: str, kind: Kind) -> None:
+    for made, arguments in ARGUMENTS.items():
+        for argument, expected, said in arguments if isinstance(kind, made) else ():
+            given = getattr(kind, argument)
+            if not isinstance(given, expected):
+                raise misdeclared(name, at, f"{what}: {said}, not {given!r}")
+
+
 def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:
     if isinstance(given, Map):
         raise misdeclared(name, at, f"{what} is a map, but a map must be a field")
     if not isinstance(given, Kind):
         raise misdeclared(name, at, f"{what} is of {given!r}, which is not a kind: Int(0, 3), Bool(), OneOf(...), ...")
-    for kind in parts_of(given):
+    for kind in parts_of(given):  # which looks into a kind after it was checked here
+        check_arguments(name, at, what, kind)
         if isinstance(kind, Int) and kind.hi < kind.lo:
             raise misdeclared(name, at, f"{what} has no values: {kind.lo}..{kind.hi}")
-        if isinstance(kind, (Int, SetOf, Record)) and kind.bits > MOST_BITS:
-            raise misdeclared(name, at, f"{what} needs {kind.bits} bits, and a kind has at most {MOST_BITS}")
         if isinstance(kind, SetOf) and kind.count < 1:
             raise misdeclared(name, at, f"{what} is a set that can have no members")
         if isinstance(kind, Seq) and any(isinstance(k, Seq) and k.bag for k in parts_of(kind.element)):
@@ -520,3 +536,6 @@ def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:
                     part,
                     dict.fromkeys(own_names(RecordValue), "every record has one"),
                 )
+    for kind in parts_of(given):
+        if isinstance(kind, (Int, SetOf, Record)) and kind.bits > MOST_BITS:
+            raise misdeclared(name, at, f"{what} needs {kind.bits} bits, and a kind has at most {MOST_BITS}")
