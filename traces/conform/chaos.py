@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from traces.conform.taps import Recorder, Tap
-from traces.reenact.servers import Cannot, Release, Server, compiled_shim, free_ports
+from traces.reenact.servers import Cannot, Release, Server, compiled_shim, free_ports, limit_lines
 from traces.reenact.stores import read_disk
 from zabspec.limits import Deadline
 from zabspec.temporary import temporary_folder
@@ -114,7 +114,9 @@ class Chaos:
                     for port, packets in ((own[b][1], True), (own[b][2], False)):
                         self.taps.append(Tap(a, b, port, packets, self.recorder))
                         proxies[port] = self.taps[-1].port
-            self.servers[a] = Server(self.folder, a, self.release, own[a], reached, proxies, shim, None, self.limits)
+            self.servers[a] = Server(
+                self.folder, a, self.release, own[a], reached, proxies, shim, None, limit_lines(*self.limits)
+            )
 
     # --- faults ------------------------------------------------------------------------------------
 

@@ -206,6 +206,11 @@ def compiled_shim(folder: Path) -> Path:
     return out
 
 
+def limit_lines(tick: int, init: int, sync: int) -> tuple[str, ...]:
+    """Return the lines of a configuration that set tickTime (milliseconds), initLimit and syncLimit (ticks)."""
+    return f"tickTime={tick}", f"initLimit={init}", f"syncLimit={sync}"
+
+
 class Server:
     """One server: its folder, its configuration, and its process, if it runs.
 
@@ -215,14 +220,13 @@ class Server:
         servers: of all the quorum and election ports, and whether each observes.
         proxies: for each of these ports of others the one to connect to instead.
         gate: the socket that its threads ask over; None if they run freely.
-        limits: tickTime, initLimit, syncLimit.
-        lines: further lines of its configuration.
+        lines: further lines of its configuration; of two that set one thing the last counts.
     """
 
     def __init__(
         self, folder: Path, number: int, release: Release, ports: tuple[int, int, int],
         servers: dict[int, tuple[int, int, bool]], proxies: dict[int, int], shim: Path, gate: Path | None,
-        limits: tuple[int, int, int] = (TICK, INIT_LIMIT, SYNC_LIMIT), lines: tuple[str, ...] = (),
+        lines: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.folder, self.number, self.release, self.shim, self.gate = folder, number, release, shim, gate
         self.client, self.quorum, self.election = ports
@@ -232,8 +236,7 @@ class Server:
         self.data.mkdir(parents=True)
         (self.data / "myid").write_text(str(number))
         all_lines = [
-            *lines, f"tickTime={limits[0]}", f"initLimit={limits[1]}", f"syncLimit={limits[2]}",
-            f"dataDir={self.data}", f"clientPort={self.client}",
+            *limit_lines(TICK, INIT_LIMIT, SYNC_LIMIT), *lines, f"dataDir={self.data}", f"clientPort={self.client}",
             "clientPortAddress=127.0.0.1", "maxClientCnxns=0", "maxSessionTimeout=600000", "4lw.commands.whitelist=*",
             "standaloneEnabled=false", "reconfigEnabled=false", "admin.enableServer=false",
         ]  # fmt: skip
