@@ -144,7 +144,7 @@ BY_ANOTHER = {
         "machine code gives a name that has a value before a loop that value after it, not the last round's",
         "compiled",
         "zabspec/language/llvm_flow.py",
-        "if not own or s.name in self.live.head(s):  #",
+        "if not own or s.name in live_in(self.f).head(s):  #",
         "if not own:  #",
         "LLVM",
         needs="for j in range\\(",
