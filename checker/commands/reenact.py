@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -71,12 +72,10 @@ def reenact(**words: Any) -> Answer:
         raise click.UsageError("--zookeeper, --servers and --jar contradict each other: give one")
     words["output"] = str(words["output"] or "")
     if trace is not None:
-        if start != "established":
-            raise click.UsageError("--start is for --random: a trace begins where it was made to")
+        refuse(("seed", "start"), "for --random: a trace, or a row's run, begins where it was made to")
         return play_trace(ReenactRequest(trace=str(trace), **words))
-    if words["without"] and not words["control"]:
-        raise click.UsageError("--without needs --control")
     of_servers = {f.name: words[f.name] for f in fields(ServersRequest)}
+    refuse(set(words) - set(of_servers), "for a trace or a row, and not for --random")
     return play_drawn(ConformanceRequest(**of_servers, runs=count, seed=seed, start=start))
 
 
@@ -100,6 +99,18 @@ class ShownReenactment(StatusLine, ReenactmentMessages):
     def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
         super().played(plan, run, number, tries)
         self.update(f"{number} of {self.request.times} runs played")
+
+
+def refuse(names: Iterable[str], why: str) -> None:
+    """Refuse options that what is asked for would pass over.
+
+    Raises:
+        click.UsageError: one is given.
+    """
+    context = click.get_current_context()
+    for name in sorted(names):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is {why}")
 
 
 def play_drawn(request: ConformanceRequest) -> Answer:

@@ -307,6 +307,22 @@ def test_where_random_runs_begin_is_asked_by_name(tmp_path: Path, monkeypatch: p
     assert (done.exit_code, "--start is for --random" in done.output) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["ZK-trunc-snap", "--start", "established"], "--start is for --random"),
+        (["ZK-4394", "--seed", "1"], "--seed is for --random"),
+        (["--random", "1", "--control"], "--control is for a trace or a row"),
+        (["--random", "1", "--times", "1"], "--times is for a trace or a row"),
+        (["--random", "1", "--without", "3"], "--without is for a trace or a row"),
+    ],
+)
+def test_what_would_be_passed_over_is_refused(given: list[str], said: str) -> None:
+    """Also where it says what is so without it: the run of a row may begin elsewhere."""
+    done = CliRunner().invoke(reenact, given)
+    assert (done.exit_code, said in done.output) == (2, True)
+
+
 # --- a server that exits --------------------------------------------------------------------------
 
 
