@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant
 from zabspec.language.lang import Node, State
+from zabspec.protocols.zookeeper.learner import fail_to_truncate
 from zabspec.protocols.zookeeper.observed import skips, walks
-from zabspec.protocols.zookeeper.shutdown import on_recovery, shut_down, starts_refused
+from zabspec.protocols.zookeeper.shutdown import shut_down, starts_refused
 from zabspec.protocols.zookeeper.state import (
     COMMIT,
     DIFF,
@@ -32,7 +33,6 @@ __all__ = [
     "closes_file_at_end",
     "ends_file",
     "exits_by_hole",
-    "exits_when_not_truncated",
     "file_before_memory",
     "fits_always",
     "fits_in_limit",
@@ -259,12 +259,6 @@ def goes_on_closed(s: State, f: Node) -> None:
     restore(s, f)
 
 
-def exits_when_not_truncated(s: State, f: Node) -> None:
-    """Learner.syncWithLeader exits with 13 (3.5.7, 3.6.0), and the server is started again."""
-    shut_down(s, f)
-    on_recovery(s, f)
-
-
 # --- loss of power -----------------------------------------------------------------------------------
 
 
@@ -435,7 +429,7 @@ PRODUCTION_REPAIRS = (
     Variant(
         "3701",
         "a server that cannot truncate its log exits",
-        {"fail_to_truncate": exits_when_not_truncated},
+        {"fail_to_truncate": fail_to_truncate},
         over=("before-3701",),
         repairs=True,
         needs=("full-disk",),
