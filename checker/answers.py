@@ -94,9 +94,7 @@ class Answered:
 
     def as_json(self) -> Any:
         """Return what the command writes with `--json`, as JSON values."""
-        from checker.report.formats.json_text import json_of
-
-        return json_of(self._result)
+        return self._result.as_json()
 
     def html(self) -> str:
         """Return the answer as a self-contained HTML page; without a page of its kind, a drawing of the first run.

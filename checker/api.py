@@ -46,7 +46,6 @@ from checker.answers import (
 from checker.errors import NoVerdict, RequestError
 from checker.requests.options import Exploring, Names, Simulating, Sizes
 from zabspec.authoring.declaration import ConfigError, Declaration
-from zabspec.deprecated import Contradiction, current_keys
 from zabspec.language import LanguageError
 from zabspec.protocols.registry import Protocol
 
@@ -556,7 +555,7 @@ def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting])
     from checker.requests.queries import queries_into
 
     with sentences():
-        request = request_of(InductRequest, named(protocol), current_options("zabcheck.prove_inductive", options))
+        request = request_of(InductRequest, named(protocol), options)
         with queries_into(request.smt2):
             return Inductive(answer(request))
 
@@ -969,19 +968,6 @@ def in_a_file(trace: Trace | str | PathLike[str]) -> Iterator[str]:
         file = Path(folder) / "run.trace.json"
         write_trace(trace, file)
         yield str(file)
-
-
-def current_options(function: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the keywords of a function with their new names.
-
-    Raises:
-        RequestError: one is given under its old and its new name, with different values.
-    """
-    try:
-        renamed: Mapping[str, Any] = current_keys(function, dict(options))
-    except Contradiction as problem:
-        raise RequestError(f"{function}: {problem}") from None
-    return renamed
 
 
 def named(protocol: AnyProtocol) -> str:

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -276,18 +276,13 @@ def error(sentence: str, code: int) -> dict[str, Any] | None:
     return None
 
 
-def delivered_in_turn(
-    answer: Answer, handler: SignalHandler, words: Sequence[str], warnings: Sequence[str] = ()
-) -> int:
+def delivered_in_turn(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> int:
     """Write an answer and those that follow it, and return the exit code.
 
     Signals are ignored while one is written, so that each is there whole or not at all. After one that cannot be
     written, no other is.
-
-    Args:
-        warnings: additional notes of the first answer.
     """
-    code = delivered(replace(answer, notes=[*warnings, *answer.notes]), handler, words)
+    code = delivered(answer, handler, words)
     while (then := answer.then) is not None and code == answer.code:
 
         def following(then: Callable[[], Answer] = then) -> Answer:

@@ -109,8 +109,7 @@ def described(part: Mapping[str, Any], named: Mapping[str, Any], name: str = "")
         parts = [inner, *inner.get("oneOf", ())]
         parts += [named[each["$ref"].rpartition("/")[2]] for each in parts if "$ref" in each]
         texts = [each["description"] for each in parts if "description" in each]
-        if not inner.get("deprecated"):
-            yield f"`{name}{key}`", " ".join(dict.fromkeys(texts))
+        yield f"`{name}{key}`", " ".join(dict.fromkeys(texts))
         for each in parts:
             yield from described(each, named, f"{name}{key}.")
             items = each.get("items", {})

@@ -194,10 +194,6 @@ def __getattr__(name: str) -> Any:
         AttributeError: there is none.
         ImportError: another project's package stands in the way of one of ours.
     """
-    if name not in PLACES and not name.startswith("__"):
-        from zabspec.deprecated import current_name
-
-        name = current_name(__name__, name)
     if name not in PLACES:
         raise AttributeError(f"module 'zabcheck' has no attribute {name!r}")
     sentence = in_the_way()

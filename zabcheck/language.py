@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Never
 
 from zabspec.authoring.declaration import (
     Map,
@@ -36,7 +36,6 @@ from zabspec.authoring.declaration import (
     timer,
     volatile,
 )
-from zabspec.deprecated import current_name
 from zabspec.language import NODE, Bool, Field, Int, Message, MessageUnion, NodeId, Record, Role, Seq, SetOf
 from zabspec.language.lang import (
     NOTHING,
@@ -100,15 +99,3 @@ if TYPE_CHECKING:
     NOBODY: Never  # to tools a value of every type: a process of whatever role, or none
 else:
     from zabspec.language.lang import NOBODY
-
-
-def __getattr__(name: str) -> Any:
-    """Return what a name of an earlier version stands for, with a warning.
-
-    Raises:
-        AttributeError: there is no such name.
-    """
-    current = current_name(__name__, name)
-    if current == name:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals()[current]

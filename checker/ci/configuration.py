@@ -21,7 +21,6 @@ from checker.errors import RequestError
 from checker.requests.model import near
 from checker.requests.quorum_system import TEXTS, quorums_given
 from zabspec.configuration import Parameters
-from zabspec.deprecated import Contradiction, current_keys
 from zabspec.files import read_bytes
 from zabspec.quorums import MAJORITY
 
@@ -190,10 +189,6 @@ def matrix_of(table: Mapping[str, Any], path: Path, text: str | None = None, shi
         table = table.get("tool", {}).get("zabcheck", {})
         if not table:
             raise MatrixError(f"{path} has no table tool.zabcheck")
-    try:
-        table = current_keys("zabcheck.toml", table, str(path))
-    except Contradiction as problem:
-        raise MatrixError(f"{path}: {problem}") from None
     if not shipped:
         keep_schema("zabcheck", table, path)
     lines = lines_of(read_bytes(path, LARGEST).decode(errors="replace") if text is None else text)
@@ -257,7 +252,7 @@ def wrong_at(problem: ValidationError, table: Mapping[str, Any]) -> str:
     """Return a sentence that says what is wrong, and in which check."""
     where, value = place(list(problem.absolute_path), table), problem.instance
     if problem.validator == "additionalProperties" and isinstance(value, dict):
-        known = {k: v for k, v in problem.schema.get("properties", {}).items() if not v.get("deprecated")}
+        known = problem.schema.get("properties", {})
         unknown = next(key for key in value if key not in known)
         hint = near(unknown, known) or f"; there are {', '.join(known)}"
         return f"{where}there is no key {unknown!r}{hint}"

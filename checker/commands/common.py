@@ -37,7 +37,6 @@ from checker.output_files import check_writable
 from checker.report.formats.terminal import table
 from checker.requests.model import near, protocol_named
 from checker.requests.request import bytes_of
-from zabspec.deprecated import current_arguments, current_command, reported_by
 from zabspec.files import Unreadable, opened, place_of, without_secrets
 from zabspec.signals import SignalHandler
 from zabspec.worlds.steps import BUDGETS
@@ -102,7 +101,7 @@ class Commands(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         refuse_words(ctx, args)
         at = self.begins_command(ctx, args)  # which parses its own words
-        args = current_flags(self, "zabcheck", [*own_budgets(self, args[:at]), *args[at:]])
+        args = [*own_budgets(self, args[:at]), *args[at:]]
         refuse_repeats(self, ctx, args)
         return super().parse_args(ctx, args)
 
@@ -111,20 +110,20 @@ class Commands(click.Group):
         valued = {flag for p in self.params if isinstance(p, click.Option) and not p.is_flag for flag in p.opts}
         for at, word in enumerate(args):
             if not word.startswith("-") and (at == 0 or args[at - 1] not in valued):
-                if self.get_command(ctx, current_command(word)) is not None:
+                if self.get_command(ctx, word) is not None:
                     return at
         return len(args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = current_command(args[0])
+        name = args[0]
         if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
             hint = near(name, [*self.list_commands(ctx), EXPLORE]) or "; `zabcheck --help` lists them"
             if f" {EXPLORE}" in hint:
                 hint = "; `zabcheck` without a command explores, as zabcheck --nodes 3 --depth 20"
             raise click.UsageError(f"there is no command {name!r}{hint}", ctx)
-        return super().resolve_command(ctx, [name, *args[1:]])
+        return super().resolve_command(ctx, args)
 
     # click would write an empty line for an interrupt
 
@@ -145,12 +144,10 @@ class Commands(click.Group):
         extra["standalone_mode"] = False
         words = list(sys.argv[1:] if args is None else args)
         handler, work = SignalHandler(), super().main
-        warnings: list[str] = []  # old names
 
         def heard() -> object:
             handler.listen()
-            with reported_by(warnings.append):
-                return work(words, prog_name or "zabcheck", **extra)
+            return work(words, prog_name or "zabcheck", **extra)
 
         def begun() -> object:
             open_streams()
@@ -158,7 +155,7 @@ class Commands(click.Group):
                 return CLOSED
             return completing.candidates(self) if os.environ.get(completing.ASKED) else heard()
 
-        code = delivered_in_turn(settled_answer(begun, handler, words), handler, words, warnings)
+        code = delivered_in_turn(settled_answer(begun, handler, words), handler, words)
         handler.leave()
         settle()
         end_where_it_stands(code)
@@ -239,23 +236,9 @@ class Subcommand(click.Command):
         return answered_by(super().get_help_option(ctx), ctx.get_help)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        args = current_flags(self, self.name or "", own_budgets(self, args))
+        args = own_budgets(self, args)
         refuse_repeats(self, ctx, args)
         return super().parse_args(ctx, args)
-
-
-def current_flags(command: click.Command, name: str, args: Sequence[str]) -> list[str]:
-    """Return the words of a command with flags that were renamed under their new names."""
-    options = {flag: p for p in command.params if isinstance(p, click.Option) for flag in p.opts}
-
-    def takes_value(flag: str, following: str) -> bool:
-        option = options.get(flag)
-        if option is None or option.is_flag or option.count:
-            return False
-        optional = option.flag_value is not None  # `[FILE]`: the next flag is not its value
-        return not (optional and following.startswith("-"))
-
-    return current_arguments(name, args, takes_value, only_first=isinstance(command, click.Group))
 
 
 def version(ctx: click.Context, param: click.Parameter, value: bool) -> None:

@@ -12,7 +12,6 @@ import click
 
 from checker.commands.common import NO_VERDICT, PATH, Answer, check_writable
 from checker.output_files import is_one_file
-from checker.report.formats.json_text import json_of
 from checker.report.formats.registry import formats_of
 from checker.report.formats.terminal import shown
 from checker.report.result import Result
@@ -74,7 +73,7 @@ def publish(
     """
     formats = formats_of(result.kind)
     return Answer.of(
-        NO_VERDICT if troubles else result.exit_code, as_json, lambda: json_of(result), lambda: shown(result),
+        NO_VERDICT if troubles else result.exit_code, as_json, result.as_json, lambda: shown(result),
         files=[*((path, formats[name].render(result)) for name, path in (files or {}).items()), *more],
         notes=[*(said for said in result.troubles if said), *troubles], indent=result.indent,
         trouble=next(iter(troubles), ""), long=long and not as_json,

@@ -51,7 +51,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     ),
     PROOF: (
         *COMPUTING, "checker/proof/*.py", "checker/proof/*.txt", "zabspec/abstract/*.py", "checker/symbolic/*.py",
-        "checker/requests/prove.py", "checker/requests/request.py", "zabspec/deprecated.py", "zabspec/ensemble.py",
+        "checker/requests/prove.py", "checker/requests/request.py", "zabspec/ensemble.py",
         "zabspec/files.py", "zabspec/limits.py", "zabspec/quorums.py", "zabspec/signals.py",
     ),
 }  # fmt: skip

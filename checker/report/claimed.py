@@ -24,7 +24,6 @@ from checker.symbolic.extension import Z3Answer
 from invariants import properties_of, property_named
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, STEP, Property
 from traces.record.reading import strict_json
-from zabspec.deprecated import Contradiction, current_keys, current_phrases
 from zabspec.files import read_bytes
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
@@ -56,10 +55,6 @@ def read_report(path: Path, again: bool = False) -> dict[str, Any]:
         raise ReportError(f"{path}: {problem.strerror}") from None
     except ValueError as problem:
         raise ReportError(f"{path} is not JSON: {problem}") from None
-    try:
-        report = current_phrases(current_keys("explore", report, str(path)))
-    except Contradiction as problem:
-        raise ReportError(f"{path} contradicts itself: {problem}") from None
     schema = json.loads(files("checker.report").joinpath("schema/report.schema.json").read_text(encoding="utf-8"))
     wrong = next(iter(validator(schema).iter_errors(report)), None)
     if wrong is not None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from checker.errors import NoVerdict, RequestError
 from checker.requests.quorum_system import check_text
 from checker.requests.request import Request, at_least
-from zabspec.deprecated import GONE_VARIANTS
 
 if TYPE_CHECKING:
     from zabspec.model import Configuration, Model
@@ -109,7 +108,7 @@ class ModelRequest(Request):
                 whose = "" if protocol.name == ModelRequest.protocol else f" of {protocol.name}"
                 listed = "" if protocol.text.released else f" --protocol {protocol.name}"
                 hint = near(name, protocol.variants) or f"; `zabcheck variants{listed}` lists them"
-                raise RequestError(f"there is no variant {name!r}{whose}{GONE_VARIANTS.get(name.strip(), hint)}")
+                raise RequestError(f"there is no variant {name!r}{whose}{hint}")
 
 
 def protocol_named(name: str) -> Protocol:

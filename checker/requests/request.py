@@ -11,14 +11,12 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 from checker.errors import RequestError
-from zabspec.deprecated import Contradiction, current_keys
 from zabspec.files import without_secrets
 
 __all__ = [
     "Request",
     "at_least",
     "bytes_of",
-    "current_request",
     "flag",
     "no_address",
     "no_user",
@@ -92,7 +90,7 @@ class Request:
         """
         if not isinstance(given, Mapping):
             raise RequestError(f"a request of kind {cls.kind or cls.__name__} is a JSON object, not {given!r:.60}")
-        values = current_request(cls.kind, given)
+        values = dict(given)
         if cls.kind and values.pop("kind", cls.kind) != cls.kind:
             raise RequestError(f"this is a request of kind {given['kind']!r:.60}, not {cls.kind}")
         wanted = field_types(cls)
@@ -104,18 +102,6 @@ class Request:
             elif isinstance(value, list):
                 values[name] = tuple(value)
         return cls(**values)
-
-
-def current_request(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a request, with the new names of its fields.
-
-    Raises:
-        RequestError: it has a field under its old and its new name, with different values.
-    """
-    try:
-        return dict(current_keys(f"request of {kind}", dict(given)))
-    except Contradiction as problem:
-        raise RequestError(f"a request of kind {kind}: {problem}") from None
 
 
 _TYPES: dict[type[Request], dict[str, Any]] = {}

@@ -15,12 +15,10 @@ import sys
 import termios
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
 
 import pytest
 
 from checker import ending
-from checker.commands import common
 from checker.output_files import write_file
 from checker.report.formats.registry import formats_of
 from tests.commands.running import BROKEN, TINY, run
@@ -83,23 +81,6 @@ def test_a_signal_amid_an_answer_changes_nothing(monkeypatch: pytest.MonkeyPatch
     assert (result.exit_code, json.loads(result.stdout)["exit_code"], result.stderr) == (1, 1, "")
     assert Path("j.xml").read_text().startswith("<?xml")
     assert Path("p.html").read_text().startswith("<!doctype html>")
-
-
-def test_an_old_name_is_told_with_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is said while a command works, a signal may cut off."""
-    order: list[str] = []
-    written = ending.written
-
-    def noting(stream: TextIO, text: str, *more: Any) -> str:
-        signal.raise_signal(signal.SIGTERM)
-        order.append("stdout" if stream is sys.stdout else text)
-        return written(stream, text, *more)
-
-    monkeypatch.setattr(ending, "written", noting)
-    monkeypatch.setattr(common, "complain", lambda text: order.append(f"before: {text}"))
-    result = run("induct", "--list", "--json", "--seconds", "9")
-    assert (result.exit_code, type(json.loads(result.stdout))) == (0, list)
-    assert order == ["stdout", "zabcheck: --seconds is now --query-limit; the old name will be removed in 0.3\n"]
 
 
 def test_a_signal_before_an_answer_leaves_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.patience import HANG
 
-DATA = Path(__file__).parents[1] / "data" / "0.1.0"
+DATA = Path(__file__).parents[1] / "data" / "saved"
 COMMANDS = """
 import json, sys
 from click.testing import CliRunner

@@ -21,7 +21,7 @@ from tests.commands.running import BROKEN, TINY, run
 from zabspec.protocols.registry import PROTOCOLS
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-DATA = Path(__file__).parents[1] / "data" / "0.1.0"
+DATA = Path(__file__).parents[1] / "data" / "saved"
 LOG = "2026-11-21 07:21:31,600 [myid:1] - INFO  [main:Learner@1] - LOOKING\n"
 CHECKS = """
 [[check]]

@@ -91,7 +91,7 @@ def test_a_run_that_meets_no_premise_is_refused(folder: Path) -> None:
                 check(wrong)
     assert "A run of 20 steps." in to_text(wrong)
     content = json.loads(Path("run.trace.json").read_text())
-    for change in ({"premise_of": "none"}, {"property": "integrity"}, {"version": 1}):
+    for change in ({"premise_of": "none"}, {"property": "integrity"}, {"version": 2}, {"lasso": None}):
         Path("run.trace.json").write_text(json.dumps(content | change))
         with pytest.raises(TraceError):
             read_trace(Path("run.trace.json"))

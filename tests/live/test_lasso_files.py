@@ -21,7 +21,6 @@ from checker.live.run import ALL, LiveRun
 from tests.live.lock import FORGETS
 from traces import Trace, TraceError, build_trace, read_trace, to_itf, to_mermaid, to_text, verify, write_trace
 from traces.pictures.picture import picture_of
-from traces.record import file, trace
 from traces.replay.replay import replay
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import ACTION, CRASH
@@ -99,8 +98,7 @@ def test_a_lasso_is_saved_read_and_replayed(saved: Path) -> None:
         (in_lasso(more=1), "lasso has an unknown 'more'"),
         (lambda c: c["lasso"].pop("named"), "lasso lacks 'named'"),
         (lambda c: c.update(property="one-holder"), "is given besides a property"),
-        (lambda c: c.update(version=1), "has an unknown 'lasso'"),
-        (lambda c: c.pop("lasso"), "lacks 'lasso'"),
+        (lambda c: c.update(premise_of="one-holder"), "is given besides 'lasso'"),
     ],
 )  # fmt: skip
 def test_a_file_that_says_what_is_not_so_is_refused(
@@ -119,21 +117,6 @@ def test_a_loop_that_lacks_a_step_does_not_close(saved: Path, tmp_path: Path) ->
     result = asked("replay", str(changed(saved, tmp_path, lambda content: content["steps"].pop())))
     assert result.exit_code == 2
     assert "the last step of the loop does not lead back" in unfolded(result)
-
-
-def test_who_reads_no_lassos_says_so_in_a_sentence(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As zabcheck did before there were any."""
-    monkeypatch.setattr(file, "VERSION", trace.PLAIN)
-    result = asked("replay", str(saved))
-    assert result.exit_code == 2
-    assert "has version 2, newer than the 1 that this zabcheck reads" in unfolded(result)
-
-
-def test_any_other_trace_is_written_as_before(saved: Path, tmp_path: Path) -> None:
-    there = replace(read_trace(saved), lasso=None)
-    assert there.as_dict()["version"] == 1
-    write_trace(there, tmp_path / "plain.trace.json")
-    assert read_trace(tmp_path / "plain.trace.json") == there
 
 
 @pytest.mark.slow(seconds=3)

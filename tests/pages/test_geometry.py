@@ -36,13 +36,12 @@ from traces.sweep.grid import Grid
 from traces.sweep.report import facts_of, inline
 from traces.sweep.summary import Group, Summary, Together, VerdictTotals
 from traces.walk.address import Address
-from zabspec.deprecated import OldNameWarning
 from zabspec.model import Configuration
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt install chromium")
 
 TOP = Path(__file__).parents[2]
-DATA = TOP / "tests" / "data" / "0.1.0"
+DATA = TOP / "tests" / "data" / "saved"
 MEASURE = Path(__file__).with_name("geometry.js").read_text(encoding="utf-8")
 START = "2026-11-21 07:21:31,600 [myid:{n}] - INFO  [main:Learner@1] - "
 ESTABLISHED = "Have quorum of supporters, sids: [[1, 2]]; starting up and setting last processed zxid: 0x500000000"
@@ -70,8 +69,7 @@ def long_page(folder: Path) -> str:
 
 def loop_page(folder: Path) -> str:
     """A run in which somebody waits for ever."""
-    with pytest.warns(OldNameWarning):
-        trace = read_trace(DATA / "joins.trace.json")
+    trace = read_trace(DATA / "joins.trace.json")
     assert trace.lasso is not None
     return to_html(replace(trace, tool=NASTY, lasso=replace(trace.lasso, loop=1, stabilization_time=0)))
 

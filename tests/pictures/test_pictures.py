@@ -25,7 +25,6 @@ from traces.pictures.folds import parts
 from traces.pictures.picture import picture_of
 from traces.pictures.svg import document
 from traces.record.simulated import TooLarge, simulated_trace
-from zabspec.deprecated import OldNameWarning
 from zabspec.model import Configuration, Model
 from zabspec.simulator.run import Run
 
@@ -109,8 +108,7 @@ def test_steps_are_folded_where_nothing_is_told() -> None:
 
 
 def test_a_run_for_ever_shows_its_loop() -> None:
-    with pytest.warns(OldNameWarning):
-        trace = read_trace(DATA.parent / "0.1.0" / "joins.trace.json")
+    trace = read_trace(DATA.parent / "saved" / "joins.trace.json")
     assert trace.lasso is not None
     picture = picture_of(replace(trace, lasso=replace(trace.lasso, loop=1, stabilization_time=0)))
     said = document(picture)

@@ -73,7 +73,6 @@ KEPT = {
     "zabspec/abstract/runs.py": "runs of the mutants of the proof, which are recorded with it",
     "checker/proof/find_needs.py": "names of clauses and lemmas, which are recorded with the proof",
     "checker/proof/queries.py": "names of lemmas, which are recorded with the proof",
-    "zabspec/deprecated.py": "phrases of earlier versions, which are read",
     "zabspec/language/llvm_text.py": "machine code",
     "checker/manual.py": "words that a search leaves out",
     "checker/tla/values.py": "names of TLA+",

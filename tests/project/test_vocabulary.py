@@ -36,7 +36,6 @@ from tests.project.messages import (
     messages_of_template,
     trees,
 )
-from zabspec.deprecated import COMMANDS, FLAGS, KEYS
 
 TOP = Path(__file__).parents[2]
 PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")
@@ -147,11 +146,9 @@ def test_fields_of_requests_are_not_called_by_old_words() -> None:
 
 
 def schema_keys(node: Any) -> Iterator[str]:
-    """The keys that a schema documents, but for those that are deprecated."""
+    """The keys that a schema documents."""
     if isinstance(node, dict):
-        for name, inner in node.get("properties", {}).items():
-            if not (isinstance(inner, dict) and inner.get("deprecated")):
-                yield name
+        yield from node.get("properties", {})
         for inner in node.values():
             yield from schema_keys(inner)
     elif isinstance(node, list):
@@ -179,14 +176,6 @@ def test_keys_of_json_are_not_called_by_old_words() -> None:
         keys = schema_keys(json.loads(path.read_text()))
         found |= {(path.relative_to(TOP).as_posix(), key) for key in keys if old_in(key)}
     assert found == LEFT_KEYS, f"new keys with old words, or fewer than listed; say instead: {OLD_KEYS}"
-
-
-def test_the_map_of_names_has_every_renamed_one() -> None:
-    page = (TOP / "docs/decisions/0010-names.md").read_text()
-    wanted = [f"| `{old}` | `{new}` |" for old, new in COMMANDS.items()]
-    wanted += [f"| `{c} {old}` | `{c} {new}` |" for c, renamed in FLAGS.items() for old, new in renamed.items()]
-    wanted += [f"| {kind} | `{old}` | `{new}` |" for kind, renamed in KEYS.items() for old, new in renamed.items()]
-    assert not [row for row in wanted if row not in page]
 
 
 COMMON = ("Run", "Found", "Answer", "Action", "Plan", "Report", "Listener", "Property", "Variant")

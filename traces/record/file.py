@@ -18,11 +18,8 @@ from traces.record.failure import ENABLED, JUDGED, START, STEP, Failure
 from traces.record.lasso import Lasso
 from traces.record.reading import strict_json
 from traces.record.trace import (
-    FAILS,
     FORMAT,
-    MEETS,
     VERSION,
-    WAITS,
     Acceptance,
     Delivery,
     Establishment,
@@ -36,12 +33,11 @@ from traces.record.trace import (
     text_of,
 )
 from traces.record.values import in_order
-from zabspec.deprecated import Contradiction, current_keys
 from zabspec.files import read_bytes, write_whole
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.schema import Layout, Role
 from zabspec.model import ConfigError, Configuration, Model
-from zabspec.worlds.steps import BUDGETS, KINDS
+from zabspec.worlds.steps import KINDS
 
 __all__ = ["check_state", "read_trace", "trace_of", "trace_text", "write_trace"]
 
@@ -96,9 +92,7 @@ def read_trace(path: str | Path) -> Trace:
     except ValueError as error:
         raise TraceError(f"{source} is not a trace: {error}") from error
     try:
-        return trace_of(found_beside(current_keys("trace", content, str(source)), source))
-    except Contradiction as error:
-        raise TraceError(f"{source} is not a sound trace: {error}") from error
+        return trace_of(found_beside(content, source))
     except TraceError as error:
         raise TraceError(f"{source} {error}") from error
 
@@ -132,13 +126,13 @@ def trace_of(content: Any) -> Trace:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise TraceError(f"is not a trace: its format is not {FORMAT!r}")
     version = content.get("version")
-    if type(version) is not int or version < 1:
-        raise TraceError("is not a trace: its version is not a positive number")
-    if version > VERSION:
-        raise TraceError(f"has version {version}, newer than the {VERSION} that this zabcheck reads")
+    if type(version) is not int or version != VERSION:
+        raise TraceError(f"has version {json.dumps(version)[:40]}, and this zabcheck reads {VERSION}")
     bad = _Bad("")
     said = ("tool", "text", "property", "statement", "source")
-    more = {WAITS: ("lasso",), FAILS: ("error",), MEETS: ("premise_of",)}.get(version, ())
+    more = tuple(name for name in ("lasso", "error", "premise_of") if name in content)
+    if len(more) > 1:
+        raise bad.inside(more[1]).error(f"is given besides {more[0]!r}, but a run shows one thing")
     request = content.get("request")
     answers = ("request",) if "request" in content else ()
     bad.keys(content, ("format", "version", *said, "configuration", *more, *answers, "initial", "steps"))
@@ -244,8 +238,6 @@ def _failure(raw: Any, breaks: str, steps: int) -> Failure:
 def _configuration(raw: Any) -> Configuration:
     bad = _Bad("configuration")
     default = Configuration().as_dict()
-    if isinstance(raw, dict):  # a file from before there was a budget, of which there is none unless one says, has none
-        raw = {"start": "", **{name: 0 for name, b in BUDGETS.items() if not any(b.usual.values())}, **raw}
     given = dict(raw) if isinstance(raw, dict) else raw
     quorums = given.pop("quorums", "") if isinstance(given, dict) else ""  # of a file that says none: majorities
     bad.inside("quorums").type(quorums, str)

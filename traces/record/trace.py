@@ -19,16 +19,12 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import KINDS, NUMBERED, StepKind
 
 __all__ = [
-    "DRAWN", "FORMAT", "MEETS", "PLAIN", "VERSION", "Acceptance", "Delivery", "Establishment", "JsonState", "JsonTxn",
+    "DRAWN", "FORMAT", "VERSION", "Acceptance", "Delivery", "Establishment", "JsonState", "JsonTxn",
     "Observation", "Step", "StepWord", "Trace", "TraceError", "Transmission", "model_of", "text_of",
 ]  # fmt: skip
 
 FORMAT = "zabcheck-trace"
-VERSION = 4  # what is read
-MEETS = 4  # what is written of a run that puts a property to the test
-FAILS = 3  # of one that ends in a run-time error
-WAITS = 2  # of a trace in which a process starves
-PLAIN = 1  # of any other, so that those who read no more can read it
+VERSION = 1
 
 JsonState = dict[str, Any]  # a state as JSON: field name -> value
 JsonTxn = dict[str, int]  # a transaction: epoch, counter, value
@@ -281,17 +277,10 @@ class Trace:
         """Return the states, the initial one first: state k is the one after step k."""
         return [self.initial, *(step.state for step in self.steps)]
 
-    @property
-    def version(self) -> int:
-        """Return the version of the trace's file: the oldest that has all its fields."""
-        if self.premise_of:
-            return MEETS
-        return FAILS if self.failure is not None else PLAIN if self.lasso is None else WAITS
-
     def as_dict(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
-            "version": self.version,
+            "version": VERSION,
             "tool": self.tool,
             "text": text_of(self.configuration.protocol),
             "configuration": self.configuration.as_dict(),

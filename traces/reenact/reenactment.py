@@ -17,7 +17,6 @@ from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.player import Played, Player
 from traces.reenact.servers import Cannot, Release
 from traces.reenact.starts import STARTS, check_start
-from zabspec.deprecated import with_old_keys
 
 __all__ = ["ReenactedRun", "play", "tried"]
 
@@ -72,7 +71,7 @@ def play(folder: Path, release: Release, plan: ReenactmentPlan, patience: float 
     finally:
         ensemble.end()
     run = ReenactedRun(player.played, after, harm, trouble, time.monotonic() - began)
-    (folder / "result.json").write_text(json.dumps(with_old_keys("reenactment", as_dict(plan, run)), indent=1) + "\n")
+    (folder / "result.json").write_text(json.dumps(as_dict(plan, run), indent=1) + "\n")
     return run
 
 

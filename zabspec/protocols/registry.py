@@ -12,7 +12,6 @@ from zabspec.authoring.declaration import Size as Sizes
 from zabspec.authoring.quorums import check_quorums
 from zabspec.authoring.reading import ProtocolSource, read_source
 from zabspec.authoring.sources import is_elsewhere
-from zabspec.deprecated import GONE_VARIANTS
 from zabspec.language import Field, MessageUnion, Record
 from zabspec.language.kinds import Kind
 from zabspec.properties import Property
@@ -233,8 +232,9 @@ class Protocol:
         for name in (*given, *repairs):
             if name not in self.variants:
                 listed = "" if self.text.released else f" --protocol {self.name}"
-                hint = GONE_VARIANTS.get(name, f"; `zabcheck variants{listed}` lists them")
-                raise ConfigError(f"there is no variant {name!r} of {self.name}{hint}")
+                raise ConfigError(
+                    f"there is no variant {name!r} of {self.name}; `zabcheck variants{listed}` lists them"
+                )
         for name in repairs:
             if not self.variants[name].repairs:
                 raise ConfigError(f"{name} of {self.name} repairs no rule: use it as a --variant")
