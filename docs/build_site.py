@@ -4,7 +4,7 @@
 
 Needs the extra `docs` (`pip install '.[docs]'`). The pages stay Markdown that a code host shows as well; this script
 stages them for Sphinx. The stage has the files of the project that pages link to, its links lead from stage to stage,
-and its index has the page map's kinds as contents. A link that leads nowhere ends the build, to a page or to a heading.
+and its index has the kinds of pages as contents. A link that leads nowhere ends the build, to a page or to a heading.
 
 `--gallery` names entries of the gallery, separated by commas, whose runs become live pages. `quick`: those that take
 half a second at most (the default, about a minute in all); `all`: every entry under a minute; `none`.
@@ -22,7 +22,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
@@ -153,8 +152,8 @@ def with_runs(text: str, runs: Iterable[str]) -> str:
 
 
 def contents(files: Iterable[str]) -> str:
-    """Return the contents of the site, for the end of its index: by kind, in the order of the page map."""
-    order = [page["path"] for page in tomllib.loads((DOCS / "page-map.toml").read_text(encoding="utf-8"))["page"]]
+    """Return the contents of the site, for the end of its index: by kind, in the order of the list of pages."""
+    order = re.findall(r"^- \[[^]]+\]\(([^)]+)\)", (DOCS / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     rank = {re.sub(r"\.\w+$", "", path): k for k, path in enumerate(order)}
     pages = {re.sub(r"\.md$", "", file) for file in files if file.endswith(".md")} - {"index"}
     parts = []

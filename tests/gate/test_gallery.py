@@ -181,7 +181,6 @@ def test_the_tables_of_variants_come_from_the_entries(page: str, tables: str) ->
 
 
 def test_no_other_page_has_a_mark_of_a_generated_table() -> None:
-    """`words` of `tests/project/page_map.py` counts no generated rows, so a mark must be of a generated table."""
     marked = {page for page in (TOP / "docs").rglob("*.md") if "<!-- gallery: " in page.read_text()}
     assert marked == {TOP / f"docs/{page}.md" for page in TABLES} == set(regenerator().TABLED)
 

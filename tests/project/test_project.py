@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.project.page_map import anchors, without_fences
+from tests.project.pages import anchors, without_fences
 
 TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"

@@ -1,4 +1,4 @@
-"""The commands of the README and of the pages that are done: they exist, and so do their files, or an earlier command
+"""The commands of the README and of the pages: they exist, and so do their files, or an earlier command
 makes them."""
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.commands.pipeline import FILES
-from tests.project.page_map import TOP, page_map, text_of, words
+from tests.project import pages
+from tests.project.pages import TOP, text_of
 
 README = TOP / "README.md"
-PAGES = [README, *(page.file for page in page_map()[0].values() if page.done and page.file.exists())]
+PAGES = [README, *pages.PAGES]
 WRITES = ("--output", "--trace", "--table", "--junit", "--html", ">")
 FILE = re.compile(r"^[\w./-]+\.(json|parquet|py|cfg|html|svg|png|xml|toml|mmd)$")
 
@@ -87,7 +88,6 @@ def test_the_first_command_is_the_first_thing_shown() -> None:
 
 def test_the_readme_is_a_screen_and_a_half_with_four_doors() -> None:
     text = text_of(README)
-    assert words(text) < 500
     assert len(text.splitlines()) < 90
     doors = re.findall(r"^\| ([a-zA-Z ]+) \| \[", text, flags=re.MULTILINE)
     assert len(doors) == 4
