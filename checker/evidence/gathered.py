@@ -24,7 +24,7 @@ from checker.report.evidence import (
 )
 from checker.report.report import Report, command_words
 from checker.report.result import VIOLATED
-from checker.requests.clauses import ClausesRequest
+from checker.requests.clauses import USUAL_EPOCH, ClausesRequest
 from checker.requests.exploration import ALL_EVIDENCE, EXPLORED, QUICK, ExploreRequest
 from checker.requests.induct import InductRequest
 from checker.requests.model import ModelRequest
@@ -59,6 +59,7 @@ class Applicable:
     """One kind of evidence for a protocol: the request that makes it, and the command of that request.
 
     Attributes:
+        epochs: the largest epoch it is about; 0 if there is none.
         of_text: whether it is about the executable protocol, and not about abstract ZAB alone.
         why_not: why the request says nothing about this protocol, in a sentence; empty if it does.
     """
@@ -68,6 +69,7 @@ class Applicable:
     command: str
     bounds: str
     nodes: int = 0
+    epochs: int = 0
     of_text: bool = True
     why_not: str = ""
 
@@ -168,7 +170,9 @@ def of_zab(variant: str) -> list[Applicable]:
     refine = RefineRequest(variant, nodes=NODES, txns=TXNS)
     at = f"{NODES} nodes, {TXNS} transactions"
     return [
-        Applicable(INDUCTIVE, induct, f"zabcheck induct{changed} --nodes {NODES} --txns {TXNS}", at, NODES),
+        Applicable(
+            INDUCTIVE, induct, f"zabcheck induct{changed} --nodes {NODES} --txns {TXNS}", at, NODES, USUAL_EPOCH
+        ),
         Applicable(
             REFINEMENT,
             refine,
@@ -228,7 +232,8 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
     if found is None:
         return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, nodes=asked.nodes)
     bounds = found.bounds if is_of_zab(asked) else "; ".join(found.assumptions)
-    return Evidence(asked.kind, status, bounds, asked.command, found.claims, found.digest, found.why, asked.nodes)
+    sizes = asked.nodes, asked.epochs
+    return Evidence(asked.kind, status, bounds, asked.command, found.claims, found.digest, found.why, *sizes)
 
 
 def is_of_zab(asked: Applicable) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -116,6 +117,11 @@ class Exploration:
         return len(self.levels) - 1
 
     @property
+    def whole_depth(self) -> int:
+        """The depth up to which every state was found and judged; -1 if not even the initial state was."""
+        return min(self.expanded_levels, max((k for k, n in enumerate(self.levels) if n), default=-1))
+
+    @property
     def collision_probability(self) -> float:
         """The probability that two of the distinct states share a fingerprint (0 for the plain sets)."""
         if self.engine == "interpret":
@@ -165,6 +171,14 @@ class Exploration:
         """Return the depth at which something was first met, in the words of a report."""
         exact = not self.narrowed or depth <= self.expanded_levels + 1
         return f"depth {depth}" if exact else f"depth {depth} at most"
+
+    def meets_within(self, name: str, steps: float) -> bool | None:
+        """Return whether a run of at most so many steps meets a premise; None if that is not known."""
+        at = self.witnessed.get(name)
+        if at is not None and at <= steps:
+            return True
+        seen_to = math.inf if self.complete and at is None else self.whole_depth
+        return False if steps <= seen_to else None
 
     def verdict(self, p: Property) -> str:
         """`violated`, `holds` (its premise was met) or `not reached`."""

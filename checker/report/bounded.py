@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from checker.report.result import Counterexample, Part, Result, plural
+from checker.report.result import NOT_REACHED, Counterexample, Part, Result, plural
 from zabspec.language.error_sites import met
 
 if TYPE_CHECKING:
@@ -64,7 +64,22 @@ class BoundedReport(Result):
     def exit_code(self) -> int:
         if self.counterexample is not None:
             return VIOLATED if self.counterexample.replayed and not self.counterexample.trouble else NO_VERDICT
-        return NO_VERDICT if self.found.reason or self.found.left_range else HELD
+        return NO_VERDICT if self.found.reason or self.found.left_range or not self.tested else HELD
+
+    @property
+    def tested(self) -> list[str]:
+        """The properties whose premise a checked run meets."""
+        return [p.name for p in self.judged if self.found.premises.get(p.name)]
+
+    @property
+    def unreached(self) -> list[str]:
+        """The properties whose premise no checked run meets."""
+        return [p.name for p in self.judged if self.found.premises.get(p.name) is False]
+
+    @property
+    def unknown(self) -> list[str]:
+        """The properties of which it is not known whether a checked run meets their premise."""
+        return [p.name for p in self.judged if p.name not in self.found.premises]
 
     @property
     def where(self) -> str:
@@ -88,7 +103,16 @@ class BoundedReport(Result):
             return f"no verdict: {f.reason} before depth {self.asked_depth}; {so_far}"
         if f.left_range:
             return f"no verdict: {met(f.left_range)}; no other run violates a property {within}"
-        return f"no violation {within} from {self.where}, {spent:.1f} s"
+        tested = f"{len(self.tested)} of {plural(len(self.judged), 'property')} put to the test"
+        if not self.tested:
+            what = "it is not known whether a premise is reached" if self.unknown else NOT_REACHED
+            return f"{what}: {tested} {within} from {self.where}, none violated, {spent:.1f} s"
+        return f"no violation {within} from {self.where}, {tested}, {spent:.1f} s"
+
+    @property
+    def premises(self) -> dict[str, list[str]]:
+        """The properties by whether the checked runs put them to the test."""
+        return {"put to the test": self.tested, NOT_REACHED: self.unreached, "premise not decided": self.unknown}
 
     @property
     def troubles(self) -> Sequence[str]:
@@ -101,9 +125,10 @@ class BoundedReport(Result):
 
         lines = [self.sentence, bounds_of(self.model.configuration), *disjoint_notes(self.model.configuration)]
         if self.counterexample is None:
-            lines.append(f"judged: {', '.join(p.name for p in self.judged)}")
+            for title, names in self.premises.items():
+                lines += [f"{title}: {', '.join(names)}"] if names else []
             lines.append("A bounded result: deeper runs were not checked.")
-            if self.exit_code == HELD:
+            if not self.found.reason and not self.found.left_range:
                 lines.append("In the checked runs no value leaves its range.")
         else:
             lines += ["", self.counterexample.text.rstrip(), ""]
@@ -115,12 +140,14 @@ class BoundedReport(Result):
 
     def as_json(self) -> dict[str, Any]:
         names = {HELD: "bounded", VIOLATED: "violated", NO_VERDICT: "undecided"}
+        vacuous = self.exit_code == NO_VERDICT and len(self.unreached) == len(self.judged)
         return {
-            "answer": names[self.exit_code],
+            "answer": NOT_REACHED if vacuous else names[self.exit_code],
             "sentence": self.sentence,
             "request": self.request,
             "configuration": self.model.configuration.as_dict(),
             "properties": [p.name for p in self.judged],
+            "premises": self.premises,
             "violated": [p.name for p in self.broken.properties] if self.broken else [],
             "from_step": len(self.start),
             "steps": self.broken.steps if self.broken else None,

@@ -186,7 +186,7 @@ def symbolic(report: Claim, said: Claim) -> Z3Answer:
     ended = report["exit_code"] == 3 and not report.get("error")
     interrupted = ended and said["verdict"] == "undecided" and report["verdict"] != NO_VERDICT
     steps, epochs, broken = (int(said[name] or 0) for name in ("steps", "epochs", "violated_within"))
-    return Z3Answer(said["verdict"], steps, epochs, tuple(said["within"]), broken, interrupted)
+    return Z3Answer(said["verdict"], steps, epochs, tuple(said["within"]), broken, interrupted, said["premise_reached"])
 
 
 def suspected(report: Claim) -> tuple[tuple[str, ...], bool]:

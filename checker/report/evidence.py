@@ -30,6 +30,7 @@ class Evidence:
         digest: of all that it depends on; empty if nothing is computed.
         why: a sentence beside the claims; empty if there is nothing to add.
         nodes: the number of processes it is about; 0 for any number.
+        epochs: the largest epoch it is about; 0 if there is none.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class Evidence:
     digest: str = ""
     why: str = ""
     nodes: int = 0
+    epochs: int = 0
 
     @property
     def known(self) -> bool:
@@ -96,7 +98,12 @@ class Gathered:
     def head(self) -> tuple[str, ...]:
         """The columns beside what was explored."""
         abstract = self.refinement is not None and self.piece(PROOF) is not None
-        return (*([f"at n = {self.inductive.nodes}"] if self.inductive else []), *(["any n"] if abstract else []))
+        return (*([self.sizes(self.inductive)] if self.inductive else []), *(["any n"] if abstract else []))
+
+    @staticmethod
+    def sizes(e: Evidence) -> str:
+        """Return the sizes that evidence is about, as the head of its column."""
+        return f"at n = {e.nodes}{f', e <= {e.epochs}' if e.epochs else ''}"
 
     def cells(self, name: str) -> tuple[str, ...]:
         """Return the columns' claims about a property; empty text for none."""
@@ -139,7 +146,7 @@ class Gathered:
         out = []
         if self.inductive:
             what = "inductive: it follows from clauses that every step keeps, so it holds at any depth (z3)"
-            out.append(f"at n = {self.inductive.nodes}: {what}; {self.inductive.origin}")
+            out.append(f"{self.sizes(self.inductive)}: {what}; {self.inductive.origin}")
         if self.refinement:
             out.append(f"any n: {self.abstract_origin}")
         left = [e for e in self.pieces if not e.known and not e.why and e.kind in LEFT]

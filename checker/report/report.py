@@ -179,8 +179,7 @@ class Report(Result):
     @cached_property
     def whole_depth(self) -> int:
         """The depth up to which every state was found and judged; -1 if not even the initial state was."""
-        r = self.exploration
-        return min(r.expanded_levels, len(self.levels) - 1)
+        return self.exploration.whole_depth
 
     def verdict(self, p: Property) -> str:
         """Return `holds`, `premise not reached`, `violated`, or `no verdict`.
@@ -744,6 +743,7 @@ class Report(Result):
             "steps": b.steps or None,
             "epochs": b.epochs or None,
             "violated_within": b.broken or None,
+            "premise_reached": b.premise,
         }
         bounds["within"] = [*b.within]
         return {"symbolic": {"verdict": b.verdict, **bounds}}

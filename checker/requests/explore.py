@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -90,10 +91,12 @@ def z3_answers_to(
 
     unbroken = [p for p in judged if p.name not in exploration.violations]
     try:
-        return z3_answers(configuration, unbroken, request.symbolic, request.threads or 0)
+        answers = z3_answers(configuration, unbroken, request.symbolic, request.threads or 0)
     except KeyboardInterrupt:
         watch.note("interrupted; z3 has no result")
         return {p.name: Z3Answer(UNDECIDED, interrupted=True) for p in unbroken}
+    explored = {name: exploration.meets_within(name, b.steps or math.inf) for name, b in answers.items()}
+    return {name: b if explored[name] is None else replace(b, premise=explored[name]) for name, b in answers.items()}
 
 
 def explored(

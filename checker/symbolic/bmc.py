@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import z3
 
@@ -32,6 +32,10 @@ from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Model
 
 __all__ = ["Bounded", "Bounds", "check", "check_in_time"]
+
+STATE = 0  # where a property is about states, in place of a step's word
+Terms: TypeAlias = Mapping[int, tuple[Truth, Any]]  # a property's value, and the error in judging it
+Judged: TypeAlias = tuple[Truth, Any, Any]  # when a property is judged at the end of a run; its value, and the error
 
 Progress = Callable[[int, float], None]  # the rounds being queried, and the seconds so far
 
@@ -68,6 +72,7 @@ class Bounded:
         rounds: the number of rounds in which they were found; 0 if they were not.
         reason: why it ended before the requested depth; empty if it did not.
         left_range: where a value would leave its range in some run; empty if none was found.
+        premises: by property whether some run meets its premise; without those that z3 did not decide.
         seconds: for each query the number of rounds, and the time of it with all that came before it.
     """
 
@@ -77,6 +82,7 @@ class Bounded:
     rounds: int = 0
     reason: str = ""
     left_range: str = ""
+    premises: dict[str, bool] = field(default_factory=dict)
     seconds: list[tuple[int, float]] = field(default_factory=list)
 
 
@@ -126,6 +132,7 @@ def check(
             found.rounds = at
             return found
         found.depth = at
+    search.meet_premises(found.premises, left)
     return found
 
 
@@ -152,18 +159,13 @@ class _Search:
     """A growing run, with a query at its end."""
 
     def __init__(self, model: Model, properties: Sequence[Property], start: bytes | None, bounds: Bounds) -> None:
-        self.transition = Transition(model, full_namespace(model), properties)
+        self.premises = [replace(p, holds=p.witness) for p in properties]
+        self.transition = Transition(model, full_namespace(model), (*properties, *self.premises))
         values = self.transition.initial if start is None else values_of(self.transition.layout, start)
         self.run = Unrolling(self.transition, dict(values), bounds.together)
         self.properties = tuple(properties)
-        state = self.transition.state
-        self.of_states = [p for p in properties if p.of != STEP]
-        self.of_steps = [p for p in properties if p.of == STEP]
-        self.judged = [self.transition.verdict(p, state) for p in self.of_states]
-        self.steps_judged = {
-            p.name: {a.word: self.transition.verdict(p, state, a.after) for a in self.transition.actions}
-            for p in self.of_steps
-        }
+        self.before = self.run.state  # before the last round
+        self.terms = self.terms_of(properties)
         self.z3 = Z3Terms()
         self.solver = Solver(seed=bounds.seed, logic="QF_FD")
         self.at_end: dict[str, Truth] = {}
@@ -174,12 +176,22 @@ class _Search:
     def add(self, conditions: Sequence[Truth]) -> None:
         self.solver.add(*(self.z3.truth(c) for c in conditions if c is not True))
 
+    def terms_of(self, properties: Sequence[Property]) -> dict[str, Terms]:
+        """Return for each property its value and the error in judging it: in a state, or by the word of a step."""
+        t = self.transition
+        return {
+            p.name: {a.word: t.verdict(p, t.state, a.after) for a in t.actions}
+            if p.of == STEP
+            else {STATE: t.verdict(p, t.state)}
+            for p in properties
+        }
+
     def deeper(self) -> None:
         """Add a round."""
-        before = self.run.state
+        self.before = self.run.state
         last = self.run.extend()
         self.add(last.constraints)
-        (asking,) = self.run.at([self.transition.enabled[1]], before)
+        (asking,) = self.run.at([self.transition.enabled[1]], self.before)
         unknown = and_(some_of(last.taken), met(asking))
         self.errors += [(unknown, asking), *zip(last.wrong, last.errors, strict=True)]
         if self.in_range:
@@ -188,23 +200,44 @@ class _Search:
         self.add(list(self.run.early(len(self.run.rounds) - 2)))
         (asking,) = self.run.at([self.transition.enabled[1]], self.run.state)
         self.errors_at_end = [(met(asking), asking)]
-        verdicts = iter(self.run.at([part for verdict in self.judged for part in verdict], self.run.state))
-        for p, kept, error in zip(self.of_states, verdicts, verdicts, strict=True):
-            self.at_end[p.name] = self.broken_by(True, kept, error)
-        alone = self.one_step(last)
-        for p in self.of_steps:
-            parts = [part for a in last.actions for part in self.steps_judged[p.name][a.word]]
-            verdicts = iter(self.run.at(parts, before))
-            bad: Truth = False
-            for taken, kept, error in zip(last.taken, verdicts, verdicts, strict=True):
-                bad = or_(bad, self.broken_by(and_(taken, alone), kept, error))
-            self.at_end[p.name] = bad
+        for name, judged in self.judged_at_end(self.terms).items():
+            self.errors_at_end += [(and_(here, met(error)), error) for here, _, error in judged]
+            self.at_end[name] = some_of([and_(here, and_(not_(kept), not_(met(e)))) for here, kept, e in judged])
 
-    def broken_by(self, here: Truth, kept: Any, error: Any) -> Truth:
-        """Return the condition under which a property is violated `here`; record an error that judging it meets."""
-        wrong = met(error)
-        self.errors_at_end.append((and_(here, wrong), error))
-        return and_(here, and_(not_(kept), not_(wrong)))
+    def judged_at_end(self, terms: Mapping[str, Terms]) -> dict[str, list[Judged]]:
+        """Return where each property is judged at the end of the run: the condition, its value, and the error."""
+        last = self.run.rounds[-1]
+        of_states = {name: parts[STATE] for name, parts in terms.items() if STATE in parts}
+        values = iter(self.run.at([part for parts in of_states.values() for part in parts], self.run.state))
+        out: dict[str, list[tuple[Truth, Any, Any]]] = {
+            name: [(True, next(values), next(values))] for name in of_states
+        }
+        for name in terms.keys() - of_states.keys():
+            values = iter(self.run.at([part for a in last.actions for part in terms[name][a.word]], self.before))
+            alone = self.one_step(last)
+            out[name] = [(and_(taken, alone), next(values), next(values)) for taken in last.taken]
+        return out
+
+    def meet_premises(self, found: dict[str, bool], left: Callable[[], float]) -> None:
+        """Find which premises some run so far meets at its end, as far as time allows."""
+        judged = self.judged_at_end(self.terms_of(self.premises))
+        met_by = {
+            name: some_of([and_(here, and_(value, not_(met(error)))) for here, value, error in places])
+            for name, places in judged.items()
+        }
+        while unknown := [name for name in met_by if name not in found]:
+            if (seconds := left()) <= 0:
+                return
+            with about("premise met within rounds", f"{len(self.run.rounds):02}"):
+                result = self.solver.whether(
+                    self.z3.truth(some_of([met_by[name] for name in unknown])), seconds=seconds
+                )
+            if result.proved:
+                found |= dict.fromkeys(unknown, False)
+            elif result.model is None:
+                return
+            else:
+                found |= {name: True for name in unknown if self.truth(result.model, met_by[name])}
 
     @staticmethod
     def one_step(last: Round) -> Truth:

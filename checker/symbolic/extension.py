@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from checker.report.result import plural
 from invariants.registry import Property
 from zabspec.model import Configuration, Model
 
@@ -31,6 +32,7 @@ class Z3Answer:
         within: of an inductive one, the flags whose ranges some step would leave: such a step is not taken.
         broken: the rounds in which bounded checking violates it, more than `steps`; 0 if it found no such run.
         interrupted: whether it is undecided because of Ctrl-C.
+        premise: whether a run within the bound meets its premise; None if that is not known.
     """
 
     verdict: str
@@ -39,16 +41,23 @@ class Z3Answer:
     within: tuple[str, ...] = ()
     broken: int = 0
     interrupted: bool = False
+    premise: bool | None = None
 
     @property
     def text(self) -> str:
         if self.verdict == INDUCTIVE:
             epochs = f", epochs up to {self.epochs}" if self.epochs else ""
             within = f", as long as no step needs a larger {' or '.join(self.within)}" if self.within else ""
-            return f"inductive: at every depth{epochs}{within}"
-        if self.broken:
-            return f"holds for {self.steps} steps, violated beyond: `zabcheck bmc --depth {self.broken}` finds it"
-        return f"holds for {self.steps} steps" if self.verdict == BOUNDED else UNDECIDED
+            vacuous = "" if self.premise else "; premise not reached in what was explored"
+            return f"inductive: at every depth{epochs}{within}{vacuous}"
+        if self.verdict != BOUNDED:
+            return UNDECIDED
+        steps = plural(self.steps, "step")
+        beyond = f", violated beyond: `zabcheck bmc --depth {self.broken}` finds it" if self.broken else ""
+        if self.premise is False:
+            return f"premise not reached within {steps}{beyond}"
+        doubt = "" if self.premise else ", and it is not known whether its premise is reached"
+        return f"holds for {steps}{doubt}{beyond}"
 
 
 def z3_answers(
@@ -74,7 +83,8 @@ def z3_answers(
         for p in rest:
             broken = found.rounds if p in found.broken else 0
             said = (found.depth or broken) and not found.left_range  # a run that left its range was not followed
-            out[p.name] = Z3Answer(BOUNDED, found.depth, broken=broken) if said else Z3Answer(UNDECIDED)
+            bounded = Z3Answer(BOUNDED, found.depth, broken=broken, premise=found.premises.get(p.name))
+            out[p.name] = bounded if said else Z3Answer(UNDECIDED)
     return {p.name: out[p.name] for p in properties}
 
 

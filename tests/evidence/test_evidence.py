@@ -98,7 +98,7 @@ def found(**options: Any) -> Gathered:
 
 def test_recorded_evidence_stands_beside_the_protocol(kept: Kept) -> None:
     here = found()
-    assert here.head == ("at n = 3", "any n")
+    assert here.head == ("at n = 3, e <= 2", "any n")
     assert here.cells("agreement") == ("inductive", "proved")
     assert here.cells("invariant-1") == ("inductive", "")
     assert [e.status for e in here.pieces] == [RECORDED, RECORDED, COMPUTED]
@@ -112,7 +112,7 @@ def test_another_digest_empties_the_cells(kept: Kept, kind: str) -> None:
     digest = sources.digest(kind)
     kept.change(kind, digest=("0" if digest[0] != "0" else "1") + digest[1:])
     here = found()
-    assert here.head == (("any n",) if kind == INDUCTIVE else ("at n = 3",))
+    assert here.head == (("any n",) if kind == INDUCTIVE else ("at n = 3, e <= 2",))
     piece = next(e for e in here.pieces if e.kind == kind)
     assert (piece.status, dict(piece.claims), piece.digest) == (NOT_COMPUTED, {}, "")
     assert "--evidence all" in " ".join(here.legend())
@@ -154,7 +154,7 @@ def test_a_check_without_crashes_says_nothing_of_what_a_crash_does(kept: Kept) -
     """`clear-then-history` refines abstract ZAB where nobody crashes, and breaks durability where somebody does."""
     here = found(variant="clear-then-history", evidence="all")
     assert REFINEMENT not in kept.computed
-    assert here.head == ("at n = 3",)
+    assert here.head == ("at n = 3, e <= 2",)
     assert any("without crashes, but clear-then-history changes what a crash does" in line for line in here.legend())
 
 
@@ -256,7 +256,7 @@ def test_no_evidence_changes_an_exit_code(kept: Kept) -> None:
 def test_evidence_can_be_switched_off(kept: Kept) -> None:
     assert found(evidence="explored") == Gathered()
     assert kept.computed == []
-    assert found(time_limit=60.0).head == ("at n = 3",)  # and nothing is begun that could pass a limit
+    assert found(time_limit=60.0).head == ("at n = 3, e <= 2",)  # and nothing is begun that could pass a limit
     assert kept.computed == []
 
 
@@ -265,13 +265,13 @@ def test_every_format_has_the_evidence(kept: Kept, tmp_path: Path) -> None:
     words = ["--nodes", "3", "--depth", "1", "--engine", "interpret", "--no-symmetry", "--no-trace"]
     runner = CliRunner()
     shown = runner.invoke(main, words)
-    assert "at n = 3" in shown.stdout
+    assert "at n = 3, e <= 2" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 80
     assert "(recorded)" in shown.stdout
     done = runner.invoke(main, [*words, "--json", "--junit", str(junit), "--html", str(html)])
     report = json.loads(done.stdout)
     Draft202012Validator(SCHEMA).validate(report)
-    assert report["evidence"]["columns"] == ["at n = 3", "any n"]
+    assert report["evidence"]["columns"] == ["at n = 3, e <= 2", "any n"]
     row = next(p for p in report["properties"] if p["name"] == "agreement")
     assert [(e["kind"], e["claim"], e["status"]) for e in row["evidence"]] == [
         (INDUCTIVE, "inductive", RECORDED), (REFINEMENT, "refines", RECORDED), (PROOF, "proved", COMPUTED),
@@ -285,7 +285,7 @@ def test_every_format_has_the_evidence(kept: Kept, tmp_path: Path) -> None:
     assert "any n" not in again.read_text(encoding="utf-8")
     cases = ElementTree.parse(junit).getroot().iter("testcase")
     said = {p.get("name"): p.get("value") for c in cases if c.get("name") == "agreement" for p in c.iter("property")}
-    assert set(said) == {"at n = 3", "any n"}
+    assert set(said) == {"at n = 3, e <= 2", "any n"}
     assert str(said["any n"]).startswith("proved: ")
     page = html.read_text(encoding="utf-8")
     assert '<th scope="col">any n</th>' in page
@@ -299,7 +299,7 @@ def test_ctrl_c_leaves_the_exploration_its_report(kept: Kept, monkeypatch: pytes
         raise KeyboardInterrupt
 
     monkeypatch.setattr(computing, "proof", interrupted)
-    assert found().head == ("at n = 3",)
+    assert found().head == ("at n = 3, e <= 2",)
     monkeypatch.setattr(computing, "refinement", interrupted)
     assert found(variant="missing-only", evidence="all").piece(REFINEMENT) is None
 
@@ -315,7 +315,7 @@ def test_all_assumptions_stand_beside_a_user_protocol(kept: Kept, monkeypatch: p
     assert report.evidence is not None
     (piece,) = report.evidence.pieces
     assert piece.bounds == "2 processes; at most 3 passes"
-    assert report.evidence.head == ("at n = 3",)
+    assert report.evidence.head == ("at n = 3, e <= 2",)
 
 
 def test_a_solver_that_cannot_be_loaded_ends_nothing(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +324,7 @@ def test_a_solver_that_cannot_be_loaded_ends_nothing(kept: Kept, monkeypatch: py
 
     monkeypatch.setattr(computing, "proof", compute)
     here = found()
-    assert here.head == ("at n = 3",)
+    assert here.head == ("at n = 3, e <= 2",)
     assert "any n: abstract ZAB is not proved here (zabcheck prove); this protocol refines it" in here.legend()[1]
 
 

@@ -154,10 +154,30 @@ def test_the_bound_is_the_explorers(together: bool) -> None:
 
 def test_what_no_run_breaks_is_not_found() -> None:
     """The protocol itself keeps what its variants break, and the answer says within which bound."""
-    result = run("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--depth", "4")
+    one = ("--nodes", "1", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")
+    result = run(*one, "--depth", "8")
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("no violation within 4 steps from the initial state")
+    assert result.output.startswith("no violation within 8 steps from the initial state, 1 of 21 properties put to")
+    assert "put to the test: one-primary-an-epoch premise not reached: integrity, " in " ".join(result.output.split())
     assert "A bounded result" in " ".join(result.output.split())
+    vacuous = run(*one, "--depth", "2", "--json")
+    assert vacuous.exit_code == 3, vacuous.output
+    report = json.loads(vacuous.stdout)
+    assert report["answer"] == "premise not reached"
+    assert [len(names) for names in report["premises"].values()] == [0, 21, 0]
+
+
+@pytest.mark.slow(seconds=5)
+def test_the_premises_of_a_bound_are_those_that_the_explorer_reaches_in_so_many_steps() -> None:
+    c = Configuration(nodes=1, txns=1, timeouts=0, crashes=0, losses=0)
+    judged = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
+    explored = Explorer(compiled(c, False, judged), 1).run(Limits())
+    depths = sorted({*explored.witnessed.values()})
+    assert explored.complete
+    assert len(depths) > 1
+    for depth in (depths[0] - 1, *depths):
+        found = check(model(c), judged, Bounds(depth, depth, together=False)).premises
+        assert found == {p.name: explored.meets_within(p.name, depth) for p in judged}, depth
 
 
 @pytest.mark.slow
@@ -287,16 +307,16 @@ def test_a_value_that_would_leave_its_range_is_no_violation_and_no_proof(folder:
 
 
 @pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize(("depth", "code"), [("3", 0), ("8", 3)])
-def test_an_error_that_breaks_nothing_is_no_verdict(folder: Path, depth: str, code: int) -> None:
+@pytest.mark.parametrize(("depth", "within"), [("3", True), ("8", False)])
+def test_an_error_that_breaks_nothing_is_no_verdict(folder: Path, depth: str, within: bool) -> None:
     """A step that meets one has no state after it: what would come then is not looked at."""
     one = ("--nodes", "1", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0", "--max-epoch", "1")
     result = run(*one, "--depth", depth)
-    assert result.exit_code == code, result.output
+    assert result.exit_code == 3, result.output  # within three steps no premise is reached
     said = "no verdict: a value would leave its range: new_epoch would leave its range 0..1 in step l.1.1"
-    assert (said in " ".join(result.output.split())) == (code == 3)
-    assert ("widen it with --max-epoch" in " ".join(result.output.split())) == (code == 3)
-    assert ("no value leaves its range" in " ".join(result.output.split())) == (code == 0)
+    assert (said in " ".join(result.output.split())) is not within
+    assert ("widen it with --max-epoch" in " ".join(result.output.split())) is not within
+    assert ("no value leaves its range" in " ".join(result.output.split())) is within
 
 
 @pytest.mark.slow(seconds=1)

@@ -20,6 +20,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
+import zabcheck
 from checker.cli import main
 from checker.commands.induct import induct, request_of_flags
 from checker.explore.breadth_first import Explorer
@@ -475,8 +476,14 @@ def test_what_bounded_checking_breaks_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(11, (p,), (), 12))
     other = clause_named("integrity")
     said = z3_answers(Configuration(), [p, other], 1.0, 1)
-    assert said["agreement"].text == "holds for 11 steps, violated beyond: `zabcheck bmc --depth 12` finds it"
-    assert said["integrity"].text == "holds for 11 steps"
+    beyond, unknown = (
+        "violated beyond: `zabcheck bmc --depth 12` finds it",
+        "it is not known whether its premise is reached",
+    )
+    assert said["agreement"].text == f"holds for 11 steps, and {unknown}, {beyond}"
+    assert said["integrity"].text == f"holds for 11 steps, and {unknown}"
+    assert replace(said["agreement"], premise=False).text == f"premise not reached within 11 steps, {beyond}"
+    assert replace(said["integrity"], premise=True).text == "holds for 11 steps"
     monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(60, left_range="x would leave its range"))
     assert z3_answers(Configuration(), [p], 1.0, 1)["agreement"].text == "undecided"
 
@@ -499,6 +506,21 @@ def test_what_z3_meets_beyond_the_exploration_is_no_pass(monkeypatch: pytest.Mon
         "checker.symbolic.extension.z3_answers", lambda c, ps, *_: {p.name: Z3Answer("bounded", 11) for p in ps}
     )
     assert CliRunner().invoke(main, list(flags)).exit_code == 0
+
+
+def test_a_bound_says_holds_only_of_what_it_puts_to_the_test(monkeypatch: pytest.MonkeyPatch):
+    """What an exploration knows of a premise, by the depth it is reached at and how far all states were seen."""
+    small: dict[str, Any] = {"nodes": 1, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
+    judged = ("one-primary-an-epoch", "integrity")
+    at = zabcheck.explore(**small, properties=judged).report.exploration.witnessed
+    monkeypatch.setattr("checker.symbolic.extension.inductive", lambda *_: (set(), ()))
+    monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(at["integrity"] - 1))
+    for depth in (at["integrity"] - 2, at["integrity"] - 1, None):
+        said = zabcheck.explore(**small, properties=judged, depth=depth, symbolic=1.0).report.symbolic
+        assert said["one-primary-an-epoch"].text == f"holds for {at['integrity'] - 1} steps"
+        unknown = depth == at["integrity"] - 2
+        assert said["integrity"].premise is (None if unknown else False)
+        assert said["integrity"].text.startswith("holds for" if unknown else "premise not reached within")
 
 
 @pytest.mark.slow
