@@ -9,8 +9,6 @@ import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-__all__ = ["ON_FILES", "Accident"]
-
 Accident = Callable[[list[Path], random.Random], None]
 HEADER = 16  # bytes of a log before its first record
 

@@ -14,8 +14,6 @@ from zabspec.protocols.db19 import FOLLOWING, LEADING, NewLeader
 from zabspec.protocols.election import LookForLeader
 from zabspec.worlds.steps import RECEIVE
 
-__all__ = ["CLASSES"]
-
 PAGE = "benchmarks/results/db19.md"
 
 

@@ -32,8 +32,6 @@ from checker.commands.publishing import format_options
 from checker.requests.exploration import EVIDENCE
 from zabspec.signals import release
 
-__all__ = ["main"]
-
 # The subcommands by purpose, each with its module in `checker.commands`.
 GROUPS = {
     "Servers of ZooKeeper": {

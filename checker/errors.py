@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["NoVerdict", "RequestError"]
-
 
 class RequestError(ValueError):
     """The request is wrong. The message is one sentence that says how. Exit code 2."""

@@ -16,8 +16,6 @@ from pathlib import Path
 from checker.errors import RequestError
 from checker.page_tables import with_tables
 
-__all__ = ["KINDS", "LATER", "ManualPage", "SearchResult", "Section", "folder", "page_named", "pages", "search"]
-
 # The folders of pages, in the order in which they are listed, each with its heading.
 KINDS = {
     "tutorials": "Tutorials", "how-to": "How to", "reference": "Reference", "explanation": "Explanation",

@@ -12,8 +12,6 @@ from pathlib import Path
 from checker.errors import NoVerdict, RequestError
 from zabspec.files import write_whole
 
-__all__ = ["append_file", "check_writable", "is_one_file", "save_file", "write_all", "write_file"]
-
 PAUSE = 0.1  # seconds between two checks for a signal while waiting for a reader
 
 

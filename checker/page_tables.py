@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MARK", "RELATIONS", "RELEASES", "TABLES", "with_tables"]
-
 RELATIONS = "property-relations.toml"  # beside the page of properties
 RELEASES = "zookeeper-releases.toml"  # beside the page of ZooKeeper's bugs
 SCHEMA = Path(__file__).parent / "report" / "schema" / "report.schema.json"

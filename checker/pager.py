@@ -8,8 +8,6 @@ import shlex
 import shutil
 import sys
 
-__all__ = ["paged"]
-
 USUAL = "less"
 LESS = "FRX"  # as git sets it: quits if all fits, shows colours, and leaves the text on the screen
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["Verbatim", "one_line", "plain", "sentence"]
-
 LONGEST = 2000  # characters of a sentence: what it quotes may be larger than any screen
 # Control characters of terminals, and those that change where other characters are shown.
 ORDERS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

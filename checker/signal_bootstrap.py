@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from zabspec import signals
 
-__all__ = ["BEFORE"]
-
 BEFORE = signals.guard()

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from checker.mutate.run import Campaign
     from checker.search.search import Walked
 
-__all__ = ["TerminalWatch"]
-
 
 class TerminalWatch(Watch):
     """Shows progress on stderr: a line that changes on a terminal, a line every 30 seconds elsewhere."""

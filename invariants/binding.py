@@ -20,8 +20,6 @@ from zabspec.model import Configuration, Model
 if TYPE_CHECKING:
     from zabspec.authoring.reading import ProtocolSource
 
-__all__ = ["bound", "full_namespace", "refuse_scratch"]
-
 
 class Programmed(Protocol):
     """The interface of an object that has a program."""

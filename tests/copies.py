@@ -7,8 +7,6 @@ from pathlib import Path
 
 from zabspec.protocols.registry import NAMES, PROTOCOLS
 
-__all__ = ["copy_of"]
-
 TOP = Path(__file__).parents[1]
 ELSEWHERE = ("variants", "progress", "lab_oracle", "shared_names", "extends")  # what speaks of other modules
 

@@ -20,8 +20,6 @@ from traces.explain.flights import Fate
 from traces.explain.text import configuration_text, steps_text
 from traces.pictures.picture import Picture, picture_of
 
-__all__ = ["check_golden", "diagram", "differences", "expectation", "runs_of", "shown"]
-
 WITH_CHANGES = 6  # of so many last steps all is shown that they changed
 LANE = 34  # columns of a process, at most
 

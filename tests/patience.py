@@ -20,8 +20,6 @@ import pytest
 
 from zabspec.limits import Deadline
 
-__all__ = ["HANG", "cpu_of", "ended", "members", "ticking", "until", "until_cpu"]
-
 HANG = 1800.0  # seconds
 TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -26,8 +26,6 @@ from zabspec.model import ConfigError, Configuration
 from zabspec.simulator.run import Run, SimulationError
 from zabspec.worlds.steps import BUDGETS
 
-__all__ = ["Played", "Scenario", "ScenarioError", "played"]
-
 INDENT = "    "
 
 # The numbers that a run may be given: in the explorer's world, where budgets are none unless given,

@@ -20,8 +20,6 @@ from zabspec.language.reference import MessageView
 from zabspec.model import Configuration
 from zabspec.worlds.steps import KINDS
 
-__all__ = ["Stepped"]
-
 MOST_RECEIPTS = 300  # of one command: votes of processes that look no longer are answered for ever
 
 NOT_POSSIBLE = ["not possible"]

@@ -17,8 +17,6 @@ from traces.record.values import value_json
 from zabspec.language.notation import value_text
 from zabspec.language.reference import StateView
 
-__all__ = ["CRASHES", "Output", "Story", "Trouble", "command", "verdict_lines", "view"]
-
 WIDTH = 110  # of what `check` lists
 
 

@@ -10,8 +10,6 @@ from zabspec.simulator.dump import Dump, digest
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import Fault, Run, in_a_room
 
-__all__ = ["Simulated"]
-
 
 class Simulated(Story):
     """A run of the simulator, in CPython. Faults are told as the story goes and a run is set up with

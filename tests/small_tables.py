@@ -8,8 +8,6 @@ from typing import Any
 from tests.definitions import Row
 from traces.tables.table import COLUMNS
 
-__all__ = ["small_table"]
-
 
 def small_table(seed: int) -> list[Row]:
     """A small random table: whoever likes broadcasts, often as the primary of a new epoch, and delivers or skips; in

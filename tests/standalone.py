@@ -12,8 +12,6 @@ from pathlib import Path
 from tests.patience import until
 from traces.spark.java import find_java
 
-__all__ = ["WORKERS", "Standalone", "descendants"]
-
 WORKERS = ("127.0.0.1", "127.0.0.2")  # two hosts, or a task that runs twice would not be told from one that is lost
 
 

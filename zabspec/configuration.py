@@ -12,8 +12,6 @@ from zabspec.quorums import QuorumSystem, system_of
 from zabspec.roles import Roles, roles_of
 from zabspec.worlds.steps import BUDGETS
 
-__all__ = ["UNSET", "Parameters", "amounts_in"]
-
 UNSET = cast(int, None)  # a number that was not given: a `Configuration` has a value for it
 
 

@@ -11,8 +11,6 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-__all__ = ["ConfigError", "Ensemble", "parse"]
-
 LINE = re.compile(r"\s*(server|group|weight)\.([^=\s]*)\s*=\s*(.*?)\s*")
 KINDS = ("participant", "observer")
 

@@ -19,22 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-__all__ = [
-    "LARGEST_SOURCE",
-    "NEW",
-    "Unreadable",
-    "check_readable",
-    "is_cwd_gone",
-    "opened",
-    "place_of",
-    "read_bytes",
-    "read_small",
-    "reason",
-    "replacing",
-    "without_secrets",
-    "write_whole",
-]  # fmt: skip
-
 SMALL = 1 << 16
 LARGEST_SOURCE = 8 << 20  # bytes of a protocol's file: far more than anybody writes
 NOT_REGULAR = "this is not a regular file"

@@ -21,11 +21,6 @@ from __future__ import annotations
 from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, SetOf
 from zabspec.language.lang import History, Node, State, Txn, is_quorum, new_identity
 
-__all__ = [
-    "abcast", "abcasts_left", "abdeliver", "accept", "end_leadership", "end_pass", "end_synchronization", "establish",
-    "history_fields", "note_delivery", "revise",
-]  # fmt: skip
-
 
 def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool, revises: bool) -> tuple[Field, ...]:
     """Return the fields of the observed history.

@@ -15,8 +15,6 @@ from collections.abc import Callable
 
 from zabspec.signals import Beginning, unheard
 
-__all__ = ["Deadline", "done_in_time", "need_room"]
-
 LOOK = 0.01  # seconds between two looks at the process that works
 ROOM = 96 << 20  # bytes of address space: more than either takes for a small question, the stacks of threads included
 

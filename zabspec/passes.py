@@ -9,8 +9,6 @@ from __future__ import annotations
 from zabspec.language import NODE, Field, Int, Role, Seq
 from zabspec.language.lang import Node, State
 
-__all__ = ["note_pass", "pass_fields"]
-
 
 def pass_fields(txns: int, most: int) -> tuple[Field, ...]:
     """Return the field that has the passes.

@@ -6,8 +6,6 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["HISTORY", "RUNTIME", "STATE", "STEP", "TERMINAL", "ProgressProperty", "Property"]
-
 HISTORY, STATE, STEP, TERMINAL = "history", "state", "step", "terminal"
 RUNTIME = "runtime"
 

@@ -18,8 +18,6 @@ from itertools import permutations
 
 from zabspec.ensemble import ConfigError, Ensemble, parse
 
-__all__ = ["MAJORITY", "MOST", "OBSERVED", "QuorumSystem", "named", "quorums_with", "system_of", "text_of"]
-
 MAJORITY = "majority"  # the name, on a command line, of the system with the empty text
 MOST = 7  # processes of a model
 TEXT = re.compile(

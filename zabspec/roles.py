@@ -12,8 +12,6 @@ from functools import lru_cache
 from itertools import permutations, product
 from typing import Protocol
 
-__all__ = ["Role", "Roles", "has", "roles_of", "type_name"]
-
 
 def type_name(role: str) -> str:
     """Return the name by which annotations know the processes of a role: `LockServer` of `lock_server`."""

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
     R = TypeVar("R")
 
-__all__ = [
-    "ENDING", "Beginning", "Held", "SignalHandler", "at_once", "deaf", "guard", "put_back", "release",
-    "unheard", "uninterrupted",
-]  # fmt: skip
-
 # Signals that end the process by default and that a person, a terminal, a batch system or a timer sends: not those of a
 # crash (SIGSEGV, SIGABRT, ...). Some exist only on Linux.
 NAMES = (

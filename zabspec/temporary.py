@@ -18,8 +18,6 @@ from typing import IO
 
 from zabspec.signals import Held
 
-__all__ = ["temporary_folder", "top", "unseen_file"]
-
 FOLDER = "zabcheck-"
 LOCK = ".zabcheck-lock"
 SETTLED = 60.0  # seconds after which a folder that is in use has a lock

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from checker.ci.configuration import Check
     from checker.ci.variants import Shown
 
-__all__ = ["advised"]
-
 SIZE = {f.name for f in fields(Configuration)} - {"protocol", "variant"}
 
 

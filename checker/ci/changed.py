@@ -17,8 +17,6 @@ from pathlib import Path
 from checker.ci.configuration import Check, Matrix, MatrixError, matrix_of
 from zabspec.files import LARGEST_SOURCE, read_bytes
 
-__all__ = ["changed_lines", "touched"]
-
 # Files that may pin the installed version of zabcheck or of its dependencies.
 PINS = (
     "pyproject.toml", "setup.py", "setup.cfg", "*.lock", "*requirements*.txt", "*requirements*.in", "constraints*.txt",

@@ -27,11 +27,6 @@ from zabspec.quorums import MAJORITY
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
-__all__ = [
-    "HOLDS", "LIVE", "NOT_REACHED", "SIMULATE", "VIOLATED", "Check", "Expectation", "Known", "Matrix", "MatrixError",
-    "default_file", "matrix_of", "read_matrix",
-]  # fmt: skip
-
 SCHEMAS = Path(__file__).parent / "schema"
 LARGEST = 1 << 20  # bytes of a file: far more than anybody writes
 ABOUT = ("name", "claim", "where", "story", "why", "seconds", "expect")  # keys that are not options

@@ -9,11 +9,6 @@ from dataclasses import dataclass
 from checker.ci.configuration import HOLDS, NOT_REACHED, Check, Expectation, Known
 from checker.report.result import CheckFindings, some
 
-__all__ = [
-    "AS_EXPECTED", "CHANGED", "DIFFERS", "KNOWN", "NEW", "NOT_RUN", "PREMISE_LOST", "UNDECIDED", "VANISHED",
-    "Difference", "Outcome", "far_ahead", "left_out", "outcome_of",
-]  # fmt: skip
-
 # The statuses of a check.
 AS_EXPECTED, KNOWN, DIFFERS, UNDECIDED, NOT_RUN = "as expected", "known", "DIFFERS", "no verdict", "not run"
 # The kinds of differences.

@@ -9,8 +9,6 @@ from checker.errors import RequestError
 from checker.report.result import StatedResult, Table, plural
 from checker.requests.model import protocol_named
 
-__all__ = ["properties_listed", "variants_listed"]
-
 NOBODY_SAID = {True: "nothing within it", False: ""}  # for a user protocol an exploration shows the violations
 Rows = list[tuple[str, ...]]
 

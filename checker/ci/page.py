@@ -11,8 +11,6 @@ from checker.ci.result import CheckResult, expected, found, statement_of
 from checker.plain_text import plain
 from traces.pages.shell import environment
 
-__all__ = ["index_of"]
-
 COLOURS = {DIFFERS: "bad", AS_EXPECTED: "good", KNOWN: "good"}
 
 

@@ -16,8 +16,6 @@ from zabspec.language.notation import naming_processes
 if TYPE_CHECKING:
     from traces.record.trace import Step, Trace
 
-__all__ = ["Changed", "faulty", "place_of", "way_to"]
-
 Changed = Mapping[str, Collection[int]]  # by real path of a file, the lines that were changed
 
 MOST_DECORATORS = 20  # lines before the name of a function

@@ -34,8 +34,6 @@ from traces.explain.folding import folded
 if TYPE_CHECKING:
     from traces import Trace
 
-__all__ = ["FORMAT", "CheckResult", "counterexample", "traces_of"]
-
 FORMAT = 1
 HEAD = ("check", "status", "expected", "found", "depth", "states", "seconds")
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Configuration, Model
 
-__all__ = ["ReadyCheck", "Watch", "asked_by", "outcomes"]
-
 INTERRUPTED = "interrupted"
 KEPT = 2  # models in machine code
 

@@ -13,8 +13,6 @@ from checker.ci.running import asked_by, outcomes
 from checker.report.progress import StatusLine
 from checker.requests.model import near
 
-__all__ = ["chosen", "result_of"]
-
 
 def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[str, str]:
     """Return the checks that are skipped, each with the reason.

@@ -27,8 +27,6 @@ from zabspec.protocols.registry import NAMES, PROTOCOLS
 if TYPE_CHECKING:
     from traces import Trace
 
-__all__ = ["HEAVY", "Gallery", "GalleryResult", "gallery", "is_heavy"]
-
 FOLDER = Path(__file__).parent / "gallery"
 MEASURED = FOLDER / "measured.json"
 EXAMPLES = "examples"

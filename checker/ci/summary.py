@@ -6,8 +6,6 @@ from checker.ci.judging import DIFFERS, KNOWN, UNDECIDED
 from checker.ci.result import HEAD, CheckResult, counterexample, statement_of
 from checker.report.formats.github import cell, diagram
 
-__all__ = ["summary"]
-
 LARGEST_SUMMARY = 900_000  # bytes: GitHub takes 1 MiB of a step
 
 

@@ -15,8 +15,6 @@ from checker.ci.shipped import written
 from invariants import PROPERTIES
 from zabspec.model import Configuration
 
-__all__ = ["Shown", "shown", "taken"]
-
 ORDER = {p.name: k for k, p in enumerate(PROPERTIES)}
 NAMED = ("protocol", "variant")  # the fields of a configuration that identify the model
 

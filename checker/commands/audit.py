@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from checker.report.audit import AuditReport
     from traces.zookeeper.audit import Audit
 
-__all__ = ["audit"]
-
 EXAMPLES = """\b
 Examples:
   zabcheck audit server1 server2 server3

@@ -15,8 +15,6 @@ from checker.requests.audit_logs import AuditLogsRequest, answer
 if TYPE_CHECKING:
     from checker.report.audit_logs import LogsReport
 
-__all__ = ["DRAWN", "judged_logs"]
-
 DRAWN = ("html", "svg", "png")
 
 

@@ -22,8 +22,6 @@ from checker.requests.bmc import BmcRequest, answer
 if TYPE_CHECKING:
     from checker.report.bounded import BoundedReport
 
-__all__ = ["bmc"]
-
 # Options that go with --from, whose trace has the configuration.
 BESIDE_FROM = (
     "depth",

@@ -19,8 +19,6 @@ from checker.errors import RequestError
 if TYPE_CHECKING:
     from checker.ci.result import CheckResult
 
-__all__ = ["CheckOutputs", "answer_of", "check", "file_options", "for_machines"]
-
 INDEX = {"check": "checks.html", "entry": "gallery.html"}  # the page of all checks, by what they are called
 
 EXAMPLES = """\b

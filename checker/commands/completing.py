@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 
     from zabspec.protocols.registry import Protocol
 
-__all__ = [
-    "ASKED", "SHELLS", "budgets", "candidates", "disks", "docs_topics", "engines", "entries", "formats", "networks",
-    "progress", "properties", "protocols", "releases", "repairs", "rows", "script", "starts", "variants",
-    "zookeeper_releases", "zookeeper_variants",
-]  # fmt: skip
-
 ASKED = "_ZABCHECK_COMPLETE"  # the environment variable by which a shell requests candidates, as click names it
 SHELLS = ("bash", "zsh", "fish")
 

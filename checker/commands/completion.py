@@ -7,8 +7,6 @@ import click
 from checker.commands import completing
 from checker.commands.common import Answer, Subcommand
 
-__all__ = ["completion"]
-
 EXAMPLES = """\b
 Where to put it:
   bash   eval "$(zabcheck completion bash)"        in ~/.bashrc

@@ -24,8 +24,6 @@ from checker.requests.conform_logs import answer_logs
 if TYPE_CHECKING:
     from checker.report.result import StatedResult
 
-__all__ = ["chaos", "conform"]
-
 
 @click.command(cls=Subcommand)
 @click.argument("record", type=INPUT_OR_FOLDER)

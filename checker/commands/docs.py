@@ -14,8 +14,6 @@ from checker.errors import RequestError
 from checker.manual import KINDS, ManualPage, folder, page_named, pages, search
 from checker.report.result import StatedResult, Table, plural
 
-__all__ = ["docs"]
-
 MOST = 12  # sections that a search lists
 EXAMPLES = """\b
 Examples:

@@ -15,8 +15,6 @@ from checker.requests import explore as exploring
 from checker.requests import live, mutate, search, witness
 from checker.terminal import TerminalWatch
 
-__all__ = ["explore"]
-
 
 def explore(**flags: Any) -> Answer:
     """Run `zabcheck` without a subcommand.

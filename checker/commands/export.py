@@ -15,8 +15,6 @@ from checker.requests.export import FORMATS, ExportRequest, answer
 from checker.requests.export_model import ExportModelRequest
 from checker.requests.export_model import answer as module_of
 
-__all__ = ["export"]
-
 EXAMPLES = """\b
 Examples:
   zabcheck --variant small-quorum --nodes 2 --depth 12 --trace run.trace.json

@@ -12,8 +12,6 @@ from checker.commands import shared_options as shared
 from checker.commands.check import CheckOutputs, answer_of, file_options, for_machines
 from checker.commands.common import HELD, Answer, Subcommand, table
 
-__all__ = ["gallery"]
-
 EXAMPLES = """\b
 Examples:
   zabcheck gallery                         every entry that takes under a minute

@@ -17,8 +17,6 @@ from checker.terminal import TerminalWatch
 if TYPE_CHECKING:
     from checker.graph.report import GraphReport
 
-__all__ = ["graph"]
-
 EXAMPLES = """\b
 Examples:
   zabcheck graph --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0

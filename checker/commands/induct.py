@@ -22,8 +22,6 @@ from checker.requests.confirm import ConfirmRequest
 from checker.requests.induct import InductRequest, answer
 from checker.terminal import TerminalWatch
 
-__all__ = ["induct", "request_of_flags"]
-
 NOT_INDUCTIVE = 1
 
 

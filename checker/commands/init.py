@@ -10,8 +10,6 @@ from checker.commands.common import PATH, Answer, Subcommand
 from checker.commands.publishing import publish
 from checker.report.result import StatedResult, Words
 
-__all__ = ["START", "init"]
-
 START = Path(__file__).parent / "start" / "two_phase_commit.py"
 CALLED = "tpc.py"  # the name of the protocol in its own text
 BROKEN = "hasty"  # a variant that it declares

@@ -15,8 +15,6 @@ from checker.commands.publishing import Files, published
 from checker.report.result import Result
 from checker.requests.judge import JudgeRequest, answer
 
-__all__ = ["judge"]
-
 EXAMPLES = """\b
 Examples:
   zabcheck simulate --seed 14 --table run.parquet

@@ -13,8 +13,6 @@ from checker.commands.common import INPUT, Answer, Subcommand
 from checker.commands.publishing import files_of, format_options, publish
 from checker.errors import RequestError
 
-__all__ = ["lint"]
-
 EXAMPLES = """\b
 Examples:
   zabcheck init tpc.py

@@ -8,8 +8,6 @@ from checker.commands import completing
 from checker.commands.common import PROTOCOL_HELP, Answer, Subcommand
 from checker.commands.publishing import publish
 
-__all__ = ["properties", "variants"]
-
 WORDS = click.argument("words", nargs=-1, metavar="[WORD]...")
 OF_PROTOCOL = click.option(
     "--protocol",

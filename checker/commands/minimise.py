@@ -15,8 +15,6 @@ from checker.report.result import StatedResult
 from checker.report.shortened import shortened_result
 from checker.requests.minimise import MinimiseRequest, answer
 
-__all__ = ["minimise"]
-
 
 @click.command(cls=Subcommand)
 @click.argument("trace", type=INPUT)

@@ -14,8 +14,6 @@ from checker.output_files import is_one_file
 if TYPE_CHECKING:
     from traces import Trace
 
-__all__ = ["HTML", "check_page", "page_files"]
-
 HTML = click.option(
     "--html", "page", type=PATH, metavar="FILE", help="Also draw the run, as a page with all its steps."
 )

@@ -10,8 +10,6 @@ import click
 from checker.commands.common import HELD, PATH, Answer, Subcommand
 from checker.commands.init import START
 
-__all__ = ["FILES", "pipeline"]
-
 FILES = ("pipeline.py", "pipeline.toml")
 
 EXAMPLES = """\b

@@ -21,8 +21,6 @@ from zabspec.ensemble import parse
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["plan"]
-
 
 def quantity(units: Mapping[str, int], example: str) -> Any:
     """Return a callback that checks a number with its unit; its error names the option."""

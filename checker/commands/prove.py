@@ -18,8 +18,6 @@ from checker.report.proved import broken_result, proved_result
 from checker.report.result import StatedResult
 from checker.requests.prove import ProveRequest, answer
 
-__all__ = ["prove"]
-
 
 @click.command(cls=Subcommand)
 @shared.named("--mutant", "NAME", "Break one rule, and show what fails; `list` lists the mutants.")

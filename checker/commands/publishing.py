@@ -16,8 +16,6 @@ from checker.report.formats.registry import formats_of
 from checker.report.formats.terminal import shown
 from checker.report.result import Result
 
-__all__ = ["Files", "files_of", "format_options", "publish", "published"]
-
 Files = Sequence[tuple[Path, bytes]]
 
 

@@ -12,8 +12,6 @@ from checker.report.quorums import quorums_result
 from checker.report.result import StatedResult
 from checker.requests.quorums import QuorumsRequest, answer
 
-__all__ = ["quorums"]
-
 
 @click.command(cls=Subcommand)
 @click.argument("config", type=INPUT)

@@ -18,8 +18,6 @@ from checker.requests.realise import RealiseRequest, answer
 if TYPE_CHECKING:
     from traces import Trace
 
-__all__ = ["realise"]
-
 
 @click.command(cls=Subcommand)
 @click.argument("trace", type=INPUT)

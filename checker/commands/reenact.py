@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from traces.reenact.plan import ReenactmentPlan
     from traces.reenact.reenactment import ReenactedRun
 
-__all__ = ["reenact"]
-
 
 @click.command(cls=Subcommand)
 @click.argument("trace", type=INPUT, required=False, metavar="TRACE|ZK-NNNN", shell_complete=completing.rows)

@@ -18,8 +18,6 @@ from checker.terminal import TerminalWatch
 if TYPE_CHECKING:
     from checker.refinement.report import RefinementReport
 
-__all__ = ["refine"]
-
 EXAMPLES = """\b
 Examples:
   zabcheck refine --crashes 0 --losses 0 --timeouts 1     every reachable state

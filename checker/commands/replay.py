@@ -15,8 +15,6 @@ from checker.requests.replay import ReplayRequest, answer
 if TYPE_CHECKING:
     from checker.report.replayed import ReplayResult
 
-__all__ = ["replay"]
-
 
 @click.command(cls=Subcommand)
 @click.argument("trace", type=INPUT)

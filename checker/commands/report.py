@@ -11,8 +11,6 @@ import click
 from checker.commands.common import HELD, INPUT, NO_VERDICT, PATH, Answer, Subcommand, check_writable
 from checker.output_files import is_one_file
 
-__all__ = ["report"]
-
 
 @click.command(cls=Subcommand)
 @click.argument("run", metavar="RUN.json|ZK-NAME", type=INPUT)

@@ -17,8 +17,6 @@ from checker.requests.request import Request, flag
 from checker.requests.search import SearchRequest
 from checker.requests.witness import WitnessRequest
 
-__all__ = ["budgets_of", "model_request", "requested"]
-
 # Flags whose field has another name.
 NAMED = {
     "names": "properties", "required": "require_witness", "own_budgets": "budgets", "no_symmetry": "symmetry",

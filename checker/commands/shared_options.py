@@ -10,12 +10,6 @@ import click
 from checker.commands import completing
 from checker.commands.common import PATH, PROTOCOL_HELP, at_least, budget_options, quorums, seconds, size
 
-__all__ = [
-    "ANSWER_JSON", "CHANNEL", "MAX_EPOCH", "MEMORY_LIMIT", "NODES", "NODES_OR_DECLARED", "NO_SYMMETRY", "NO_TRACE",
-    "PROPERTY", "PROTOCOL", "QUORUMS", "RELEASE", "REPAIR", "REPORT_JSON", "START", "STATES", "THREADS", "TIME_LIMIT",
-    "TRACE", "TXNS", "VARIANT", "model_options", "named",
-]  # fmt: skip
-
 
 def named(
     flag: str, metavar: str, words: str, complete: completing.Completer | None = None, default: str = ""

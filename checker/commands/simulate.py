@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from checker.report.simulated import Simulation
     from zabspec.simulator.run import Run
 
-__all__ = ["request_of_flags", "simulate"]
-
-
 LARGEST_RUN = 1 << 62  # the largest value of a column of numbers
 WRITTEN = ("dump", "events", "table", "trace")  # files besides the page
 

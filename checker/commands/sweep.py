@@ -22,8 +22,6 @@ from checker.requests.sweep import Bar, SweepRequest, answer
 if TYPE_CHECKING:
     from zabspec.simulator.run import Run
 
-__all__ = ["sweep"]
-
 EXAMPLES = """\b
 Examples:
   zabcheck sweep seeds --seeds 1:100001

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from checker.walk.served import Serving
     from checker.walk.service import Card
 
-__all__ = ["walk"]
-
 EXAMPLES = """\b
 Examples:
   zabcheck walk                            a list of models to choose from

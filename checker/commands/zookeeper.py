@@ -24,8 +24,6 @@ from checker.terminal import TerminalWatch
 if TYPE_CHECKING:
     from checker.zookeeper.record import RowOutcome
 
-__all__ = ["zookeeper"]
-
 HELP = "Time limit of each exploration."
 RELEASE = "Check the rows on this release instead of the recorded one; with --residue, the release to check (the "
 "newest)."

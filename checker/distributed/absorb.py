@@ -26,8 +26,6 @@ from checker.distributed.workspace import Row
 from checker.explore.memory import peak_bytes
 from zabspec.temporary import unseen_file
 
-__all__ = ["MEMORY", "absorbed", "run_of", "write_run"]
-
 MEMORY = 256 << 20  # bytes of fingerprints that an owner holds before it writes them to disk
 SHARES_BITS = 6  # bits of a fingerprint, after those that determine its owner
 ORDER_BITS = 40  # bits of an order: the position among what a task found; above them the task's number

@@ -8,8 +8,6 @@ from typing import Any
 from checker.distributed.costs import Costs, Forecast, held, recorded
 from checker.distributed.usage import Usage
 
-__all__ = ["Account"]
-
 
 @dataclass(frozen=True)
 class Account:

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["Candidates", "chunks_of", "packed_array", "padded"]
-
 HEAD = 4  # words
 WORD = 8
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from checker.distributed.storage import Storage
     from checker.explore.result import Limits
 
-__all__ = ["Checkpoint", "Level", "Part", "Piece", "Refused", "check_same", "files_of", "located"]
-
 FORMAT = 1
 PREDECESSOR = 8  # bytes: see `fingerprints.split_key`
 

@@ -25,8 +25,6 @@ from zabspec.limits import Deadline
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Cancelled", "Cluster", "Here"]
-
 COMING = 30.0  # seconds that executors may take to register
 SETTLED = 1.0  # seconds without another one after which no more are expected
 LOOK = 0.05  # seconds between two checks of a job

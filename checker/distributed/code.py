@@ -21,18 +21,6 @@ from zabspec.language import derive, llvm_text
 from zabspec.language.tree import TypedProgram
 from zabspec.model import Configuration, Model
 
-__all__ = [
-    "AmpleCode",
-    "Code",
-    "ExplorationTask",
-    "OtherVersion",
-    "Reduction",
-    "TaskCode",
-    "WideCode",
-    "code_for",
-    "made_for",
-]
-
 
 class OtherVersion(Exception):
     """The code that this process compiles differs from that of the request; the message is a sentence."""

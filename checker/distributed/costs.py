@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from checker.distributed.usage import Usage
 
-__all__ = ["RECORDED", "Costs", "Forecast", "Held", "NotWorth", "held", "recorded"]
-
 RECORDED = Path(__file__).parent / "costs.json"
 HALF = 8  # bytes of a fingerprint of 64 bits
 LARGE = 10_000_000  # states from which on an exploration takes long

@@ -14,8 +14,6 @@ from checker.distributed.workspace import Row, workspace_for
 from checker.explore import kernel
 from checker.explore.memory import Block, peak_bytes
 
-__all__ = ["expanded"]
-
 
 def expanded(question: ExplorationTask, storage: Storage, level: Level, source: int) -> Iterator[Row]:
     """Expand a share of a level; yield the queries to owners, and then a report.

@@ -24,8 +24,6 @@ from invariants.registry import NO_RUNTIME_ERROR, STEP, Property
 from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.limits import Deadline
 
-__all__ = ["SparkExplorer"]
-
 HERE = 20_000  # states of a level that is expanded without a job, if its duration is unknown
 PACED = 5_000  # states from which on the duration of a state can be estimated from a level
 

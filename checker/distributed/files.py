@@ -17,8 +17,6 @@ from typing import Any
 
 from zabspec.files import read_bytes, write_whole
 
-__all__ = ["NOTHING", "PADDING", "PIECE", "Damaged", "File", "Folder", "StorageError"]
-
 PADDING = 64  # the kernel reads whole words past the end of what it unpacks
 PIECE = 8 << 20
 LARGEST_SMALL = 64 << 20  # bytes of a manifest

@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
-__all__ = [
-    "MOST_PARTS", "Fingerprints", "cell_of", "cells", "concatenated", "distinct", "known", "merge_slices", "merged",
-    "split_key", "to_merge",
-]  # fmt: skip
-
 GROUPS = 16  # of the kernel: the four top bits
 MOST_PARTS = 1 << 16
 INDEX_AT = 16  # a predecessor's key: its place in what its task expanded (48 bits), and the ordinal (16)

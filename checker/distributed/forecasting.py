@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from checker.distributed.costs import LARGE, Costs, Forecast
 from checker.explore.result import Exploration, collision, enough
 
-__all__ = ["LONG", "POWERS", "Forecasting"]
-
 LONG = 2_000_000  # states from which on a forecast is reported
 POWERS = (7, 8, 9, 10)  # powers of ten: the numbers of states to forecast if no limit is known
 

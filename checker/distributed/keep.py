@@ -19,8 +19,6 @@ from checker.distributed.workspace import Row
 from checker.explore.kernel import MANY
 from checker.explore.memory import peak_bytes
 
-__all__ = ["kept"]
-
 BLOCKS = 16  # the approximate number of blocks of a part
 LEAST_BLOCK = 256  # states
 

@@ -10,8 +10,6 @@ from checker.distributed.usage import Usage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["of_answers", "of_jobs", "registered"]
-
 
 def of_answers(new: Level, answers: list[dict[str, Any]], seconds: float) -> Usage:
     """Return the usage that the tasks of a level report."""

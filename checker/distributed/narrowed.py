@@ -16,8 +16,6 @@ from checker.distributed.storage import Storage
 from checker.explore import kernel
 from checker.explore.result import Exploration, Limits
 
-__all__ = ["AmpleSparkExplorer"]
-
 
 class AmpleSparkExplorer(SparkExplorer):
     """Explores with ample sets. It determines which properties are violated, but not by which steps.

@@ -29,8 +29,6 @@ from traces.spark.session import own_folder, session
 from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
 
-__all__ = ["Request", "explore_on_spark"]
-
 ATTEMPTS = 4  # attempts of a task on a local master, as elsewhere
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
-__all__ = ["Usage"]
-
 
 @dataclass(frozen=True)
 class Usage:

@@ -19,8 +19,6 @@ from checker.distributed.storage import Storage, Writer
 from checker.explore import kernel
 from checker.explore.memory import Block
 
-__all__ = ["Row", "masks", "workspace_for"]
-
 GROUPS: int = kernel.GROUPS
 SECTION = 96 << 10  # bytes of candidates of one group between two checks of its size
 CHUNK = 1 << 20  # bytes of packed states of one group that are sent together

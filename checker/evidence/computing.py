@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from checker.symbolic.pool import Outcome, Verdict
     from zabspec.model import Configuration
 
-__all__ = ["UNDECIDED", "inductive", "proof", "refinement"]
-
 NOT_PROVED, UNDECIDED, KEPT = "not proved", "undecided", "inductive"
 NO_RUN = "premise not reached"
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Configuration
 
-__all__ = ["NODES", "Tell", "with_evidence"]
-
 NODES, TXNS = 3, 2  # which evidence for zab is about
 ZAB = "zab"
 

@@ -23,8 +23,6 @@ from checker.requests.induct import InductRequest
 from checker.requests.request import Request
 from zabspec.files import write_whole
 
-__all__ = ["main", "stale"]
-
 COMPUTE: dict[str, Compute] = {INDUCTIVE: computing.inductive, REFINEMENT: computing.refinement}
 
 

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from checker.report.evidence import INDUCTIVE, PROOF, REFINEMENT
 
-__all__ = ["SOURCES", "digest", "files", "solver_version", "still"]
-
 FORMAT = 1
 TOP = Path(__file__).resolve().parent.parent.parent  # the packages lie beside each other, in a tree and installed
 

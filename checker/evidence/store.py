@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["RECORDED_FILE", "Entry", "keep", "kept", "recorded"]
-
 RECORDED_FILE = Path(__file__).parent / "recorded.json"
 FOLDER = "evidence"  # in the cache
 

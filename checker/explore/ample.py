@@ -31,8 +31,6 @@ from zabspec.language.locality import StepLocality
 from zabspec.language.schema import Layout, Role
 from zabspec.model import Model
 
-__all__ = ["AmpleExplorer", "Narrowing", "conclusive", "free_cases"]
-
 PTR = ctypes.c_void_p
 
 OF_ITS_LEADER = (("a",), ("b",))  # what is read of an ample process, or of the one that it follows

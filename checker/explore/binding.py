@@ -13,8 +13,6 @@ from typing import Any, NoReturn
 from zabspec.language.program import own_names
 from zabspec.language.source import annotated, definition
 
-__all__ = ["Constant", "NotBound", "WrongBinding", "check_bindings", "declared", "functions_of", "signature"]
-
 INTERFACE = "checker.explore.interface"
 LANGUAGE = ("zabspec.language.memory", "zabspec.language.wrapping")  # operations that the front end emits itself
 

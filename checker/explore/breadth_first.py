@@ -26,8 +26,6 @@ from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.limits import Deadline
 from zabspec.temporary import unseen_file
 
-__all__ = ["GROUPS", "UNIT", "Chunk", "Explorer", "Keeper", "LevelGroup", "Progress"]
-
 GROUPS: int = kernel.GROUPS
 UNIT = 256 << 10  # bytes of packed states in a unit
 BATCH = 16  # units expanded between two rounds of insertion

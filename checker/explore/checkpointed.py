@@ -23,8 +23,6 @@ from checker.explore.memory import Block
 from checker.explore.predecessors import PREDECESSOR
 from checker.explore.result import Limits, Violation
 
-__all__ = ["Kept"]
-
 COUNTS = struct.Struct(f"<{GROUPS}Q")  # of each group, before its items in a file
 CHUNK = struct.Struct("<2Q")  # bytes and states of a buffer, before it
 SUMMED = (kernel.R_GENERATED, kernel.R_DEADLOCKS, *range(kernel.R_STEPS, kernel.R_BROKEN))

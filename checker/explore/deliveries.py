@@ -18,8 +18,6 @@ from zabspec.language import Field
 from zabspec.model import Model
 from zabspec.worlds import deliveries
 
-__all__ = ["AtDelivery", "DeliveryModel"]
-
 
 class DeliveryModel(Model):
     """A model each of whose steps records what it delivers."""

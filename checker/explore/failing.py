@@ -16,8 +16,6 @@ from traces.record.failure import of_author
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.model import Model
 
-__all__ = ["failing_run", "note_failure"]
-
 CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes
 
 

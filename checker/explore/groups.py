@@ -9,8 +9,6 @@ from checker.explore import kernel
 from checker.explore.result import Exploration
 from invariants.registry import Property
 
-__all__ = ["groups_of", "joined"]
-
 
 def groups_of(judged: Sequence[Property]) -> list[Sequence[Property]]:
     """Return the properties in groups as large as one exploration can judge."""

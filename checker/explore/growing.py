@@ -6,8 +6,6 @@ from itertools import pairwise
 
 from checker.explore.breadth_first import Explorer, LevelGroup
 
-__all__ = ["EARLY", "GROWS", "Growing"]
-
 EARLY = 50_000  # distinct states after which growth is tested
 STEEPLY = 1.25  # the least ratio of each of the last two levels to the one before
 GROWS = "the model grows"

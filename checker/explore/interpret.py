@@ -23,8 +23,6 @@ from zabspec.language.reference import ERRORS, RangeError, StateView, range_erro
 from zabspec.model import Model
 from zabspec.worlds.steps import NUMBERED
 
-__all__ = ["Interpreter"]
-
 Progress = Callable[[Exploration, int, int], None]  # result so far, expanded of the level, its size
 
 CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["Block", "Budget", "LimitReached", "Pool", "machine_bytes", "noting_stop", "peak_bytes", "resident_bytes"]
-
 SCARCE = 0.6  # part of the limit from which on the frontier and the predecessors are written to disk
 SPARE = 64  # blocks of a pool that are kept even so
 MARGIN = 0.05  # part of the machine's memory: left to the system and to what is not counted

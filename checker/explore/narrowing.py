@@ -15,8 +15,6 @@ from checker.explore.result import Exploration, Limits
 from invariants.registry import Property
 from zabspec.model import Model
 
-__all__ = ["SMALL", "Search", "Searched", "first_limits", "further", "narrowed", "outgrown", "suspecting"]
-
 SMALL = 500_000  # distinct states up to which nothing is reduced
 
 

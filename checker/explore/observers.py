@@ -36,8 +36,6 @@ from zabspec.language.kinds import Int, Kind, Record, Seq, names_a_process
 from zabspec.language.schema import Layout, Role
 from zabspec.model import Model
 
-__all__ = ["Classes", "Plan", "classes_of", "observe_text", "plan_of", "value_text"]
-
 MOST_VALUES = 1 << 21  # enough for 3 transactions and 2 timeouts, which take 35 s of CPU to build
 MOST_COMBINATIONS = 4096  # combinations of the protocol's fields that a property reads beside a value
 

@@ -15,8 +15,6 @@ from typing import IO
 from checker.explore.memory import Budget
 from zabspec.temporary import unseen_file
 
-__all__ = ["PREDECESSOR", "Predecessors"]
-
 PREDECESSOR = 6  # bytes kept for each state: the number of its parent in the level before (4), the step's ordinal (2)
 
 

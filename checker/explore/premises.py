@@ -16,8 +16,6 @@ from invariants.registry import Property
 from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
 
-__all__ = ["Premises", "reached_by", "stages"]
-
 
 @dataclass
 class Premises:

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["TRIED", "Tried", "reaching"]
-
 
 @dataclass(frozen=True)
 class Tried:

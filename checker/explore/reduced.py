@@ -27,8 +27,6 @@ from checker.explore.predecessors import PREDECESSOR
 from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 
-__all__ = ["ReducedExplorer"]
-
 STREAM = 16 * UNIT  # bytes of a block of a level, which many chunks share
 SLACK = 64  # bytes after the last state that are read and written with it
 

@@ -9,8 +9,6 @@ from types import FunctionType
 
 from zabspec.model import Model
 
-__all__ = ["why_not_narrowed", "why_not_reduced"]
-
 
 def why_not_reduced(model: Model) -> str:
     """Return why a model is explored without reduction, in a sentence; empty if it may be reduced."""

@@ -26,8 +26,6 @@ from zabspec.language.kinds import Seq
 from zabspec.language.locality import StepLocality
 from zabspec.language.schema import Layout
 
-__all__ = ["Reducing", "collisions", "pairs_of", "relation"]
-
 I64, PTR = ctypes.c_int64, ctypes.c_void_p
 NEVER = 0xFFFF  # of two cases whose steps are never independent
 MOST_CASES = 64

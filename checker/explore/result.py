@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from checker.distributed.account import Account
     from checker.distributed.usage import Usage
 
-__all__ = ["NONE_THERE", "NOT_ASKED", "Exploration", "Limits", "Violation", "collision", "enough"]
-
-
 # Why stuttering receipts were not left out: the beginning of a reason if there are none, and the text for that.
 NONE_THERE, NOT_ASKED = "there are none", "nothing was explored"
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from zabspec.language.reference import StateView
     from zabspec.model import Model
 
-__all__ = ["EVERY_STEP", "reads_mail", "stutters", "stutters_text", "why_every_receipt"]
-
 EVERY_STEP = "--reduction none"
 IN_LINE = "ahead"  # of a message: the number of earlier ones between the same two processes in flight
 

@@ -25,10 +25,6 @@ from zabspec.language.symmetry import Asymmetry, Decoder, Trusted, asymmetries
 from zabspec.model import Model
 from zabspec.worlds import connections, crash_within, step_annotations, storage
 
-__all__ = [
-    "DECODERS", "Asymmetric", "NotRenamings", "Stepped", "asymmetry", "check_language", "found_in", "why_not_symmetric",
-]  # fmt: skip
-
 DECODERS: Mapping[Any, Decoder] = {
     step_annotations.no_steps: Decoder("begins the list of steps that are possible, which are words"),
     step_annotations.emit: Decoder("puts the processes of a step into its word, each at its place", lists=True),

@@ -9,8 +9,6 @@ from invariants.registry import Property
 from zabspec.authoring.vacuous import never_false
 from zabspec.model import Model
 
-__all__ = ["vacuous"]
-
 
 def vacuous(model: Model, judged: Sequence[Property]) -> dict[str, str]:
     """Return the properties that can never be False, each with its line; only those of user protocols are examined."""

@@ -20,8 +20,6 @@ from zabspec.language.reference import StateView
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["MOST_STATES", "graph_of", "names_of_step"]
-
 MOST_STATES = 200_000  # networkx uses about two kilobytes for a state and its steps
 FIRST = 0  # the node of the initial state
 

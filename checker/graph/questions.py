@@ -27,8 +27,6 @@ from checker.graph.build import FIRST, names_of_step
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["Answers", "Certainty", "Edge", "answers", "certainty", "dominators", "least_budgets", "steps_of_all"]
-
 Edge = tuple[int, int]
 SINK = -1  # represents every violation
 

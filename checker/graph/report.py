@@ -14,8 +14,6 @@ from zabspec.worlds.steps import BUDGETS
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["GraphReport"]
-
 FORMAT = 1
 MOST_SHOWN = 6  # dominators, steps and budgets in a row
 

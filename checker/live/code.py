@@ -27,8 +27,6 @@ from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
 from zabspec.worlds.steps import ACTION, BUDGETS, HEARTBEAT
 
-__all__ = ["LiveCode"]
-
 MOST_CLASSES: int = graph.UNFAIR  # classes, and progress properties with processes, are bits of a word
 
 

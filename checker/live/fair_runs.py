@@ -18,8 +18,6 @@ from zabspec.live.phase import is_strong
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.properties import ProgressProperty
 
-__all__ = ["Bag", "FairRuns", "Waits"]
-
 KEPT_NODES = 1 << 14  # whose messages are kept
 
 

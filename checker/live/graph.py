@@ -10,11 +10,6 @@ from __future__ import annotations
 from zabspec.language.structs import Struct, size, word, words
 from zabspec.language.wrapping import mulhi
 
-__all__ = [
-    "CLASSES", "CLASS_AT", "PLACE_AT", "TARGET", "UNFAIR", "Components", "Graph", "Ways", "all_waits",
-    "fair_components", "fill_ways", "no_components", "probe_nodes", "rehash_nodes",
-]  # fmt: skip
-
 UNFAIR = 63  # the class of steps that need never be taken
 CLASS_AT = 40
 PLACE_AT = 46

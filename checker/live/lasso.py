@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from checker.live.fair_runs import Waits
     from checker.live.run import LiveRun
 
-__all__ = ["StarvingRun", "lasso_of"]
-
 
 @dataclass(frozen=True)
 class StarvingRun:

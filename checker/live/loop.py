@@ -16,8 +16,6 @@ from typing import Protocol
 
 from checker.live.graph import CLASS_AT, CLASSES, TARGET, UNFAIR, Components, Graph
 
-__all__ = ["Edge", "Mail", "NoMail", "Obligation", "class_at", "loop_at", "overtaken", "unjust"]
-
 Edge = tuple[int, int]  # its number, and its target
 Obligation = int | bytes
 

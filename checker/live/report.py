@@ -37,8 +37,6 @@ from zabspec.language.notation import named_by
 from zabspec.model import Configuration
 from zabspec.properties import ProgressProperty
 
-__all__ = ["LiveReport", "Starving"]
-
 FORMAT = 1
 
 

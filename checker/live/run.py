@@ -19,8 +19,6 @@ from zabspec.language.kernels import machine
 from zabspec.limits import Deadline
 from zabspec.properties import ProgressProperty
 
-__all__ = ["Live", "LiveRun"]
-
 FIRST = 1 << 12  # nodes of a graph at first
 EDGES_A_NODE = 4
 BYTES_A_NODE = 96

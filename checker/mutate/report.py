@@ -13,8 +13,6 @@ from checker.report.report import bounds_of
 from checker.report.result import Part, Result, Table, Verdict, Words, installed_version, plural
 from traces.explain.folding import folded
 
-__all__ = ["MutationReport"]
-
 FORMAT = 1
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 EQUIVALENT = (

@@ -28,8 +28,6 @@ from zabspec.language.source import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.temporary import temporary_folder
 
-__all__ = ["NOTICED", "SURVIVES", "UNDECIDED", "Campaign", "Judged", "check_mutants", "mutants_in"]
-
 NOTICED, SURVIVES, UNDECIDED = "noticed", "survives", "undecided"
 SMALL = 2000  # states of the protocol up to which mutants are interpreted: compiling each would take longer
 LARGER = 20  # times as many states as the protocol has, after which a mutant is left undecided

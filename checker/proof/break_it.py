@@ -19,8 +19,6 @@ from zabspec.abstract.logic import disj, neg
 from zabspec.abstract.mutants import Mutant
 from zabspec.abstract.runs import RUNS
 
-__all__ = ["Broken", "break_it", "text"]
-
 HELP = 1.0  # seconds for a lemma, which only helps
 
 

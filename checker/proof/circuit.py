@@ -12,8 +12,6 @@ from typing import Any
 
 from checker.symbolic.solver import Solver
 
-__all__ = ["Bit", "Circuit", "Truth", "neg"]
-
 
 class Bit(int):
     """A variable (from 1), or negative, its negation."""

@@ -17,8 +17,6 @@ from checker.proof.circuit import Bit, Circuit, Truth, neg
 from zabspec.abstract.logic import ATTEMPT, CONNECTION, COUNTER, EPOCH, HISTORY, PROCESS, QUORUM, Sort, Symbol, Variable
 from zabspec.abstract.vocabulary import at_most, le, member, origin, prefix, root, shorter
 
-__all__ = ["Choice", "Finite", "Instance", "Table"]
-
 
 @dataclass(frozen=True)
 class Choice:

@@ -10,8 +10,6 @@ import z3
 from checker.symbolic.solver import Result, SolverAnswer, ask
 from zabspec.ensemble import Ensemble
 
-__all__ = ["Lemma", "Survival", "arithmetic", "intersection", "survival", "zxid_lemmas"]
-
 APPLIED = 2  # the first lemmas of `arithmetic`: they hold for every ensemble without negative weights
 
 

@@ -14,8 +14,6 @@ from typing import Any, Protocol
 from zabspec.abstract.logic import Apply, Equal, Expression, IfThenElse, Many, Not, Quantified, Symbol, Variable
 from zabspec.abstract.protocol import AbstractAction
 
-__all__ = ["After", "State", "World", "meaning"]
-
 Environment = Mapping[Variable, Any]
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["NEEDS", "needs_in", "needs_text"]
-
 FILE = Path(__file__).with_name("needs.txt")
 HEAD = (
     "# Which hypotheses each query of the proof needs: a query, and under it, indented, their names.",

@@ -22,8 +22,6 @@ from zabspec.abstract.logic import (
 )
 from zabspec.abstract.vocabulary import counter, ep, epoch, leads, prefix
 
-__all__ = ["induction_lines", "run_lines", "setting_lines", "step_words"]
-
 
 def named(table: Table, sort: Sort, k: int) -> str:
     """Return an element's name."""

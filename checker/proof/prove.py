@@ -18,8 +18,6 @@ from zabspec.abstract.runs import EVERYTHING, OVER_CONNECTIONS, Story
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.abstract.witnesses import WITNESSES
 
-__all__ = ["ASSUMPTIONS", "Proof", "parts", "prove", "witnesses"]
-
 ASSUMPTIONS = (
     "any number of processes, epochs, transactions; any quorum system of which any two quorums intersect",
     "any number of crashes, timeouts, lost and late messages; Table 1 survives a crash, f.2.1 is atomic (IV)",

@@ -29,8 +29,6 @@ from zabspec.abstract.protocol import AbstractAction
 from zabspec.abstract.theory import Theory
 from zabspec.abstract.vocabulary import accepted, ack_hist, ack_ld, acked_of_epoch, ep, epoch, initial, le, lt, member
 
-__all__ = ["CONSECUTION", "COVER", "DERIVED", "IMPLIED", "INITIATION", "Outcome", "Prover", "Query"]
-
 INITIATION, CONSECUTION, IMPLIED, COVER, DERIVED = "initiation", "consecution", "implied", "lemma", "derived"
 
 # An action that is proved by cases: one more variable, and what holds of it in every case.

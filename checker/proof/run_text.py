@@ -14,8 +14,6 @@ from zabspec.abstract.runs import Story
 from zabspec.abstract.theory import Theory
 from zabspec.abstract.vocabulary import counter, ep, epoch, leads, prefix
 
-__all__ = ["Refused", "take"]
-
 LETTER = {PROCESS: "p", QUORUM: "q", ATTEMPT: "a", HISTORY: "h", CONNECTION: "i"}
 
 

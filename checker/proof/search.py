@@ -35,8 +35,6 @@ from zabspec.abstract.protocol import AbstractAction
 from zabspec.abstract.theory import Theory
 from zabspec.abstract.vocabulary import counter, ep, epoch, leads, prefix
 
-__all__ = ["Search"]
-
 CHOSEN = (leads, ep, prefix, epoch, counter)  # rigid, and left to the search
 SORTS = (QUORUM, ATTEMPT, HISTORY)  # of parameters beside the process; an action has at most one of each
 

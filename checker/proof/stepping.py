@@ -12,10 +12,6 @@ from zabspec.abstract.logic import Expression, Many, Quantified
 from zabspec.abstract.protocol import AbstractAction
 from zabspec.abstract.theory import Theory
 
-__all__ = [
-    "Induction", "ProofRun", "SearchError", "Step", "beginning", "falsified", "may", "shortened", "step", "truth",
-]  # fmt: skip
-
 
 class SearchError(Exception):
     """A run that z3 found does not replay: a bug of zabcheck."""

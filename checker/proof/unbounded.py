@@ -10,8 +10,6 @@ import z3
 from checker.proof.meaning import meaning
 from zabspec.abstract.logic import SORTS, Expression, Symbol, Variable
 
-__all__ = ["Unbounded"]
-
 
 class Unbounded:
     """A world and, at once, an arbitrary state of it: every symbol is one of z3's."""

@@ -16,8 +16,6 @@ from zabspec.abstract.logic import ATTEMPT, HISTORY, PROCESS, QUORUM, SORT_OF
 from zabspec.language import StateView
 from zabspec.model import Model
 
-__all__ = ["Failure", "failure"]
-
 
 @dataclass(frozen=True)
 class Failure:

@@ -19,8 +19,6 @@ from zabspec.abstract.protocol import AbstractAction, Definition
 from zabspec.abstract.theory import Theory
 from zabspec.abstract.vocabulary import origin, root
 
-__all__ = ["MARK", "Generated", "Refusal", "axioms_of", "generate"]
-
 MARK = "abstract "  # prefix of an action's name among the paper's steps
 LETTERS = {PROCESS: ("p",), ATTEMPT: ("l", "e"), QUORUM: ("q",), HISTORY: ("h",)}
 

@@ -28,8 +28,6 @@ from zabspec.language import Field, Int, NodeId, Role, frontend
 from zabspec.language.program import Program, own_names
 from zabspec.model import ConfigError, Configuration, Model
 
-__all__ = ["CLAUSE", "REFINES", "RefinedModel"]
-
 MAPPED = "zab"  # the protocol that `mapping.py` maps
 REFINES = "refines"
 CLAUSE = "clause "  # prefix of a clause's name among properties

@@ -18,8 +18,6 @@ from traces.explain.folding import fitted
 if TYPE_CHECKING:
     from invariants.registry import Property
 
-__all__ = ["RefinementReport"]
-
 
 @dataclass(frozen=True)
 class RefinementReport(Result):

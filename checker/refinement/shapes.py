@@ -20,8 +20,6 @@ from zabspec.language import NODE, Field, Int, Role, SetOf
 from zabspec.language.kinds import Kind
 from zabspec.model import Model
 
-__all__ = ["KEPT", "STOPS", "Attempt", "Element", "fields_of", "parameters", "place", "places"]
-
 KEPT: tuple[Symbol, ...] = (*STATE, prefix)
 """What is kept in the state: all that an action may change, and how the histories extend each other."""
 

@@ -18,8 +18,6 @@ from zabspec.abstract.vocabulary import counter, ep, epoch, leads, prefix
 from zabspec.language import StateView
 from zabspec.quorums import system_of
 
-__all__ = ["attempt_of", "instance_of", "named", "table_of"]
-
 
 def instance_of(model: RefinedModel) -> Instance:
     """Return the finite instance that the configuration bounds. Attempt 0 is the beginning.

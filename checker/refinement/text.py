@@ -16,8 +16,6 @@ from checker.refinement.shapes import STOPS, Attempt, Element, parameters, place
 from zabspec.abstract.logic import ATTEMPT, COUNTER, EPOCH, HISTORY, PROCESS, QUORUM, Sort, Symbol, Variable
 from zabspec.abstract.vocabulary import at_most, counter, ep, epoch, le, leads, member, origin, root
 
-__all__ = ["Atom", "Formula", "Ghosts", "Junction", "Text", "python_text"]
-
 # The order of nested loops: those over fewer elements are outside.
 INSIDE = (PROCESS, HISTORY, COUNTER, QUORUM, EPOCH, ATTEMPT)
 

@@ -21,8 +21,6 @@ from traces.zookeeper.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, Find
 from traces.zookeeper.server import Server
 from traces.zookeeper.starting import STARTS, Start
 
-__all__ = ["AuditReport", "finding_text", "headline", "in_words", "sentence", "start_lines"]
-
 FORMAT = 1
 LEVELS = {VIOLATION: "error", DANGER: "error", WARN: "warning", NOTE: "note"}
 

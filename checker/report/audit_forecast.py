@@ -12,8 +12,6 @@ from traces.zookeeper.findings import DANGER
 from traces.zookeeper.folding import ELECTIONS, is_open
 from traces.zookeeper.forecast import Change, Forecast, LastCopy, Outcome, Ranges
 
-__all__ = ["forecast_json", "forecast_lines", "verdict_of"]
-
 OK, UNKNOWN = "OK", "UNKNOWN"
 
 

@@ -12,8 +12,6 @@ from checker.report.result import Part, Result, Verdict
 if TYPE_CHECKING:
     from traces.zookeeper.text_logs import Broken, TextHistory
 
-__all__ = ["LogsReport", "headline"]
-
 SHOWN = 200  # phases in the text
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 

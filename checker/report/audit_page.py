@@ -15,8 +15,6 @@ from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, Finding
 from traces.zookeeper.server import Server
 
-__all__ = ["as_html"]
-
 GAP = 0.6  # between two epochs, in percent of the line
 COLOURS = {VIOLATION: "bad", DANGER: "bad", WARN: "warn", "OK": "good"}
 LINKS = ("bridged", "gap", "again", "back", "unknown", "damaged")  # relations of runs of records that are shown

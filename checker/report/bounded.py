@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Model
 
-__all__ = ["BoundedReport", "Broken"]
-
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
 

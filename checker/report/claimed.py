@@ -29,8 +29,6 @@ from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.worlds.steps import NUMBERED
 
-__all__ = ["check", "contradiction", "read_report"]
-
 Claim = Mapping[str, Any]
 MOST_BYTES = 200_000_000
 NOT_DERIVED = ("zabcheck",)  # by which version the report was written

@@ -8,8 +8,6 @@ from typing import Any
 
 from zabspec.worlds.steps import BUDGETS
 
-__all__ = ["command_words", "witness_command"]
-
 
 def command_words(model: Mapping[str, Any] | None) -> list[str] | None:
     """Return the flags of a model, from the request's JSON; None without a request, or if no flags express it."""

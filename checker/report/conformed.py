@@ -17,8 +17,6 @@ LIMITS = (
     "observations"
 )
 
-__all__ = ["conformed_json", "conformed_result", "recorded_result", "told_conformed"]
-
 
 def conformed_result(request: Mapping[str, Any], done: Conformed, folder: Path | None = None) -> StatedResult:
     """Return the result of `zabcheck conform` or `zabcheck chaos`.

@@ -10,8 +10,6 @@ from checker.report.result import EXIT_CODES, HOLDS, NO_VERDICT, VIOLATED, State
 if TYPE_CHECKING:
     from traces.conform.from_lines import FromLines
 
-__all__ = ["logs_conformed_result"]
-
 
 def logs_conformed_result(request: Mapping[str, Any], done: FromLines) -> StatedResult:
     """Return the result of a search in servers' logs.

@@ -6,8 +6,6 @@ from zabspec.configuration import Parameters
 from zabspec.quorums import named, system_of
 from zabspec.simulator.plan import Run
 
-__all__ = ["disjoint_notes"]
-
 
 def disjoint_notes(asked: Parameters | Run) -> list[str]:
     """Return the warning of a quorum system whose quorums do not all intersect; empty for any other."""

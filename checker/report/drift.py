@@ -10,8 +10,6 @@ from checker.requests.drift import DriftRequest
 from checker.zookeeper.citations import CitingFunction
 from checker.zookeeper.drift import ABSENT, CHANGED, NEW, UNCHANGED, UNKNOWN, Drift, MethodDrift
 
-__all__ = ["stated"]
-
 NOTHING = "-"
 
 

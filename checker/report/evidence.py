@@ -6,11 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = [
-    "COMPUTED", "INDUCTIVE", "NOT_COMPUTED", "PROOF", "PROVED", "RECORDED", "REFINEMENT", "REFINES", "Evidence",
-    "Gathered",
-]  # fmt: skip
-
 INDUCTIVE, PROOF, REFINEMENT = "inductive", "proof", "refinement"
 RECORDED, COMPUTED, NOT_COMPUTED = "recorded", "computed here", "not computed"
 PROVED, REFINES, NOT_REFINED = "proved", "refines", "not refined"

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from checker.zookeeper.finding import Finding
     from checker.zookeeper.record import RowOutcome
 
-__all__ = ["folder_of"]
-
 PAGE, README, REPAIR, TEST = "page.html", "README.md", "repair.patch", "test.patch"
 PASSED = "passed"
 APPLIED = """\

@@ -14,8 +14,6 @@ from zabspec.language.reference import ERRORS
 from zabspec.model import Model
 from zabspec.worlds.steps import NUMBERED
 
-__all__ = ["unlike_first_states"]
-
 Claim = Mapping[str, Any]
 FIRST = 300  # distinct states that are explored again
 RENAMED = 2_000  # and with symmetry no more than so many renamings of them

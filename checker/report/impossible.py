@@ -26,8 +26,6 @@ from zabspec.quorums import system_of
 from zabspec.roles import roles_of
 from zabspec.worlds.steps import NUMBERED
 
-__all__ = ["impossible", "unlike"]
-
 Claim = Mapping[str, Any]
 LARGEST = 1 << 62  # more than any exploration counts
 BEYOND = 16  # states by which an exploration may pass --max-states

@@ -12,8 +12,6 @@ from checker.report.result import Verdict as Said
 if TYPE_CHECKING:
     from checker.symbolic.pool import Outcome, Question, Verdict
 
-__all__ = ["InductionReport", "answer_of", "as_object", "as_text", "counterexample", "proved_of"]
-
 HELD, NOT_INDUCTIVE, NO_VERDICT = 0, 1, 3
 MOST_NAMES = 12  # of assumed clauses that are named; more are only counted
 INSIDE = 78  # columns of a part that is indented by two

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from traces.judging.totals import Totals
     from traces.judging.unknowns import Unknown, Where
 
-__all__ = ["JudgedTable"]
-
 QUOTED = 3  # violations of a property that the text quotes
 SEVEREST = ("violated", "undecided", "open", "not judged", "held")  # the verdicts of many runs are the first of these
 OF_OBSERVATIONS = ("held", "premise not reached", "violated", "open", "not judged")

@@ -11,8 +11,6 @@ from checker.report.result import Finding, Part, Place, Result, Row, Rule, Table
 from checker.report.sources import top_of
 from checker.requests.lint import Linted, Mistake
 
-__all__ = ["LintReport"]
-
 MISTAKE, NOTE = "protocol-mistake", "no-effect"
 MORE = "There may be more mistakes: run it again after fixing these."
 

@@ -22,8 +22,6 @@ from traces.pictures.svg import STYLE
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
 
-__all__ = ["ReportError", "page_of", "trace_of"]
-
 HEIGHT, BAR = 130, 14  # of the plot of levels, in pixels
 
 

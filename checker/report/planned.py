@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from zabspec.timed.planned import CapacityPlan
     from zabspec.timed.setting import Setting
 
-__all__ = ["plan_result"]
-
 
 def plan_result(
     request: Mapping[str, Any], setting: Setting, plan: CapacityPlan, ensemble: Ensemble | None = None

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from checker.explore.result import Exploration
 
-__all__ = ["ProgressLine", "StatusLine"]
-
 PATIENCE = 2.0  # seconds that a run may take before anything is shown
 EVERY = 0.25  # seconds between two updates
 SELDOM = 30.0  # seconds between two lines where there is no terminal

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from zabspec.model import Configuration
 
-__all__ = ["PAGE", "promise_json", "promise_text"]
-
 PAGE = "docs/explanation/reductions.md"
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from checker.proof.prove import Proof
     from zabspec.quorums import QuorumSystem
 
-__all__ = ["broken_result", "proved_result"]
-
 
 class Quorums(Protocol):
     """A quorum system beside the assumption of the proof about it: `checker.requests.prove.Instance`."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from checker.report.result import Part, StatedResult, Table
 
-__all__ = ["quorums_result"]
-
 
 def quorums_result(request: Mapping[str, Any], found: Mapping[str, Any], code: int) -> StatedResult:
     """Return the result for the quorums of a configuration.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from traces import Trace
     from traces.shorten.realise import Realised
 
-__all__ = ["realised_result"]
-
 
 def realised_result(request: Mapping[str, Any], given: Trace, found: Realised | int) -> StatedResult:
     """Return the result of the search.

@@ -12,8 +12,6 @@ from traces.explain.folding import folded
 from traces.replay.replay import Replayed, happened
 from zabspec.language.notation import named_by
 
-__all__ = ["ReplayResult"]
-
 
 @dataclass(frozen=True)
 class ReplayResult(Result):

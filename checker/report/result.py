@@ -15,12 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 if TYPE_CHECKING:
     from traces.record.trace import Trace
 
-__all__ = [
-    "COLOURS", "ERROR", "EXIT_CODES", "FAILURE", "HOLDS", "NOT_REACHED", "NO_VERDICT", "SKIPPED",
-    "VIOLATED", "CheckFindings", "Counterexample", "Finding", "Named", "Part", "Place", "Result", "Row", "Rule",
-    "StatedResult", "Table", "Verdict", "Words", "installed_version", "per", "plural", "some",
-]  # fmt: skip
-
 HOLDS, NOT_REACHED, VIOLATED, NO_VERDICT = "holds", "premise not reached", "violated", "no verdict"
 EXIT_CODES = {HOLDS: 0, NOT_REACHED: 3, VIOLATED: 1, NO_VERDICT: 3}
 COLOURS = {HOLDS: "green", NOT_REACHED: "yellow", VIOLATED: "bold red", NO_VERDICT: "magenta"}  # on a terminal

@@ -10,8 +10,6 @@ from checker.report.result import StatedResult
 if TYPE_CHECKING:
     from traces.record.trace import Trace
 
-__all__ = ["Shortening", "shortened_result"]
-
 
 class Shortening(Protocol):
     """A shortened trace: `checker.requests.minimise.Shortened`."""

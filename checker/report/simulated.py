@@ -28,8 +28,6 @@ from zabspec.roles import has, roles_of
 from zabspec.simulator.dump import Dump, FieldDump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
-__all__ = ["Simulation"]
-
 HALVINGS = 4  # bisections to find the part of a run to draw: each plays it again
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path, PurePosixPath
 
-__all__ = ["from_top", "top_of"]
-
 
 def top_of(file: Path, *others: Path) -> Path:
     """Return git's top level above a file; outside git, the file's own folder, or the common one of all files."""

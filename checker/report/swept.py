@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from traces.sweep.store import Store
     from traces.sweep.summary import Summary
 
-__all__ = ["Swept", "swept_result"]
-
 
 class Swept(Protocol):
     """A finished sweep: `checker.requests.sweep.Swept`."""

@@ -8,8 +8,6 @@ from traces.pictures import to_html
 from traces.pictures.html import shown
 from traces.pictures.svg import STYLE
 
-__all__ = ["page_of_runs"]
-
 
 def page_of_runs(report: WitnessReport) -> str:
     """Return the page; for a single run it is that of the run.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Configuration
 
-__all__ = ["WitnessReport"]
-
 FORMAT = 1
 HELD, NO_VERDICT = 0, 3
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from traces.zookeeper.difference import Difference
     from traces.zookeeper.server import Directory
 
-__all__ = ["SERVERS", "AuditRequest", "answer", "compare", "config_text"]
-
 LARGEST = 1 << 20  # bytes of a configuration
 SERVERS = 64
 ENGINES = ("local", "spark")

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from checker.report.audit_logs import LogsReport
     from traces.zookeeper.text_logs import Broken, LogEvent, TextHistory
 
-__all__ = ["AuditLogsRequest", "answer"]
-
 TXN = re.compile(r"<(\d+),(\d+)>")
 
 

@@ -11,8 +11,6 @@ from checker.requests.request import Request, at_least, seconds
 if TYPE_CHECKING:
     from checker.explore.result import Limits
 
-__all__ = ["BoundedRequest"]
-
 
 @dataclass(frozen=True)
 class BoundedRequest(Request):

@@ -9,8 +9,6 @@ from checker.errors import RequestError
 from checker.requests.model import ModelRequest
 from checker.requests.request import Request, at_least, seconds, solver_seed
 
-__all__ = ["BmcRequest"]
-
 DEEPEST = 1000
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from traces import Trace
     from zabspec.model import Configuration
 
-__all__ = ["check_carried", "verified_trace"]
-
 # The requests that make traces, each with the fields of its model that a trace has: a run of `live` may give up once
 # more, which costs a timeout, and what a run of the simulator spends is counted.
 SIZES = ("protocol", "variant", "nodes", "network", "start", "quorums")

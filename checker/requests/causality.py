@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from traces.causality.graph import Events
 
-__all__ = ["causal_graph", "check_relation"]
-
 PARQUET = b"PAR1"
 
 

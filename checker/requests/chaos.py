@@ -16,8 +16,6 @@ from checker.requests.request import Request, at_least, seconds
 if TYPE_CHECKING:
     from traces.conform.explained import Conformed
 
-__all__ = ["ChaosRequest", "answer"]
-
 
 @dataclass(frozen=True)
 class ChaosRequest(Request):

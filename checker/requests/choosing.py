@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from checker.explore.result import Exploration
     from checker.requests.running import EngineTask
 
-__all__ = ["chosen", "why_not_cluster"]
-
 Run = Callable[["EngineTask"], "tuple[Exploration, int, str]"]
 
 

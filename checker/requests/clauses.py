@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Configuration
 
-__all__ = ["ClausesRequest", "argument", "everything_assumed", "sorted_out"]
-
 ALL, NONE = "all", "none"
 # of zab, if the request does not name it
 USUAL_NODES, USUAL_TXNS, USUAL_EPOCH = 3, 2, 2

@@ -15,8 +15,6 @@ from checker.requests.watch import Watch
 if TYPE_CHECKING:
     from checker.report.result import Part, StatedResult
 
-__all__ = ["ConfirmRequest", "answer"]
-
 HELD, NOT_INDUCTIVE, NO_VERDICT = 0, 1, 3
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from traces.conform.explained import Conformed
     from traces.conform.record import Record
 
-__all__ = ["ConformRequest", "Conforming", "answer"]
-
 
 @dataclass(frozen=True)
 class ConformRequest(Request):

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from traces.conform.from_lines import FromLines
     from traces.conform.server_lines import ServerLines
 
-__all__ = ["answer_logs"]
-
 LOG = re.compile(r"log([1-9]\d{0,8})\.txt")
 
 

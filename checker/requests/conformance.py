@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from traces.reenact.plan import ReenactmentPlan
     from traces.reenact.reenactment import ReenactedRun
 
-__all__ = ["STARTS", "Conformance", "ConformanceRequest", "answer", "known"]
-
 STARTS = {"established": "established", "new": ""}  # as the model calls them
 FOLDER = "reenact-random"  # where none is named
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from traces import Trace
     from zabspec.model import Model
 
-__all__ = ["counterexample", "counterexample_of", "run_to_error", "trace_path", "verified_and_saved"]
-
 
 class Saves(Protocol):
     """A request whose traces are saved."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from checker.zookeeper.drift import Drift
     from checker.zookeeper.source_tree import SourceTree
 
-__all__ = ["DriftRequest", "answer"]
-
 
 @dataclass(frozen=True)
 class DriftRequest(Request):

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Configuration
 
-__all__ = ["ALL_EVIDENCE", "ENGINES", "EVIDENCE", "EXPLORED", "QUICK", "REDUCTIONS", "ExploreRequest"]
-
 ENGINES = ("compiled", "interpret", "spark", "auto")
 REDUCTIONS = ("auto", "stuttering", "none")
 FINGERPRINTS = (64, 128)

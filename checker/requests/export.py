@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from traces import Trace
     from traces.pictures.picture import Cone
 
-__all__ = ["FORMATS", "ExportRequest", "answer"]
-
 TLA = "tla"  # of models alone
 GRAPHML = "graphml"
 DRAWN = ("html", "svg", "png")

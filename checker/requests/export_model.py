@@ -12,8 +12,6 @@ from checker.requests.model import ModelRequest
 from checker.requests.properties import chosen_properties
 from checker.requests.request import Request
 
-__all__ = ["ExportModelRequest", "answer"]
-
 
 @dataclass(frozen=True)
 class ExportModelRequest(Request):

@@ -12,8 +12,6 @@ from checker.requests.request import Request, seconds
 if TYPE_CHECKING:
     from checker.zookeeper.finding import Finding
 
-__all__ = ["FindingRequest", "answer"]
-
 
 @dataclass(frozen=True)
 class FindingRequest(Request):

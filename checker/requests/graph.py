@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from checker.graph.report import GraphReport
 
-__all__ = ["USUAL_STATES", "GraphRequest", "answer", "state_graph"]
-
 USUAL_STATES = 100_000
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from traces.tables.own import Source
     from traces.tables.places import Address, Place
 
-__all__ = ["ENGINES", "JudgeRequest", "answer"]
-
 ENGINES = ("plain", "spark")
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 

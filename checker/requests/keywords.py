@@ -13,8 +13,6 @@ from checker.requests.model import ModelRequest, near
 from checker.requests.quorum_system import quorums_given
 from checker.requests.request import Request, bytes_of, flag
 
-__all__ = ["fields_of", "request_of"]
-
 # Fields with several values.
 MANY = (
     "properties", "progress_properties", "require_witness", "clauses", "assume", "without", "cut", "heal", "crash",

@@ -9,8 +9,6 @@ from pathlib import Path
 from checker.errors import RequestError
 from checker.requests.request import Request
 
-__all__ = ["KINDS", "from_json", "modules"]
-
 FIRST = ("explore", "live", "search", "mutate", "simulate")  # in sentences
 ABOVE = ("keywords", "kinds")  # which know every kind
 

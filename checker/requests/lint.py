@@ -27,8 +27,6 @@ from zabspec.language.frontend import FrontEnd
 from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
 
-__all__ = ["Linted", "Mistake", "lint"]
-
 MOST = 50  # the maximum number of mistakes to find
 LOCATED = re.compile(r"^(?P<file>.+?\.py):(?P<line>\d+): (?P<reason>.*)", re.DOTALL)
 LISTED = re.compile(r"^(?P<reason>.*) \((?P<file>[^()]+\.py):(?P<line>\d+)\)$")

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from zabspec.model import Configuration, Model
     from zabspec.properties import ProgressProperty
 
-__all__ = ["LiveRequest", "answer", "chosen_goals"]
-
 MOST_REFUSED = 100  # runs for one progress property that the other worlds refuse, before there is no verdict
 MORE_ITERATIONS = 2  # of each process, in the stable phase: it gives up its leader, and the leader restarts
 

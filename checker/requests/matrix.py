@@ -13,8 +13,6 @@ from checker.requests.request import Request, seconds
 if TYPE_CHECKING:
     from checker.zookeeper.matrix import Cell
 
-__all__ = ["MatrixRequest", "answer", "known"]
-
 
 @dataclass(frozen=True)
 class MatrixRequest(Request):

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from zabspec.model import Configuration, Model
     from zabspec.protocols.registry import Protocol
 
-__all__ = ["ModelRequest", "check_initial", "near", "protocol_named"]
-
 
 @dataclass(frozen=True)
 class ModelRequest(Request):

@@ -15,8 +15,6 @@ from checker.requests.watch import Watch
 if TYPE_CHECKING:
     from checker.mutate.report import MutationReport
 
-__all__ = ["MutateRequest", "answer"]
-
 
 @dataclass(frozen=True)
 class MutateRequest(BoundedRequest):

@@ -8,8 +8,6 @@ from typing import TypedDict
 
 from invariants.registry import Property
 
-__all__ = ["Exploring", "Names", "Simulating", "Sizes"]
-
 Names = Sequence[str | Property]
 
 

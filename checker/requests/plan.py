@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from zabspec.timed.planned import CapacityPlan
     from zabspec.timed.setting import Disk, Setting
 
-__all__ = ["QUORUMS", "SIZES", "TIMES", "PlanRequest", "amount", "answer"]
-
 QUORUMS = ("majority", "all")
 
 

@@ -11,8 +11,6 @@ from checker.requests.model import near
 if TYPE_CHECKING:
     from invariants.registry import Property
 
-__all__ = ["LITERAL", "chosen_properties", "required_witnesses"]
-
 LITERAL = "invariant-5-literal"
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from checker.proof.prove import Proof
     from zabspec.quorums import QuorumSystem
 
-__all__ = ["Instance", "ProveRequest", "answer"]
-
 # Called with the next query.
 Progress = Callable[[str], None]
 

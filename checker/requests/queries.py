@@ -9,8 +9,6 @@ from pathlib import Path
 
 from checker.errors import NoVerdict, RequestError
 
-__all__ = ["queries_into"]
-
 
 @contextlib.contextmanager
 def queries_into(given: Path | str | None, note: str = "") -> Iterator[None]:

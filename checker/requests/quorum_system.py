@@ -9,8 +9,6 @@ from pathlib import Path
 
 from checker.errors import RequestError
 
-__all__ = ["TEXTS", "check_text", "quorums_given"]
-
 TEXTS = ("weights ", "groups ")  # the beginning of the text of a system
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from checker.symbolic.solver import Result
     from zabspec.ensemble import Ensemble
 
-__all__ = ["Quorums", "QuorumsRequest", "answer"]
-
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
 

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from checker.report.progress import StatusLine
 from zabspec.limits import need_room
 
-__all__ = ["make_ready"]
-
 
 def make_ready(work: Callable[[], object], what: str) -> None:
     """Compile in a thread of its own, into the cache.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from traces import Trace
     from traces.shorten.realise import Realised
 
-__all__ = ["RealiseRequest", "answer"]
-
 
 @dataclass(frozen=True)
 class RealiseRequest(TraceRequest):

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from traces.reenact.reenactment import ReenactedRun
     from traces.reenact.servers import Release
 
-__all__ = ["ReenactRequest", "Reenacted", "Reenacting", "ReenactmentMessages", "ServersRequest", "answer", "new_folder"]
-
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
 

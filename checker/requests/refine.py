@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from checker.refinement.report import RefinementReport
     from traces import Trace
 
-__all__ = ["RefineRequest", "answer"]
-
 USUAL: Mapping[str, int] = {"timeouts": 1, "crashes": 0, "losses": 0, "partitions": 0}
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from traces import Trace
     from traces.replay.replay import Replayed
 
-__all__ = ["ReplayRequest", "answer", "replayed"]
-
 BUG = "this is a bug of zabcheck, please report it"
 
 

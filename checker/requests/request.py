@@ -13,17 +13,6 @@ from typing import Any, ClassVar, Self
 from checker.errors import RequestError
 from zabspec.files import without_secrets
 
-__all__ = [
-    "Request",
-    "at_least",
-    "bytes_of",
-    "flag",
-    "no_address",
-    "no_user",
-    "seconds",
-    "solver_seed",
-]
-
 # Fields whose flag has another name.
 FLAGS = {
     "properties": "property", "progress_properties": "progress-property", "symmetry": "no-symmetry", "how": "search",

@@ -12,8 +12,6 @@ from checker.requests.watch import Watch
 from invariants.registry import NO_RUNTIME_ERROR
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["differences", "request_of"]
-
 # The figures of an exploration that do not depend on the machine and its limits; and its reductions.
 FIGURES = ("distinct", "raw", "generated", "terminal", "depth", "levels")
 MODE = ("symmetry", "reduced", "ample_sets", "stuttering_left_out")

@@ -13,8 +13,6 @@ from checker.requests.watch import Watch
 if TYPE_CHECKING:
     from checker.zookeeper.residue import Left
 
-__all__ = ["ResidueRequest", "answer"]
-
 
 @dataclass(frozen=True)
 class ResidueRequest(Request):

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Model
 
-__all__ = ["not_begun", "reduced", "reduction_off"]
-
 SHORT = 20.0  # seconds of a time limit within which no search is restarted
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Model
 
-__all__ = ["Compile", "EngineTask", "failed_at_start", "on_spark", "out_of_time", "ready_in_time"]
-
 # Makes machine code of a model, with the properties checked, whether with symmetry, and whether with every step;
 # returns it, and why without symmetry.
 Compile = Callable[["Model", Sequence["Property"], bool, bool], "tuple[Compiled, str]"]

@@ -9,8 +9,6 @@ from typing import ClassVar
 from checker.errors import RequestError
 from checker.requests.request import Request, seconds
 
-__all__ = ["MinimiseRequest", "TraceRequest"]
-
 
 @dataclass(frozen=True)
 class TraceRequest(Request):

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Model
 
-__all__ = ["HOW", "SearchRequest", "answer"]
-
 HOW = ("random", "swarm", "best")
 USUAL = 60.0  # seconds, if the request has no time limit
 SHORTENING = 30.0  # seconds for minimising a run

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from zabspec.language.diagnostics import Stop
     from zabspec.simulator.run import Fault, Run, SimulationError
 
-__all__ = ["RuntimeErrorMet", "SimulateRequest", "answer"]
-
 NUMBER = r"\s*(\d{1,18})\s*"
 FAULTS = ("cut", "heal", "crash", "recover", "lose", "timeout")  # in this order within a tick
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from traces.tables.places import Address
     from zabspec.simulator.run import Run
 
-__all__ = ["Bar", "Sweep", "SweepRequest", "Swept", "answer"]
-
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 MEMORY = 1 << 30  # for Java, which distributes blocks and adds up
 OF_FOLDER = ("folder", "events", "master")  # the fields that are not of the grid

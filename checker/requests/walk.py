@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from traces.walk.walker import Walker
     from zabspec.model import Configuration
 
-__all__ = [
-    "WalkRequest",
-    "answer",
-    "request_of_address",
-    "request_of_configuration",
-    "request_of_row",
-    "row_of",
-    "walked_trace",
-]
-
 SWITCHES = {"merges": True, "literal": False, "passes": False}
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from checker.mutate.run import Campaign
     from checker.search.search import Walked
 
-__all__ = ["Watch"]
-
 Exploring = Callable[["Exploration", int, int], None]
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Model
 
-__all__ = ["WitnessRequest", "answer"]
-
 
 @dataclass(frozen=True)
 class WitnessRequest(BoundedRequest):

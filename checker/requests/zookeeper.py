@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from checker.zookeeper.record import RowOutcome
     from checker.zookeeper.rows import Row
 
-__all__ = ["ZookeeperRequest", "answer"]
-
 
 @dataclass(frozen=True)
 class ZookeeperRequest(Request):

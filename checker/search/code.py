@@ -11,8 +11,6 @@ from checker.search import kernel
 from invariants.registry import Property
 from zabspec.model import Model
 
-__all__ = ["SearchCode"]
-
 # what a search calls beside its walks; the rest of the explorer's kernel need not be compiled
 SHARED = ("take", "successors", "look_at_one_state")
 

@@ -16,8 +16,6 @@ from checker.search.search import MOST_STEPS, RANDOM, Search
 from invariants.registry import STEP, Property
 from zabspec.model import Model
 
-__all__ = ["WALKS", "Walks", "depths_by_walks"]
-
 WALKS = 4096  # the maximum number, which takes half a second if some premise is never met
 
 

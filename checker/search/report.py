@@ -16,8 +16,6 @@ from zabspec.language.error_sites import met
 from zabspec.model import Configuration
 from zabspec.worlds.steps import NUMBERED
 
-__all__ = ["SearchReport", "Shortened"]
-
 WIDTH = 79
 MODES = {RANDOM: "random walks", SWARM: "random walks with random budgets", BEST: "random walks, best first"}
 FORMAT = 1

@@ -22,8 +22,6 @@ from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.limits import Deadline
 from zabspec.worlds.steps import KINDS, NOBODYS, mask
 
-__all__ = ["BEST", "MODES", "MOST_STEPS", "RANDOM", "SWARM", "Broken", "Search", "Walked"]
-
 MODES = RANDOM, SWARM, BEST = "random", "swarm", "best"
 
 BLOCK = 256  # walks of a thread's turn

@@ -23,8 +23,6 @@ import z3
 
 from zabspec.limits import Deadline
 
-__all__ = ["Abandoned", "StillBusy", "abandon", "running", "wait_for_abandoned"]
-
 LONGEST = 60.0  # seconds to wait for an abandoned thread to end
 
 z3.Z3_enable_concurrent_dec_ref(z3.main_ctx().ref())

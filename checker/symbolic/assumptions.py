@@ -13,8 +13,6 @@ from zabspec.authoring.checks import is_ours
 from zabspec.language.tree import Site
 from zabspec.model import Configuration, Model
 
-__all__ = ["EPOCHS", "FLIGHT", "beside", "cut", "faults", "places", "sized"]
-
 EPOCHS = "--max-epoch"  # the flag of the range that every model cuts on purpose: the protocol has no last epoch
 FLIGHT = 6  # messages in flight, for a user protocol that does not bound them
 

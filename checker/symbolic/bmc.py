@@ -31,8 +31,6 @@ from zabspec.language.symbolic_terms import Truth, and_, equal, forget_terms, no
 from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Model
 
-__all__ = ["Bounded", "Bounds", "check", "check_in_time"]
-
 STATE = 0  # where a property is about states, in place of a step's word
 Terms: TypeAlias = Mapping[int, tuple[Truth, Any]]  # a property's value, and the error in judging it
 Judged: TypeAlias = tuple[Truth, Any, Any]  # when a property is judged at the end of a run; its value, and the error

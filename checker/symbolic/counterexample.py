@@ -20,8 +20,6 @@ from zabspec.language.schema import NODE, Field, Role
 from zabspec.language.symbolic_memory import SLOTS, values_of
 from zabspec.language.symbolic_terms import Term, Truth, conjuncts, evaluate
 
-__all__ = ["matters", "rows", "step_text"]
-
 
 def rows(induction: Induction, finding: Finding) -> list[tuple[str, str, str]]:
     """Return the relevant rows of a counterexample: a field, its value before the step and after it."""

@@ -25,8 +25,6 @@ from zabspec.language.symbolic_terms import Term, Truth, and_, bit, equal, not_,
 from zabspec.language.tree import Site
 from zabspec.worlds.steps import NUMBERED, PROCESSES
 
-__all__ = ["Possible", "Taken", "pattern"]
-
 FEW = 4  # clauses that a query's name has room for
 ERROR = 32  # bits of the number of an error's site
 

@@ -14,8 +14,6 @@ from checker.report.result import plural
 from invariants.registry import Property
 from zabspec.model import Configuration, Model
 
-__all__ = ["Z3Answer", "z3_answers"]
-
 INDUCTIVE, BOUNDED, UNDECIDED = "inductive", "bounded", "undecided"
 EPOCHS = 2  # the largest epoch of the induction, if none is given
 STEPS = 60  # the depth of bounded checking

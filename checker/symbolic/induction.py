@@ -31,8 +31,6 @@ from zabspec.model import Model
 from zabspec.protocols.registry import Protocol
 from zabspec.worlds.steps import ACTION, ENVIRONMENT, MASKS, NUMBERED, PROCESSES
 
-__all__ = ["Finding", "Induction", "Move"]
-
 # A solver here runs a hundred queries, most of them easy, and z3 would simplify all assertions at each: so not at once.
 LATER: Mapping[str, bool | int | float | str] = {"simplify.delay": 3000, "gc": "glue"}
 SWEEP = 5.0  # seconds for the query whether one definition is unchanged

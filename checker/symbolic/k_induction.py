@@ -13,8 +13,6 @@ from zabspec.language.symbolic_terms import Term, Truth, not_, or_
 if TYPE_CHECKING:
     from checker.symbolic.induction import Induction
 
-__all__ = ["k_inductive"]
-
 
 def k_inductive(induction: Induction, clause: Property, k: int) -> SolverAnswer:
     """Check whether the last of k steps, each from a state that satisfies every clause, preserves a clause.

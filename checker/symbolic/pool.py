@@ -31,8 +31,6 @@ from zabspec.signals import Beginning, unheard
 if TYPE_CHECKING:
     from checker.explore.premises import Premises
 
-__all__ = ["Outcome", "Question", "Verdict", "clause_named", "run"]
-
 Progress = Callable[[str, int, int], None]  # what was answered last, the number answered, and the number of all
 
 PROVED, K_INDUCTIVE, OPEN, UNDECIDED = "proved", "k-inductive", "not inductive", "undecided"

@@ -19,8 +19,6 @@ import z3
 
 from zabspec.files import write_whole
 
-__all__ = ["INDEX", "NotWritten", "about", "index", "is_recording", "record", "record_into"]
-
 INDEX = "index.json"
 HEAD = "; zabcheck query: "
 LONGEST = 120  # characters of a file's name

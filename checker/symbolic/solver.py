@@ -21,8 +21,6 @@ from checker.symbolic import smt2
 from checker.symbolic.abandoned import Abandoned, StillBusy, abandon, running, wait_for_abandoned
 from zabspec.limits import Deadline, need_room
 
-__all__ = ["Result", "Solver", "SolverAnswer", "SolverError", "ask", "interruptibly"]
-
 T = TypeVar("T")
 
 GRACE = 0.7  # seconds that z3 gets to notice that it was interrupted

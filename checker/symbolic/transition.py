@@ -21,8 +21,6 @@ from zabspec.language.symbolic_statements import SymbolicProgram
 from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, ite, or_
 from zabspec.model import Model
 
-__all__ = ["StepChoice", "Transition"]
-
 BYTE = 255  # the largest operand of a step word
 CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes
 

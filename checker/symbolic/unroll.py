@@ -31,8 +31,6 @@ from zabspec.language.symbolic_terms import (
     variables_of,
 )
 
-__all__ = ["ERROR_BITS", "Round", "Unrolling"]
-
 ERROR_BITS = 32
 
 

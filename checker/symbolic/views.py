@@ -22,8 +22,6 @@ from zabspec.language.symbolic_memory import SLOTS, Values
 from zabspec.language.symbolic_statements import Frame, SymbolicProgram
 from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, not_, variable
 
-__all__ = ["View", "Views"]
-
 
 class ClauseProgram(SymbolicProgram):
     """Runs functions that return a truth value, with each `return False` as one condition that must not occur.

@@ -14,8 +14,6 @@ from zabspec.language.kinds import Bool, Int
 from zabspec.language.schema import Field
 from zabspec.worlds.steps import NUMBERED, PROCESSES
 
-__all__ = ["Actions"]
-
 EMIT, CHOOSE = "emit", "choose"
 CHOICE = "choice"  # the field with the chosen alternative
 MOST_CHOICES = 256

@@ -12,8 +12,6 @@ from checker.tla.syntax import FALSE, TRUE, If, Let, Many, Node, Quantified, Tex
 from zabspec.language import tree as t
 from zabspec.language.liveness import Liveness, live_in
 
-__all__ = ["Control", "falls_through", "gathered"]
-
 
 class Control(Statements):
     """Translates statements that decide what is done, or how often."""

@@ -12,9 +12,6 @@ from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int
 from zabspec.language.schema import Field
 
-__all__ = ["ROOT", "Env", "Fresh", "Next", "Operator", "Untranslatable", "Value", "Ways", "Word", "fixed", "walk"]
-
-
 ROOT = "state"  # the variable of a module: a record of all fields
 
 

@@ -18,8 +18,6 @@ from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, Kind, NodeId, Record
 from zabspec.language.schema import Role
 
-__all__ = ["Expressions"]
-
 SIMPLE = {"+": "+", "-": "-", "*": "*", "//": "\\div", "%": "%"}
 BITS = {"&": "BitAnd", "|": "BitOr"}
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}

@@ -14,8 +14,6 @@ from zabspec.language.kinds import Bool, Int, NodeId
 from zabspec.language.scalarset import PROCESS, Sorts
 from zabspec.language.schema import Field, Layout, Role
 
-__all__ = ["CHOICES", "Facts"]
-
 CHOICES = "choices"  # the number of alternatives of a step: one, until it chooses
 
 

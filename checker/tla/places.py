@@ -9,8 +9,6 @@ from zabspec.language import tree as t
 from zabspec.language.kinds import Kind, MessageUnion, Seq
 from zabspec.language.schema import Field, Layout
 
-__all__ = ["Part", "Place", "place_of"]
-
 
 @dataclass(frozen=True)
 class Part:

@@ -15,8 +15,6 @@ from zabspec.language import tree as t
 from zabspec.language.kinds import Int, Kind, Seq, SetOf
 from zabspec.language.schema import Role
 
-__all__ = ["Statements"]
-
 SHORT = 24  # characters of a value that is repeated rather than named
 
 

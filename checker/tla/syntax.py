@@ -7,24 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import dataclass_transform
 
-__all__ = [
-    "FALSE",
-    "TRUE",
-    "If",
-    "Let",
-    "Many",
-    "Node",
-    "Quantified",
-    "Text",
-    "conj",
-    "disj",
-    "either",
-    "flat",
-    "laid_out",
-    "neg",
-    "words",
-]
-
 WIDTH = 110
 
 

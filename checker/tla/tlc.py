@@ -12,8 +12,6 @@ from pathlib import Path
 from checker.tla.module import Module
 from zabspec.temporary import temporary_folder
 
-__all__ = ["Counts", "TlcFailed", "parsed", "run_tlc"]
-
 COUNTS = re.compile(r"([\d,]+) states generated(?: \([^)]*\))?, ([\d,]+) distinct states found(?: \([^)]*\))?")
 DEPTH = re.compile(r"depth of the complete state graph search is (\d+)")
 BROKEN = re.compile(r"Invariant (\w+) is violated")

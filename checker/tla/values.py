@@ -10,8 +10,6 @@ from checker.tla.syntax import Text
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.schema import NODE, Field
 
-__all__ = ["BOUND", "WORDS_OF_TLA", "domain", "message_type", "named", "set_of", "type_of", "zero"]
-
 # What is not a name in TLA+.
 KEYWORDS = frozenset(
     re.findall(

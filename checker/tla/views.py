@@ -15,8 +15,6 @@ from zabspec.language import tree as t
 from zabspec.language.liveness import live_in, reads
 from zabspec.language.schema import Layout, Role
 
-__all__ = ["refuse_stale_views"]
-
 CHANGES = (t.Store, t.Copy, t.SetChange, t.Clear, t.Append, t.Remove)
 
 

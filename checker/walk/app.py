@@ -27,8 +27,6 @@ from traces.walk.walker import WalkError
 from zabspec.language.source import LanguageError
 from zabspec.model import ConfigError
 
-__all__ = ["TOKEN", "application"]
-
 TOKEN = "x-walk-token"
 LARGEST = 64 << 10  # bytes of a body
 DEEPEST = 32  # brackets in it

@@ -22,8 +22,6 @@ from zabspec.model import Configuration, Model
 if TYPE_CHECKING:
     from invariants.registry import Property
 
-__all__ = ["Bounds", "ContinuedModel", "continued"]
-
 
 @dataclass(frozen=True)
 class Bounds:

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from checker.explore.result import Exploration
     from invariants.registry import Property
 
-__all__ = ["GOALS", "VIOLATION", "WITNESS", "Jobs"]
-
 VIOLATION, WITNESS = "violation", "witness"
 GOALS = (VIOLATION, WITNESS)
 MOST_KEPT = 64

@@ -20,8 +20,6 @@ from traces.walk.address import Address, way_text
 from traces.walk.view import about, drawn, shown
 from traces.walk.walker import Place, WalkError
 
-__all__ = ["ASSETS", "MODULES", "Asset", "SavedPage", "index", "saved_page"]
-
 # The modules of the page, each after those that it imports.
 MODULES = (
     "dom.js",

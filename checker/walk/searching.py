@@ -30,8 +30,6 @@ from zabspec.language.schema import NODE, Role
 from zabspec.language.source import register_source
 from zabspec.model import Model
 
-__all__ = ["QUANTIFIERS", "searched", "words_of_search"]
-
 # For how many processes it must be true, by quantifier.
 QUANTIFIERS = {
     "some": "count > 0", "no": "count == 0", "all": "count == of", "one": "count == 1", "two": "count >= 2",

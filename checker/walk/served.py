@@ -13,8 +13,6 @@ from checker.requests.walk import WalkRequest, answer, request_of_address
 from traces.walk.address import Address, made_of
 from traces.walk.walker import Place, Walker, WalkError
 
-__all__ = ["Served", "Serving", "address_of"]
-
 MOST = 8  # models that are kept beside those of the command line
 
 

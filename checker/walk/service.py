@@ -26,8 +26,6 @@ from traces.walk.walker import Place
 if TYPE_CHECKING:
     from zabspec.protocols.registry import Protocol
 
-__all__ = ["BadRequest", "Card", "Service"]
-
 
 class BadRequest(Exception):
     """A request is not valid; the message says why, in one sentence."""

@@ -11,8 +11,6 @@ from importlib.util import find_spec
 from checker.errors import NoVerdict, RequestError
 from checker.walk.service import Service
 
-__all__ = ["NEEDS", "WalkServer", "check_installed", "keep_what_is_loaded"]
-
 NEEDS = ("starlette", "uvicorn")
 HOST = "127.0.0.1"
 PATIENCE = 5.0  # seconds that the end waits for the server

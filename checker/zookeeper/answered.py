@@ -14,8 +14,6 @@ from checker.zookeeper.story import asked, headline, methods, settings, story
 if TYPE_CHECKING:
     from checker.zookeeper.record import RowOutcome
 
-__all__ = ["merged_by_promise", "rows_result", "story_parts"]
-
 
 def story_parts(one: RowOutcome) -> list[Part]:
     """Return the story of a row: what happens, the run, and the Java method of each step."""

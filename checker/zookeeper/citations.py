@@ -12,8 +12,6 @@ from pathlib import Path
 from zabspec.authoring.reading import HOOKS
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["CitingFunction", "ReleaseRules", "cited_methods", "functions", "releases", "rules_of"]
-
 PROTOCOL = "zookeeper"
 CITATION = re.compile(r"\b([A-Z]\w*)\.([a-z]\w*)\b")
 SECTION = "# --- "

@@ -18,8 +18,6 @@ from checker.zookeeper.java_normal import METRICS, NORMALISER, Normal
 from checker.zookeeper.java_syntax import Method
 from checker.zookeeper.source_tree import SourceTree
 
-__all__ = ["COMMAND", "DATA", "FIELD", "MISSING", "Entry", "Side", "read_side", "record_all", "recorded", "written"]
-
 DATA = "digests.json"
 COMMAND = "python benchmarks/zookeeper_drift.py record REPOSITORY"
 MISSING = "there is no "

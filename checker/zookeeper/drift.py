@@ -20,8 +20,6 @@ from checker.zookeeper.digests import (
 )
 from checker.zookeeper.source_tree import SourceTree
 
-__all__ = ["CHANGED", "NEW", "UNCHANGED", "UNKNOWN", "Drift", "MethodDrift", "Uncovered", "compare", "guessed"]
-
 UNCHANGED, CHANGED, NEW, UNKNOWN, ABSENT = "unchanged", "changed", "new", "unknown", "absent"
 NO_CLAIM = {"state.py", "observed.py", "established.py"}  # encodings and ghosts: not from ZooKeeper's code
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from checker.errors import RequestError
 
-__all__ = ["REPAIR", "RUNS", "UNGATED", "Finding", "finding_of", "findings"]
-
 REPAIR, RUNS, UNGATED, FOLDER = "repair.patch", "runs.json", "ungated.json", "findings"
 TESTS = "zookeeper-server/src/test/java"
 # Another finding's patch, without which a patch does not mend.

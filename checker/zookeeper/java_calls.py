@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from checker.zookeeper.java_normal import Normal
 
-__all__ = ["Calls", "Member", "Place"]
-
 CREATION = "object_creation_expression"
 
 

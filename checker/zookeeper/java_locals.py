@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["Local", "Locals", "names_a_variable", "nodes_under", "text_of"]
-
 METHODS = ("method_declaration", "constructor_declaration", "lambda_expression", "compact_constructor_declaration")
 # The child of a node that is an identifier, but names no variable.
 NO_VARIABLE = {

@@ -19,8 +19,6 @@ from checker.zookeeper.java_locals import Local, Locals, nodes_under, text_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["METRICS", "NORMALISER", "Normal", "digest_of", "is_loud"]
-
 NORMALISER = 2  # changes with the normal form; recorded digests of another one are refused
 DIGEST = 16  # hexadecimal digits
 DEEPEST = 20  # levels of nested statements that are searched for logging

@@ -16,18 +16,6 @@ from checker.zookeeper.java_normal import DECLARED, Normal
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-__all__ = [
-    "Field",
-    "JavaClass",
-    "JavaFile",
-    "Method",
-    "MissingParser",
-    "Unparsed",
-    "name_of_type",
-    "parser",
-    "read_java",
-]
-
 TYPES = ("class_declaration", "interface_declaration", "enum_declaration", "record_declaration")
 METHODS = ("method_declaration", "constructor_declaration")
 FIELDS = ("field_declaration", "constant_declaration")

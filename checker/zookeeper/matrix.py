@@ -27,8 +27,6 @@ from zabspec.language.reference import StateView
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
 
-__all__ = ["BUGS", "RELEASES", "Cell", "of_release", "read", "run", "same_text", "told"]
-
 SOURCES = ("zabspec", "invariants", "checker/explore", "checker/zookeeper")
 FURTHER = ("4394", "4882", "1291", "1282", "1413", "107")  # known fixes that rows name only if needed
 RELEASES = tuple(v or NEWEST for v in PROTOCOLS[PROTOCOL].declared.releases)  # the newest first

@@ -7,8 +7,6 @@ with the fix versions of the tickets, and `EXPLAINED` has every difference.
 
 from __future__ import annotations
 
-__all__ = ["EXPLAINED", "FIXED_EVERYWHERE", "HAD", "RULES"]
-
 # Of each row the rule of `zabspec/protocols/zookeeper/mechanisms.py`, by the name that it has as a property.
 RULES = {
     "3911": "acknowledges-with-lists-empty",

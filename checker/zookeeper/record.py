@@ -21,8 +21,6 @@ from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.quorums import quorums_with
 
-__all__ = ["Outcome", "RowOutcome", "ask", "explored"]
-
 PROTOCOL, START, NEWEST, MERGED = "zookeeper", "established", "3.9.4", "coarse"
 
 

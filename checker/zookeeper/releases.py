@@ -5,8 +5,6 @@ from __future__ import annotations
 from zabspec.authoring.declaration import ConfigError
 from zabspec.protocols.registry import PROTOCOLS, Protocol
 
-__all__ = ["of_servers", "of_settings", "release_of", "settled", "variant_of", "with_settings"]
-
 SETTINGS = (
     "walk", "walk-large", "hole", "full-disk", "power", "transfer", "snapshots", "log-files", "rolls", "one-node",
     "fuzzy-snap", "observer",

@@ -19,8 +19,6 @@ from traces.replay.replay import replay
 from zabspec.model import Model
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["KNOWN", "LINES", "Left", "Line", "ask", "repairs_of"]
-
 # All known repairs of the newest release, merged, open or proposed here.
 KNOWN = ("4882", "4837-here", "1558", "trunc", "cut", "5094", "2354", "snap-tail", "trunc-epoch")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["NOT_FOUND", "ROWS", "USUAL", "Row"]
-
 # Repairs that neither contain the fix of another row that names them nor are contained in it. What is left out beside a
 # row's own fix is what contains it: 3911 is in 4646, which is in 4394, and 4837's hole is 1558's.
 OTHERS = (

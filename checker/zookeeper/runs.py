@@ -13,8 +13,6 @@ from traces.record.trace import StepWord
 from zabspec.model import Configuration, Model
 from zabspec.quorums import quorums_with
 
-__all__ = ["RUNS", "Recorded", "trace_of_row"]
-
 
 @dataclass(frozen=True)
 class Recorded:

@@ -17,8 +17,6 @@ from checker.errors import RequestError
 from checker.zookeeper.java_syntax import JavaClass, Unparsed, read_java
 from zabspec.files import Unreadable, read_bytes, reason
 
-__all__ = ["Blobs", "CommitTree", "FolderTree", "SourceTree", "commit_of", "common", "git", "is_bare"]
-
 ROOTS = ("zookeeper-server/src/main/java", "src/java/main")  # from 3.5.5 and 3.4.14 on, and before
 PARTS = ("src/main/java", ".")  # of a folder: the module alone, and an unpacked jar of sources
 BUILD_FILES = ("pom.xml", "META-INF/maven/org.apache.zookeeper/zookeeper/pom.xml", "build.xml")

@@ -29,8 +29,6 @@ from invariants.inductive import (
 )
 from invariants.registry import Property
 
-__all__ = ["CASES", "CLAUSES", "MODULES", "SHAPES"]
-
 MODULES = (
     messages, connections, stages, channels, upwards, downwards, followed, joins, promises, sources, histories, choices,
     commits, primaries, capacity, datagrams,

@@ -11,8 +11,6 @@ from invariants.inductive.impossible import impossible
 from invariants.registry import STEP, Property
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["Argument", "argument_of", "is_whole"]
-
 
 @dataclass(frozen=True)
 class Argument:

@@ -8,8 +8,6 @@ from typing import Any
 from invariants.core import some_delivery
 from invariants.registry import STATE, Property
 
-__all__ = ["clause"]
-
 
 def clause(holds: Callable[..., Any], source: str) -> Property:
     """Return a clause named after its function; its witness is that something is delivered."""

@@ -7,8 +7,6 @@ from collections.abc import Callable, Collection
 from invariants.registry import STATE, Property
 from zabspec.language.lang import NOBODY, State, broken
 
-__all__ = ["CLAUSES", "FIELDS", "beside"]
-
 
 def sent_by_someone(s: State) -> bool:
     """Every message in flight was sent by a process."""

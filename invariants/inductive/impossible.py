@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["NO_STATE", "impossible", "lines"]
-
 FILE = "impossible.txt"
 NO_STATE = "no state"  # of what no state allows, whatever it satisfies
 

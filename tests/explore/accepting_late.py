@@ -23,8 +23,6 @@ from zabspec.zab import (
     zxid_le,
 )
 
-__all__ = ["RULES"]
-
 
 def append(s: State, f: Node, m: PROPOSE) -> None:
     """f.3.2 that does not accept yet."""

@@ -21,8 +21,6 @@ from .files import damaged, samples
 from .running import Outcome, load, run
 from .truth import disputed, faults, lies
 
-__all__ = ["campaign"]
-
 LIMIT = 8.0  # CPU seconds until a command is told to end
 
 

@@ -14,8 +14,6 @@ from invariants.inductive import CLAUSES
 from zabspec.abstract.mutants import MUTANTS
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["SAMPLES", "commands"]
-
 # The files that commands are given (made by `files.samples`).
 SAMPLES = (
     "zab.trace.json", "db19.trace.json", "run.trace.json", "zoo.cfg", "run.parquet", "swept", "zabcheck.toml",

@@ -24,8 +24,6 @@ from zabspec.signals import ENDING
 from .running import Outcome, Setting
 from .truth import SENTENCE
 
-__all__ = ["KINDS", "Case", "cases", "inputs", "names", "signals_at_random", "walk", "wrong"]
-
 TINY = "--nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0"
 # What a command is asked where it needs more than its arguments to be cheap, or a question at all.
 WORDS = {

@@ -13,8 +13,6 @@ from typing import Any
 from .audited import originals
 from .running import run
 
-__all__ = ["Damaged", "damaged", "samples"]
-
 TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")
 MADE = (
     (*TINY, "--variant", "small-quorum", "--trace", "zab.trace.json"),

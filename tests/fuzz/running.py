@@ -22,8 +22,6 @@ from checker.cli import main
 from tests.patience import cpu_of
 from zabspec import signals
 
-__all__ = ["Outcome", "Setting", "load", "run"]
-
 MEMORY = 8 << 30  # bytes of address space: what asks for more is told that there is none
 GRACE = 60.0  # CPU seconds to end after SIGTERM: no signal is seen while LLVM compiles
 IDLE = 300.0  # seconds without a hundredth of a CPU second: what waits so long, waits for something that never comes

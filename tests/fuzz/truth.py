@@ -16,8 +16,6 @@ from .commands import SAMPLES
 from .files import Damaged
 from .running import Outcome, run
 
-__all__ = ["SENTENCE", "disputed", "faults", "lies"]
-
 ORDERS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # What is wrong with a request: a sentence, and for a protocol's source the line with a caret below it.
 SENTENCE = re.compile(r"zabcheck: .+\n(    .+\n    .+\n)?")

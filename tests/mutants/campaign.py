@@ -20,8 +20,6 @@ from typing import Any
 from .edits import Mutant
 from .killers import LAST, Killers
 
-__all__ = ["Campaign", "Judged", "Tree", "broken_baseline"]
-
 ROOT = Path(__file__).resolve().parent.parent.parent
 LEFT_OUT = shutil.ignore_patterns(
     ".git", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".venv", "*.egg-info"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fnmatch import fnmatch
 
-__all__ = ["KILLERS", "LAST", "Killers", "killers_of"]
-
 # The texts of judging that are compiled.
 JUDGING = ("kernel", "handlers", "memory", "numbers", "deliveries", "conclusions", "causality", "primaries", "quorums")
 

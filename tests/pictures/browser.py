@@ -17,8 +17,6 @@ from typing import Any
 
 from tests.patience import HANG
 
-__all__ = ["CHROMIUM", "Browser", "browser"]
-
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",

@@ -12,8 +12,6 @@ from traces import Runner, Trace, build_trace
 from traces.record.trace import StepWord
 from zabspec.model import Configuration, Model
 
-__all__ = ["DATA", "FAULTY", "NETWORKS", "PICTURED", "pictured", "walk"]
-
 DATA = Path(__file__).parent.parent / "data" / "pictured.json"
 
 FAULTY = Configuration(timeouts=1, crashes=1, losses=1)

@@ -14,8 +14,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-__all__ = ["NOTEBOOK", "read", "shown_by"]
-
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "tutorials" / "notebook.ipynb"
 
 

@@ -17,8 +17,6 @@ from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import IDLE, SERVING
 
-__all__ = ["Compared", "compare"]
-
 MEMORY = ("tree", "last_processed", "committed_log")
 
 

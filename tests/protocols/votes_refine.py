@@ -18,8 +18,6 @@ from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import Parts
 from zabspec.protocols.zookeeper import votes
 
-__all__ = ["Refinement", "WithVotes", "refines"]
-
 
 class WithVotes(Model):
     """A model of ZooKeeper whose elections are votes.

@@ -15,8 +15,6 @@ from checker.zookeeper.residue import KNOWN
 from invariants import properties_of
 from zabspec.model import Model
 
-__all__ = ["MUTANTS", "Mutant", "explore_all", "unmutated"]
-
 
 @dataclass(frozen=True)
 class Mutant:

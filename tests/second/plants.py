@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["BY_ANOTHER", "BY_AUTHOR", "OF_BUDGETS", "PLANTS", "Plant"]
-
 
 @dataclass(frozen=True)
 class Plant:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Collection
 from itertools import combinations
 
-__all__ = ["Quorums", "quorums_of", "smallest"]
-
 Quorums = Callable[[Collection[int]], bool]
 
 

@@ -20,8 +20,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["COMMANDS", "Answered", "answered", "differ", "only_one", "summary"]
-
 ROOT = Path(__file__).parents[2]
 TPC = ROOT / "checker" / "commands" / "start" / "two_phase_commit.py"
 TINY = ("--nodes", "2", "--txns", "1")

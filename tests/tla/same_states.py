@@ -16,8 +16,6 @@ from zabspec.language.kinds import Seq
 from zabspec.language.schema import Layout, Role
 from zabspec.model import Configuration, Model
 
-__all__ = ["reached", "with_states"]
-
 
 def reached(model: Model) -> set[bytes]:
     """Every state that the interpreter reaches."""

@@ -15,8 +15,6 @@ from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of
 from checker.walk.service import Service
 
-__all__ = ["BROKEN", "HOST", "OWN", "SIX", "TOKEN", "Query", "Response", "ask", "served"]
-
 HOST, TOKEN = "127.0.0.1:43210", "0123456789abcdef" * 2
 NONE = {"timeouts": 0, "crashes": 0, "losses": 0}
 BROKEN = WalkRequest(ModelRequest(variant="small-quorum", nodes=2, txns=1, budgets=NONE))

@@ -17,8 +17,6 @@ from checker.walk.service import Service
 from checker.walk.serving import WalkServer, keep_what_is_loaded
 from tests.pictures.browser import Browser, browser
 
-__all__: list[str] = []
-
 PAINTED = "new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))"
 COUNT = "document.querySelectorAll('.take:not([aria-disabled])').length"
 

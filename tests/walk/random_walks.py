@@ -22,8 +22,6 @@ from tests.walk.asking import OWN, SIX
 from traces.walk.view import shown
 from traces.walk.walker import Place, Walker
 
-__all__ = ["walk_alike"]
-
 # What stands in the page of each field: its name, then the cell of each process, or the one that it has.
 TABLE = """
 (() => { const value = cell => (cell.querySelector("ins") || cell).textContent;

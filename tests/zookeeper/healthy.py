@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tests.zookeeper.written import Tree, Txn, Written, history, server, snapshot_bytes, zxid
 
-__all__ = ["TXNS", "healthy", "missing_one", "with_rest", "without"]
-
 TXNS = history((1, 14), (2, 10), (3, 6))
 
 

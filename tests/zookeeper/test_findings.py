@@ -1,5 +1,5 @@
 """Ensembles written for the purpose: every damage is found on the right server, every oddity that is legitimate is a
-note and no finding (TRAPS.md). The digests are computed by a tree of the tests' own."""
+note and no finding. The digests are computed by a tree of the tests' own."""
 
 from __future__ import annotations
 

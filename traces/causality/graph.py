@@ -14,10 +14,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = [
-    "ABCAST", "ABDELIVER", "BROADCASTS", "MESSAGES", "RELATIONS", "Event", "Events", "cone", "graph_of", "precedence",
-]  # fmt: skip
-
 RELATIONS = BROADCASTS, MESSAGES = ("broadcasts", "messages")
 ABCAST, ABDELIVER = "abcast", "abdeliver"
 PROCESS = "process"  # an edge from an event to the next of the same process

@@ -9,8 +9,6 @@ from traces.pages.markup import FORBIDDEN
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["graphml_of"]
-
 
 def graphml_of(graph: nx.DiGraph[Any]) -> str:
     """Return a graph whose attributes are texts, numbers, truth values and tuples of these as GraphML.

@@ -28,8 +28,6 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run
 from zabspec.worlds.disks import done
 
-__all__ = ["MissingData", "events_of_logs", "events_of_run", "events_of_table", "events_of_trace"]
-
 TXN = ("epoch", "counter", "identity", "digest")
 COLUMNS = ("run", "process", "position", "kind", *TXN, "time")
 MOST = 200_000  # events of a run that a graph has: networkx takes about a kilobyte for each

@@ -20,8 +20,6 @@ from traces.reenact.stores import read_disk
 from zabspec.limits import Deadline
 from zabspec.temporary import temporary_folder
 
-__all__ = ["ROOT", "Chaos", "ChaosPlan", "Served"]
-
 ROOT = "/zabcheck"
 LIMITS = (200, 25, 10)  # tickTime in milliseconds, initLimit and syncLimit in ticks
 BEGINS, SETTLES = 60.0, 40.0  # seconds that an ensemble may take to serve

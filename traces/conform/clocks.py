@@ -12,8 +12,6 @@ from statistics import median
 
 from traces.conform.server_lines import ServerLine, ServerLines
 
-__all__ = ["align"]
-
 CLOSE = 2.0  # seconds between clocks that are taken as they are
 
 

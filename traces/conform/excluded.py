@@ -21,8 +21,6 @@ from traces.reenact.stores import Disk
 from zabspec.protocols.zookeeper.state import LEADING, SERVING
 from zabspec.worlds.connections import OPEN
 
-__all__ = ["OF_SYNCS", "excluded_line", "unlike_received"]
-
 OF_SYNCS = ("DIFF", "TRUNC", "SNAP")
 TOGETHER = 0.2  # seconds between lines of one thread in which no election and no synchronization has room
 Found = tuple[ServerLine, str]

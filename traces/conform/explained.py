@@ -19,8 +19,6 @@ from zabspec.limits import Deadline
 from zabspec.protocols.zookeeper.state import PHASES
 from zabspec.worlds.connections import OPEN
 
-__all__ = ["EXPLAINED", "NOT_EXPLAINED", "UNKNOWN", "Conformed", "conformed", "lost_writes"]
-
 EXPLAINED, NOT_EXPLAINED, UNKNOWN = "EXPLAINED", "NOT EXPLAINED", "UNKNOWN"
 MOST_EPOCHS, MOST_COUNTER = 200, 100_000
 FINE = "transfer"  # of variants, that in which a transfer is two steps

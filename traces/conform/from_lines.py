@@ -26,11 +26,6 @@ from zabspec.limits import Deadline
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, SERVING
 from zabspec.worlds.steps import ACTION, CRASH, RECOVER, TO_FOLLOWER
 
-__all__ = [
-    "EXPLAINED", "NOT_EXPLAINED", "UNKNOWN", "FromLines", "Replay", "Written", "explained_by_lines", "text_for",
-    "text_with",
-]  # fmt: skip
-
 EXPLAINED, NOT_EXPLAINED, UNKNOWN = "EXPLAINED", "NOT EXPLAINED", "UNKNOWN"
 MOST_EPOCHS, MOST_COUNTER = 200, 100_000
 COMMITTED_KEPT = 500  # transactions that a server keeps in its committed log, by default; the model keeps all

@@ -46,8 +46,6 @@ from zabspec.worlds.steps import (
     TO_LEADER,
 )
 
-__all__ = ["Guided", "NoRun", "OutOfTime"]
-
 MOST_STEPS = 400_000
 PROPOSES, SYNCS, COMMITS = "propose", "sync thread", "commit thread"
 AT_NEWLEADER = ("snapshot at NEWLEADER", "persist at NEWLEADER", "write currentEpoch", "acknowledge NEWLEADER")

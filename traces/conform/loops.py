@@ -16,8 +16,6 @@ from types import CodeType, FunctionType
 
 from zabspec.language.source import definition
 
-__all__ = ["stopping"]
-
 PURE = (
     ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Subscript, ast.Name, ast.Constant,
     ast.operator, ast.boolop, ast.unaryop, ast.cmpop, ast.expr_context,

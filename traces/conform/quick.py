@@ -17,8 +17,6 @@ from traces.conform.unbounded import Text, Unbounded
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, SERVING
 from zabspec.worlds.steps import ACTION, TO_FOLLOWER, TO_LEADER
 
-__all__ = ["Quick"]
-
 MOST_KEPT = 48  # states that explain a record up to some place
 
 

@@ -31,8 +31,6 @@ from zabspec.worlds.steps import (
     TO_LEADER,
 )
 
-__all__ = ["LAG", "LOOKAHEAD", "UNSEEN", "Asides", "Failure", "Node", "Search", "TooMany", "zxid_in"]
-
 LOOKAHEAD = 12  # observations by which a leader's proposal is ahead of its first packet, at most
 LAG = 16  # transactions by which a sync or a commit thread is behind, at most
 STALLED = 1000  # the same of a sync thread whose disk stalls

@@ -15,8 +15,6 @@ from traces.zookeeper.log_lines import recognized
 from traces.zookeeper.text_logs import is_fine, is_txn, lines_of, number_of, time_of
 from zabspec.files import Unreadable
 
-__all__ = ["MAIN_LINES", "ServerLine", "ServerLines", "Vote", "read_server_lines"]
-
 MAIN_LINES = (
     "starts", "loaded", "looks", "leads", "follows", "got DIFF", "got SNAP", "got TRUNC", "got NEWLEADER",
     "got UPTODATE", "snapshot", "epoch", "acknowledged", "serves",

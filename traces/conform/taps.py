@@ -17,8 +17,6 @@ from traces.reenact.links import close
 from traces.reenact.packets import ACKEPOCH, OUTSIDE, Malformed, PacketReader
 from zabspec.limits import Deadline
 
-__all__ = ["Recorder", "Tap"]
-
 ROOM = 1 << 16
 LISTENS = 4.0  # seconds that a server may take to listen
 

@@ -12,8 +12,6 @@ from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, PHASE
 if TYPE_CHECKING:
     from traces.conform.search import Search
 
-__all__ = ["why_not"]
-
 
 def why_not(search: Search, s: Unbounded, o: Observation) -> Iterator[str]:
     """Yield the reasons for one state; none if the nearest steps already explain it."""

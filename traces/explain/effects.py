@@ -18,8 +18,6 @@ from zabspec.language.schema import NODE, Field, Role
 from zabspec.model import Model
 from zabspec.worlds import actor
 
-__all__ = ["Change", "changed", "changes"]
-
 CHANNELS = ("to_leader", "to_follower", "in_flight", "in_line")
 # What the events of a step tell, of the observed history of atomic broadcast.
 OF_EVENTS = frozenset(f.name for f in history_fields(1, 1, Int(0, 1), Record("Txn", {}), False, False))

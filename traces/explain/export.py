@@ -17,8 +17,6 @@ from zabspec.language.notation import naming_processes
 from zabspec.language.schema import Role
 from zabspec.model import Model
 
-__all__ = ["EXPORTS", "to_itf", "to_json", "to_mermaid"]
-
 
 def to_json(trace: Trace) -> str:
     """Return the trace as JSON text, as `write_trace` writes it."""

@@ -13,8 +13,6 @@ from typing import Any
 
 from traces.record.trace import JsonState, Step, Trace, Transmission
 
-__all__ = ["Fate", "Flight", "flights"]
-
 
 class Fate(Enum):
     """The fate of a message; the values appear in reports."""

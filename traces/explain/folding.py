@@ -7,8 +7,6 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["WIDTH", "Piece", "aligned", "fitted", "folded", "note", "pieces"]
-
 WIDTH = 80
 MOST_LINES = 2  # of a cell beside other cells; a longer one goes below its row
 COMMAND = ": zabcheck "

@@ -18,8 +18,6 @@ from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS
 
-__all__ = ["Parted", "configuration_text", "parted", "steps_text", "to_text"]
-
 
 class Parted(NamedTuple):
     """The variants of a configuration by kind.

@@ -27,8 +27,6 @@ from zabspec.language.reference import ERRORS, RecordValue, SeqView, SetView
 from zabspec.language.sentences import Broken, sentence_of
 from zabspec.model import Model
 
-__all__ = ["Named", "Reason", "named", "reason", "why"]
-
 A_PROCESS = re.compile(r"(?<![A-Za-z0-9_])p$")  # the text before a number that is a process
 AN_EPOCH = re.compile(r"(?<![A-Za-z0-9_])epoch $", re.IGNORECASE)
 

@@ -29,21 +29,6 @@ from zabspec.temporary import temporary_folder
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "BY_TIME",
-    "GIVEN",
-    "MALFORMED",
-    "NEEDED",
-    "NUMBERED",
-    "UNNOTED",
-    "WORDS",
-    "Judge",
-    "as_batch",
-    "one_by_one",
-    "spoken_long",
-    "spoken_of",
-]
-
 NUMBERED, BY_TIME, GIVEN = "numbered", "by time", "given"  # how the order of a run's rows is known
 MALFORMED = "malformed"
 WORDS = (*COUNTS, MALFORMED)  # the verdicts on a property in a run

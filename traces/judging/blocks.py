@@ -18,8 +18,6 @@ from zabspec.language.kernels import machine
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["HALF_KNOWN", "SHIFT", "Chosen", "Summary", "drilled", "summary_of"]
-
 SHIFT = 12  # a block is the transactions of an epoch with counters within 4096 of each other
 READ = (
     "run", "process", "position", "kind", "attempt", "pass", "epoch", "counter", "identity", "digest", "time",

@@ -34,8 +34,6 @@ from traces.judging.unknowns import BY_QUORUM
 if TYPE_CHECKING:
     from traces.judging.runs import Batch
 
-__all__ = ["Conclusion", "judge_partial", "judged_partially"]
-
 MOST_BROADCASTS = 512  # and rows: of a larger run what is affected is not decided
 MOST_ROWS = 1 << 14
 OF_TXN = ("epoch", "counter", "identity", "digest")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["COMPLETIONS", "Key", "completions", "united"]
-
 COMPLETIONS = 128  # ways that are gone through
 Key = tuple[int | None, ...]
 

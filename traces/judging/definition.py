@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from traces.judging.runs import Batch
 
-__all__ = ["MOST_ROWS", "Judged", "judged_by_definition", "read_by", "violation_of"]
-
 MOST_ROWS = 128  # of a run's rows that it reads: larger runs stay open, since definitions are slow
 MOST_EVENTS = 4  # that a violation shows
 

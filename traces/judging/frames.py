@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["check_frame", "judge_address", "judge_files", "judge_frame"]
-
 TORN = "its rows are not contiguous: omit together=True"
 NOTES = 20  # that are told
 

@@ -25,8 +25,6 @@ from traces.judging.totals import Span, Totals, Unit
 from traces.judging.unknowns import ALWAYS_SAID, Where, affected, among
 from traces.tables.table import TableError
 
-__all__ = ["Each", "judge_history"]
-
 # Runs a function over many arguments, in threads or as tasks; the results in order.
 Each = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
 Key = tuple[int, int]  # a block: epoch, number

@@ -23,8 +23,6 @@ from zabspec.language.kernels import machine
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["LARGE", "Progress", "judge_on_spark", "judge_plainly", "read_units"]
-
 Progress = Callable[[int, int, Totals], object]  # rows checked, of how many, and the results so far
 OFTEN = 0.1  # seconds between two looks at what is done
 LARGE = 100_000_000  # rows beyond which Spark is worth its start

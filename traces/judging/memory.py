@@ -6,23 +6,6 @@ from traces.judging.numbers import ODD, PROPERTIES
 from zabspec.language.structs import Struct, column, part, size, word, words
 from zabspec.language.wrapping import wrap_add, wrap_mul
 
-__all__ = [
-    "FirstRows",
-    "Interned",
-    "JudgedRun",
-    "RunReport",
-    "Table",
-    "broke",
-    "forget_entries",
-    "intern",
-    "is_broken",
-    "leaves_open",
-    "met",
-    "room_for",
-    "row_of",
-    "wrong",
-]  # fmt: skip
-
 
 class Table(Struct):
     """The columns of an event table, with NULL for nulls."""

@@ -18,8 +18,6 @@ from traces.judging import numbers
 from zabspec import history
 from zabspec.language.sentences import MARK, Broken, with_sentences
 
-__all__ = ["TXN", "WITH_TXN", "Observed", "Transaction", "Unknown", "asked", "names_of"]
-
 Row = Mapping[str, int | None]  # the columns of a row, and `kind`: which of the kernel's it is
 TXN = ("epoch", "counter", "identity", "digest")
 WITH_TXN = (

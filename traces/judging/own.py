@@ -33,8 +33,6 @@ from zabspec.model import ConfigError, Model
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ObservedUnit", "observed_units"]
-
 AT_ONCE = 1 << 14  # rows that are read at once
 BROKEN, MET = "broken", "premise met"  # what may be so of a property where a moment may end
 

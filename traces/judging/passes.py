@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Passes", "passes_of"]
-
 CUT, ONE, MAY = "cut", "one", "may"  # between two rows a pass ends, does not, or may
 
 

@@ -21,8 +21,6 @@ from zabspec.language.kernels import machine
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BITS", "COLUMNS", "JUDGED", "KERNEL", "Batch", "Runs", "judgeable", "mask_of", "needs", "of_name"]
-
 
 def number_of(p: Property) -> int | None:
     """Return the number by which a kernel checks a property, or None if none does."""

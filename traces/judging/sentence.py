@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from traces.judging.runs import Batch
 
-__all__ = ["Happened", "Violation", "rows_of", "violation"]
-
 MOST_ROWS = 1 << 12  # rows of a part of a run for which the sentence is computed
 OF_HISTORY = ("process", "primary_epoch", "attempt", "pass", "index", "epoch", "counter", "identity", "digest")
 WORDS = {

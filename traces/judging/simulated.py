@@ -25,8 +25,6 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import I64, PTR, TICKS_AT_ONCE, Run, Simulator, in_a_room
 
-__all__ = ["NEVER", "Judged", "Verdict", "breaks", "judge", "judged_properties", "verdicts", "why_not_judged"]
-
 GENERATED = "<judging>"
 NEVER = -1
 

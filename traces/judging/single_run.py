@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from traces.tables.table import Rows
 
-__all__ = ["judge_rows"]
-
 
 @dataclass(frozen=True)
 class InMemory(Unit):

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["Bounds", "JudgeStream", "judge_frames", "write_batches"]
-
 VERDICTS = "run bigint, property string, verdict string, reason string, time bigint, command string, note string"
 STATE = "rows binary, judged bigint, violated string, ended boolean"
 VIOLATED, UNDECIDED = "violated", "undecided"

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from invariants.registry import Property
 
-__all__ = ["COUNTS", "PerRun", "Span", "Totals", "Unit", "check_spans", "judge_each", "judge_unit", "units_of"]
-
 Stopped = Callable[[], bool]
 Progress = Callable[[int], object]
 COUNTS = ("held", "premise not reached", "violated", "not judged", "undecided", "open")

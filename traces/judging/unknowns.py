@@ -14,8 +14,6 @@ from traces.judging.runs import KIND_CODES
 if TYPE_CHECKING:
     from traces.judging.runs import Batch
 
-__all__ = ["EVERY", "GAPS", "Unknown", "Where", "affected", "among", "first_row", "merged", "sentence"]
-
 BY_ABCAST = (
     "local-primary-order", "global-primary-order", "primary-integrity", "po-causal-order", "strict-causality", "prefix",
     "causal-order", "one-primary-an-epoch",

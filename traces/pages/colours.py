@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["COLOURS", "DARK", "PALETTE", "scheme", "variables"]
-
 DARK = "@media screen and (prefers-color-scheme:dark)"  # paper is light
 
 # Text in `ink`, `faint`, `bad`, `good`, `warn` and `link` has a contrast of 4.5 on `paper`, `panel`, `tint` and `new`.

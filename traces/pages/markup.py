@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
-__all__ = ["FORBIDDEN", "Attributes", "tag", "text", "visible"]
-
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2
 # Characters that show text in another place than where it stands, or end a line that does not end.
 MOVING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")

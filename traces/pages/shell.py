@@ -12,8 +12,6 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from traces.pages.colours import variables
 from traces.pages.markup import visible
 
-__all__ = ["environment", "short"]
-
 LONGEST = 60  # characters of a title: what tabs, bookmarks and histories show
 
 

@@ -12,8 +12,6 @@ from traces.performance.points import PAPER_DISKS, SERVERS, Point
 from traces.sweep.plots import STYLE, svg
 from zabspec.timed.theory import limit
 
-__all__ = ["latency_picture", "throughput_picture"]
-
 LINES = {
     "none": ("network only", "#1a6bb3", "o"),
     "cache": ("disk, write cache on", "#2c8a4b", "s"),

@@ -12,8 +12,6 @@ from zabspec.timed.setting import DISKS, MOST_OPERATIONS, MOST_SERVERS, Setting
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["PAPER_DISKS", "SERVERS", "Point", "figure_6", "figure_7", "here", "measured_on", "points"]
-
 SERVERS = range(2, MOST_SERVERS + 1)
 PAPER_DISKS = ("none", "cache", "hdd")  # the three lines of both figures
 ALONE = 100  # operations of a run that has one at a time

@@ -13,8 +13,6 @@ from zabspec.language.notation import naming_processes
 if TYPE_CHECKING:
     from traces.pictures.picture import Cone
 
-__all__ = ["PICTURES", "to_html", "to_png", "to_svg"]
-
 
 @naming_processes
 def to_html(trace: Trace, cone: Cone | None = None) -> str:

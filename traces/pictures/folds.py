@@ -6,8 +6,6 @@ from itertools import groupby
 
 from traces.pictures.picture import Picture
 
-__all__ = ["parts"]
-
 LEAST = 5  # steps of a stretch that is folded
 NEAR = 1  # steps next to a named one that stay unfolded
 

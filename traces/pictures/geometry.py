@@ -15,8 +15,6 @@ from traces.explain.flights import Fate
 from traces.explain.names import process_names
 from traces.pictures.picture import Arrow, Picture, Row, Stretch
 
-__all__ = ["BAND", "HEAD", "LETTER", "LINE", "Geometry", "Line", "Placed", "geometry_of", "over"]
-
 GUTTER = 44  # the step's number
 NARROW_GUTTER = 34
 LOOP = 20  # the line of a loop beside it

@@ -22,8 +22,6 @@ from traces.pictures.words import words_of
 from traces.record.trace import Trace
 from zabspec.language.notation import naming_processes
 
-__all__ = ["drawn", "events_of", "explained", "page", "rendered", "shown"]
-
 ASCENT = 11  # of a line of text 15 pixels high, above its baseline
 
 

@@ -23,8 +23,6 @@ from zabspec.language.notation import naming_processes, value_text
 from zabspec.language.schema import NODE, Field
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["Arrow", "Cone", "Mark", "Picture", "Row", "Stretch", "picture_of"]
-
 EPOCHS = ("current_epoch", "epoch", "term", "view", "ballot", "round")  # what a process's epoch is called
 MOST_SAID = 3  # values of a message beside its name in the picture; the rest is in the list of steps
 

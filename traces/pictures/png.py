@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["NoRasterizer", "rasterised"]
-
 ZOOM = 2.0  # pixels of the PNG for each of the SVG
 LETTER = "<svg xmlns='http://www.w3.org/2000/svg' width='20' height='20'>{}</svg>"
 WRITTEN = '<text x="2" y="16" font-family="{}">p</text>'  # in the fonts of the pictures: others do not matter

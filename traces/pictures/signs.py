@@ -9,8 +9,6 @@ from traces.pages.colours import PALETTE
 from traces.pages.markup import tag, text
 from traces.pictures.picture import Picture
 
-__all__ = ["SIGNS", "hue", "legend", "mark", "signs"]
-
 # The sign before a mark.
 SIGNS = {"abcast": "up", "deliver": "box", "establish": "star", "accept": "ring", "show": "eye"}
 SHAPES = {

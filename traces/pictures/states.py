@@ -14,8 +14,6 @@ from zabspec.language.reference import StateView
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.roles import has
 
-__all__ = ["Kept", "table_of"]
-
 Cell = list[tuple[int, str]]  # pairs: after which step it has which text; the first after step 0
 
 

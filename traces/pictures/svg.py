@@ -13,8 +13,6 @@ from traces.pictures.picture import Arrow, Picture, Stretch
 from traces.pictures.signs import SIGNS, hue, legend, mark
 from zabspec.language.notation import process_name
 
-__all__ = ["FONT", "STYLE", "Pen", "diagram", "document", "outside"]
-
 FONT = "Arial, 'Liberation Sans', Helvetica, system-ui, 'DejaVu Sans', sans-serif"  # narrow ones first
 
 

@@ -8,8 +8,6 @@ from functools import lru_cache
 from traces.record.trace import Step
 from zabspec.model import Model
 
-__all__ = ["words_of"]
-
 
 def words_of(model: Model, step: Step) -> list[tuple[str, str]]:
     """Return the names of the functions that a step entered, each with the first paragraph of its docstring.

@@ -23,8 +23,6 @@ from zabspec.language.schema import NODE, Layout
 from zabspec.language.source import annotated, known_tree
 from zabspec.model import Model
 
-__all__ = ["ENABLED", "JUDGED", "START", "STEP", "Failure", "failure_of", "met_here", "of_author"]
-
 START, STEP, ENABLED, JUDGED = "start", "step", "enabled", "property"  # where a run-time error is met
 MEANT = {
     START: "in the initial state",

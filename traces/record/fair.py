@@ -18,8 +18,6 @@ from zabspec.model import ConfigError, Model
 from zabspec.properties import ProgressProperty
 from zabspec.worlds.steps import BUDGETS, HEARTBEAT, NUMBERED
 
-__all__ = ["NotFair", "StableWorld", "certify", "closes", "hold_fair", "without_budgets"]
-
 
 class NotFair(TraceError):
     """A run does not have the claimed lasso; the message says why in one sentence."""

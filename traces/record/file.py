@@ -39,9 +39,6 @@ from zabspec.language.schema import Layout, Role
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.worlds.steps import KINDS
 
-__all__ = ["check_state", "read_trace", "trace_of", "trace_text", "write_trace"]
-
-
 LARGEST = 1 << 26  # bytes that a trace can have
 
 

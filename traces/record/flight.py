@@ -11,9 +11,6 @@ from zabspec.language.reference import MessageView, StateView
 from zabspec.worlds.datagrams import ORDERED
 from zabspec.worlds.disks import done
 
-__all__ = ["Connections", "Datagrams", "Flight", "FlightNumbers"]
-
-
 FlightNumbers = Mapping[str, Any]  # the attributes of a `Flight`, copied
 
 

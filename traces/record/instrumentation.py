@@ -15,8 +15,6 @@ from zabspec.language.program import Program
 from zabspec.language.reference import MessageView, StateView
 from zabspec.model import Model
 
-__all__ = ["Event", "ListensToEvents", "ListensToHandlers", "ListensToSteps", "Scripted"]
-
 Event = dict[str, Any]
 
 

@@ -12,8 +12,6 @@ from traces.record.trace import StepWord, Transmission
 from zabspec.language.reference import MessageView, StateView
 from zabspec.worlds.world import World
 
-__all__ = ["InstrumentedWorld", "Refused"]
-
 
 class Refused(Exception):
     """The reason why a step cannot be prepared."""

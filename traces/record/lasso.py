@@ -7,8 +7,6 @@ from typing import Any
 
 from zabspec.language.notation import process_name
 
-__all__ = ["Lasso"]
-
 
 @dataclass(frozen=True)
 class Lasso:

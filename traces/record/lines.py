@@ -10,8 +10,6 @@ from typing import Any, TypeVar, get_origin, get_type_hints
 
 from zabspec.files import read_bytes
 
-__all__ = ["NotRead", "read_lines"]
-
 LARGEST = 256 << 20  # bytes
 
 T = TypeVar("T")

@@ -11,8 +11,6 @@ from traces.record.worlds import HANDLERS, watched_as
 from traces.replay.abstraction import TraceCluster
 from zabspec.language.reference import MessageView, StateView
 
-__all__ = ["Call", "Listener"]
-
 Call = tuple[str, tuple[int, ...]]  # a handler and the processes it was given
 
 

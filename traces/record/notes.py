@@ -17,8 +17,6 @@ from zabspec.language.kinds import Record
 from zabspec.language.reference import StateView
 from zabspec.worlds.disks import done
 
-__all__ = ["Notes"]
-
 
 class Notes:
     """The events since `clear`.

@@ -15,8 +15,6 @@ from zabspec.simulator.connections import DATAGRAM, DOWN_WAY, NOTICE_DOWN, NOTIC
 from zabspec.worlds import over_connections
 from zabspec.worlds.disks import done
 
-__all__ = ["WATCHED"]
-
 
 class OverConnections(InstrumentedWorld):
     world = over_connections.WORLD

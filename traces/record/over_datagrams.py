@@ -17,8 +17,6 @@ from zabspec.worlds import over_datagrams
 from zabspec.worlds.datagrams import ORDERED
 from zabspec.worlds.disks import done
 
-__all__ = ["WATCHED"]
-
 TIMERS = ("election", "heartbeat")
 
 

@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["strict_json"]
-
 
 def strict_json(data: bytes) -> Any:
     """Parse a JSON text that has one meaning only.

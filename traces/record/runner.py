@@ -21,18 +21,6 @@ from zabspec.language.program import Program
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.model import Model
 
-__all__ = [
-    "Known",
-    "Mark",
-    "NoAlternative",
-    "Runner",
-    "StepFailed",
-    "build_trace",
-    "describe_word",
-    "failing_trace",
-    "label_of",
-]
-
 
 class StepFailed(TraceError):
     """A step meets a run-time error, so that it has no successor.

@@ -36,8 +36,6 @@ from zabspec.simulator.run import Run, SimulationError, Simulator
 from zabspec.worlds.datagrams import ORDERED
 from zabspec.worlds.steps import BUDGETS, KINDS
 
-__all__ = ["TooLarge", "configuration_of", "simulated_trace"]
-
 SIMULATOR = "the simulator gives"
 MOST_EPOCHS = 200
 

@@ -18,11 +18,6 @@ from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import KINDS, NUMBERED, StepKind
 
-__all__ = [
-    "DRAWN", "FORMAT", "VERSION", "Acceptance", "Delivery", "Establishment", "JsonState", "JsonTxn",
-    "Observation", "Step", "StepWord", "Trace", "TraceError", "Transmission", "model_of", "text_of",
-]  # fmt: skip
-
 FORMAT = "zabcheck-trace"
 VERSION = 1
 

@@ -18,11 +18,6 @@ from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record
 from zabspec.language.reference import MessageView, StateView, read
 from zabspec.language.schema import Layout, Role
 
-__all__ = [
-    "carried", "field_json", "in_order", "message_bytes", "message_json", "message_said", "state_json", "state_of",
-    "value_json", "writer",
-]  # fmt: skip
-
 Writer = Callable[[bytearray, int], Any]  # a value that lies in these bytes at this place, as JSON
 
 

@@ -14,8 +14,6 @@ from traces.record.trace import Trace, TraceError
 from traces.record.values import state_json
 from zabspec.language.reference import ERRORS
 
-__all__ = ["claimed", "compare", "difference", "judge", "meet", "premise_of", "verify"]
-
 RUN = "the run gives"
 
 

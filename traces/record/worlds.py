@@ -8,8 +8,6 @@ from traces.record import over_connections, over_datagrams
 from traces.record.instrumented import InstrumentedWorld
 from zabspec.worlds.world import World
 
-__all__ = ["HANDLERS", "watched_as"]
-
 EVERY = (over_connections.WATCHED, over_datagrams.WATCHED)
 BY_NAME: Mapping[str, InstrumentedWorld] = {w.world.name: w for w in EVERY}
 

@@ -11,8 +11,6 @@ from traces.reenact.player import ELECTION, Played
 from traces.reenact.servers import Cannot
 from traces.reenact.zxids import Zxids
 
-__all__ = ["RUN_DONE", "Aftermath", "aftermath"]
-
 RUN_DONE = "done"  # begins the line that ends the recorded events of a run's steps
 EXITED = re.compile(r"^(?:Caused by: )?java\S+(?:Exception|Error): .+$", re.M)
 OWN = "zookeeper"  # the node that every server has

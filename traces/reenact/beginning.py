@@ -40,8 +40,6 @@ from traces.reenact.player import OF_NEWLEADER, Player
 from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
 
-__all__ = ["BEGIN", "begin_new", "establish"]
-
 
 def hold(player: Player) -> None:
     """Hold the packets of all links, and all threads where the model lets them take their steps."""

@@ -22,8 +22,6 @@ from traces.reenact.servers import Release
 from traces.reenact.syncs import KINDS, syncs_of
 from zabspec.simulator.run import sources_digest
 
-__all__ = ["Line", "kinds_table", "played", "played_before", "question", "release_table", "sync_table"]
-
 FILE = "runs.jsonl"
 
 

@@ -14,8 +14,6 @@ from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
 from zabspec.protocols.zookeeper.state import AWAITING_ACKS, LEADING, LOOKING, SERVING
 
-__all__ = ["ROOT", "Comparison", "is_down"]
-
 ROOT = "/zabcheck"  # the node of the run: <1,1>; below it each transaction creates one
 
 NO_LINK, OPEN, LOST, LEADER_OPEN, FOLLOWER_OPEN = range(5)

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from traces.reenact.servers import Server
 
-__all__ = ["keep_forced", "lose_power", "loses_power", "written_back"]
-
 
 def loses_power(variant: str) -> bool:
     """Return whether a crash is a loss of power in a variant of the protocol."""

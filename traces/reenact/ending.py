@@ -13,8 +13,6 @@ from traces.reenact.player import NOT_CUT, Player
 from traces.reenact.stores import read_disk
 from zabspec.protocols.zookeeper.state import LEADING, SERVING
 
-__all__ = ["at_the_end"]
-
 THREW = re.compile(
     r"^.*(?:Exception when following the leader|Unexpected exception).*\n((?:[\w.]+(?:Exception|Error)).*)$", re.M
 )

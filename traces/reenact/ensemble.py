@@ -17,9 +17,6 @@ from traces.reenact.recording import Recording
 from traces.reenact.servers import Cannot, Release, Server, compiled_shim, free_ports
 from zabspec.temporary import temporary_folder
 
-__all__ = ["Ensemble"]
-
-
 RETRY: dict[str, float] = {"max_tries": 20, "delay": 0.1, "max_delay": 0.5}
 
 

@@ -11,11 +11,6 @@ from typing import Protocol
 
 from traces.reenact.recording import Recording
 
-__all__ = [
-    "ACKNOWLEDGE", "BEGINS", "COMMIT", "EPOCH", "EVERY", "LATE", "LOG", "OVER", "SNAPSHOT", "STALE", "SYNC", "WRITES",
-    "Ask", "Gates",
-]  # fmt: skip
-
 # Operations that are held separately: of the main thread a snapshot, the log, currentEpoch, and what it sends; the sync
 # thread, one that has outlived its term, and the commit thread, each before every transaction; the thread of a periodic
 # snapshot before it opens its file.

@@ -13,8 +13,6 @@ from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.starts import STARTS
 from traces.reenact.zxids import Zxids
 
-__all__ = ["as_java", "class_name"]
-
 HEAD = """\
 import java.util.Arrays;
 import java.util.List;

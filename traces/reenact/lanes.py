@@ -15,8 +15,6 @@ from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.zxids import Zxids
 from zabspec.model import Model
 
-__all__ = ["drawn_lanes", "seen_at"]
-
 STEP = re.compile(r"step: (\d+): ")
 PACKET = re.compile(r"quorum (\d+)(->|<-)(\d+): (came|let through|lost): (.+)")
 THREAD = re.compile(r"server (\d+): (\w+ thread): (\w+) ?(\S*?)\.?( and is held|, which fails)?$")

@@ -17,8 +17,6 @@ from traces.reenact.packets import Malformed
 from traces.reenact.recording import Recording
 from zabspec.limits import Deadline
 
-__all__ = ["Connection", "Proxy", "Stream"]
-
 
 class Unit(Protocol):
     """A unit that is passed or held as a whole."""

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from traces.record.trace import Step
 
-__all__ = ["MAPPING", "Row", "row_of", "unforceable"]
-
 
 @dataclass(frozen=True)
 class Row:

@@ -12,8 +12,6 @@ from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.zxids import Zxids
 from zabspec.protocols.zookeeper.state import PHASES
 
-__all__ = ["lanes", "told_plan", "told_run"]
-
 
 def told_plan(plan: ReenactmentPlan) -> list[str]:
     """Return lines that describe what will be played."""

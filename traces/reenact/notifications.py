@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from traces.reenact.packets import Malformed
 
-__all__ = ["FOLLOWING", "LEADING", "LOOKING", "OBSERVING", "Greeting", "NotificationReader", "Vote"]
-
 LOOKING, FOLLOWING, LEADING, OBSERVING = range(4)
 STATES = ("LOOKING", "FOLLOWING", "LEADING", "OBSERVING")
 VERSIONS = (-65536, -65535)

@@ -10,11 +10,6 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-__all__ = [
-    "ACK", "ACKEPOCH", "COMMIT", "DIFF", "FOLLOWERINFO", "INFORM", "INFOS", "LEADERINFO", "NAMES", "NEWLEADER",
-    "OBSERVERINFO", "OUTSIDE", "PROPOSAL", "SNAP", "TRUNC", "UPTODATE", "Malformed", "Packet", "PacketReader",
-]  # fmt: skip
-
 PROPOSAL, ACK, COMMIT, NEWLEADER, FOLLOWERINFO, UPTODATE, DIFF, TRUNC, SNAP = 2, 3, 4, 10, 11, 12, 13, 14, 15
 INFORM, OBSERVERINFO, LEADERINFO, ACKEPOCH = 8, 16, 17, 18
 NAMES = {

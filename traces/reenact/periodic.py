@@ -14,20 +14,6 @@ from pathlib import Path
 from traces.record.trace import Step
 from zabspec.protocols.zookeeper.state import LOOKING
 
-__all__ = [
-    "DUE",
-    "LARGE",
-    "PERIODIC",
-    "WRITTEN",
-    "is_saved",
-    "model_nodes",
-    "saved_nodes",
-    "settings_of_each",
-    "takes_snapshots",
-    "thread_is_there",
-    "waits_for_snapshots",
-]
-
 # Settings: a snapshot is due at each transaction of more than 1 kB; before 3.6.0, which looks at no size, at each
 # second of a term. Which of them begin is for the gates to say.
 PERIODIC = ("-Dzookeeper.snapCount=2", "-Dzookeeper.snapSizeLimitInKb=1")

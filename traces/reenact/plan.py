@@ -14,8 +14,6 @@ from traces.reenact.servers import Cannot
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["ESTABLISHED", "FAULTS", "NEW", "VOTERS", "ReenactmentPlan", "decisive", "plan_for"]
-
 FAULTS = ("crash", "lose_connection", "partition", "timeout", "log write fails")
 OWN_EPOCH, SERVES = "write own currentEpoch", "startZkServer"
 ESTABLISHED, NEW = "established", ""  # the starts of traces that can be played (`starts.py`)

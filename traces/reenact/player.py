@@ -24,8 +24,6 @@ from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
 from zabspec.protocols.zookeeper.state import LEADING, LOOKING, NO_THREAD, SAVING, SERVING
 
-__all__ = ["ELECTION", "NOT_CUT", "OF_NEWLEADER", "Exit", "Played", "Player", "Write"]
-
 ELECTION = re.compile(r"New election\. My id = +\d+, proposed zxid=0x([0-9a-f]+)")
 OF_OBSERVER = 1 << 63  # Long.MIN_VALUE (FastLeaderElection.getInitLastLoggedZxid)
 NOT_CUT = re.compile(r"Not able to truncate the log.*")

@@ -11,8 +11,6 @@ from traces.reenact.notifications import Greeting, NotificationReader
 from traces.reenact.packets import ACK, OUTSIDE, UPTODATE, Packet, PacketReader
 from traces.reenact.recording import Recording
 
-__all__ = ["ElectionProxy", "QuorumProxy", "counts"]
-
 COUNTER = (1 << 32) - 1
 
 

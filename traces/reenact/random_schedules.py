@@ -25,8 +25,6 @@ from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import FOLLOWING, SERVING
 from zabspec.quorums import quorums_with
 
-__all__ = ["drawn", "kind"]
-
 IDS = (3, 2, 1, 4)
 BUDGETS = {ESTABLISHED: "elections=3,proposals=2,write_errors=0", NEW: "elections=4,proposals=3,write_errors=0"}
 LONGEST, WITH_MORE = 60, 90  # steps of a run, and of one with an observer, or whose servers are established in it

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from zabspec.limits import Deadline
 
-__all__ = ["Recording"]
-
 
 class Recording:
     """A recording of everything that is seen, under one lock, one line per event.

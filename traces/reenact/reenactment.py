@@ -18,8 +18,6 @@ from traces.reenact.player import Played, Player
 from traces.reenact.servers import Cannot, Release
 from traces.reenact.starts import STARTS, check_start
 
-__all__ = ["ReenactedRun", "play", "tried"]
-
 
 @dataclass
 class ReenactedRun:

@@ -17,8 +17,6 @@ from pathlib import Path
 
 from traces.reenact.periodic import PERIODIC, takes_snapshots
 
-__all__ = ["INIT_LIMIT", "TICK", "Cannot", "Release", "Server", "find_release", "free_ports", "settings_for"]
-
 HERE = Path(__file__).parent
 TICK, INIT_LIMIT, SYNC_LIMIT = 500, 600, 240  # milliseconds, ticks: so long that time decides nothing by itself
 NEEDED = ("slf4j-api", "netty-handler", "metrics-core", "snappy-java", "commons-io", "commons-cli")

@@ -9,8 +9,6 @@ from traces.reenact.disks import loses_power
 from traces.reenact.plan import ESTABLISHED, NEW
 from traces.reenact.servers import Cannot, Release
 
-__all__ = ["STARTS", "Start", "check_start"]
-
 
 @dataclass(frozen=True)
 class Start:

@@ -9,8 +9,6 @@ from traces.zookeeper.logs import Reader, read_log
 from traces.zookeeper.memory import Scan
 from traces.zookeeper.server import NotOne, find_directory
 
-__all__ = ["Disk", "read_disk"]
-
 _readers: list[Reader] = []
 
 

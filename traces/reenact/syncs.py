@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from traces.record.trace import Step
 from zabspec.protocols.zookeeper.state import FOLLOWING, SYNCING
 
-__all__ = ["KINDS", "Sync", "syncs_of"]
-
 KINDS = ("DIFF", "DIFF + txns", "TRUNC", "TRUNC + txns", "SNAP", "SNAP + txns")
 FIRST = ("DIFF", "TRUNC", "SNAP")
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from zabspec.protocols.zookeeper.state import WIDTH, counter_of, epoch_of
 
-__all__ = ["Zxids"]
-
 
 @dataclass(frozen=True)
 class Zxids:

@@ -32,8 +32,6 @@ from zabspec.simulator.model import Cluster
 from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, NONE, OPEN
 from zabspec.worlds.datagrams import ANY_ORDER
 
-__all__ = ["Abstraction", "Datagram", "Entry", "TraceCluster", "entries"]
-
 Datagram = tuple[int, dict[str, Any]]  # its number, and what it says with its source and target
 
 

@@ -34,8 +34,6 @@ from zabspec.model import Model
 from zabspec.simulator.dump import Dump, digest
 from zabspec.worlds.steps import PROCESSES
 
-__all__ = ["Replayed", "happened", "replay"]
-
 SIMULATOR = "the simulator gives"
 
 

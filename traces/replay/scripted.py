@@ -23,8 +23,6 @@ from zabspec.model import Model
 from zabspec.simulator.loop import FAULTS
 from zabspec.worlds.steps import PROCESSES
 
-__all__ = ["ScriptedSimulator"]
-
 
 class ScriptedSimulator:
     """A simulator of a model whose events a script chooses.

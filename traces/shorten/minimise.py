@@ -26,8 +26,6 @@ from zabspec.language.reference import ERRORS, MessageView, StateView
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.worlds.steps import ABCAST, BUDGETS, MASKS, NUMBERED, PLACES, PROCESSES, RECEIVE
 
-__all__ = ["Minimised", "minimise"]
-
 CHOICE_AT = 32
 
 

@@ -25,8 +25,6 @@ from zabspec.signals import deaf
 from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.run import Fault, Run, SimulationError
 
-__all__ = ["Realised", "Wanted", "attempt", "command_line", "realise", "wanted_of"]
-
 BATCH = 200
 PATIENCE = 5.0  # seconds for making a run that was found plainer
 # How many attempts in a row are of one roughness; then come the rougher, and all again with new seeds.

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.reference import MessageView, RangeError, RecordValue, read, write
 
-__all__ = ["remade"]
-
 Renamed = Callable[[int], int | None]
 
 

@@ -6,8 +6,6 @@ Spark gets a sentence.
 
 from __future__ import annotations
 
-__all__ = ["NoSpark", "SparkFailed"]
-
 
 class NoSpark(Exception):
     """There can be no session as things are (no Java, no pyspark, no such master): a sentence."""

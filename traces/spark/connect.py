@@ -21,8 +21,6 @@ from zabspec.files import without_secrets
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SCHEME", "active", "connection", "has_java", "is_connect", "server_of", "with_settings"]
-
 SCHEME = "sc://"
 PORT = 15002  # where a server listens if its address has no port
 VARIABLES = ("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED")

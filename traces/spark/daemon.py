@@ -14,8 +14,6 @@ import zipfile
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-__all__ = ["without_archives"]
-
 
 def without_archives(paths: list[str]) -> list[str]:
     """Return a module path without Spark's archives if their contents are installed elsewhere on it; else unchanged."""

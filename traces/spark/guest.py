@@ -27,8 +27,6 @@ from zabspec.temporary import temporary_folder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["PACKAGES", "TOP", "guest", "host", "is_local", "is_submitted", "master_of", "send_code", "workers"]
-
 PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")  # what tasks on other machines need of us
 NAME = "zabcheck"  # the name of the distribution, whose version is recorded in tables
 TOP = Path(__file__).parent.parent.parent

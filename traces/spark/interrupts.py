@@ -11,8 +11,6 @@ from typing import Any, Self
 
 from zabspec.signals import ENDING, Held, put_back
 
-__all__ = ["Interrupts"]
-
 
 class Interrupts:
     """Kills Java on Ctrl-C and raises KeyboardInterrupt, whatever py4j, which receives it first, does with it.

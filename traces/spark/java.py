@@ -24,8 +24,6 @@ from traces.spark import NoSpark
 from zabspec.files import write_whole
 from zabspec.language.jit import cache_folder
 
-__all__ = ["LEAST", "Java", "find_java"]
-
 LEAST = 17
 VECTOR = "--add-modules=jdk.incubator.vector"  # what Spark's launcher passes
 PATIENCE = 30  # seconds that `java -version` may take on a machine that is very busy

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-__all__ = ["run_as_tasks"]
-
 MOST = 4 << 20  # bytes of arguments in a job, all of which every task unpickles
 RESULTS = "number bigint, result binary"
 

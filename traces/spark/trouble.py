@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 
-__all__ = ["ended", "how_it_ended", "log_lines", "reason"]
-
 
 def ended(process: Popen[bytes], problem: Exception) -> bool:
     """Return whether Java has ended, which its connection may show a moment earlier."""

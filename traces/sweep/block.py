@@ -19,10 +19,6 @@ from zabspec.language.reference import StateView
 from zabspec.simulator.dump import WORDS, Dump, FieldDump, digest
 from zabspec.simulator.run import Run, SimulationError
 
-__all__ = [
-    "COUNTS", "HOLDS", "NOT_REACHED", "VERDICTS", "VIOLATED", "answer", "block_table", "properties_of", "schema_of",
-]  # fmt: skip
-
 HOLDS, NOT_REACHED, VIOLATED = VERDICTS = ("holds", "premise not reached", "violated")
 NOT_JUDGED = None
 COUNTS = ("elections", "commits", "messages", "abcasts")

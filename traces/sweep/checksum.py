@@ -19,8 +19,6 @@ import pyarrow.parquet as pq
 from traces.sweep.block import VIOLATED
 from zabspec.files import check_readable
 
-__all__ = ["CheckedBlock", "held", "read_table", "seal", "unsealed"]
-
 # pyarrow says of neither what it exports
 compute: Any = import_module("pyarrow.compute")
 csv: Any = import_module("pyarrow.csv")

@@ -14,8 +14,6 @@ from zabspec.simulator.run import SimulationError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_events", "events_of"]
-
 
 def events_of(question: Grid, number: int, every: bool = False) -> Iterator[pa.Table]:
     """Play a configuration and yield its rows; none if it does not come to its end: `error` of its row says why.

@@ -12,8 +12,6 @@ from traces.sweep.store import Store
 from traces.sweep.summary import Summary
 from zabspec.simulator.run import Run
 
-__all__ = ["Finding", "NotRepeated", "findings"]
-
 
 class NotRepeated(Exception):
     """A rerun differs from its row, because of a bug or another machine; the message says how."""

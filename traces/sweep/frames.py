@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Events", "Runs", "events_frame", "runs_frame"]
-
 RUNS, EVENTS = 2_000, 100  # configurations of a task: some thousand a second are played, and some ten listened to
 MOST = 20_000  # tasks
 AT_ONCE = 50  # configurations whose rows are in memory

@@ -20,8 +20,6 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.run import MOST_OBSERVED, Fault, Run
 
-__all__ = ["AXES", "NONE", "PROGRAM", "RANDOM_FAULTS", "Grid", "grid_of", "schedule_text"]
-
 NONE = "none"  # on the command line: the empty variant, partition, schedule, ...
 RANDOM_FAULTS = ("cut", "crash", "timeout", "lose")
 MOST_RUNS = 10_000_000_000  # a cluster of a hundred cores takes half a day for so many runs

@@ -21,8 +21,6 @@ from traces.sweep.store import MANIFEST, Store
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["block_for", "run_missing"]
-
 LOOK = 0.5  # seconds between two looks at how many blocks are finished
 WORTH = 0.5  # seconds that a block is to take: a task costs some milliseconds, and a killed one its block
 PARTS, MOST_PARTS = 64, 20_000  # blocks in a sweep, if they can be that many; and at most

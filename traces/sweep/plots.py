@@ -13,8 +13,6 @@ if TYPE_CHECKING:  # half a second, which a sweep takes only where there is some
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["INK", "PALE", "interval", "pictures"]
-
 INK, PALE = "#b3261e", "#8a8a8a"
 COLUMNS = 3
 Z = 1.96  # the number of standard deviations within which 95 in 100 of a normal distribution lie

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import TypeVar
 
-__all__ = ["Draws", "permuted"]
-
 T = TypeVar("T")
 ROUNDS = 4  # of a Feistel network: as many as make it pass for a random permutation
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from traces.tables.remote import RemoteFolder
 
-__all__ = ["RemoteSweep"]
-
 BLOCKS = "_blocks"
 AT_ONCE = 64  # blocks in a job, whose files the driver has in memory
 SCHEMA = b"ARROW:schema"  # which pyarrow writes by itself

@@ -17,8 +17,6 @@ from traces.sweep.spot_check import SpotCheck
 from traces.sweep.store import Store, write_whole
 from traces.sweep.summary import Group, Summary, VerdictTotals
 
-__all__ = ["grid_rows", "program_name", "verdict", "write_report"]
-
 ON_PAGES = {INK: "bad", PALE: "faint", "#000000": "ink", "#ffffff": "paper"}  # the last two are matplotlib's own
 MOST_ROWS = 30  # of the combinations that broke together
 

@@ -14,8 +14,6 @@ from traces.sweep.findings import NotRepeated
 from traces.sweep.store import Store
 from zabspec.limits import Deadline
 
-__all__ = ["CONFIDENCE", "SpotCheck", "run_again"]
-
 MOST = 300  # runs: were one row in a hundred wrong, this would be missed once in twenty times
 SECONDS = 10.0  # after which fewer must do
 CONFIDENCE = 0.95

@@ -40,8 +40,6 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.quorums import MAJORITY
 from zabspec.simulator.run import sources_digest
 
-__all__ = ["Store", "StoreError", "asked_before", "open_store", "write_whole"]
-
 FORMAT = "zabcheck sweep 2"
 LARGEST = 1 << 24  # bytes of a manifest
 MANIFEST = "sweep.json"

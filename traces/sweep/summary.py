@@ -16,8 +16,6 @@ from traces.sweep.store import Store
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
-__all__ = ["Group", "Summary", "Together", "VerdictTotals", "summarise"]
-
 OWN = f"block-{'[0-9]' * 8}.parquet"
 
 

@@ -18,8 +18,6 @@ from traces.tables.table import TableError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["append_delta", "read_delta"]
-
 
 def deltalake() -> Any:
     """Return the `deltalake` package.

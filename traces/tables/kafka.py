@@ -11,8 +11,6 @@ from traces.tables.table import COLUMNS, TableError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["decode_messages", "read_kafka"]
-
 PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 CORRUPT = "_corrupt"
 

@@ -24,8 +24,6 @@ from zabspec.worlds.steps import BUDGETS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FIELD", "PLAIN", "Source", "refuse_start", "source_of", "table_of_run", "table_of_trace"]
-
 KEY = (BOUNDARY + "own").encode()  # of the footer: which protocol, and how large
 PLAIN = ("run", "process", "kind", "time")
 FIELD = "field."  # what the names of an observation's columns begin with

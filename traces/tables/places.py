@@ -15,8 +15,6 @@ from typing import IO, Any
 
 from zabspec.files import Unreadable, place_of, without_secrets
 
-__all__ = ["Address", "Place", "address_of", "cleaned"]
-
 BY_ARROW = (
     "s3",
     "gs",

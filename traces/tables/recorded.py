@@ -21,8 +21,6 @@ from zabspec.simulator.run import Run, Simulator, play
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["observes", "ready_field", "refuse_quorums", "rows_of_run", "rows_of_trace", "write_table"]
-
 # What else a run shows: the event of `traces/record/events.py`, and the columns beside the process.
 PLAIN: dict[str, tuple[str, dict[str, str]]] = {
     "crash": ("process", {}),

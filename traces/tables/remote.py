@@ -23,8 +23,6 @@ from traces.tables.places import Address, cleaned, file_systems
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["RemoteError", "RemoteFolder", "remote_folder"]
-
 
 class RemoteError(Exception):
     """A remote folder cannot be read or written; the message contains no secret of its address."""

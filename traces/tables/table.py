@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-__all__ = [
-    "COLUMNS", "KINDS", "OBSERVED", "ROW", "USUAL", "VERSION", "Part", "Rows", "TableError", "TableWriter",
-    "check_arrow", "empty_columns", "opened_parquet", "parts_of", "printable", "read_part", "schema",
-]  # fmt: skip
-
 VERSION = 1
 GROUP = 1 << 20  # rows of a row group, unless a run is longer
 LONGEST = 1 << 22  # rows of a run that is not split

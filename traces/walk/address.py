@@ -22,8 +22,6 @@ from traces.walk.walker import LONGEST, Walker, WalkError
 from zabspec.language.cache_key import digest_of
 from zabspec.language.source import text_digest
 
-__all__ = ["Address", "made_of", "way_of", "way_text"]
-
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 MANY = 35  # the first number that takes more than one character
 OWN = ("tool", "made", "at", "way")  # names that are no option of a model

@@ -13,8 +13,6 @@ from traces.walk.walker import Place, Possible, Walker, WalkError
 from zabspec.language.reference import StateView
 from zabspec.language.schema import Role
 
-__all__ = ["Comparison", "Difference", "compared", "difference", "fields", "only_here"]
-
 
 @dataclass(frozen=True)
 class Difference:

@@ -23,8 +23,6 @@ from zabspec.language.reference import ERRORS, StateView
 from zabspec.language.schema import Role
 from zabspec.language.source import said_file
 
-__all__ = ["NEVER", "POSSIBLE", "RAN", "CoveredFunction", "Looked", "covered", "looked_at"]
-
 RAN, POSSIBLE, NEVER = "ran", "possible", "never"
 WALKS, LONGEST_WALK = 100, 60  # random ones, which come deeper than all states level by level do in that time
 NONE: frozenset[int] = frozenset()

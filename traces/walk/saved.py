@@ -8,8 +8,6 @@ from traces.record.verification import verify
 from traces.replay.replay import replay
 from traces.walk.walker import Place, Walker, WalkError
 
-__all__ = ["check_current", "trace_of"]
-
 
 def check_current(walker: Walker) -> None:
     """Check that the source of the protocol is unchanged since the walk began.

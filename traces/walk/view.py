@@ -21,8 +21,6 @@ from traces.record.trace import Step, Trace
 from traces.walk.walker import UNDECIDED, VIOLATED, Place, Possible, Verdict, Walker
 from zabspec.language.notation import naming_processes, with_names
 
-__all__ = ["about", "drawn", "shown"]
-
 CROP = HEAD - 8  # of the diagram, where the names of the lanes are: these stay in sight by themselves
 
 

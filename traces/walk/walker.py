@@ -26,19 +26,6 @@ from zabspec.language.schema import Role
 from zabspec.language.sentences import sentence_of
 from zabspec.model import Configuration, Model
 
-__all__ = [
-    "HOLDS",
-    "UNDECIDED",
-    "VIOLATED",
-    "Place",
-    "Possible",
-    "Verdict",
-    "WalkError",
-    "WalkTrace",
-    "Walker",
-    "is_fault",
-]
-
 HOLDS, VIOLATED, UNDECIDED = "holds", "violated", "undecided"
 MOST_KEPT = 1024  # places that are kept, so that going back or on costs nothing
 LONGEST = 2000  # steps of a walk

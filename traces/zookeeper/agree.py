@@ -17,8 +17,6 @@ from traces.zookeeper.order import unread
 from traces.zookeeper.replay import Replayed
 from traces.zookeeper.server import LOW, Server, TransactionRun
 
-__all__ = ["Agreement", "Held", "copies_of", "locate"]
-
 BATCH = 64  # blocks that are compared at once
 MOST = 1_000  # transactions that are compared one by one
 WAVE = 8  # batches between two checks whether that is enough

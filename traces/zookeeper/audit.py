@@ -42,8 +42,6 @@ from zabspec.ensemble import ConfigError, Ensemble, parse
 from zabspec.files import Unreadable, read_small
 from zabspec.language.kernels import machine
 
-__all__ = ["Audit", "Quorums", "audit", "read_server"]
-
 OK, UNKNOWN = "OK", "UNKNOWN"
 AGAIN = 3  # times that folders are listed again while something comes
 LOOKS = 10  # times that is looked again at what a running server leaves for a moment

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CODES", "TABLE", "Code", "advice_held"]
-
 
 @dataclass(frozen=True)
 class Code:

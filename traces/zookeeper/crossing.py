@@ -16,8 +16,6 @@ from traces.zookeeper.server import Server, TransactionRun
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
 
-__all__ = ["settle_crossings"]
-
 
 def settle_crossings(servers: Sequence[Server], replays: Mapping[str, Replayed]) -> dict[str, list[Finding]]:
     """Settle the beginnings of epochs about which logs differ, or digests disagree, and a purged snapshot may say why.

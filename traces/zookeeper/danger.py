@@ -19,11 +19,6 @@ from traces.zookeeper.logs import Reader
 from traces.zookeeper.order import epoch_value
 from traces.zookeeper.server import LOW, Server
 
-__all__ = [
-    "FORGOT", "HIDING", "Counting", "applied_by_snapshot", "danger_findings", "doubted_servers", "joined_epoch",
-    "mixed", "same_number", "separate_ensembles", "told_to_observer",
-]  # fmt: skip
-
 # Of damages those behind which a server's history may go on unseen.
 HIDING = ("CRC", "BAD_EOR", "BAD_LEN", "BAD_MAGIC", "BAD_BODY", "BAD_VERSION", "DATA_AFTER_END", "SNAP_LOST",
           "NO_SNAPSHOT")  # fmt: skip

@@ -9,8 +9,6 @@ from typing import Any
 
 from traces.zookeeper import numbers as k
 
-__all__ = ["Broken", "Txn", "decoded", "zxid_text"]
-
 KINDS = {
     k.ERROR: "error", k.CREATE_SESSION: "createSession", k.CLOSE_SESSION: "closeSession", k.CREATE: "create",
     k.DELETE: "delete", k.SET_DATA: "setData", k.SET_ACL: "setACL", k.CHECK: "check", k.MULTI: "multi",

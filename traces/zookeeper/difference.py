@@ -12,8 +12,6 @@ from traces.zookeeper.logs import Reader
 from traces.zookeeper.numbers import BLOCK
 from traces.zookeeper.server import Directory, Server, inside
 
-__all__ = ["Difference", "first_difference"]
-
 
 @dataclass
 class Difference:

@@ -14,8 +14,6 @@ from traces.zookeeper.server import Server
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
 
-__all__ = ["digest_findings", "restart_findings", "side_by_side", "snapshot_digests"]
-
 SHOWN = 10  # nodes that are listed
 CAUSES = ("GAP", "MISSING", "ZXID_DECREASE", "DUP_DIFFERS", "DIVERGENT_TXN", "ABANDONED_APPLIED", "EPOCH_BOUNDARY",
           "CRC", "BAD_EOR", "BAD_LEN", "BAD_BODY", "DATA_AFTER_END", "BAD_MAGIC", "SNAP_LOST", "UNKNOWN_TYPE",

@@ -6,8 +6,6 @@ import errno
 import os
 from pathlib import Path
 
-__all__ = ["data_from", "has_gone"]
-
 
 def has_gone(path: Path, problem: OSError) -> bool:
     """Return whether a listed file could not be opened because the server has removed it since.

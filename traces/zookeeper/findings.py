@@ -7,8 +7,6 @@ from typing import Any
 
 from traces.zookeeper.decode import zxid_text
 
-__all__ = ["DANGER", "GRAVE", "NOTE", "VIOLATION", "WARN", "Finding", "worst"]
-
 VIOLATION, DANGER, WARN, NOTE = "VIOLATION", "DANGER", "WARN", "NOTE"
 RANKS = {VIOLATION: 0, DANGER: 1, WARN: 2, NOTE: 3}
 # What another finding may have caused, which is reported first.

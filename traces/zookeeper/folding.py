@@ -32,8 +32,6 @@ from zabspec.protocols.zookeeper.state import MOST_EPOCHS, WIDTH, counter_of, ep
 from zabspec.protocols.zookeeper.text import SAME
 from zabspec.quorums import MOST, text_of
 
-__all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold", "is_dead", "is_open", "variant_of"]
-
 ELECTIONS = 2  # per run: an election that fails may be repeated
 TIMEOUTS = 2  # per run: initLimit, where servers wait for messages that nobody sends
 KEPT = 500  # ZKDatabase.commitLogCount

@@ -26,8 +26,6 @@ from zabspec.protocols.zookeeper.state import LEADING, LOOKING, SERVING
 from zabspec.protocols.zookeeper.stores import on_disk
 from zabspec.protocols.zookeeper.votes import exceeds
 
-__all__ = ["Change", "Forecast", "Outcome", "forecast_of"]
-
 MOST_PATHS = 8  # that are looked up
 MOST_STATES = 12_000  # that are looked at, of all quorums together: some ten seconds
 AT_ONCE = 3  # servers of which every order of steps is looked at when all are started

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["HINTS", "MYID", "TABLE", "TIME", "LoggedLine", "recognized", "written_by"]
-
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,6}))?")
 MYID = re.compile(r"\[?myid[:=](\d{1,9})\b")
 HEX = r"[0-9a-fA-F]{1,16}"

@@ -16,8 +16,6 @@ from traces.record.trace import Transmission
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.text_logs import Broken, LogEvent, TextHistory, phase_text
 
-__all__ = ["LogPicture", "page_of_logs", "picture_of_logs"]
-
 MOST_ROWS = 300
 NEAR = 10  # rows on either side of one that is named
 TALLIED = ("propose", "commit")

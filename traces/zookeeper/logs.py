@@ -19,8 +19,6 @@ from traces.zookeeper.memory import Scan, Text
 from zabspec.files import Unreadable, opened, reason
 from zabspec.language.kernels import machine
 
-__all__ = ["Damage", "Jump", "LogFile", "Reader", "payload_at", "read_blocks", "read_log", "read_on"]
-
 ROOM = 1 << 20  # bytes read at once
 ENTRIES = 1 << 15
 LONGEST = 1 << 26  # bytes of a payload that is believed: far more than jute.maxbuffer allows

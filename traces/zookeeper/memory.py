@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from zabspec.language.structs import Struct, part, size, word, words
 
-__all__ = ["Scan", "Text", "Tree"]
-
 
 class Text(Struct):
     """A buffer of bytes."""

@@ -8,8 +8,6 @@ from traces.zookeeper.logs import LogFile
 from traces.zookeeper.server import LOW, Server, TransactionRun
 from traces.zookeeper.snapshots import PACKED, Snapshot
 
-__all__ = ["UNREAD", "epoch_findings", "epoch_value", "file_findings", "order_findings", "snapshot_findings"]
-
 UNREAD = "and does not read it"
 NOTES = ("LEFT_OVER", "UNKNOWN_TYPE", "BAD_DBID")  # of damages those that a later release might write
 LAST_EPOCH = (1 << 31) - 1  # of a zxid, which is a long and not below zero

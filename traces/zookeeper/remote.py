@@ -9,8 +9,6 @@ from traces.tables.places import Address
 from traces.tables.remote import RemoteError, RemoteFolder
 from traces.zookeeper.server import DEEP, KNOWN, MOST_FILES, VERSION
 
-__all__ = ["copy_server", "parent_of"]
-
 MYID = "myid"  # beside version-2: the server's number
 OF_SERVER = ("log.", "snapshot.")
 

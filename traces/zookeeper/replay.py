@@ -16,10 +16,6 @@ from traces.zookeeper.server import Server
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
 from traces.zookeeper.trees import DataTree, Node
 
-__all__ = [
-    "Episode", "Replay", "Replayed", "replayed", "replayed_on", "restart_base", "restarted", "restarted_on", "tree_at",
-]  # fmt: skip
-
 UNSETTLED = 0x5A4B_0000_5A4B_0001  # a difference that no digest has: the first comparison is an event
 WORD = (1 << 64) - 1
 

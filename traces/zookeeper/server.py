@@ -14,8 +14,6 @@ from traces.zookeeper.logs import Damage, LogFile
 from traces.zookeeper.snapshots import Snapshot
 from zabspec.files import Unreadable, read_small, reason
 
-__all__ = ["Directory", "NotOne", "Server", "TransactionRun", "find_directory", "listed"]
-
 VERSION = "version-2"
 LOW = 0xFFFFFFFF
 DEEP = 2  # folders below what is named in which a version-2 is looked for

@@ -21,8 +21,6 @@ from traces.zookeeper.trees import DataTree
 from zabspec.files import Unreadable, opened, reason
 from zabspec.language.kernels import machine
 
-__all__ = ["Snapshot", "read_snapshot"]
-
 PIECE = 1 << 18
 LAST = b"\0\0\0\1/"
 PACKED = (".gz", ".snappy")

@@ -14,8 +14,6 @@ from traces.spark.tasks import run_as_tasks
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.server import Directory
 
-__all__ = ["audit_on_spark"]
-
 
 def away(directory: Directory) -> Directory:
     """Return a directory with absolute paths, so that another process finds it."""

@@ -27,8 +27,6 @@ from zabspec.protocols.zookeeper.shutdown import on_recovery
 from zabspec.protocols.zookeeper.state import WIDTH
 from zabspec.protocols.zookeeper.text import SAME
 
-__all__ = ["KNOWN", "REFUSES", "STARTS", "UNKNOWN", "Start", "candidates", "start_of", "start_tree", "starts"]
-
 STARTS, REFUSES, UNKNOWN = "starts", "refuses", "unknown"
 KNOWN = tuple(number for numbers in SAME.values() for number in numbers)
 LARGEST = 0xFFFFF  # jute.maxbuffer, and the same again above it (BinaryInputArchive.checkLength)

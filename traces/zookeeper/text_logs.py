@@ -21,19 +21,6 @@ from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.log_lines import MYID, TIME, recognized
 from zabspec.files import Unreadable, opened, reason
 
-__all__ = [
-    "OBSERVES",
-    "Broken",
-    "LogEvent",
-    "TextHistory",
-    "is_fine",
-    "lines_of",
-    "number_of",
-    "phase_text",
-    "read_text_logs",
-    "time_of",
-]
-
 OBSERVES = ("abcast", "abdeliver")
 LONGEST = 1 << 16  # bytes of a line that are read
 ENDLESS = 1 << 26  # a line of so many bytes means that the file is no text

@@ -12,8 +12,6 @@ from traces.zookeeper import tree_kernel as tk
 from traces.zookeeper.memory import Scan, Text, Tree
 from zabspec.language.kernels import machine
 
-__all__ = ["DataTree", "Node"]
-
 ROOM = 1 << 20
 NODES = 1 << 10
 EVENTS = 1 << 12

@@ -27,8 +27,6 @@ from zabspec.abstract.protocol import (
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.abstract.vocabulary import abcast, before, hist, log, newleader, of_epoch, prefix
 
-__all__ = ["CHANNELS", "CONNECTED", "DERIVED", "between"]
-
 I, P, A, H = CONNECTION, PROCESS, ATTEMPT, HISTORY
 
 between = relation("between", P, A, I, rigid=True, doc="the connection is the process's, to the leader of the attempt")

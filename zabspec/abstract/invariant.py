@@ -15,8 +15,6 @@ from zabspec.abstract.vocabulary import (
     of_epoch, order, origin, prefix, promise, promised, ready, root, sooner, zxid_le,
 )  # fmt: skip
 
-__all__ = ["CLAUSES", "Clause"]
-
 
 @dataclass(frozen=True)
 class Clause:

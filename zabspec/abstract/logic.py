@@ -12,13 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast, dataclass_transform
 
-__all__ = [
-    "ATTEMPT", "CONNECTION", "COUNTER", "EPOCH", "FALSE", "HISTORY", "PROCESS", "QUORUM", "SORTS", "SORT_OF", "TRUE",
-    "Apply", "Equal", "Expression", "IfThenElse", "Many", "Not", "Quantified", "Sort", "Symbol", "Variable", "conj",
-    "constant", "disj", "exists", "forall", "function", "implies", "ite", "mentions", "neg", "parameters_of",
-    "relation",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Sort:

@@ -14,8 +14,6 @@ from zabspec.abstract.vocabulary import (
     shorter, zxid_le,
 )  # fmt: skip
 
-__all__ = ["MUTANTS", "Mutant"]
-
 
 @dataclass(frozen=True)
 class Mutant:

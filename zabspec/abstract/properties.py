@@ -8,8 +8,6 @@ from zabspec.abstract.vocabulary import (
     abcast, born, commit, delivered, ep, epoch, established, heard, hist, lt, member, order, root, sooner,
 )  # fmt: skip
 
-__all__ = ["PROPERTIES"]
-
 PROPERTIES = (
     Clause(
         "integrity",

@@ -21,8 +21,6 @@ from zabspec.abstract.vocabulary import (
     order, origin, prefix, promise, promised, ready, root, sooner, zxid_le,
 )  # fmt: skip
 
-__all__ = ["ACTIONS", "INITIAL", "AbstractAction", "Definition", "action"]
-
 Updates = Mapping[Symbol, Callable[..., Expression]]
 
 

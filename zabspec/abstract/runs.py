@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["EVERYTHING", "OVER_CONNECTIONS", "RUNS", "Story"]
-
 
 @dataclass(frozen=True)
 class Story:

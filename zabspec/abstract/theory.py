@@ -11,8 +11,6 @@ from zabspec.abstract.properties import PROPERTIES
 from zabspec.abstract.protocol import ACTIONS, INITIAL, AbstractAction, Definition
 from zabspec.abstract.vocabulary import AXIOMS
 
-__all__ = ["ZAB", "Theory"]
-
 
 @dataclass(frozen=True)
 class Theory:

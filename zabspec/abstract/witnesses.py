@@ -9,8 +9,6 @@ from zabspec.abstract.vocabulary import (
     sooner,
 )  # fmt: skip
 
-__all__ = ["WITNESSES"]
-
 WITNESSES = (
     Clause("an epoch is established", exists(lambda c: established(c)), "l.2.2 is taken."),  # noqa: PLW0108
     Clause("a primary is ready", exists(lambda c: ready(c)), "f.3.1 is taken."),  # noqa: PLW0108

@@ -16,8 +16,6 @@ from zabspec.language import lang
 from zabspec.language.source import definition
 from zabspec.worlds import actor
 
-__all__ = ["MOST", "most_alternatives"]
-
 MOST = 256  # more than a step may have
 RECEIPTS = frozenset({"receive_as_leader", "receive_as_follower", "on_message"})  # a world calls one, once in a step
 MARKS = ("made_action", "made_change", "observes", "claim", "progress_property")

@@ -16,8 +16,6 @@ from typing import Any
 from zabspec.language import tree as t
 from zabspec.language.kinds import Int, Record, Seq, SetOf
 
-__all__ = ["never_false_in_any_case"]
-
 MOST_WORK = 60_000  # nodes of the tree
 DRAWN = 64  # cases that are drawn at random first: most properties are False in one of them
 MOST_VALUES = 64

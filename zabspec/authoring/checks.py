@@ -27,11 +27,6 @@ from zabspec.roles import type_name
 from zabspec.worlds.actor import LEADING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS
 
-__all__ = [
-    "check_budgets", "check_fields", "check_flags", "check_kept", "check_one_meaning", "check_oracle", "check_replicas",
-    "check_roles", "check_texts", "check_world", "constants_of", "is_ours", "read_by",
-]  # fmt: skip
-
 WORLDS = (DATAGRAMS, CONNECTIONS)
 
 OURS = frozenset({"zabspec", "zabcheck", "checker", "traces", "invariants"})

@@ -23,11 +23,6 @@ from zabspec.language.schema import NODE, Field, Role
 from zabspec.roles import type_name
 from zabspec.worlds.steps import CONNECTIONS
 
-__all__ = [
-    "AHEAD", "CLOCK_NAMES", "TICKS", "ahead_field", "check_clocks", "check_drift", "clock_text", "drift_of",
-    "refuse_unset", "with_clocks",
-]  # fmt: skip
-
 AHEAD = "clock_ahead"  # of each process: by how many ticks its clock is ahead of the slowest
 STEP = "clock-ticks"
 MOST_DRIFT = 15

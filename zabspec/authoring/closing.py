@@ -22,8 +22,6 @@ from zabspec.language import lang
 from zabspec.language.source import annotated, definition
 from zabspec.worlds import actor
 
-__all__ = ["leaves_open"]
-
 WRITTEN = ("role", "leader")
 WORKING = (1, 2)  # a process with this role does not look for a leader
 NAMED = ("on_oracle", "on_follow")  # the hooks that tell a process without connections whom to follow

@@ -26,8 +26,6 @@ from zabspec.language.diagnostics import innermost, place_at
 from zabspec.language.place import Place
 from zabspec.language.source import functions_in, known_tree
 
-__all__ = ["failed", "read_file"]
-
 
 def read_file(name: str) -> Read:
     """Read what a file, or a module, declares.

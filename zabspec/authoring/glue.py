@@ -17,10 +17,6 @@ from zabspec.worlds.steps import CONNECTIONS
 ELECTIONS = "elections"  # the budget of elections, in protocols that have it
 FAILING = ("crashes", "power_losses")  # the budgets that a failure inside a step spends
 
-__all__ = [
-    "BY_ROLE", "ELECTIONS", "Marked", "asks_of_messages", "every_message", "name_of_every", "own_names", "world_text",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Marked:

@@ -18,11 +18,6 @@ from zabspec.language.schema import Field, Role
 from zabspec.roles import type_name
 from zabspec.worlds.steps import CONNECTIONS
 
-__all__ = [
-    "DEPARTED", "MEMBERS", "asks_member", "begins_member", "begun_with", "check_counts", "check_membership",
-    "check_sizes", "ends_member", "member_fields", "membership_text",
-]  # fmt: skip
-
 MEMBERS, DEPARTED = "members", "departed"  # who is one now; who was one, and never will be again
 WITHOUT = "a protocol whose members change has none of these"
 

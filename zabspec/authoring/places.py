@@ -13,8 +13,6 @@ from zabspec.language.diagnostics import place_at
 from zabspec.language.place import Place
 from zabspec.language.source import known_tree
 
-__all__ = ["misdeclared", "place_of", "with_place"]
-
 FIELDS = ("stored", "on_disk", "volatile", "timer", "clock", "lease", "ghost", "environment", "Field")
 
 

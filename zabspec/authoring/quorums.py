@@ -21,8 +21,6 @@ from zabspec.language.schema import Field
 from zabspec.language.source import annotated, definition
 from zabspec.quorums import MAJORITY, system_of
 
-__all__ = ["check_quorums", "system_for"]
-
 NOT_COUNTED = ((ast.Gt, 0), (ast.Eq, 0), (ast.NotEq, 0), (ast.GtE, 1), (ast.Lt, 1))  # a set is empty, or is not
 
 

@@ -82,8 +82,6 @@ from zabspec.roles import type_name
 from zabspec.worlds import actor
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
 
-__all__ = ["ProtocolSource", "read_source"]
-
 # What the language says itself: a function of that name would mean another thing in another world.
 OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "is_quorum", "broken", "int", "bool", *KERNEL})
 WORDS_OF_ROLES = frozenset({"any_of", "any_process", "is_a", "only", "processes"})  # the same, of a text with roles

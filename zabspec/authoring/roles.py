@@ -23,8 +23,6 @@ from zabspec.language.schema import NODE, Field
 from zabspec.language.source import annotated, definition
 from zabspec.roles import type_name
 
-__all__ = ["RoleTypes", "check_processes"]
-
 ANY = ""  # of a process: its role is not known
 NOTHING = "nobody"  # NOBODY, which is of every role
 OF_ROLE = {"processes": 1, "any_of": 1, "only": 1, "is_a": 2, "is_quorum": 2}  # which argument is a role

@@ -12,8 +12,6 @@ from types import ModuleType
 from zabspec.authoring.declaration import Declaration
 from zabspec.files import LARGEST_SOURCE, read_bytes
 
-__all__ = ["Read", "digest_of", "is_elsewhere", "is_file", "keep", "key_of", "last_read"]
-
 
 def is_file(name: str) -> bool:
     """Return whether a protocol's name is a path to a file, and not a module of a package."""

@@ -15,8 +15,6 @@ from zabspec.language.lang import MessageName
 from zabspec.worlds import actor
 from zabspec.worlds.steps import CONNECTIONS
 
-__all__ = ["ANY", "FOLLOWER", "LEADER", "TAKES_ALL", "Sending", "sendings", "taken", "unreceived"]
-
 ANY, LEADER, FOLLOWER = "anybody", "a leader", "a follower"
 # What sends: which argument is the message, and who receives it.
 SENDS: Mapping[object, tuple[int, str]] = {

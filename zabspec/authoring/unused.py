@@ -9,8 +9,6 @@ from zabspec.authoring.unreceived import sendings
 from zabspec.language.source import definition
 from zabspec.model import Model
 
-__all__ = ["unused"]
-
 
 def unused(model: Model) -> list[str]:
     """Return the unused messages and functions of a protocol, each with its line; none for this project's protocols.

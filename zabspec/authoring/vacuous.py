@@ -14,8 +14,6 @@ from zabspec.language.frontend import FrontEnd
 from zabspec.language.intervals import Intervals
 from zabspec.model import Model
 
-__all__ = ["never_false"]
-
 
 def never_false(model: Model, functions: Iterable[str], front: FrontEnd) -> dict[str, str]:
     """Return those of a user protocol's properties that can never be False: their functions' names, with their lines.

@@ -13,8 +13,6 @@ from types import FunctionType
 from zabspec.language.place import is_own_file
 from zabspec.language.wrapping import __all__ as ON_WORDS
 
-__all__ = ["CHECKED", "Checked", "may_overflow"]
-
 # The functions that replace operators, by names that no protocol can use.
 CHECKED: dict[type[ast.operator], str] = {ast.Mult: "int.times", ast.LShift: "int.left", ast.RShift: "int.right"}
 OPERATORS = frozenset({"*", "<<", ">>", "*=", "<<=", ">>="})

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = ["Bytes", "Words"]
-
 
 class Words(Protocol):
     """(kernel) An array of 64-bit words, signed."""

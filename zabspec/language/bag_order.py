@@ -28,8 +28,6 @@ from zabspec.language.loops import in_loop
 from zabspec.language.schema import Layout
 from zabspec.language.source import LanguageError
 
-__all__ = ["LazyEffects", "check_bags"]
-
 
 class LazyEffects(Mapping[str, Effects]):
     """The effects of a program's functions, each worked out when it is first needed."""

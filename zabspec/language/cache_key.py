@@ -21,8 +21,6 @@ from zabspec.language.kinds import Kind
 from zabspec.language.schema import Layout
 from zabspec.language.source import said_file, text_digest
 
-__all__ = ["compiler_digest", "digest_of", "program_digest"]
-
 LANGUAGE = "zabspec.language"
 MARSHAL = 2  # the format that says nothing of how often an object is used
 

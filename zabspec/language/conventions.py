@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-__all__ = ["Conventions"]
-
 
 @dataclass(frozen=True)
 class Conventions:

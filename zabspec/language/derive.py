@@ -16,8 +16,6 @@ from operator import itemgetter
 from zabspec.language.kinds import Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf, names_a_process
 from zabspec.language.schema import NODE, Field, Layout, Role
 
-__all__ = ["Permutations", "bags", "derived_text", "hash_text", "in_order", "may_stutter", "outside_mail", "permuted"]
-
 WIDEST = 56  # bits that one put or get can move: a word less seven bits of misalignment
 
 

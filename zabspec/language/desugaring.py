@@ -14,8 +14,6 @@ from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, Seq
 from zabspec.language.source import LanguageError
 
-__all__ = ["GIVE_A_NAME", "alike_sequences", "assigned_names", "fill", "is_member", "must_stay"]
-
 GIVE_A_NAME = "give it a name first"
 
 

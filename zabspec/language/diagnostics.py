@@ -16,8 +16,6 @@ from typing import Any
 from zabspec.language.place import Place
 from zabspec.language.source import known_text, known_tree
 
-__all__ = ["innermost", "place_at", "pointed", "values_in"]
-
 _KEPT = (__file__, os.path.join(os.path.dirname(__file__), "reference.py"))
 MOST_VALUES = 8  # values shown beside an expression
 LONGEST = 160  # characters of a source line that are shown

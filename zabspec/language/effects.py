@@ -20,8 +20,6 @@ from zabspec.language.liveness import Liveness, given, live_in, reads
 from zabspec.language.optional import Calculated, origins
 from zabspec.language.schema import NODE, Layout, Role
 
-__all__ = ["Access", "Effects", "EffectsOf", "Write", "ends_in"]
-
 UNKNOWN = "?"  # a field that is not known
 STEPS = "the steps that are possible"  # what `enabled` makes
 

@@ -19,8 +19,6 @@ from zabspec.language.intervals import ANY, Interval, Intervals, alike, clipped
 from zabspec.language.kinds import Int, Kind, Record
 from zabspec.language.liveness import given, reads
 
-__all__ = ["Erring", "Shown"]
-
 Shown = tuple[t.Expr, Interval]
 OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ENVELOPE", "NO_ENTRY", "OF_AUTHOR", "SHIFTED", "TOO_WIDE", "met", "of_author", "remedy", "site_number"]
-
 TOO_WIDE = "would leave 64 bits"
 SHIFTED = "would leave 64 bits, or be shifted by a number outside 0..63"
 ENVELOPE = "the envelope's "  # begins the name of a field that the world writes on every message

@@ -21,8 +21,6 @@ from zabspec.language.kinds import Int
 from zabspec.language.liveness import given
 from zabspec.language.schema import NODE, Layout, Role
 
-__all__ = ["Case", "Touch", "Walk", "footprints", "guards"]
-
 ANYTHING = "*"  # a field that is not known
 MOST_CALLS = 60  # one inside another
 OF_THE_STEP = ""  # what a step says about itself, which no other step reads

@@ -16,8 +16,6 @@ from zabspec.language import tree as t
 from zabspec.language.kinds import Int
 from zabspec.language.liveness import given
 
-__all__ = ["ANY", "Interval", "Intervals", "alike", "clipped"]
-
 Interval = tuple[int, int]
 Names = dict[str, Interval]
 ANY: Interval = (-(1 << 63), (1 << 63) - 1)

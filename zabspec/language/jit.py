@@ -32,8 +32,6 @@ from zabspec.files import write_whole
 from zabspec.limits import need_room
 from zabspec.signals import Held, uninterrupted
 
-__all__ = ["MachineCode", "cache_folder", "compile_cached", "has_bit_gather", "machine_name"]
-
 MAGIC = b"zabcheck object 2\n"
 DIGEST = 32  # bytes of a digest
 ORIGIN = "zabcheck_assembly"  # the name under which machine code holds the digest of its assembly

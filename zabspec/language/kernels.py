@@ -25,8 +25,6 @@ from zabspec.language.schema import Field, Layout, Role, Schema
 from zabspec.language.source import LanguageError, definition
 from zabspec.language.structs import Struct, is_struct
 
-__all__ = ["machine", "program_of"]
-
 P = ParamSpec("P")
 R = TypeVar("R", int, None)
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-__all__ = ["Bool", "Int", "Kind", "Message", "MessageUnion", "NodeId", "OptionalInt", "Record", "Seq", "SetOf"]
-
 
 def bits_for(span: int) -> int:
     """Return the number of bits that hold 0..span."""

@@ -16,8 +16,6 @@ from typing import Any
 
 from zabspec.language import tree as t
 
-__all__ = ["Liveness", "given", "live_in", "reads"]
-
 Names = frozenset[str]
 NONE: Names = frozenset()
 

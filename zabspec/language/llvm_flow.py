@@ -14,8 +14,6 @@ from zabspec.language import tree as t
 from zabspec.language.liveness import given, live_in
 from zabspec.language.llvm_slots import SlotEmitter
 
-__all__ = ["FlowEmitter", "llvm_type"]
-
 RARE = ", !prof !0"
 BY_REFERENCE = (t.SeqType, t.MessageType, t.StructType)
 TYPES: dict[t.AnyType, str] = {

@@ -7,8 +7,6 @@ from abc import ABC, abstractmethod
 from zabspec.language import tree as t
 from zabspec.language.structs import Array, Member, Part, Size
 
-__all__ = ["SlotEmitter"]
-
 LASTS = ", !invariant.load !1"  # sizes and addresses stay, whatever is stored: so they are read once
 
 

@@ -17,8 +17,6 @@ from zabspec.language.llvm_flow import FlowEmitter, llvm_type
 from zabspec.language.schema import Layout, Role
 from zabspec.language.source import LanguageError
 
-__all__ = ["emit_program"]
-
 HEADER = """
 declare i64 @llvm.ctpop.i64(i64)
 declare {i64, i1} @llvm.smul.with.overflow.i64(i64, i64)

@@ -16,8 +16,6 @@ from zabspec.language.footprints import Names, Reach, Symbol, Touch, Value, Walk
 from zabspec.language.liveness import given
 from zabspec.language.schema import Layout, Role
 
-__all__ = ["StepLocality"]
-
 ACTS = Symbol("a")
 TRUE, FALSE = t.Const(t.BOOL, 1), t.Const(t.BOOL, 0)
 

@@ -24,8 +24,6 @@ from zabspec.language.effects import UNKNOWN, Access, Effects, EffectsOf, Write,
 from zabspec.language.liveness import Liveness
 from zabspec.language.scalarset import Asymmetry
 
-__all__ = ["in_loop"]
-
 
 def in_loop(
     s: t.For, function: t.Function, effects: EffectsOf, what: str = "process", errors: bool = True

@@ -12,8 +12,6 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.roles import Roles
 
-__all__ = ["named_by", "naming_processes", "process_name", "record_text", "value_text", "with_names"]
-
 A = ParamSpec("A")
 R = TypeVar("R")
 T = TypeVar("T", bound="OfModel")

@@ -17,8 +17,6 @@ from zabspec.language import tree as t
 from zabspec.language.kinds import Kind, MessageUnion, OptionalInt, Record, Seq
 from zabspec.language.source import LanguageError
 
-__all__ = ["DECLARED", "Calculated", "check_optional", "has_optional", "origins", "passes_nothing"]
-
 DECLARED = ""  # where what may be NOTHING is from: a declared kind, and no parameter
 NONE: frozenset[str] = frozenset()
 

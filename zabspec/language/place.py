@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-__all__ = ["Place", "is_own_file", "relative"]
-
 _TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _OURS = tuple(os.path.join(_TOP, name) + os.sep for name in ("zabspec", "zabcheck", "checker", "traces", "invariants"))
 

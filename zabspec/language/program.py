@@ -20,8 +20,6 @@ from zabspec.language.schema import Layout, Role, Schema
 from zabspec.language.structs import is_struct
 from zabspec.language.writes import telling_writes
 
-__all__ = ["Program"]
-
 
 def own_names(module: ModuleType) -> dict[str, Any]:
     """Return the functions, integer constants, message names and structs that a module defines or imports."""

@@ -20,8 +20,6 @@ from zabspec.language.kinds import Kind, MessageUnion, NodeId, Record, Seq, SetO
 from zabspec.language.liveness import live_in
 from zabspec.language.schema import NODE, Layout, Role, Schema
 
-__all__ = ["Asymmetry", "Sorts", "in_layout"]
-
 PROCESS, NUMBER = "process", "number"
 
 # The kernel's operations that make numbers of numbers; all others read memory as it lies.

@@ -28,8 +28,6 @@ from zabspec.language.kinds import Kind
 from zabspec.quorums import QuorumSystem
 from zabspec.roles import Roles
 
-__all__ = ["NODE", "Block", "Field", "Layout", "Role", "Schema"]
-
 NODE = "node"
 
 

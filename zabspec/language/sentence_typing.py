@@ -10,8 +10,6 @@ from zabspec.language.expressions import Expressions
 from zabspec.language.sentences import MARK, pieces
 from zabspec.language.source import LanguageError
 
-__all__ = ["Sentences", "said"]
-
 WRITES = (t.Store, t.Copy, t.Clear, t.SetChange, t.Append, t.Remove, t.PutWord)
 
 

@@ -21,8 +21,6 @@ from typing import Any
 from zabspec.language.arithmetic import Checked, may_overflow
 from zabspec.language.source import definition
 
-__all__ = ["MARK", "Broken", "pieces", "sentence_of", "with_sentences"]
-
 MARK = "broken"  # what the function is called
 NOBODY = re.compile(r"\bp-1\b")
 

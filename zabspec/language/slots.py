@@ -9,8 +9,6 @@ from zabspec.language import tree as t
 from zabspec.language.source import LanguageError
 from zabspec.language.structs import Array, Column, Part, Size
 
-__all__ = ["slot_at", "writable"]
-
 
 class Typer(Protocol):
     """The typer of the function that names a member."""

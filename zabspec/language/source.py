@@ -13,8 +13,6 @@ from types import CodeType, FunctionType
 
 from zabspec.language.place import Place, relative
 
-__all__ = ["LanguageError", "annotated", "definition", "from_here", "register_source", "said_file", "text_digest"]
-
 
 class LanguageError(Exception):
     """A source is outside the language: file, line and reason."""

@@ -16,8 +16,6 @@ from zabspec.language.sentence_typing import Sentences, said, writes
 from zabspec.language.slots import slot_at, writable
 from zabspec.language.source import annotated
 
-__all__ = ["FunctionTyper"]
-
 GATHERS = (ast.Assign, ast.AnnAssign, ast.If, ast.Return)  # statements before which a set of processes is gone through
 
 

@@ -27,11 +27,6 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar, cast, overload
 
 from zabspec.language.reference import RangeError
 
-__all__ = [
-    "Array", "Axis", "Cells", "Column", "Member", "Part", "Size", "Struct", "Word", "column", "is_struct", "part",
-    "size", "word", "words",
-]  # fmt: skip
-
 T = TypeVar("T")
 S = TypeVar("S", bound="Struct")
 

@@ -45,8 +45,6 @@ from zabspec.language.symbolic_terms import (
     zero_extend,
 )
 
-__all__ = ["Env", "Expressions", "Ref", "Untranslatable", "Value"]
-
 # A place, or which of several it is: the last one applies wherever none of the others' conditions does.
 Ref: TypeAlias = tuple[tuple[Truth, int], ...]
 Value: TypeAlias = Any  # an Integer, a Truth, Bits (a record or a set), a Ref, or a state's first byte

@@ -18,11 +18,6 @@ from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, S
 from zabspec.language.schema import Layout
 from zabspec.language.symbolic_terms import Bits, Truth, and_, equal, extract, less, not_, or_, variable
 
-__all__ = [
-    "REGION", "SLOTS", "Cell", "Cells", "Values", "at_its_end", "bytes_of", "cell_width", "cells_of", "message_cells",
-    "scratch_keys", "state_cells", "values_of", "variables", "well_formed",
-]  # fmt: skip
-
 REGION = 1 << 20  # bytes between the places of two things in memory
 SLOTS = 8  # bits of a cell's number that tell apart what shares a byte
 

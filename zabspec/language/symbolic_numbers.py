@@ -13,8 +13,6 @@ from typing import TypeAlias
 from zabspec.language import symbolic_terms as b
 from zabspec.language.symbolic_terms import Bits, Term, Truth
 
-__all__ = ["BINARY", "COMPARE", "Integer", "Num", "choose", "maximum", "minimum", "number", "overflows", "raw", "same"]
-
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 WORD = 64
 

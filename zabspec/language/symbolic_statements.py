@@ -12,8 +12,6 @@ from zabspec.language.symbolic import Env, Expressions, Ref, Untranslatable, Val
 from zabspec.language.symbolic_memory import REGION, SLOTS, Values
 from zabspec.language.symbolic_terms import Bits, Term, Truth, and_, bit_and, bit_not, bit_or, not_, shift_left
 
-__all__ = ["SymbolicProgram"]
-
 MOST_TURNS = 256  # of a `while`, before it is given up
 
 

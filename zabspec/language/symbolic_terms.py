@@ -11,44 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TypeAlias
 
-__all__ = [
-    "Bits",
-    "Term",
-    "Truth",
-    "add",
-    "and_",
-    "bit",
-    "bit_and",
-    "bit_not",
-    "bit_or",
-    "bit_xor",
-    "bits_of",
-    "concat",
-    "conjuncts",
-    "equal",
-    "evaluate",
-    "extract",
-    "forget_terms",
-    "in_order",
-    "ite",
-    "less",
-    "less_signed",
-    "mul",
-    "not_",
-    "or_",
-    "shift_left",
-    "shift_right",
-    "shift_right_signed",
-    "signed_div",
-    "signed_mod",
-    "sub",
-    "substitute",
-    "variable",
-    "variables_of",
-    "xor_sign",
-    "zero_extend",
-]  # fmt: skip
-
 
 class Term:
     """A node of the graph. `args` are terms, constants, and the numbers an operator carries."""

@@ -15,8 +15,6 @@ from typing import Any
 
 from zabspec.language.jit import MachineCode, compile_cached
 
-__all__ = ["SETTLE", "TieredCode"]
-
 # Seconds of work in quick code after which thorough code is made. By then it would have saved about a second, which is
 # what it takes to make: so no work takes much longer than twice the optimum.
 SETTLE = 2.0

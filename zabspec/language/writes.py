@@ -14,8 +14,6 @@ from types import CodeType, FunctionType
 
 from zabspec.language.source import definition
 
-__all__ = ["telling_writes"]
-
 CHANGES = ("add", "append", "clear", "discard", "remove")
 
 

@@ -13,8 +13,6 @@ import z3
 
 from zabspec.language.symbolic_terms import Term, in_order, operand_width
 
-__all__ = ["OPERATORS", "Z3Terms"]
-
 Ast = Any  # z3's handle of a term
 
 

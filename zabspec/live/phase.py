@@ -14,8 +14,6 @@ from zabspec.model import ConfigError, Model
 from zabspec.properties import ProgressProperty
 from zabspec.worlds.steps import ACTION
 
-__all__ = ["ACTED", "FairClass", "StablePhase", "class_of", "fair_actions", "fair_classes", "is_strong", "stable_phase"]
-
 LIVE = f"{__package__}."  # the modules here; all other functions that its functions call are the program's
 ACTED = "action"  # the kind of the classes of internal steps
 

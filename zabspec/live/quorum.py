@@ -5,8 +5,6 @@ from __future__ import annotations
 from zabspec.language.lang import Node, State, is_quorum
 from zabspec.worlds.actor import is_down
 
-__all__ = ["quorum_is_up", "waits_to_follow"]
-
 
 def quorum_is_up(s: State) -> bool:
     """Return whether a quorum is up: followers in DSN'11's claim 7, f + 1 of 2f + 1 servers in LADIS'08's 2."""

@@ -27,8 +27,6 @@ from zabspec.worlds.steps import (
     TO_LEADER,
 )
 
-__all__ = ["IN_WORLDS", "Fair", "StableWorld"]
-
 
 @dataclass(frozen=True)
 class Fair:

@@ -12,8 +12,6 @@ from zabspec.live.quorum import quorum_is_up, waits_to_follow
 from zabspec.properties import ProgressProperty
 from zabspec.zab import BROADCAST, DOWN, ESTABLISHED, LEADING
 
-__all__ = ["GOALS", "RULES"]
-
 RULES = connections  # of its stable phase
 YIELDS = "yield-to-promise"  # the reading under which nobody is locked out (docs/explanation/liveness.md)
 

@@ -16,8 +16,6 @@ from zabspec.protocols.db19 import (
 )  # fmt: skip
 from zabspec.protocols.election import zxid_less
 
-__all__ = ["VARIANTS"]
-
 
 def discovery_not_done(s: State, p: Node) -> bool:
     """AckEpoch counts until discovery is done, and not again."""

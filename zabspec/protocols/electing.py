@@ -17,8 +17,6 @@ from zabspec.protocols.election import (
 )  # fmt: skip
 from zabspec.zab import ELECTION, last
 
-__all__ = ["PROTOCOL"]
-
 
 def state(size: Size) -> tuple[Field, ...]:
     """ZAB's, and those of the election."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 from zabspec.language.lang import Node, State, is_quorum
 from zabspec.protocols.ladis import last, zxid_le
 
-__all__: list[str] = []
-
 
 def oracle_may_name(s: State, p: Node, l: Node) -> bool:
     """At this instant the logs of a quorum, whoever is up or down, do not end with a higher zxid than

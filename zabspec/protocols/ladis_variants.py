@@ -17,9 +17,6 @@ from zabspec.protocols.ladis import (
 )  # fmt: skip
 from zabspec.worlds.actor import disconnect, send_to_follower
 
-__all__ = ["VARIANTS"]
-
-
 # --- the election --------------------------------------------------------------------------------
 
 

@@ -23,8 +23,6 @@ from zabspec.zab import (
     epoch_to_propose, has_all_promises, l_2_1, last, promises, quorum, zxid_le,
 )  # fmt: skip
 
-__all__ = ["OVERRIDES"]
-
 
 def set_missing(s: State, p: Node, q: Node, h: History, zxid: Txn) -> None:
     """`part[p][q]` becomes what a history that ends with `zxid` lacks: h from its last one that is not later."""

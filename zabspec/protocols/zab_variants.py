@@ -20,9 +20,6 @@ from zabspec.zab import (
     l_3_1, last, next_counter, quorum, receives_proposals, to_election, zxid_le,
 )  # fmt: skip
 
-__all__ = ["VARIANTS"]
-
-
 # --- Phase 1: promises and epochs --------------------------------------------------------------
 
 

@@ -27,8 +27,6 @@ from zabspec.worlds.actor import (
     spend_election,
 )
 
-__all__ = ["appointed_fields"]
-
 
 def appointed_fields() -> tuple[Field, ...]:
     """Return the field in which a script chooses an election."""

@@ -36,8 +36,6 @@ from zabspec.worlds.actor import (
     went_down,
 )
 
-__all__ = ["connection_fields", "envelope"]
-
 # The direction of a message over a connection, and whether it is the notice that the connection is lost.
 UP, DOWN_WAY, NOTICE_UP, NOTICE_DOWN = 1, 2, 3, 4
 DATAGRAM = 5  # it belongs to no connection: a message of an election

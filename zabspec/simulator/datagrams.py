@@ -17,8 +17,6 @@ from zabspec.worlds.actor import (
 )
 from zabspec.worlds.datagrams import ANY_ORDER, IN_ORDER
 
-__all__ = ["datagram_fields", "envelope"]
-
 ELECTION_TICKS = 150  # and as many again of jitter, so that votes do not split for ever
 HEARTBEAT_TICKS = 50
 

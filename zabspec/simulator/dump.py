@@ -25,8 +25,6 @@ from zabspec.language.kinds import Record, Seq
 from zabspec.language.reference import RecordValue, StateView
 from zabspec.language.schema import NODE, Field, Layout
 
-__all__ = ["Dump", "FieldDump", "Process", "digest"]
-
 MAGIC = b"DSEZAB01"
 PROCESS = struct.Struct("<IBIIIIIII")
 TXN = struct.Struct("<III")

@@ -43,8 +43,6 @@ from zabspec.worlds.actor import (
     went_down,
 )
 
-__all__ = ["FAULTS", "MOST_FAULTS", "loop_fields"]
-
 # Faults on a schedule.
 (
     CUT,  # nothing a sends arrives at b

@@ -11,8 +11,6 @@ from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Role
 from zabspec.language.lang import AnyMessage, Node, State
 from zabspec.language.wrapping import shr, unsigned_rem, wrap_add, wrap_mul
 
-__all__ = ["HELD", "LARGEST_TICK", "MOST_SLOTS", "mail_fields"]
-
 # The constants as the lab prints them (reading 1), as signed words.
 SPLITMIX_ADD = 0x9E3779B97F4A7C15 - 2**64
 SPLITMIX_ONE = 0xBF58476D1CE4E7B5 - 2**64

@@ -17,8 +17,6 @@ from zabspec.worlds import actor
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.step_annotations import step_fields
 
-__all__ = ["Cluster"]
-
 EPOCHS = 2**20 - 1  # a new one takes an election, of 150 ticks at least
 OWN_SLOTS = 4096  # messages in flight, of a user protocol
 OBSERVED_EPOCHS = 255  # what is observed has an entry for every epoch

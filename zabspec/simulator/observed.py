@@ -14,8 +14,6 @@ from zabspec.history import revise as keep_revise
 from zabspec.language import Field, Int, Kind, Role
 from zabspec.language.lang import History, Node, State, Txn, new_identity
 
-__all__ = ["observed_fields"]
-
 
 def observed_fields(nodes: int, history: Kind) -> tuple[Field, ...]:
     """Return the fields that are kept besides the ghosts.

@@ -14,8 +14,6 @@ from zabspec.simulator.mail import LARGEST_TICK
 from zabspec.worlds.steps import BUDGETS
 from zabspec.worlds.world import World
 
-__all__ = ["Fault", "Run"]
-
 LEAST_DELAY, DELAYS = 1, 3  # the lab's
 MOST_NODES = 7
 MOST_PROPOSALS = 1000

@@ -5,8 +5,6 @@ from __future__ import annotations
 from zabspec.language import Field, Int, Role
 from zabspec.language.lang import History, Node, State, Txn
 
-__all__ = ["unobserved_fields"]
-
 
 def unobserved_fields(proposals: int) -> tuple[Field, ...]:
     """Return the one field that counts transactions."""

@@ -11,8 +11,6 @@ from zabspec.timed.run import Measured, measure
 from zabspec.timed.setting import GIGABIT, MOST_OUTSTANDING, MOST_SERVERS, MOST_SLOW, Disk, Setting
 from zabspec.timed.theory import bounds
 
-__all__ = ["HELD", "CapacityPlan", "check_held", "plan"]
-
 MICROSECOND, MILLISECOND = 1_000, 1_000_000
 
 # Where the model was validated (tests/timed/test_timed.py): the least and the most, and in what unit.

@@ -22,8 +22,6 @@ from zabspec.timed.setting import MOST_OPERATIONS, MOST_SERVERS, SECOND, Setting
 from zabspec.worlds import actor
 from zabspec.worlds.step_annotations import step_fields
 
-__all__ = ["Measured", "TimedError", "fill", "measure", "play", "program"]
-
 EVENTS = 20_000  # in a call: between two of them Ctrl-C is heard
 PHASE_3 = ("PROPOSE", "ACK", "COMMIT")
 EXPORTS: dict[str, tuple[Any, ...]] = {

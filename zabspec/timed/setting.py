@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from zabspec.authoring.declaration import ConfigError
 
-__all__ = ["DISKS", "GIGABIT", "MOST_OPERATIONS", "MOST_OUTSTANDING", "MOST_SERVERS", "Disk", "Setting"]
-
 GIGABIT = 1_000_000_000  # bits a second
 SECOND = 1_000_000_000  # nanoseconds, in which all times are
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from zabspec.timed.setting import GIGABIT, SECOND, Setting
 
-__all__ = ["Bounds", "bounds", "limit"]
-
 
 def limit(servers: int, size: int = 1024) -> float:
     """Return the theoretical maximum of Figure 6, in operations per second.

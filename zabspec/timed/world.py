@@ -16,8 +16,6 @@ from zabspec.simulator.mail import splitmix64
 from zabspec.worlds.actor import may_abcast, on_abcast
 from zabspec.zab import ACK, BROADCAST, COMMIT, ESTABLISHED, FOLLOWING, LEADING, PROPOSE, f_3_2, f_3_3, l_3_2
 
-__all__ = ["NEVER", "RING", "timed_fields"]
-
 NEVER = 2**62  # a time that does not come
 RING = 16_384  # messages that may be on their way from one process to another: a proposal and a commit an operation
 EPOCH = 1  # the epoch that is established

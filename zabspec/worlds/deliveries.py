@@ -9,8 +9,6 @@ from zabspec.language import Field, Role, SetOf
 from zabspec.language.lang import Node, State, Txn
 from zabspec.worlds.step_annotations import begin_step as begin_plain_step
 
-__all__ = ["begin_step", "delivery_fields", "note_delivery"]
-
 
 def delivery_fields(txns: int) -> tuple[Field, ...]:
     """Return the field that says what the step just taken delivers.

@@ -14,8 +14,6 @@ from zabspec.language.source import definition, register_source
 from zabspec.worlds import actor, storage
 from zabspec.worlds.step_annotations import MOST_CHOSEN
 
-__all__ = ["Disks", "disks_of", "done", "storage_fields"]
-
 
 def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[Field, ...]:
     """Return the fields that the world keeps for the fields on disks among those of a protocol.

@@ -18,8 +18,6 @@ from zabspec.worlds.world import Capacity, World
 if TYPE_CHECKING:
     from zabspec.language.conventions import Conventions
 
-__all__ = ["WORLD"]
-
 PAIRS = (*connections.COMMUTE, *connections.COMMUTE_APART)
 
 

@@ -13,8 +13,6 @@ from zabspec.worlds import datagrams
 from zabspec.worlds.steps import DATAGRAMS
 from zabspec.worlds.world import Capacity, World
 
-__all__ = ["WORLD"]
-
 IN_FLIGHT = 32  # messages, unless a question says
 
 

@@ -49,8 +49,6 @@ from zabspec.worlds.steps import (
     TO_LEADER,
 )
 
-__all__ = ["ANY_NETWORK", "ORDERING"]
-
 # The order of steps in a protocol: where it declares none, these functions do not exist.
 ORDERING = frozenset(
     {"takes_first", "hears_first", "leaves_first", "admits_first", "loses_when_learned", "is_changed_by_crash"}

@@ -5,9 +5,6 @@ from __future__ import annotations
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, NodeId, Role
 from zabspec.language.lang import Node, State, Words
 
-__all__ = ["step_fields"]
-
-
 MOST_CHOSEN = "a step has at most 255 alternatives: choose from fewer, or in several steps"
 
 

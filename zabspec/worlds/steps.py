@@ -10,11 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = [
-    "BUDGETS", "CONNECTIONS", "DATAGRAMS", "KINDS", "MASKS", "NUMBERED", "PLACES", "PROCESSES", "Budget", "StepKind",
-    "mask",
-]  # fmt: skip
-
 # The worlds, as a row names them.
 CONNECTIONS, DATAGRAMS = "connections", "datagrams"
 BOTH = (CONNECTIONS, DATAGRAMS)

@@ -14,8 +14,6 @@ from zabspec.worlds.steps import BUDGETS, Budget
 if TYPE_CHECKING:
     from zabspec.language.conventions import Conventions
 
-__all__ = ["Capacity", "World"]
-
 Capacity = tuple[int, int]  # the most messages in a channel to a leader, and to a follower
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from checker.report.result import Result
 
-__all__ = ["Format"]
-
 
 @dataclass(frozen=True)
 class Format:

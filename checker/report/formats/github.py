@@ -11,8 +11,6 @@ from pathlib import Path
 from checker.report.result import Place, Result
 from checker.report.sources import from_top, top_of
 
-__all__ = ["LARGEST_DIAGRAM", "annotation", "annotation_lines", "cell", "diagram", "summary_file"]
-
 LARGEST_DIAGRAM = 45_000  # characters: Mermaid refuses more than 50,000 (its maxTextSize)
 IN_DATA = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
 IN_PROPERTY = (*IN_DATA, (":", "%3A"), (",", "%2C"))

@@ -7,8 +7,6 @@ from checker.report.formats.format import Format
 from checker.report.formats.terminal import text_of
 from checker.report.result import Result
 
-__all__ = ["FORMAT", "as_html"]
-
 
 def as_html(result: Result) -> bytes:
     """Return the page.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from checker.report.formats.format import Format
 from checker.report.result import ERROR, FAILURE, SKIPPED, Result
 
-__all__ = ["FORMAT", "clean", "junit_xml"]
-
 
 def junit_xml(result: Result) -> bytes:
     """Return the document.

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from checker.ending import HELD, NO_VERDICT, VIOLATED
 from checker.report.result import Result
 
-__all__ = ["as_html"]
-
 COLOURS = {HELD: "#1a7f37", VIOLATED: "#cf222e", NO_VERDICT: "#8250df"}
 LEFT = ' style="text-align:left"'
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from checker.report.formats.format import Format
 
-__all__ = ["formats_of", "modules"]
-
 
 def modules() -> list[str]:
     """Return the modules of this folder that may have a format."""

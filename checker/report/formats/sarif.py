@@ -18,8 +18,6 @@ from checker.report.formats.format import Format
 from checker.report.result import Finding, Place, Result, Rule, installed_version
 from checker.report.sources import from_top
 
-__all__ = ["FORMAT", "SCHEMA", "as_sarif", "sarif"]
-
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"  # the name that code hosts use for the top of the repository
 LEVELS = ("error", "warning", "note", "none")

@@ -16,8 +16,6 @@ from checker.report.result import Part, Result, Row, Table, Words
 if TYPE_CHECKING:
     from rich.text import Text
 
-__all__ = ["plain_text", "shown", "table", "text_of"]
-
 HEAD = "bold"  # the style of column heads on a terminal
 Styled = list[tuple[str, str]]  # a line: pieces, each with its style
 

@@ -8,8 +8,6 @@ from tests.second.generator.kinds import Flag, Function, Mail, Members, Number, 
 from tests.second.generator.scope import CLAIM, HISTORY, Scope
 from tests.second.generator.statements import INDENT, Lines, Statements, indented
 
-__all__ = ["Claims"]
-
 
 class Claims(Statements):
     """Draws properties."""

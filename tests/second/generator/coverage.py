@@ -11,8 +11,6 @@ from typing import Any
 
 from tests.second.generator.features import OF_WORLDS
 
-__all__ = ["CONSTRUCTS", "CROSSED", "CROSSINGS", "WORLDS", "constructs", "crossings", "steps_taken", "table"]
-
 CALLS = [
     "send",
     "send_to_leader",

@@ -17,8 +17,6 @@ from tests.second.generator.maps import Entry, Mapped, Said
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
-__all__ = ["Crossed"]
-
 Lines = list[str]
 
 

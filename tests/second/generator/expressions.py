@@ -21,8 +21,6 @@ from tests.second.generator.kinds import (
 )
 from tests.second.generator.scope import CLAIM, GUARD, HANDLER, HISTORY, Scope, Vocabulary
 
-__all__ = ["Expressions"]
-
 T = TypeVar("T")
 WIDE = 99  # a local's value is taken to lie within -WIDE..WIDE
 LARGE = 1 << 40  # beyond this no further product is formed

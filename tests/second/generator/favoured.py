@@ -17,8 +17,6 @@ from tests.second.generator.requests import NETWORKS, at_least
 from tests.second.generator.systems import may_count
 from tests.second.generator.text import Builder, Generated, protocol
 
-__all__ = ["NEEDS", "Need", "drawn", "favoured", "need_of"]
-
 APART = 1 << 20  # between the seeds that one is drawn anew from: a multiple of 16, with which shapes grow
 MOST = 2000  # draws
 MAX_STATES = 300  # of a model: what matters is that the steps are there

@@ -21,8 +21,6 @@ from tests.second.generator.systems import DRAWS as SYSTEM_DRAWS
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
-__all__ = ["Features"]
-
 Lines = list[str]
 SPENT = re.compile(r'budget="(\w+)"')
 SHARE = 0.12  # of protocols that have a feature

@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = [
-    "FLAG", "PROCESS", "PROCESSES", "Cell", "Flag", "Function", "Kind", "Mail", "Members", "Number", "Numbers",
-    "Process", "Record", "Row", "Value",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Number:

@@ -12,8 +12,6 @@ from tests.second.generator.kinds import Cell, Mail, Number
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
-__all__ = ["Mapped", "Maps"]
-
 Lines = list[str]
 
 

@@ -16,8 +16,6 @@ from tests.second.generator.kinds import FLAG, PROCESS, PROCESSES, Cell, Mail, N
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
-__all__ = ["Patterns"]
-
 Lines = list[str]
 SHARE = 0.12  # of protocols that have a pattern
 RARE = 0.06  # of those that have one which tells processes apart: symmetry is compared on none of them

@@ -11,8 +11,6 @@ from tests.second.generator.systems import with_system
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
-__all__ = ["at_least", "at_most", "larger", "request_for", "smaller"]
-
 NETWORKS = {
     "datagrams": ("datagrams", "ordered", "ordered", "fifo"),
     "connections": ("fifo", "lossy", "unordered", "duplicating"),

@@ -11,8 +11,6 @@ from tests.second.generator.kinds import FLAG, PROCESS, PROCESSES, Cell, Kind, M
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
-__all__ = ["Roles"]
-
 Lines = list[str]
 TO_ONE = "any_of(s, Server)"
 

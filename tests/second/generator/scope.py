@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from tests.second.generator.kinds import Cell, Function, Kind, Mail, Number, Record, Row
 
-__all__ = ["HANDLER", "Names", "Scope", "Vocabulary"]
-
 # What a function is. A guard looks at one process, an observation writes ghosts, a claim reads everything.
 HANDLER, GUARD, PURE = "handler", "guard", "pure"
 SURROUNDINGS, EVERYWHERE, START = "surroundings", "everywhere", "start"

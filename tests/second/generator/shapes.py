@@ -14,8 +14,6 @@ from tests.second.generator.kinds import Cell, Flag, Members, Number, Numbers
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
-__all__ = ["Shapes"]
-
 Lines = list[str]
 
 

@@ -18,8 +18,6 @@ from tests.second.generator.kinds import (
 )
 from tests.second.generator.scope import HANDLER, Scope
 
-__all__ = ["Lines", "Statements", "indented"]
-
 Lines = list[str]
 INDENT = "    "
 

@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["DRAWS", "may_count", "with_system"]
-
 SIZE_OF = re.compile(r"len\((?!s\.chain)[^()]*\)(?! == 0)")  # of a set, perhaps, unless it is asked to be empty
 NUMBER_OF = re.compile(r"(?<!range\()s\.NODES|s\.MAJORITY")
 

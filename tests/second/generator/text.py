@@ -39,8 +39,6 @@ from tests.second.generator.shapes import Shapes
 from tests.second.generator.statements import INDENT, Lines, indented
 from tests.second.generator.worlds import over_connections, over_datagrams
 
-__all__ = ["Generated", "protocol"]
-
 MORE_TRIES = 8  # of a model that is small: to find a request of which all states are explored
 HEAD = '''"""A random protocol: seed {seed}."""
 

@@ -11,8 +11,6 @@ from tests.second.generator.statements import INDENT, Lines, indented
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
-__all__ = ["over_connections", "over_datagrams"]
-
 
 def hooks(b: Builder) -> None:
     """What processes do when they start, crash and start again."""

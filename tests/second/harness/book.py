@@ -17,8 +17,6 @@ from typing import Any
 
 from tests.second.harness.plain import canonical
 
-__all__ = ["Book", "Reference", "ReferenceFailed", "ReferenceTooSlow"]
-
 ROOT = Path(__file__).parents[3]
 NOT_OF_IT = ("__main__", "planted", "plants", "solvers", "test_reference", "test_second")
 

@@ -19,8 +19,6 @@ from tests.second.generator.favoured import drawn
 from tests.second.harness.book import Reference
 from tests.second.harness.checking import Outcome, check
 
-__all__ = ["campaign", "coverage_lines", "covered", "done_before", "ran", "summary"]
-
 SHARE = 100  # of protocols in which every construct is wanted: one in so many
 EACH = 40  # protocols that one process takes: what it has loaded of them stays loaded
 

@@ -23,8 +23,6 @@ from tests.second.harness.stepping import Interpreted
 from zabspec.authoring.declaration import ConfigError
 from zabspec.language import LanguageError
 
-__all__ = ["ENGINES", "ORDER", "REDUCTIONS", "USUAL", "Outcome", "check", "compare", "tuned"]
-
 ENGINES = (
     "interpreted", "compiled", "symmetric", "reduced", "checkpointed", "simulated", "tlc", "symbolic", "distributed",
     "live",

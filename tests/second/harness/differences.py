@@ -10,8 +10,6 @@ from typing import Any, Protocol
 from tests.second.harness.book import Book
 from tests.second.harness.question import Question
 
-__all__ = ["Difference", "Stepping", "Undecided", "stepwise", "verdicts_differ"]
-
 MOST_SHOWN = 4
 
 

@@ -20,8 +20,6 @@ from tests.second.harness.plain import Renamer
 from tests.second.harness.question import Question
 from tests.second.harness.searching import judged, not_merged
 
-__all__ = ["compared"]
-
 PARTS = 4
 FEW = 8  # states up to which a level is not worth a job
 

@@ -13,8 +13,6 @@ from tests.second.harness.differences import Difference
 from tests.second.harness.question import Question
 from zabspec.model import ConfigError
 
-__all__ = ["compared"]
-
 MOST = 400  # states of a model, each of which the stable phase may begin in
 
 

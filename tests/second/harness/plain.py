@@ -11,8 +11,6 @@ from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record
 from zabspec.language.reference import MessageView, StateView
 from zabspec.language.schema import NODE, Field, Layout, Role
 
-__all__ = ["Plain", "Renamer", "canonical"]
-
 SECTIONS = {
     Role.PERSISTENT: "fields", Role.VOLATILE: "fields", Role.ENVIRONMENT: "fields", Role.NETWORK: "network",
     Role.BUDGET: "budgets", Role.GHOST: "ghosts",

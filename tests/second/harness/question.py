@@ -17,8 +17,6 @@ from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS, NUMBERED
 
-__all__ = ["DROPPED", "Question"]
-
 # What the properties of atomic broadcast read that random protocols are judged by (docs/reference/semantics.md, O7).
 ABCAST = frozenset({"delivered", "abcasts", "abcast_txn"})
 READ_BY_CORE = {

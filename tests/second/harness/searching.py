@@ -27,11 +27,6 @@ from tests.second.harness.question import DROPPED, Question
 from tests.second.harness.stepping import InMachineCode, Interpreted
 from zabspec.language.reference import ERRORS, StateView
 
-__all__ = [
-    "ample", "checkpointed", "explored", "interpreted", "not_merged", "runs_differ", "sleeping", "symmetric",
-    "verdicts_of", "without_initial", "without_stuttering",
-]  # fmt: skip
-
 HELD, VIOLATED, VACUOUS = "held", "violated", "premise not reached"
 RUNTIME = "no-runtime-error"
 NOT_ON_FIFO = ("partitions", "drops", "duplicates")  # budgets of which the world does not say that steps commute

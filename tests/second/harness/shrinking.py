@@ -18,8 +18,6 @@ from tests.second.harness.book import Reference
 from tests.second.harness.checking import Outcome, compare, describe
 from tests.second.harness.question import Question
 
-__all__ = ["candidates", "shrunk", "shrunk_while"]
-
 LONGEST = 120.0  # seconds
 Holds = Callable[[str, dict[str, Any]], bool]
 

@@ -18,8 +18,6 @@ from zabspec.language.reference import StateView
 from zabspec.simulator.run import Fault, Run
 from zabspec.worlds.steps import BUDGETS, KINDS
 
-__all__ = ["compared"]
-
 RUNS = 4
 ROUNDS = 120
 # What is no difference; the third: more is in flight than a configuration has room for; the last: a user protocol whose

@@ -19,8 +19,6 @@ from zabspec.language.symbolic import Untranslatable
 from zabspec.language.symbolic_memory import SLOTS, bytes_of, state_cells, values_of
 from zabspec.language.z3_terms import Z3Terms
 
-__all__ = ["Allowed", "compared", "held_states"]
-
 MOST = 6  # states of a protocol
 LONGEST = 40.0  # CPU seconds, after which no further state is begun
 

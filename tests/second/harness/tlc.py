@@ -18,8 +18,6 @@ from tests.second.harness.question import Question
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.schema import NODE
 
-__all__ = ["compared", "jar", "parsed"]
-
 NODES = re.compile(r'^(-?\d+) \[(?:style = filled\]|label="((?:[^"\\]|\\.)*)")', re.MULTILINE)
 EDGES = re.compile(r"^(-?\d+) -> (-?\d+)", re.MULTILINE)
 LIMIT = 120.0  # seconds
