@@ -11,7 +11,18 @@ from typing import Any
 
 from checker.report import result
 from checker.report.audit_forecast import forecast_json, forecast_lines
-from checker.report.result import ERROR, FAILURE, SKIPPED, Part, Place, Result, Rule, Verdict, installed_version
+from checker.report.result import (
+    ERROR,
+    FAILURE,
+    SKIPPED,
+    Part,
+    Place,
+    Result,
+    Rule,
+    Verdict,
+    installed_version,
+    plural,
+)
 from checker.report.sources import top_of
 from traces.explain.folding import WIDTH
 from traces.zookeeper.audit import Audit
@@ -29,12 +40,12 @@ def sentence(audit: Audit) -> str:
     """Return the verdict in a line."""
     servers = audit.servers
     records = sum(s.records for s in servers)
-    of = f"{len(servers)} server{'s' * (len(servers) != 1)}, {records:,} records"
+    of = f"{plural(len(servers), 'server')}, {records:,} records"
     checked = sum(r.checked for r in audit.replays.values())
     of += f", {checked:,} digests replayed" if checked else ", no digests replayed"
     words = ((VIOLATION, "violation"), (DANGER, "danger"), (WARN, "warning"), (NOTE, "note"))
     counts = [(len(audit.told(severity)), word) for severity, word in words]
-    said = [f"{n} {w}{'s' * (n != 1)}" for n, w in counts if n]
+    said = [plural(n, word) for n, word in counts if n]
     return f"{audit.verdict}: {of}; {', '.join(said) or 'nothing odd'}"
 
 
@@ -271,7 +282,7 @@ def transaction_words(txn: Mapping[str, Any]) -> str:
 
 def operation_words(part: Mapping[str, Any]) -> str:
     """Return what a transaction, or a part of a multi, does."""
-    said = [str(part["kind"])] + [str(part["path"])] * ("path" in part)
+    said = [str(part[name]) for name in ("kind", "path") if name in part]
     if isinstance(data := part.get("data"), Mapping):
         text = f" {data['text']!r}" if "text" in data else ""
         said.append(f"with {data['length']} bytes{text} (sha256 {data['sha256'][:12]}...)")

@@ -124,14 +124,14 @@ def marks_of(s: Server, audit: Audit, scale: Scale) -> Iterator[Mark]:
         parts = [(lo, hi, False)]
         for a, b in abandoned:
             if lo <= a <= hi:
-                parts = [(lo, a - 1, False)] * (a > lo) + [(a, min(b, hi), True)]
+                parts = [(lo, a - 1, False), (a, min(b, hi), True)] if a > lo else [(a, min(b, hi), True)]
         for start, end, light in parts:
             width = scale.at(end) - scale.at(start) + scale.per
             said = f"{zxid_text(start)} to {zxid_text(end)}{', abandoned' if light else ''}"
             hue = f"e{(start >> 32) % len(PALETTE)}"
-            yield mark(f"run {hue}" + " light" * light, scale.at(start), said, width)
+            yield mark(f"run {hue} light" if light else f"run {hue}", scale.at(start), said, width)
     for snapshot in s.snapshots:
-        kind = "snapshot" + " unusable" * (not snapshot.usable)
+        kind = "snapshot" if snapshot.usable else "snapshot unusable"
         yield mark(kind, scale.at(snapshot.zxid), f"{snapshot.name} {snapshot.state}")
     for run in s.runs:
         if run.link in LINKS:

@@ -390,8 +390,10 @@ def numbered(parts: list[tuple[int, int]], settled: int, ranks: dict[int, int]) 
     """Return the blocks with the numbers of their model transactions.
 
     Raises:
-        CannotFold: an epoch has more blocks than the model has room for.
+        CannotFold: an epoch has more blocks than the model has room for, or is that of a standalone server.
     """
+    if any(z and not z >> 32 for z in (settled, *(hi for _, hi in parts if hi > settled))):
+        raise CannotFold("transactions of epoch 0 are those of a standalone server, which the model does not have")
     out: list[Block] = []
     if settled:
         first = min(lo for lo, _ in parts)

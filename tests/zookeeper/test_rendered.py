@@ -1,0 +1,155 @@
+"""Every kind of finding with every kind of transaction in every output format: no internal error.
+
+Codes, severities, kinds of transaction and formats come from the tables of the product. A kind of transaction that the
+decoder gains without a body here fails `test_every_kind_has_a_body`.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+
+from checker.commands.audit import news
+from checker.report.audit import LEVELS, AuditReport
+from checker.report.formats.json_text import json_of
+from checker.report.formats.registry import formats_of
+from checker.report.formats.terminal import plain_text, shown
+from tests.zookeeper.healthy import TXNS
+from tests.zookeeper.written import Txn, create, delete, ensemble, server, set_data, ustring, zxid
+from traces.zookeeper import audit as audits
+from traces.zookeeper import numbers as k
+from traces.zookeeper.audit import Audit, audit
+from traces.zookeeper.codes import TABLE
+from traces.zookeeper.decode import KINDS, Broken, decoded
+from traces.zookeeper.difference import first_difference
+from traces.zookeeper.findings import RANKS, Finding
+from traces.zookeeper.server import find_directory
+
+VERDICTS = ("VIOLATION", "DANGER", "UNKNOWN", "WARN", "OK")
+AT = zxid(3, 7)  # the transaction in question
+ACLS = struct.pack(">ii", 1, 31) + ustring("world") + ustring("anyone")
+BODIES = {
+    k.ERROR: struct.pack(">i", -101), k.CREATE_SESSION: struct.pack(">i", 30_000), k.CLOSE_SESSION: b"",
+    k.CREATE: create("/new", b"1")[1], k.CREATE2: create("/new", b"1")[1], k.DELETE: delete("/n1_2")[1],
+    k.SET_DATA: set_data("/n1_2", b"1")[1], k.RECONFIG: set_data("/zookeeper/config", b"version=0")[1],
+    k.SET_ACL: ustring("/n1_2") + ACLS + struct.pack(">i", 1), k.CHECK: ustring("/n1_2") + struct.pack(">i", 0),
+    k.CREATE_CONTAINER: ustring("/new") + ustring("") + ACLS + struct.pack(">i", 1),
+    k.DELETE_CONTAINER: ustring("/n1_2"),
+    k.CREATE_TTL: ustring("/new") + ustring("") + ACLS + struct.pack(">iq", 1, 30_000),
+}  # fmt: skip
+
+
+def multi_of(*parts: tuple[int, bytes]) -> bytes:
+    packed = b"".join(struct.pack(">ii", kind, len(body)) + body for kind, body in parts)
+    return struct.pack(">i", len(parts)) + packed
+
+
+def transactions() -> dict[str, tuple[int, bytes]]:
+    """Every kind of transaction with a body, multis with every part, and what no release writes."""
+    out = {KINDS[kind]: (kind, body) for kind, body in BODIES.items()}
+    out["multi"] = (k.MULTI, multi_of(*BODIES.items()))
+    out["empty multi"] = (k.MULTI, multi_of())
+    out["failed multi"] = (k.MULTI, multi_of(*((k.ERROR, BODIES[k.ERROR]) for _ in "12")))
+    out["multi with raw parts"] = (k.MULTI, multi_of((k.CREATE, BODIES[k.ERROR]), (99, b"")))
+    out["closeSession with paths"] = (k.CLOSE_SESSION, struct.pack(">i", 1) + ustring("/e"))
+    out["create without its parent's version"] = (k.CREATE, BODIES[k.CREATE][:-4])
+    out["setData of nothing"] = (k.SET_DATA, ustring("/n1_2") + struct.pack(">ii", -1, 1))
+    out["unknown"] = (99, b"12345678")
+    return out
+
+
+def evidence() -> list[object]:
+    """What a finding can have as evidence: each transaction as JSON, with and without data, and other values."""
+    out: list[object] = [None, True, [], ["a"], {}, {"/path": "data"}, "words", 7]
+    for kind, body in transactions().values():
+        payload = struct.pack(">qiqqi", -1, 1, AT, 1, kind) + body
+        try:
+            out += [decoded(payload).as_json(show) for show in (False, True)]
+        except Broken:
+            out.append(None)  # as the audit has it
+    return out
+
+
+def rendered(report: AuditReport) -> Iterator[str | bytes]:
+    """Yield a report in every output format, and as a round of --watch."""
+    yield plain_text(report)
+    yield str(shown(report))
+    yield json.dumps(json_of(report))
+    yield from (each.render(report) for each in formats_of("audit").values())
+    yield news(report.audit, None)
+    yield news(report.audit, report.audit)
+
+
+def test_every_kind_has_a_body() -> None:
+    assert set(BODIES) | {k.MULTI} == set(KINDS)
+    assert set(formats_of("audit")) >= {"html", "junit", "sarif"}
+    assert set(LEVELS) == set(RANKS)
+
+
+@pytest.mark.parametrize("severity", RANKS)
+def test_every_finding_with_every_transaction_in_every_format(tmp_path: Path, severity: str) -> None:
+    found = audit([find_directory([p], p.name) for p in ensemble(tmp_path, server(TXNS), server(TXNS), server(TXNS))])
+    shown_as = evidence()
+    places = cycle([("", "", -1, -1), ("server1", "log.100000001", 16, AT), ("", "", -1, zxid(9, 1)),
+                    ("server2", "snapshot.0", -1, 0), ("server9", "gone", 0, AT)])  # fmt: skip
+    findings = []
+    for code, place, last in zip(TABLE, places, cycle([-1, AT + 1]), strict=False):
+        named = {f"{n}. evidence": value for n, value in enumerate(shown_as)}
+        findings.append(Finding(code.code, severity, "it is so", *place, last, ["server1", "server2"], named))
+    whole = list(rendered(AuditReport(Audit(found.servers, findings, found.replays, "q", starts=found.starts))))
+    assert all(c.code in str(whole[0]) for c in TABLE)
+    for finding in findings:  # headlines and sentences name the first
+        alone = [replace(finding, evidence={})]
+        list(rendered(AuditReport(Audit(found.servers, alone, found.replays, "q", starts=found.starts))))
+
+
+def lost(txns: list[Txn]) -> list[Txn]:
+    return [t for t in txns if t.zxid != AT]
+
+
+def other(txns: list[Txn]) -> list[Txn]:
+    return [replace(t, cxid=77) if t.zxid == AT else t for t in txns]
+
+
+def digest(txns: list[Txn]) -> list[Txn]:
+    return [replace(t, digest=5) if t.zxid == AT else t for t in txns]
+
+
+def twice(txns: list[Txn]) -> list[Txn]:
+    return [u for t in txns for u in ([t, replace(t, cxid=77)] if t.zxid == AT else [t])]
+
+
+def cut(txns: list[Txn]) -> list[Txn]:
+    return [t for t in txns if t.zxid < AT]
+
+
+def no_epochs(txns: list[Txn]) -> list[Txn]:
+    return [replace(t, zxid=t.zxid & 0xFFFFFFFF) for t in txns if t.zxid >> 32 == 3]
+
+
+CHANGES: tuple[Callable[[list[Txn]], list[Txn]], ...] = (lost, other, digest, twice, cut, no_epochs)
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_directories_with_every_transaction_end_in_a_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[list[Txn]], list[Txn]]
+) -> None:
+    """The transaction in question is damaged on one or two of three servers."""
+    monkeypatch.setattr(audits, "PAUSE", 0.0)  # nobody writes meanwhile
+    for number, (name, (kind, body)) in enumerate(transactions().items()):
+        txns = [*TXNS, Txn(AT, kind, body, None), Txn(zxid(3, 8), *create("/after"))]
+        damaged = change(txns)
+        here = damaged if change is no_epochs else txns
+        folders = ensemble(tmp_path / str(number), server(damaged), server([damaged, here][number % 2]), server(here))
+        found = audit([find_directory([p], p.name) for p in folders], show_data=True, forecast=number % 7 == 0)
+        assert found.verdict in VERDICTS, name
+        list(rendered(AuditReport(found)))
+        directories = [find_directory([p], p.name) for p in folders[:2]]
+        assert first_difference(directories, show_data=bool(number % 2)).told(), name
