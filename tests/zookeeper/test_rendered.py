@@ -17,7 +17,6 @@ import pytest
 
 from checker.commands.audit import news
 from checker.report.audit import LEVELS, AuditReport
-from checker.report.formats.json_text import json_of
 from checker.report.formats.registry import formats_of
 from checker.report.formats.terminal import plain_text, shown
 from tests.zookeeper.healthy import TXNS
@@ -80,7 +79,7 @@ def rendered(report: AuditReport) -> Iterator[str | bytes]:
     """Yield a report in every output format, and as a round of --watch."""
     yield plain_text(report)
     yield str(shown(report))
-    yield json.dumps(json_of(report))
+    yield json.dumps(report.as_json())
     yield from (each.render(report) for each in formats_of("audit").values())
     yield news(report.audit, None)
     yield news(report.audit, report.audit)
