@@ -25,6 +25,7 @@ from zabspec.abstract.protocol import AbstractAction
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.abstract.vocabulary import abcast, counter, epoch, prefix
 from zabspec.language import Field, Int, NodeId, Role, frontend
+from zabspec.language.cache_key import digest_of
 from zabspec.language.program import Program, own_names
 from zabspec.model import ConfigError, Configuration, Model
 
@@ -79,7 +80,7 @@ class RefinedModel(Model):
     def extension(self) -> str:
         texts = [self.generated.text, repr(self._fields())]
         texts += [Path(module.__file__ or "").read_text(encoding="utf-8") for module in BY_HAND]
-        texts += [f"{name} {function.__code__.co_code!r}" for name, function in self.overrides.items()]
+        texts.append(digest_of(self.overrides))
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
     @property

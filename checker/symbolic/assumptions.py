@@ -10,6 +10,7 @@ from invariants.inductive import datagrams
 from invariants.inductive.argument import is_whole
 from invariants.registry import Property
 from zabspec.authoring.checks import is_ours
+from zabspec.language.bytecode import functions_that_run, names_in
 from zabspec.language.tree import Site
 from zabspec.model import Configuration, Model
 
@@ -52,18 +53,10 @@ def counts(model: Model, name: str) -> bool:
     It does if the protocol, or a clause, reads the amount, or if a field's size depends on it.
     """
     text = model.protocol.text
-    words = {f"{name}_left", name.upper()}
-    own: list[FunctionType] = []
-    ahead = [f for f in vars(text.module).values() if isinstance(f, FunctionType) and not is_ours(f)]
-    while ahead:
-        f = ahead.pop()
-        if f in own:
-            continue
-        own.append(f)
-        if words & {*f.__code__.co_names}:
-            return True
-        called = (f.__globals__.get(name) for name in f.__code__.co_names)
-        ahead += [g for g in called if isinstance(g, FunctionType) and not is_ours(g)]
+    there = (*vars(text.module).values(), *model.program.overrides.values())
+    roots = [f for f in there if isinstance(f, FunctionType) and not is_ours(f)]
+    if any({f"{name}_left", name.upper()} & names_in(f.__code__) for f in functions_that_run(roots) if not is_ours(f)):
+        return True
     size = model.size(model.epochs)
     more = replace(size, budgets={**size.budgets, name: size.budgets[name] + 1})
     return text.parts(size) != text.parts(more)

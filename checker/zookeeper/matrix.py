@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 
 from checker.zookeeper.mechanisms import RULES
 from checker.zookeeper.record import NEWEST, PROTOCOL, configuration, explored
@@ -23,6 +23,7 @@ from invariants.binding import bound
 from invariants.registry import keeps
 from traces import Trace
 from traces.record.lines import NotRead, read_lines
+from zabspec.language.bytecode import all_code
 from zabspec.language.reference import StateView
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
@@ -110,9 +111,15 @@ def same_text(release: str, repairs: tuple[str, ...], settings: str = "") -> str
 
 def does(function: FunctionType) -> tuple[object, ...]:
     """Return the code of a function, without its name and docstring."""
-    code = function.__code__
-    said = code.co_consts[:1] in ((function.__doc__,), (None,))
-    return code.co_code, code.co_names, code.co_varnames, code.co_consts[said:]
+    doc = function.__doc__
+
+    def constants(code: CodeType) -> list[tuple[type, object]]:
+        plain = (None if c == doc else c for c in code.co_consts if not isinstance(c, CodeType))
+        return [(type(c), c) for c in plain]
+
+    return tuple(
+        (c.co_code, c.co_names, c.co_varnames, c.co_freevars, constants(c)) for c in all_code(function.__code__)
+    )
 
 
 def read(file: Path) -> dict[tuple[str, str], Cell]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from functools import cache
 from types import CodeType, FunctionType
 
+from zabspec.language.bytecode import global_names, recompiled
 from zabspec.language.source import definition
 
 PURE = (
@@ -109,15 +110,11 @@ def stopping(function: FunctionType) -> CodeType:
     Raises:
         LanguageError: the file no longer says what was loaded from it.
     """
-    if "range" not in function.__code__.co_names or function.__closure__:
+    if "range" not in global_names(function.__code__) or function.__closure__:
         return function.__code__
     node = copy.deepcopy(definition(function))
     transformer = Stopping(node)
     node = transformer.visit(node)
     if not transformer.changed:
         return function.__code__
-    node.decorator_list, node.returns = [], None
-    for parameter in node.args.args:
-        parameter.annotation = None
-    made = compile(ast.Module([node], []), function.__code__.co_filename, "exec", dont_inherit=True)
-    return next(held for held in made.co_consts if isinstance(held, CodeType))
+    return recompiled(node, function.__code__.co_filename)

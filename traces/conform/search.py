@@ -15,6 +15,7 @@ from typing import Any
 
 from traces.conform.record import Observation, Record
 from traces.conform.unbounded import ERRORS, Msg, Text, Unbounded
+from zabspec.language.bytecode import global_names, instructions_in
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, SERVING, WAITING
 from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, NONE, OPEN
 from zabspec.worlds.steps import (
@@ -892,7 +893,7 @@ class Search:
         In releases in which the end of a term brings the tree up to the log, another thread logs the queue, or it is
         logged later.
         """
-        called = self.text["end_running"].__code__.co_names
+        called = global_names(self.text["end_running"].__code__)
         return bool(s.phase[f] == SERVING) and "fast_forward" in called and not self.drains
 
     def cut_short(self, node: Node, f: int, zxid: int) -> list[Node]:
@@ -998,7 +999,7 @@ class Search:
         """
         leads = s.role[p] == LEADING
         ends = self.text["end_leader" if leads else "end_running"]
-        called = set(ends.__code__.co_names)
+        called = global_names(ends.__code__)
         if (
             s.phase[p] != SERVING
             or "fast_forward" not in called
@@ -1116,7 +1117,7 @@ class Search:
 
 def drains_first(ends: Any) -> bool:
     """Return whether the end of a term logs the whole queue, before bringing the tree up to the log if it does so."""
-    called = list(ends.__code__.co_names)
+    called = [i.argval for i in instructions_in(ends.__code__)]
     return "drain" in called and ("fast_forward" not in called or called.index("drain") < called.index("fast_forward"))
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from traces.judging import numbers
 from zabspec import history
+from zabspec.language.bytecode import functions_that_run, global_names, names_in
 from zabspec.language.sentences import MARK, Broken, with_sentences
 
 Row = Mapping[str, int | None]  # the columns of a row, and `kind`: which of the kernel's it is
@@ -249,31 +250,12 @@ def own_world(*functions: FunctionType) -> dict[str, Any]:
 def reached(function: FunctionType) -> dict[str, Any]:
     """Return a function, all that it calls, and their constants, by name."""
     out: dict[str, Any] = {}
-    ahead = [function]
-    while ahead:
-        f = ahead.pop()
-        if out.get(f.__name__) is f:
-            continue
-        out[f.__name__] = f
-        for name in names_in(f.__code__):
-            value = f.__globals__.get(name)
-            if isinstance(value, FunctionType):
-                ahead.append(value)
-            elif isinstance(value, int):
-                out[name] = value
+    for f in functions_that_run([function]):
+        read = {name: f.__globals__.get(name) for name in global_names(f.__code__)}
+        out |= {f.__name__: f, **{name: value for name, value in read.items() if isinstance(value, int)}}
     return out
 
 
 def names_of(function: FunctionType) -> frozenset[str]:
     """Return every name in a function and in what it calls, which includes those of state fields."""
-    return frozenset(
-        name for f in reached(function).values() if isinstance(f, FunctionType) for name in names_in(f.__code__)
-    )
-
-
-def names_in(code: CodeType) -> Iterator[str]:
-    """Yield the names of functions, constants and attributes in a function's code."""
-    yield from code.co_names
-    for held in code.co_consts:
-        if isinstance(held, CodeType):
-            yield from names_in(held)
+    return frozenset(name for f in functions_that_run([function]) for name in names_in(f.__code__))

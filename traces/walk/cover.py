@@ -18,6 +18,7 @@ from typing import Any
 from traces.record.trace import StepWord
 from traces.walk.compare import way_to
 from traces.walk.walker import Place, Walker
+from zabspec.language.bytecode import all_code
 from zabspec.language.kinds import Seq
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.language.schema import Role
@@ -298,5 +299,5 @@ def marked(f: FunctionType, ran: set[tuple[str, int]], possible: set[tuple[str, 
 
 def lines_of(f: FunctionType) -> set[int]:
     """Return the line numbers of a function that can run."""
-    code = f.__code__
-    return {n for _, _, n in code.co_lines() if n is not None and n > code.co_firstlineno}
+    first = f.__code__.co_firstlineno
+    return {n for code in all_code(f.__code__) for _, _, n in code.co_lines() if n is not None and n > first}

@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from zabspec.language import lang
+from zabspec.language.bytecode import global_names
 from zabspec.language.source import definition
 from zabspec.worlds import actor
 
@@ -71,7 +72,7 @@ class Alternatives:
 
     def called(self, f: FunctionType) -> Iterator[FunctionType]:
         """Yield the functions that a function's global names may mean."""
-        for name in f.__code__.co_names:
+        for name in global_names(f.__code__):
             yield from self.meant(f, name)
 
     def meant(self, f: FunctionType, name: str) -> Iterator[FunctionType]:
@@ -85,7 +86,7 @@ class Alternatives:
         """Return in how many ways a call of a function can end, at most."""
         if f not in self.known:
             self.known[f] = MOST  # while it is looked at: one that calls itself
-            names = f.__code__.co_names
+            names = global_names(f.__code__)
             chooses = any(is_choose(f, name) for name in names) or any(self.ways(g) > 1 for g in self.called(f))
             self.known[f] = min(MOST, self.below(f, definition(f), False)) if chooses else 1
         return self.known[f]

@@ -7,17 +7,16 @@ line where there is one.
 from __future__ import annotations
 
 import ast
-import dis
 import keyword
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from zabspec.authoring.declaration import Declaration, Map, ProtocolError, Start
 from zabspec.authoring.places import misdeclared
+from zabspec.language.bytecode import global_names
 from zabspec.language.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
 from zabspec.language.place import Place
@@ -100,13 +99,6 @@ def constants_of(module: ModuleType) -> dict[str, int | str]:
     }
 
 
-@cache
-def read_by(code: CodeType) -> set[str]:
-    """Return the global names that a function reads, also within its sentences, without names of fields."""
-    names = {str(i.argval) for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return names.union(*(read_by(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
-
-
 def check_oracle(name: str, oracle: ModuleType, world: Iterable[ModuleType]) -> None:
     """Check that an oracle module that overrides the world does not reuse a name of the world's.
 
@@ -158,7 +150,7 @@ def check_one_meaning(
         theirs = function.__globals__
         if theirs is vars(module):
             continue
-        for read in sorted(read_by(function.__code__)):
+        for read in sorted(global_names(function.__code__)):
             if read in keys.get(id(theirs), ()):
                 continue
             here, there = vars(module).get(read), theirs.get(read)
@@ -198,7 +190,7 @@ def check_own_names(functions: Iterable[FunctionType]) -> None:
         ProtocolError: one does not.
     """
     for function in functions:
-        for read in sorted(read_by(function.__code__)):
+        for read in sorted(global_names(function.__code__)):
             value = function.__globals__.get(read)
             if isinstance(value, FunctionType) and is_ours(value) and value.__name__ != read:
                 place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from types import FunctionType
 
 from zabspec.language import lang
+from zabspec.language.bytecode import global_names
 from zabspec.language.source import annotated, definition
 from zabspec.worlds import actor
 
@@ -93,7 +94,7 @@ class Walk:
     def __init__(self, functions: Mapping[str, FunctionType], volatile: Collection[str]) -> None:
         self.functions, self.volatile = functions, volatile
         self.known: dict[str, bool] = {}
-        self.called = {n for f in functions.values() for n in f.__code__.co_names if n in functions}
+        self.called = {n for f in functions.values() for n in global_names(f.__code__) if n in functions}
 
     # --- which functions --------------------------------------------------------------------------
 
@@ -106,7 +107,7 @@ class Walk:
         if name not in self.known:
             self.known[name] = False  # there is no recursion
             function = self.functions[name]
-            names = function.__code__.co_names
+            names = global_names(function.__code__)
             parts = list(ast.walk(definition(function)))
             writes = any(field_of(target) in WRITTEN for part in parts for target in targets(part))
             calls = any(n in WORDS and n not in self.functions for n in names)

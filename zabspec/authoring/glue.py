@@ -9,6 +9,7 @@ from types import FunctionType, MappingProxyType
 from zabspec.authoring.clocks import CLOCK_NAMES, TICKS, clock_text
 from zabspec.authoring.declaration import Action, Declaration
 from zabspec.authoring.membership import asks_member, begins_member, ends_member, membership_text
+from zabspec.language.bytecode import global_names
 from zabspec.language.kinds import MessageUnion
 from zabspec.language.schema import Field
 from zabspec.language.sentences import MARK
@@ -197,7 +198,7 @@ def every_message(function: FunctionType, kinds: list[str]) -> str:
             inside += "    "
     asked = f"{function.__name__}({', '.join(['s', *places])})"
     sent = " and ".join(f"{{{m}}} from p{{{m}.source}} to p{{{m}.target}}" for m in places)
-    said = f"{{{asked}}}" if MARK in function.__code__.co_names else f"{sent} cannot be in flight"
+    said = f"{{{asked}}}" if MARK in global_names(function.__code__) else f"{sent} cannot be in flight"
     lines += [f"{inside}if not {asked}:", f'{inside}    return broken(f"{said}")', "    return True"]
     return "\n".join(lines)
 

@@ -13,6 +13,7 @@ from types import FunctionType
 from zabspec.authoring.alternatives import CHOICES
 from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Size
 from zabspec.authoring.places import misdeclared
+from zabspec.language.bytecode import global_names
 from zabspec.language.kinds import SetOf
 from zabspec.language.schema import Field, Role
 from zabspec.roles import type_name
@@ -106,7 +107,7 @@ def check_sizes(name: str, fields: Iterable[Field], begins: Iterable[FunctionTyp
         if f.disk:
             raise misdeclared(name, ("field", f.name), f"{f.name} is on a disk: {WITHOUT}, or omit members")
     for function in begins:
-        if "send" in function.__code__.co_names or not CHOICES.isdisjoint(function.__code__.co_names):
+        if not global_names(function.__code__).isdisjoint({"send", *CHOICES}):
             line = function.__code__.co_firstlineno
             said = "on_start runs for every process, member or not, and cannot send: a member starts with an action"
             raise ProtocolError(f"{name}:{line}: {said}, and one that joins in @joins")

@@ -12,9 +12,10 @@ from collections.abc import Collection, Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import TypeGuard
 
-from zabspec.authoring.checks import is_ours, read_by
+from zabspec.authoring.checks import is_ours
 from zabspec.authoring.declaration import ConfigError, ProtocolError
 from zabspec.ensemble import ConfigError as NoSystem
+from zabspec.language.bytecode import global_names
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import Field
@@ -81,7 +82,7 @@ def check_quorums(
                 f"hand: call is_quorum(s, members), which uses the quorum system",
                 place,
             )
-    if not elects and not any("is_quorum" in f.__code__.co_names for f in theirs):
+    if not elects and not any("is_quorum" in global_names(f.__code__) for f in theirs):
         raise ProtocolError(f"--quorums is not for {name}, which never calls is_quorum")
 
 
@@ -97,7 +98,7 @@ def in_use(
     found = [f for module in modules for f in vars(module).values() if of_protocol(f) and f not in others]
     found += [f for f in overrides if f not in found]
     for f in found:  # it grows: what a function reads is of the protocol too
-        read = (f.__globals__.get(name) for name in sorted(read_by(f.__code__)))
+        read = (f.__globals__.get(name) for name in sorted(global_names(f.__code__)))
         found += [g for g in read if of_protocol(g) and g not in found]
     return found
 

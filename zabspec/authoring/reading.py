@@ -35,7 +35,6 @@ from zabspec.authoring.checks import (
     check_world,
     constants_of,
     is_ours,
-    read_by,
 )
 from zabspec.authoring.clocks import (
     AHEAD,
@@ -71,6 +70,7 @@ from zabspec.authoring.places import misdeclared, with_place
 from zabspec.authoring.roles import RoleTypes, check_processes
 from zabspec.authoring.sources import Read
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
+from zabspec.language.bytecode import global_names
 from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
 from zabspec.language.lang import Fields, MessageName, RecordName
@@ -576,7 +576,7 @@ class ProtocolSource:
             check_oracle(self.name, oracle, world)
         for module in (*world, *self.oracle):
             own = (v for v in vars(module).values() if isinstance(v, FunctionType) and v.__module__ == module.__name__)
-            known = {name for f in own for name in (f.__name__, *f.__code__.co_names)}
+            known = {name for f in own for name in (f.__name__, *global_names(f.__code__))}
             for name in sorted(known & mine.keys()):
                 place = Place(mine[name].__code__.co_filename, mine[name].__code__.co_firstlineno)
                 said = f"the world has a {name} of its own: rename yours"
@@ -1044,7 +1044,7 @@ class _Reader:
                 raise self.fail(f, "a start takes (s: State)")
         begins = [f for n, f in self.functions.items() if n == "on_start"]
         for f in self.reached([*begins, *starts]):
-            if not CHOICES.isdisjoint(f.__code__.co_names):
+            if not CHOICES.isdisjoint(global_names(f.__code__)):
                 raise self.fail(f, "a process starts in one way: on_start, or a start, cannot choose")
 
     @cached_property
@@ -1065,7 +1065,7 @@ class _Reader:
         parts = ("on_elected", "on_follow") if self.declared.elects else ()
         does = [self.functions[n] for n in parts] + [f for n in parts for f in self.instead.get(n, [])]
         for f in self.reached(does):
-            if not CHOICES.isdisjoint(f.__code__.co_names):
+            if not CHOICES.isdisjoint(global_names(f.__code__)):
                 return f"{self.name}:{f.__code__.co_firstlineno}: {f.__name__}"
         return ""
 
@@ -1305,7 +1305,7 @@ class _Reader:
             found.append(function)
             ahead += self.instead.get(function.__name__, [])
             elsewhere = self.keys.get(id(function.__globals__), {})
-            for name in read_by(function.__code__):
+            for name in global_names(function.__code__):
                 called = self.functions.get(name, self.helpers.get(name))
                 if name in elsewhere:
                     called = value if isinstance(value := function.__globals__[name], FunctionType) else None

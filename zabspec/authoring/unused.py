@@ -6,6 +6,7 @@ from types import FunctionType
 
 from zabspec.authoring.checks import OURS, is_ours
 from zabspec.authoring.unreceived import sendings
+from zabspec.language.bytecode import functions_that_run, global_names
 from zabspec.language.source import definition
 from zabspec.model import Model
 
@@ -20,11 +21,12 @@ def unused(model: Model) -> list[str]:
         return []
     own = {n: f for n, f in vars(text.module).items() if isinstance(f, FunctionType) and not is_ours(f)}
     world = [f for f in vars(model.world.text).values() if isinstance(f, FunctionType)]
-    called = {name for f in (*own.values(), *world) for name in f.__code__.co_names}
+    instead = [f for v in text.variants.values() for f in v.overrides.values()]
+    called = {name for f in functions_that_run([*own.values(), *instead, *world]) for name in global_names(f.__code__)}
     called |= {f.__name__ for f in text.receipts.values()}
     called |= {name for of_roles in text.hooks.values() for name in of_roles.values()}
     called |= {f.__name__ for a in (*text.actions, *text.changes) for f in (a.function, a.when) if f is not None}
-    called |= {f.__name__ for v in text.variants.values() for f in v.overrides.values()}
+    called |= {f.__name__ for f in instead}
     called |= {start.function.__name__ for start in text.declared.starts}
     called |= {name for f in (*own.values(),) if hasattr(f, "claim") for name in (f.__name__, f.claim.witness.__name__)}
     called |= {g.waits.__name__ for g in text.goals}

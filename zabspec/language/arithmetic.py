@@ -7,9 +7,9 @@ has the piece of the source that it stands for, so that an error is shown there.
 from __future__ import annotations
 
 import ast
-import dis
 from types import FunctionType
 
+from zabspec.language.bytecode import global_names, instructions_in
 from zabspec.language.place import is_own_file
 from zabspec.language.wrapping import __all__ as ON_WORDS
 
@@ -24,9 +24,9 @@ def may_overflow(function: FunctionType) -> bool:
     The project's own functions, and kernels, which work on words, are not checked.
     """
     code = function.__code__
-    if is_own_file(code.co_filename) or not set(ON_WORDS).isdisjoint(code.co_names):
+    if is_own_file(code.co_filename) or not set(ON_WORDS).isdisjoint(global_names(code)):
         return False
-    return any(i.opname == "BINARY_OP" and i.argrepr in OPERATORS for i in dis.get_instructions(code))
+    return any(i.opname == "BINARY_OP" and i.argrepr in OPERATORS for i in instructions_in(code))
 
 
 class Checked(ast.NodeTransformer):

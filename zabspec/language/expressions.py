@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from zabspec.language import lang
 from zabspec.language import tree as t
+from zabspec.language.bytecode import global_names
 from zabspec.language.desugaring import GIVE_A_NAME, alike_sequences, is_member
 from zabspec.language.diagnostics import place_at
 from zabspec.language.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE
@@ -907,7 +908,7 @@ def works_on_words(python: FunctionType, node: ast.FunctionDef, front: Context) 
     named = {annotated(a.annotation) for a in node.args.args if a.annotation is not None}
     typed = [front.type_of_annotation(name) for name in named]
     memory = any(kind in (t.WORDS, t.BYTES) or isinstance(kind, t.StructType) for kind in typed)
-    if memory or KERNEL.keys().isdisjoint(python.__code__.co_names):  # what it calls is among its names
+    if memory or KERNEL.keys().isdisjoint(global_names(python.__code__)):
         return memory
     called = {part.func.id for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
     return bool(called & KERNEL.keys())

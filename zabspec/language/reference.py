@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from zabspec.language import lang, wrapping
 from zabspec.language.arithmetic import CHECKED
+from zabspec.language.bytecode import global_names
 from zabspec.language.error_sites import NO_ENTRY, SHIFTED, TOO_WIDE, of_author, remedy
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, OptionalInt, Record, Seq, SetOf
 from zabspec.language.lang import NOBODY, MessageName
@@ -592,7 +593,7 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
             try:
                 code = with_sentences(value)
             except LanguageError as problem:
-                if MARK in value.__code__.co_names:
+                if MARK in global_names(value.__code__):
                     raise
                 # It is in the module and need not be part of the program: an error only where something calls it.
                 out[name] = _unreadable(problem)

@@ -19,6 +19,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from zabspec.language.arithmetic import Checked, may_overflow
+from zabspec.language.bytecode import global_names, recompiled
 from zabspec.language.source import definition
 
 MARK = "broken"  # what the function is called
@@ -119,14 +120,9 @@ def with_sentences(function: FunctionType) -> CodeType:
         LanguageError: the file no longer matches what was loaded from it.
     """
     code = function.__code__
-    says, overflows = MARK in code.co_names, may_overflow(function)
+    says, overflows = MARK in global_names(code), may_overflow(function)
     if not says and not overflows:
         return code
     node = copy.deepcopy(definition(function))
-    node.decorator_list, node.returns = [], None
-    for parameter in node.args.args:
-        parameter.annotation = None
     node = Checked().visit(node) if overflows else node
-    module = ast.Module([Deferred().visit(node) if says else node], [])
-    made = compile(module, code.co_filename, "exec", dont_inherit=True)
-    return next(held for held in made.co_consts if isinstance(held, CodeType))
+    return recompiled(Deferred().visit(node) if says else node, code.co_filename)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, FunctionType
 
+from zabspec.language.bytecode import all_code
 from zabspec.language.place import Place, relative
 
 
@@ -49,7 +50,7 @@ class Text:
 
     @cached_property
     def functions(self) -> dict[str, tuple[ast.FunctionDef, CodeType | None]]:
-        codes = dict(codes_in(self.code))
+        codes = {f"{held.co_name}:{held.co_firstlineno}": held for held in all_code(self.code)}
         found = {}
         for node in functions_in(self.tree):
             for line in (node.lineno, *(d.lineno for d in node.decorator_list)):
@@ -69,14 +70,6 @@ def functions_in(node: ast.AST) -> Iterator[ast.FunctionDef]:
         if isinstance(part, ast.FunctionDef):
             yield part
         yield from functions_in(part)
-
-
-def codes_in(code: CodeType) -> Iterator[tuple[str, CodeType]]:
-    """Yield the code of every function in a module's code, by name and line."""
-    for held in code.co_consts:
-        if isinstance(held, CodeType):
-            yield f"{held.co_name}:{held.co_firstlineno}", held
-            yield from codes_in(held)
 
 
 def register_source(name: str, text: str) -> Text:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 import copy
-from types import CodeType, FunctionType
+from types import FunctionType
 
+from zabspec.language.bytecode import names_in, recompiled
 from zabspec.language.source import definition
 
 CHANGES = ("add", "append", "clear", "discard", "remove")
@@ -67,7 +68,7 @@ def telling_writes(function: FunctionType, fields: frozenset[str]) -> FunctionTy
         LanguageError: its file no longer matches what was loaded from it.
     """
     code = function.__code__
-    if not fields & set(code.co_names):
+    if not fields & names_in(code):
         return function
     node = copy.deepcopy(definition(function))
     given = [a.arg for a in node.args.args]
@@ -77,12 +78,7 @@ def telling_writes(function: FunctionType, fields: frozenset[str]) -> FunctionTy
     telling.visit(node)
     if not telling.found:
         return function
-    plain = copy.deepcopy(node)
-    plain.decorator_list, plain.returns = [], None
-    for parameter in plain.args.args:
-        parameter.annotation = None
-    whole = compile(ast.Module([plain], []), code.co_filename, "exec", dont_inherit=True)
-    made = next(held for held in whole.co_consts if isinstance(held, CodeType))
+    made = recompiled(copy.deepcopy(node), code.co_filename)
     out = FunctionType(made, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     out.__dict__.update(vars(function), syntax=node)
     out.__module__, out.__doc__ = function.__module__, function.__doc__
