@@ -100,7 +100,7 @@ def added(rule: ast.FunctionDef) -> Iterator[str]:
         for name in (*STEPS, *(STEPS_OF_THREAD if ends else ())):
             takes = len(inspect.signature((vars(storage) | vars(releases) | vars(snapshots))[name]).parameters)
             given = ("0", *numbers, f"s.last_processed[{p}]") if takes > 2 else ("",)
-            yield from (f"{name}(s, {p}{', ' * bool(z)}{z})" for z in given)
+            yield from (f"{name}(s, {p}{', ' if z else ''}{z})" for z in given)
 
 
 def edits(rule: ast.FunctionDef) -> Iterator[tuple[str, ast.FunctionDef]]:

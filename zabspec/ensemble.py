@@ -63,7 +63,7 @@ class Ensemble:
             return f"majorities of {len(self.participants)}"
         counted = len(self.blocks())
         weighted = "" if set(self.weights.values()) == {1} else ", weighted"
-        return f"hierarchical: majorities of {counted} group{'s' * (counted != 1)}{weighted}"
+        return f"hierarchical: majorities of {counted} group{'s' if counted != 1 else ''}{weighted}"
 
 
 def parse(text: str) -> Ensemble:

@@ -34,7 +34,7 @@ def variants_listed(words: Sequence[str] = (), protocol: str | None = None) -> S
             there = entries.get(name)
             beside, given = (there.beside, there.within) if there is not None else ((), {})
             budget = " ".join(
-                [f"--repair {','.join(beside)}"] * bool(beside)
+                ([f"--repair {','.join(beside)}"] if beside else [])
                 + [f"--{field.replace('_', '-')} {value}" for field, value in given.items()]
             )
             found = there.breaks if there is not None else ()

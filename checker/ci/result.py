@@ -136,7 +136,7 @@ class CheckResult(Result):
             folded(self.sentence, others="  "),
             Table(self.rows(), HEAD),
             *self.folded_notes(),
-            *[warned] * bool(warned),
+            *([warned] if warned else []),
         ]
 
     # --- for test reports and code hosts -------------------------------------------------------------

@@ -281,7 +281,7 @@ class Compiled:
         steps_at = total
         meta_at = steps_at + 8 * (self.model.most_steps + 1)
         quiet_at = meta_at + 8 * 4 * ring
-        colour_at = quiet_at + 8 * (self.model.most_steps + 1) * (self.terminals != 0)
+        colour_at = quiet_at + (8 * (self.model.most_steps + 1) if self.terminals != 0 else 0)
         spare_at = colour_at + 8 * (n + 2)
         ring_at = spare_at + total
         image_at = ring_at + ring * total

@@ -87,5 +87,5 @@ class AtDelivery:
             witnessed={name: depth for name, depth in r.witnessed.items() if name in names},
             violations={name: v for name, v in r.violations.items() if name in (*names, NO_RUNTIME_ERROR.name)},
             suspected=tuple(name for name in r.suspected if name in (*names, NO_RUNTIME_ERROR.name)),
-            merged=r.merged and r.merged + how * bool(self.replaced),
+            merged=r.merged and r.merged + (how if self.replaced else ""),
         )

@@ -88,7 +88,9 @@ class GraphReport(Result):
 
     def rows(self, a: Answers) -> Iterator[Row]:
         """Return the answer about a property, as rows."""
-        where = [plural(len(a.states), "state")] * bool(a.states) + [plural(len(a.edges), "edge")] * bool(a.edges)
+        where = ([plural(len(a.states), "state")] if a.states else []) + (
+            [plural(len(a.edges), "edge")] if a.edges else []
+        )
         yield "violated by", f"{' and '.join(where)}, first at depth {a.depth}"
         yield "takes each of", ", ".join(a.steps) or "no step is on all of them"
         yield "goes through", self.through(a.dominators)

@@ -34,5 +34,5 @@ def witness_command(request: Mapping[str, Any] | None, name: str) -> str:
     if model is None:
         return ""
     return " ".join(
-        ["zabcheck", *model, *["--no-symmetry"] * (not given.get("symmetry", True)), "--witness", quote(name)]
+        ["zabcheck", *model, *(["--no-symmetry"] if not given.get("symmetry", True) else []), "--witness", quote(name)]
     )

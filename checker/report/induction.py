@@ -37,7 +37,7 @@ class InductionReport(Result):
         if self.outcome.obstacles:
             return f"nothing is proved: {self.outcome.obstacles[0]}"
         broken = [v.name for v in self.said() if v.verdict in (BROKEN, "not inductive")]
-        return f"{answer_of(self.outcome)[0]}{': ' * bool(broken)}{', '.join(broken)}; {conclusion(self.outcome)}"
+        return f"{answer_of(self.outcome)[0]}{': ' if broken else ''}{', '.join(broken)}; {conclusion(self.outcome)}"
 
     @property
     def exit_code(self) -> int:

@@ -35,7 +35,7 @@ def read_from(ensemble: Ensemble) -> str:
     said = f"configuration: {ensemble.kind}"
     if ensemble.observers:
         n = len(ensemble.observers)
-        said += f"; {n} observer{'s' * (n != 1)} ignored, though the leader sends to it"
+        said += f"; {n} observer{'s' if n != 1 else ''} ignored, though the leader sends to it"
     if ensemble.groups:
         said += "; groups and weights ignored: majorities of all voting servers are counted"
     return said

@@ -28,8 +28,8 @@ def parts(report: dict[str, Any]) -> list[Part]:
     s = report["survives"]
     if s:
         lines.append(
-            f"survives any {s['any']} crash{'es' * (s['any'] != 1)}; not that of {named(s['stopped_by'])}; at best "
-            f"{s['at_best']}, while {named(s['enough'])} are up"
+            f"survives any {s['any']} crash{'es' if s['any'] != 1 else ''}; not that of {named(s['stopped_by'])}; "
+            f"at best {s['at_best']}, while {named(s['enough'])} are up"
         )
     words = {"proved": "proved", "counterexample": "not so", "undecided": "undecided"}
     lemmas = [(words[x["answer"]], x["name"] + (f": {x['example']}" if x["example"] else "")) for x in report["lemmas"]]

@@ -90,7 +90,11 @@ def bounds_of(c: Configuration) -> str:
             counts[budget.one] = c.budget[budget.name]
     bounds = [plural(v, k) for k, v in counts.items()]
     bounds += [f"{name} {n}" for name, n in c.budget.items() if name not in BUDGETS]
-    others = [f"network {c.network}", *[f"quorums {c.quorums}"] * bool(c.quorums), *[f"from {c.start}"] * bool(c.start)]
+    others = [
+        f"network {c.network}",
+        *([f"quorums {c.quorums}"] if c.quorums else []),
+        *([f"from {c.start}"] if c.start else []),
+    ]
     return f"{name}, {', '.join(bounds + others)}{promise_text(c)}"
 
 
@@ -540,7 +544,7 @@ class Report(Result):
         parts.append(f"states per level{reduced * r.narrowed}, from depth 0\n{levels}")
         if r.generated:
             counts = self.count_rows()
-            colours = ["yellow" * (count == "never taken") for _, count in counts]
+            colours = [("yellow" if count == "never taken" else "") for _, count in counts]
             title = f"transitions{reduced * r.reduced}"
             parts.append(Table(counts, ("step", title), title, 1, colours))
         return [*parts, *([Words(self.notes())] if self.notes() else [])]

@@ -302,8 +302,8 @@ def sentence_of(c: Comparison, steps: int) -> str:
     if c.first is None:
         return f"Both take all {steps} steps, with the same states and the same possible steps."
     what = " and ".join(
-        ["the possible steps differ"] * bool(c.first.left or c.first.right)
-        + ["the states differ"] * bool(c.first.fields)
+        (["the possible steps differ"] if c.first.left or c.first.right else [])
+        + (["the states differ"] if c.first.fields else [])
     )
     where = f"After {c.first.at} steps {what}" if c.first.at else f"In the initial state {what}"
     if c.refused:
@@ -329,7 +329,9 @@ def sentence_of_pair(c: Comparison, at: int, together: bool, leads: str) -> str:
             if count
             else ("Both have equal initial states.")
         )
-    what = " and ".join(["possible steps"] * bool(c.first.left or c.first.right) + ["states"] * bool(c.first.fields))
+    what = " and ".join(
+        (["possible steps"] if c.first.left or c.first.right else []) + (["states"] if c.first.fields else [])
+    )
     where = f"Both first differ after {counted(c.first.at, 'step')}, in their {what}"
     if c.refused and at > len(c.end.path):
         other = "left" if leads == "right" else "right"

@@ -270,8 +270,10 @@ def git(repository: Path, *words: str, given: bytes = b"") -> bytes:
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split()) or f"it does not know {words[-1]!r}"
         if words[0] in ("rev-parse", "merge-base"):
-            said += "; a clone that is shallow has no earlier commits (`git fetch --unshallow`)" * is_shallow(
-                repository
+            said += (
+                "; a clone that is shallow has no earlier commits (`git fetch --unshallow`)"
+                if is_shallow(repository)
+                else ""
             )
         raise RequestError(f"git refuses: {said}")
     return done.stdout

@@ -39,7 +39,7 @@ def made(seed: int) -> nx.DiGraph[int]:
                     b,
                     steps=steps,
                     violates=(NAME,) * some,
-                    violates_always=(NAME,) * (some and source.random() < 0.5),
+                    violates_always=((NAME,) if some and source.random() < 0.5 else ()),
                 )
     reached = nx.descendants(graph, FIRST) | {FIRST}
     return nx.DiGraph(graph.subgraph(reached))

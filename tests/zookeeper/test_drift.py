@@ -372,7 +372,9 @@ def test_what_a_cited_method_uses_is_compared(tmp_path: Path, file: str, old: st
     drift = compare(FolderTree(now), "3.9.5", FolderTree(before))
     assert drift.of(CHANGED, NEW) == []
     found = [
-        m for m in drift.used if m.state != UNCHANGED and m.method != "Learner.limit()" * (name == "Learner.LIMIT")
+        m
+        for m in drift.used
+        if m.state != UNCHANGED and m.method != ("Learner.limit()" if name == "Learner.LIMIT" else "")
     ]
     assert [(m.method, m.state) for m in found] == ([(name, CHANGED)] if name else [])
     if name:

@@ -126,7 +126,7 @@ def pieces(
             line = []
             for c, part in enumerate(parts[: last + 1]):
                 padded = part.rjust(widths[c]) if c == right else part.ljust(widths[c])
-                line += [Piece("  ", number, -1)] * (c > 0) + [
+                line += ([Piece("  ", number, -1)] if c > 0 else []) + [
                     Piece(padded.rstrip() if c == last else padded, number, c)
                 ]
             yield line

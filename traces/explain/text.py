@@ -69,8 +69,8 @@ def configuration_text(c: Configuration) -> str:
             parts.append(f"{budget} {getattr(c, budget)}")
     parts += [part.replace("=", " ") for part in c.budgets.split(",") if part and not part.endswith("=0")]
     parts.append(f"network {c.network}")
-    parts += [f"quorums {c.quorums}"] * bool(c.quorums)
-    parts += [f"from {c.start}"] * bool(c.start)
+    parts += [f"quorums {c.quorums}"] if c.quorums else []
+    parts += [f"from {c.start}"] if c.start else []
     for limit in ("max_epoch", "channel"):
         if getattr(c, limit):
             parts.append(f"{limit.replace('_', '-')} {getattr(c, limit)}")

@@ -149,7 +149,7 @@ def geometry_of(picture: Picture, narrow: bool = False) -> Geometry:
     Args:
         narrow: as for a phone: lanes are close to each other, and there is no column beside them.
     """
-    gutter = (NARROW_GUTTER if narrow else GUTTER) + LOOP * (picture.loop is not None)
+    gutter = (NARROW_GUTTER if narrow else GUTTER) + (LOOP if picture.loop is not None else 0)
     wide = narrowed(picture, gutter) if narrow else lane_width(picture)
     at: float = HEAD
     rows = []
@@ -162,7 +162,7 @@ def geometry_of(picture: Picture, narrow: bool = False) -> Geometry:
     def placed(left: float) -> Geometry:
         lanes = tuple(gutter + left + k * wide for k in range(len(picture.lanes)))
         beside = math.ceil(max([lanes[-1] + wide * 0.9 + 12, *(far(p, lanes) for p in rows)]))
-        return Geometry(gutter, lanes, tuple(rows), beside, beside + COLUMN * (not narrow), at + 12)
+        return Geometry(gutter, lanes, tuple(rows), beside, beside + (COLUMN if not narrow else 0), at + 12)
 
     g = placed(left)
     roles = [s.role for s in picture.stretches if s.process == 0 and s.start and g.role_side(s) < 0 and not g.gaps(s)]

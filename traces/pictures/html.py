@@ -104,7 +104,7 @@ class Labels(Pen):
         self, said: str, x: float, y: float, how: str = "", anchor: str = "start", step: int | None = None
     ) -> str:
         side = f"right:{self.g.width - x:.1f}px" if anchor == "end" else f"left:{x:.1f}px"
-        faint = " outside" * outside(self.picture, step)
+        faint = " outside" if outside(self.picture, step) else ""
         kind = f"{how} {anchor}{faint}".strip()
         place = {"class": kind, "style": f"{side};top:{y - self.top - ASCENT:.1f}px"}
         self.said.append(tag("span", place | ({"data-step": str(step)} if step is not None else {}), text(said)))

@@ -181,7 +181,7 @@ def lane(s: Stretch, g: Geometry, pen: Pen, part: tuple[float, float]) -> str:
     if s.down:
         return tag("line", {"class": "fault dash", "x1": x, "x2": x, "y1": top, "y2": bottom})
     place = {"x": x - BAND / 2, "y": top, "width": BAND, "height": max(0.0, bottom - top)}
-    hint = ", ".join([s.role] * bool(s.role) + [f"epoch {s.epoch}"] * (s.epoch is not None))
+    hint = ", ".join(([s.role] if s.role else []) + ([f"epoch {s.epoch}"] if s.epoch is not None else []))
     out = tag("rect", {"class": f"t{hue(s.epoch)}", **place}, tag("title", {}, text(hint)) if hint else "")
     gaps = g.gaps(s, part) if s.role else []
     said = -math.inf
@@ -203,7 +203,7 @@ def arrow(a: Arrow, g: Geometry) -> str:
     f = a.flight
     x1, x2 = g.lanes[f.message.source], g.lanes[f.message.destination]
     y1, y2 = g.y(f.sent), g.y(f.ended or 0)
-    how = f"arrow l{hue(a.epoch)}" + " named" * a.named + " dash" * (f.fate is Fate.COPIED)
+    how = f"arrow l{hue(a.epoch)}" + (" named" if a.named else "") + (" dash" if f.fate is Fate.COPIED else "")
     if f.message.source == f.message.destination:
         out = BAND / 2
         bulge = x1 - out - min(40, 14 + 0.12 * (y2 - y1))
@@ -239,10 +239,10 @@ def foreground(p: Placed, g: Geometry, pen: Pen) -> str:
         ends = {"x1": min(lanes), "x2": max(lanes), "y1": p.y, "y2": p.y}
         parts.append(tag("line", {"class": "fault dash", **ends}))
     parts += [dot(x, p) for x in lanes]
-    x, at = lanes[0], p.y + 4 + LINE * (len(row.processes) != 1)
+    x, at = lanes[0], p.y + 4 + (LINE if len(row.processes) != 1 else 0)
     for line in p.lines:
         bold = line.named or line.what not in ("label", "accept")
-        how = " ".join(filter(None, ["strong" * bold, "bad" * line.named]))
+        how = " ".join(filter(None, [("strong" if bold else ""), ("bad" if line.named else "")]))
         sign = SIGNS.get(line.what, "")
         if sign and line.first:
             parts.append(mark(sign, x + p.side * 17, at - 4, line.named))
@@ -274,7 +274,7 @@ def haloed(pen: Pen, said: str, x: float, y: float, side: int, how: str, step: i
 def never(u: Unreceived, x: float, y: float, side: int, g: Geometry, pen: Pen) -> str:
     """Return messages that were never received: a broken line from their source, and a sign short of each target."""
     first, out = u.arrows[0], []
-    line = f"arrow dash l{hue(first.epoch)}" + " named" * first.named
+    line = f"arrow dash l{hue(first.epoch)}" + (" named" if first.named else "")
     beside = 18 + len(u.lines[0]) * (LETTER + 0.6 * first.named)  # the width of the text
     for a in u.arrows:
         target = g.lanes[a.flight.message.destination]

@@ -38,7 +38,7 @@ class Lasso:
         """Return a sentence: who starves, from when on."""
         who = f"{process_name(self.process)} starves"
         if self.loop is None:
-            return f"{who} after {steps} step{'s' * (steps != 1)}, after which fairness requires no step"
+            return f"{who} after {steps} step{'s' if steps != 1 else ''}, after which fairness requires no step"
         return f"{who} while steps {self.loop + 1} to {steps} repeat forever"
 
     def marks(self, steps: int) -> dict[int, str]:

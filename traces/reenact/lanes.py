@@ -48,8 +48,8 @@ def sentence(said: str) -> str:
         return f"{receiver} reads {m[5]}" if m[4] == "let through" else f"lost: {m[5]}, to {receiver}"
     if (m := THREAD.match(said)) is not None:
         what = f"{m[3]} {m[4]}".strip()
-        return f"{m[1]}: {m[2]} {'held at' if m[5] == ' and is held' else 'does'} {what}" + ", which fails" * (
-            m[5] == ", which fails"
+        return f"{m[1]}: {m[2]} {'held at' if m[5] == ' and is held' else 'does'} {what}" + (
+            ", which fails" if m[5] == ", which fails" else ""
         )
     return said if re.fullmatch(r"server \d+: (started|killed)", said) else ""
 
@@ -69,7 +69,7 @@ def drawn_lanes(folder: Path, plan: ReenactmentPlan, run: ReenactedRun) -> str:
         k = row.number - 1
         if k < count:
             all_seen = seen.get(row.number, [])
-            more = [f"{len(all_seen) - MOST} more"] * (len(all_seen) > MOST)
+            more = [f"{len(all_seen) - MOST} more"] if len(all_seen) > MOST else []
             told = "; ".join([*all_seen[:MOST], *more]) or "nothing"
             told = ZXID.sub(lambda m: Zxids(run.played.base).told(int(m[1], 16)), told)
             rows.append(replace(row, headline=f"{told} ({run.played.seconds[k]:.2f} s)"))

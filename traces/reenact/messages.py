@@ -15,7 +15,9 @@ from zabspec.protocols.zookeeper.state import PHASES
 
 def told_plan(plan: ReenactmentPlan) -> list[str]:
     """Return lines that describe what will be played."""
-    who = ", ".join(f"p{p} is server {n}{', an observer' * (p in plan.observers)}" for p, n in enumerate(plan.ids))
+    who = ", ".join(
+        f"p{p} is server {n}{', an observer' if p in plan.observers else ''}" for p, n in enumerate(plan.ids)
+    )
     out = [f"{len(plan.steps)} steps; {who}"]
     if plan.skipped:
         out.append(f"this release does not fit the model: {'; '.join(plan.skipped)}")

@@ -113,7 +113,7 @@ def verdict(question: Grid, summary: Summary) -> str:
 def grid_rows(question: Grid) -> list[tuple[str, str]]:
     """Return the rows that describe the grid, without defaults."""
     plain = Grid()
-    rows = [("seeds", ", ".join(question.seeds)), *[("quorums", question.quorums)] * bool(question.quorums)]
+    rows = [("seeds", ", ".join(question.seeds)), *([("quorums", question.quorums)] if question.quorums else [])]
     for axis in (*AXES, "fault_kinds"):
         values = getattr(question, axis)
         if values != getattr(plain, axis) or axis in ("protocol", "nodes", "rounds", "proposals"):

@@ -950,9 +950,9 @@ class _Reader:
                 function = self.functions.get(f"{hook}_{role}")
                 if function is None:
                     continue
-                if self.annotations(function) != ["State", kind, *["int"] * bool(more)]:
+                if self.annotations(function) != ["State", kind, *(["int"] if more else [])]:
                     raise self.fail(
-                        function, f"{function.__name__} takes (s: State, p: {kind}{', timer: int' * bool(more)})"
+                        function, f"{function.__name__} takes (s: State, p: {kind}{', timer: int' if more else ''})"
                     )
                 if hook in self.functions:
                     raise self.fail(
@@ -1189,7 +1189,7 @@ class _Reader:
     def check_goals(self, goals: Iterable[ProgressProperty]) -> None:
         for g in goals:
             asked, over = self.annotations(g.waits), self.declared.world == CONNECTIONS
-            taken = [["State", kind] for kind in ("Node", *self.roles)] + [["State", "Node", "Node"]] * over
+            taken = [["State", kind] for kind in ("Node", *self.roles)] + ([["State", "Node", "Node"]] if over else [])
             if asked not in taken or self.returned(g.waits) != "bool":
                 more = ", or (s: State, p: Node, named: Node) -> bool" if over else ""
                 more = f", or p: {', p: '.join(self.roles)}" if self.roles else more
