@@ -655,7 +655,7 @@ class Listed(Answered):
 
 
 class Reported(Answered):
-    """A report of an exploration, read from JSON.
+    """A report of an exploration, as its JSON states: the figures are not measured again.
 
     Attributes:
         given: the content of the file.
@@ -668,7 +668,7 @@ class Reported(Answered):
     def html(self) -> str:
         from checker.report.page import page_of
 
-        return page_of(self.given)
+        return page_of(self.given, stated=True)
 
     @property
     def runs(self) -> Mapping[str, Trace]:

@@ -11,6 +11,8 @@ import click
 from checker.commands.common import HELD, INPUT, NO_VERDICT, PATH, Answer, Subcommand, check_writable
 from checker.output_files import is_one_file
 
+AS_STATED = "as the file states, not run again; --rerun explores the request again"
+
 
 @click.command(cls=Subcommand)
 @click.argument("run", metavar="RUN.json|ZK-NAME", type=INPUT)
@@ -23,9 +25,9 @@ from checker.output_files import is_one_file
 def report(run: Path, page: Path | None, output: Path | None, rerun: bool) -> Answer:
     """Write a report (zabcheck --json > RUN.json) as one page: verdicts, counterexamples drawn, coverage.
 
-    The sentence and verdicts are derived from the report's figures; a report that contradicts itself is refused. Each
-    counterexample is rerun, and the picture is of that run. The exit code is that of the exploration; with --rerun it
-    is 3 if the result differs.
+    The figures are as the file states. The sentence and verdicts are derived from them; a report that says something
+    else is refused. Each counterexample is rerun, and the picture is of that run. The exit code is that of the report.
+    --rerun explores the request again; the exit code is 3 if the result differs.
 
     Or write the folder of a finding in ZooKeeper (zabcheck report ZK-trunc --output DIR): its run as a page, a patch, a
     JUnit test, and their results on each release. Exit code 3: the model no longer finds it."""
@@ -45,14 +47,15 @@ def report(run: Path, page: Path | None, output: Path | None, rerun: bool) -> An
         if is_one_file(page, run):
             raise click.UsageError(f"--html {page} is the report itself")
     try:
-        given = read_report(run, rerun)
-        text = page_of(given) if page is not None else ""
+        given = read_report(run)
+        same, note = compared(run, given) if rerun else (None, f"{run}: {AS_STATED}")
+        text = page_of(given, stated=not same) if page is not None else ""
     except ReportError as problem:
         raise click.UsageError(str(problem)) from None
-    code, notes = compared(run, given) if rerun else (int(given["exit_code"]), [])
+    code = NO_VERDICT if same is False else int(given["exit_code"])
     if page is None or page == Path("-"):
-        return Answer(code, [] if page is None else [text], notes=notes)
-    return Answer(code, files=[(page, text.encode())], notes=notes)
+        return Answer(code, [] if page is None else [text], notes=[note])
+    return Answer(code, files=[(page, text.encode())], notes=[note])
 
 
 def finding_folder(issue: str, folder: Path) -> Answer:
@@ -73,8 +76,8 @@ def finding_folder(issue: str, folder: Path) -> Answer:
     return Answer(HELD, [f"{folder}: {names}"], files=[(folder / name, data) for name, data in files.items()])
 
 
-def compared(run: Path, given: Mapping[str, Any]) -> tuple[int, list[str]]:
-    """Explore again; return the exit code, that of the report or 3, and how the outcome differs.
+def compared(run: Path, given: Mapping[str, Any]) -> tuple[bool, str]:
+    """Explore again; return whether the outcome is the same, and how it differs.
 
     Raises:
         UsageError: the report's request cannot be run here.
@@ -92,5 +95,5 @@ def compared(run: Path, given: Mapping[str, Any]) -> tuple[int, list[str]]:
         raise click.UsageError(f"{run} cannot be explored again: {problem}") from None
     if not found:
         asked = "; the results of z3 were not recomputed" if any("symbolic" in p for p in given["properties"]) else ""
-        return int(given["exit_code"]), [f"{run}: explored again, with the same result{asked}: {given['sentence']}"]
-    return NO_VERDICT, [f"{run}: explored again, with another result: {'; '.join(found)}"]
+        return True, f"{run}: explored again, with the same result{asked}: {given['sentence']}"
+    return False, f"{run}: explored again, with another result: {'; '.join(found)}"

@@ -1,8 +1,8 @@
 """Derive a report that a file claims again from its measurements.
 
-What an exploration measured (levels, counts, depths, why it ended) is an input: it is checked for impossible values.
-All else (verdicts, the sentence, the exit code, coverage, statements, ratios) is derived from it by the code that
-writes reports, and must be equal to what the file says. A file must also conform to the schema.
+What an exploration measured (levels, counts, depths, why it ended) is taken as the file states it; only `--rerun`
+confirms it. All else (verdicts, the sentence, the exit code, coverage, statements, ratios) is derived from it by the
+code that writes reports, and must be equal to what the file says. A file must also conform to the schema.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ from typing import Any
 
 from checker.explore.result import Exploration, Limits, Violation
 from checker.explore.vacuous import vacuous
-from checker.report.first_states import unlike_first_states
-from checker.report.impossible import impossible, unlike
 from checker.report.page import ReportError
 from checker.report.report import Report
 from checker.report.result import NO_VERDICT, VIOLATED, Counterexample
 from checker.symbolic.extension import Z3Answer
 from invariants import properties_of, property_named
-from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, STEP, Property
+from invariants.registry import NO_RUNTIME_ERROR, Property
 from traces.record.reading import strict_json
 from zabspec.files import read_bytes
 from zabspec.language import LanguageError
@@ -34,11 +32,8 @@ MOST_BYTES = 200_000_000
 NOT_DERIVED = ("zabcheck",)  # by which version the report was written
 
 
-def read_report(path: Path, again: bool = False) -> dict[str, Any]:
+def read_report(path: Path) -> dict[str, Any]:
     """Read the report in a file.
-
-    Args:
-        again: whether all of it will be explored again anyway, so that its first states need not be.
 
     Raises:
         ReportError: there is none, or it contradicts itself.
@@ -61,7 +56,7 @@ def read_report(path: Path, again: bool = False) -> dict[str, Any]:
         raise ReportError(f"{path} is not a report of an exploration: at {where}, {said[:200]}")
     assert isinstance(report, dict)
     without_evidence(report)
-    check(report, str(path), again)
+    check(report, str(path))
     return report
 
 
@@ -71,27 +66,22 @@ def without_evidence(report: dict[str, Any]) -> None:
         said.pop("evidence", None)
 
 
-def check(report: Mapping[str, Any], name: str, again: bool) -> None:
+def check(report: Mapping[str, Any], name: str) -> None:
     """Check that a report agrees with itself.
 
     Raises:
-        ReportError: what it says does not follow from what it measured, or cannot have been measured.
+        ReportError: what it says does not follow from what it measured.
     """
-    wrong = contradiction(report, again)
+    wrong = contradiction(report)
     if wrong:
         raise ReportError(f"{name} contradicts itself: {wrong}")
 
 
-def contradiction(report: Claim, again: bool = False) -> str:
-    """Return what is impossible in a report that conforms to its schema, in words; empty if nothing is.
+def contradiction(report: Claim) -> str:
+    """Return what does not follow from the figures of a report that conforms to its schema; empty if all of it does.
 
     The protocol is looked up, and its properties; a missing one is reported.
-
-    Args:
-        again: whether all of it will be explored again anyway, so that the first states need not be.
     """
-    if wrong := next(impossible(report), ""):
-        return wrong
     try:
         model = Model(Configuration(**report["configuration"]))
         known = (*properties_of(model.configuration.protocol), NO_RUNTIME_ERROR)
@@ -102,27 +92,12 @@ def contradiction(report: Claim, again: bool = False) -> str:
     for p in report["properties"]:
         if p["name"] not in there:
             return f"{model.configuration.protocol} has no property {p['name']!r}"
-        if wrong := next(misplaced(report, p, there[p["name"]]), ""):
-            return wrong
     if set(report["steps"]) != set(steps) and report["states"]["distinct"]:
         return "its steps are not those of the protocol"
+    if strange := sorted(set(report["events"]) - {row.called for row in NUMBERED.values()}):
+        return f"there is no event {strange[0]!r}"
     listed = [property_named(p["name"], known) for p in report["properties"]]
-    if wrong := difference(derived(report, model, listed), report):
-        return wrong
-    judged = [p for p in listed if p.name != NO_RUNTIME_ERROR.name]
-    if wrong := next(unlike(report, model, judged), ""):
-        return wrong
-    return "" if again else unlike_first_states(report, model, judged)
-
-
-def misplaced(report: Claim, said: Claim, p: Property) -> Iterator[str]:
-    """Yield what is impossible for a property: a witness or a violation at a depth without states."""
-    last = report["states"]["depth"] + (p.of in (STEP, RUNTIME))
-    for what, at in (("witnessed", said["witnessed_at"]), ("violated", (said["violation"] or {}).get("depth"))):
-        if at is not None and at > last and not report["engine"]["ample_sets"]:
-            yield f"{p.name} is {what} at depth {at}, and there is no state beyond depth {report['states']['depth']}"
-    if said["witnessed_at"] is not None and p.name == NO_RUNTIME_ERROR.name:
-        yield f"{p.name} has no witness"
+    return difference(derived(report, model, listed), report)
 
 
 def derived(report: Claim, model: Model, listed: list[Property]) -> Report:

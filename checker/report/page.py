@@ -29,8 +29,11 @@ class ReportError(Exception):
     """There is no report, or it contradicts itself; the message is one sentence."""
 
 
-def page_of(report: Mapping[str, Any]) -> str:
+def page_of(report: Mapping[str, Any], stated: bool = False) -> str:
     """Return the page.
+
+    Args:
+        stated: whether the figures are those of a file, which were not measured again; the page says so.
 
     Raises:
         ReportError: a counterexample in it does not replay.
@@ -45,7 +48,7 @@ def page_of(report: Mapping[str, Any]) -> str:
     most = max([*report["steps"].values(), *report["events"].values()], default=0)
     template = environment("traces.pictures", "checker.report").get_template("report.html.j2")
     return template.render(
-        style=STYLE, report=report, runs=runs, names=names, sections=sections, witnesses=commands,
+        style=STYLE, report=report, stated=stated, runs=runs, names=names, sections=sections, witnesses=commands,
         plot=plot(report["states"]["levels"]),
         counts=[(name, n, share(n, most)) for name, n in [*steps, *report["events"].items()]],
         configuration=json.dumps(report["configuration"]),

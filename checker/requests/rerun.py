@@ -43,6 +43,8 @@ def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[s
     said += [(name, report["engine"].get(name), found["engine"][name]) for name in MODE]
     figures = (name for name in FIGURES if not (fewer and name == "generated"))
     said += [(name, report["states"][name], found["states"][name]) for name in figures]
+    if not fewer:
+        said += [(name, report[name], found[name]) for name in ("steps", "events")]
     return [f"{name} {short(now)}, but the report says {short(before)}" for name, before, now in said if before != now]
 
 
