@@ -26,8 +26,8 @@ from typing import Any
 
 from checker.zookeeper.finding import FOLDER, UNGATED
 from traces.conform.chaos import ROOT, Chaos, ChaosPlan
+from traces.reenact.distributions import Cannot, Release, find_release
 from traces.reenact.rates import told_rate
-from traces.reenact.servers import Cannot, Release, find_release
 from traces.reenact.stores import read_disk
 
 PATIENCE = 30.0  # seconds that one action of the servers may take
@@ -516,7 +516,7 @@ def main() -> None:
     if said.record and said.jar:
         words.error("a record is of a release")
     found = find_release(said.release, jar=said.jar)
-    release = Release(found.name, found.command, found.environment, DEFAULTS)
+    release = replace(found, settings=DEFAULTS)
     hits = 0
     with contextlib.ExitStack() as held:
         folder = said.keep or Path(held.enter_context(tempfile.TemporaryDirectory(prefix="ungated")))

@@ -83,6 +83,7 @@ class Disturbing(TypedDict, total=False):
     """Options of `zabcheck chaos`, which disturbs an ensemble; `zabcheck chaos --help` explains each."""
 
     zookeeper: str
+    servers: str
     jar: str
     seconds: float
     seed: int

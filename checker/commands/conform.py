@@ -67,8 +67,7 @@ def conform(record: Any, release: str, variant: str, time_limit: float | None) -
     "The release whose servers are run, and whose model is searched.",
     completing.zookeeper_releases,
 )
-@shared.named("--zookeeper", "DIR", "Run the servers of your own build, and compare them with --release.")
-@shared.named("--jar", "FILE", "Use this server jar instead of the release's: a patched build.")
+@shared.of_servers
 @click.option("--seconds", default=60.0, show_default=True, help="How long clients write and faults occur.")
 @click.option("--seed", default=1, show_default=True, callback=at_least(0), help="Seed of the faults.")
 @click.option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from checker.commands.publishing import publish
 from checker.report.progress import StatusLine
 from checker.requests.conformance import STARTS, Conformance, ConformanceRequest
 from checker.requests.conformance import answer as conform
-from checker.requests.reenact import ReenactmentMessages, ReenactRequest, ServersRequest, answer
+from checker.requests.reenact import PlayRequest, ReenactmentMessages, ReenactRequest, answer
+from checker.requests.servers import listed_servers
 
 if TYPE_CHECKING:
     from traces.reenact.campaign import Line
@@ -31,9 +32,8 @@ if TYPE_CHECKING:
     "The release whose servers are run, and its model; --random takes several, with commas.",
     completing.zookeeper_releases,
 )
-@shared.named("--zookeeper", "DIR", "Run the servers of your own build, and compare them with --release.")
-@shared.named("--servers", "DIR", "Folder with the release's unpacked distribution; nothing is downloaded.")
-@shared.named("--jar", "FILE", "Use this server jar instead of the release's: a patched build.")
+@shared.of_servers
+@click.option("--list-servers", is_flag=True, help="List the releases that can run here, and how to get the others.")
 @shared.named(
     "--variant", "NAMES", "Compare the servers with the release's model in this variant.", completing.zookeeper_variants
 )
@@ -64,17 +64,31 @@ def reenact(**words: Any) -> Answer:
     cannot be run here.
     """
     trace, count, seed, start = (words.pop(name) for name in ("trace", "runs_drawn", "seed", "start"))
+    if words.pop("list_servers"):
+        listing = {"list_servers", "release", "servers"}
+        refuse({p.name for p in click.get_current_context().command.params} - listing, "not for --list-servers")
+        return list_servers([name for name in words["release"].split(",") if name], words["servers"])
     if (trace is None) == (not count):
         raise click.UsageError("name a trace, a row of the track record (ZK-4394), or --random N")
-    if sum(bool(words[name]) for name in ("zookeeper", "servers", "jar")) > 1:
-        raise click.UsageError("--zookeeper, --servers and --jar contradict each other: give one")
     words["output"] = str(words["output"] or "")
     if trace is not None:
         refuse(("seed", "start"), "for --random: a trace, or a row's run, begins where it was made to")
         return play_trace(ReenactRequest(trace=str(trace), **words))
-    of_servers = {f.name: words[f.name] for f in fields(ServersRequest)}
-    refuse(set(words) - set(of_servers), "for a trace or a row, and not for --random")
-    return play_drawn(ConformanceRequest(**of_servers, runs=count, seed=seed, start=start))
+    of_any = {f.name: words[f.name] for f in fields(PlayRequest)}
+    refuse(set(words) - set(of_any), "for a trace or a row, and not for --random")
+    return play_drawn(ConformanceRequest(**of_any, runs=count, seed=seed, start=start))
+
+
+def list_servers(releases: Sequence[str], servers: str) -> Answer:
+    """List the releases that can run here, and print the command that gets the others."""
+    with StatusLine() as shown:
+        shown.update("looks for servers")
+        found = listed_servers(releases, servers)
+    head = ("release", "servers")
+    texts = [table(head, [(name, origin or "not here") for name, origin in found.origins.items()])]
+    if found.pom:
+        texts.append(f"Maven gets those that are not here into its local repository with\n\n    {found.command}")
+    return Answer(HELD, texts)
 
 
 def play_trace(request: ReenactRequest) -> Answer:

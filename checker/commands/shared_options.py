@@ -26,6 +26,17 @@ def named(
     )
 
 
+def of_servers(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say where real ZooKeeper servers are found."""
+    for option in (
+        named("--jar", "FILE", "Use this server jar in place of that of the servers found: a patched build."),
+        named("--servers", "DIR", "Folder with the release's unpacked distribution (default: what is installed)."),
+        named("--zookeeper", "DIR", "Run the servers of your own build, and compare them with --release."),
+    ):
+        command = option(command)
+    return command
+
+
 # options of the model
 PROTOCOL = named("--protocol", "NAME", PROTOCOL_HELP, completing.protocols, "zab")
 VARIANT = named("--variant", "NAMES", "Change one rule of the protocol, or several: a,b.", completing.variants)

@@ -11,19 +11,18 @@ from checker.errors import NoVerdict, RequestError
 from checker.requests.conform import Conforming, ConformRequest
 from checker.requests.conform import answer as conform
 from checker.requests.reenact import new_folder
-from checker.requests.request import Request, at_least, seconds
+from checker.requests.request import at_least, seconds
+from checker.requests.servers import ServersRequest
 
 if TYPE_CHECKING:
     from traces.conform.explained import Conformed
 
 
 @dataclass(frozen=True)
-class ChaosRequest(Request):
+class ChaosRequest(ServersRequest):
     """A free run of an ensemble under faults.
 
     Attributes:
-        release: the one whose servers are run, and whose model the record is checked against.
-        zookeeper, jar: of a custom build, in place of the release's.
         seconds: how long clients write and faults happen.
         seed: of the faults.
         writes: the maximum number, by `clients`.
@@ -34,9 +33,6 @@ class ChaosRequest(Request):
 
     kind: ClassVar[str] = "chaos"
 
-    release: str = ""
-    zookeeper: str = ""
-    jar: str = ""
     seconds: float = 60.0
     seed: int = 1
     clients: int = 3
@@ -48,6 +44,7 @@ class ChaosRequest(Request):
     def validate(self) -> None:
         from traces.conform.chaos import FAULTS
 
+        super().validate()
         seconds(self, "seconds")
         at_least(self, 0, "seed")
         at_least(self, 1, "clients", "writes")
@@ -76,10 +73,10 @@ def answer(
         RequestError: the folder cannot be made.
     """
     from traces.conform.chaos import Chaos, ChaosPlan
-    from traces.reenact.servers import Cannot, find_release
+    from traces.reenact.distributions import Cannot
 
+    real = request.found(request.release)
     try:
-        real = find_release(request.release, request.zookeeper, request.jar)
         name = request.output or f"chaos-{request.release}-{request.seed}"
         folder = new_folder(Path(name))
         plan = ChaosPlan(request.seconds, request.seed, request.clients, request.writes, request.kinds)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.reenact import ServersRequest, new_folder
+from checker.requests.reenact import PlayRequest, new_folder
 from checker.requests.request import at_least
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ FOLDER = "reenact-random"  # where none is named
 
 
 @dataclass(frozen=True)
-class ConformanceRequest(ServersRequest):
+class ConformanceRequest(PlayRequest):
     """Random runs on real servers; `release` may name several, with commas between them.
 
     Attributes:
@@ -68,7 +68,8 @@ def answer(request: ConformanceRequest, watch: Conformance | None = None) -> tup
         NoVerdict: the servers cannot be run here.
     """
     from traces.reenact.campaign import played
-    from traces.reenact.servers import Cannot, settings_for
+    from traces.reenact.distributions import Cannot
+    from traces.reenact.servers import settings_for
     from traces.reenact.starts import check_start
 
     watch, names = watch or Conformance(), request.releases

@@ -8,59 +8,40 @@ from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.carried import verified_trace
-from checker.requests.request import Request, at_least, seconds
+from checker.requests.request import at_least, seconds
+from checker.requests.servers import ServersRequest
 
 if TYPE_CHECKING:
     from checker.report.result import StatedResult
     from traces import Trace
     from traces.record.trace import Step
+    from traces.reenact.distributions import Release
     from traces.reenact.plan import ReenactmentPlan
     from traces.reenact.reenactment import ReenactedRun
-    from traces.reenact.servers import Release
 
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
 
 @dataclass(frozen=True)
-class ServersRequest(Request):
-    """The servers to run, and what they are compared with.
+class PlayRequest(ServersRequest):
+    """The servers to play runs on, and what they are compared with.
 
     Attributes:
-        release: of the servers and the model; empty for the trace's.
-        zookeeper: a build, or an unpacked distribution, that has the servers; empty for the release's.
-        servers: a folder that contains the release's distribution; empty for the one that `ZABCHECK_ZOOKEEPER` names.
-        jar: of a server, in place of the release's.
         variant: what the servers' model has besides the release's, or, by its name, another release's model instead.
         retries: how often a run is repeated in which a step is not observed.
         patience: seconds that an effect may take.
         output: a new folder for the results; empty for one named by the trace.
     """
 
-    release: str = ""
-    zookeeper: str = ""
-    servers: str = ""
-    jar: str = ""
     variant: str = ""
     retries: int = 2
     patience: float = 20.0
     output: str = ""
 
     def validate(self) -> None:
+        super().validate()
         at_least(self, 0, "retries")
         seconds(self, "patience")
-
-    def found(self, release: str) -> Release:
-        """Return the servers of a release.
-
-        Raises:
-            NoVerdict: they cannot be run here.
-        """
-        from traces.reenact.servers import Cannot, find_release
-
-        try:
-            return find_release(release, self.zookeeper, self.jar, self.servers)
-        except Cannot as problem:
-            raise NoVerdict(str(problem)) from None
 
     def variant_for(self, release: str, start: str = "established") -> str:
         """Return the variant that the servers of a release are compared with: the release's, with what is asked.
@@ -80,7 +61,7 @@ class ServersRequest(Request):
 
 
 @dataclass(frozen=True)
-class ReenactRequest(ServersRequest):
+class ReenactRequest(PlayRequest):
     """A trace to play on real servers.
 
     Attributes:
@@ -123,8 +104,8 @@ class ReenactRequest(ServersRequest):
 class Reenacting:
     """Follows a re-enactment. This one shows nothing."""
 
-    def planned(self, plan: ReenactmentPlan, left_out: Step | None) -> None:
-        """Report what will be played, and the step of the trace that is left out."""
+    def planned(self, release: Release, plan: ReenactmentPlan, left_out: Step | None) -> None:
+        """Report what will be played, on which servers, and the step of the trace that is left out."""
 
     def failed(self, sentence: str) -> None:
         """Report a try in which a step was not observed; another follows."""
@@ -144,10 +125,10 @@ class ReenactmentMessages(Reenacting):
         self.request = request
         self.texts: list[str] = []
 
-    def planned(self, plan: ReenactmentPlan, left_out: Step | None) -> None:
+    def planned(self, release: Release, plan: ReenactmentPlan, left_out: Step | None) -> None:
         from traces.reenact.messages import told_plan
 
-        self.texts += told_plan(plan)
+        self.texts += [release.described(), *told_plan(plan)]
         if left_out is not None:
             self.texts.append(f"control: without step {left_out.number}, {left_out.label}")
 
@@ -211,9 +192,10 @@ def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacte
         NoVerdict: the servers cannot be run here.
     """
     from checker.zookeeper.releases import of_servers, release_of, settled
+    from traces.reenact.distributions import Cannot
     from traces.reenact.plan import decisive, plan_for
     from traces.reenact.reenactment import tried
-    from traces.reenact.servers import Cannot, settings_for
+    from traces.reenact.servers import settings_for
 
     watch, path = watch or Reenacting(), Path(request.trace)
     given = request.read()
@@ -227,7 +209,7 @@ def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacte
         plan = plan_for(given, variant, left_out)
         real = replace(request.found(release), settings=settings_for(plan.configuration.variant))
         done = Reenacted(plan, new_folder(Path(request.output) if request.output else path.with_suffix(f".{release}")))
-        watch.planned(plan, given.steps[left_out - 1] if request.control else None)
+        watch.planned(real, plan, given.steps[left_out - 1] if request.control else None)
         for number in range(1, request.times + 1):
             place = done.folder / f"run{number}"
             run, tries = tried(place, real, plan, request.retries, request.patience, watch.failed)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checker.requests.model import ModelRequest
-from checker.requests.reenact import ServersRequest
+from checker.requests.reenact import PlayRequest
 from checker.requests.simulate import SimulateRequest
 from checker.zookeeper.record import ask, configuration
 from checker.zookeeper.releases import settled
@@ -17,7 +17,8 @@ from checker.zookeeper.rows import ROWS
 from checker.zookeeper.runs import trace_of_row
 from traces import Runner
 from traces.record.values import state_json
-from traces.reenact.servers import NO_WALK, Cannot, settings_for
+from traces.reenact.distributions import NO_WALK, Cannot
+from traces.reenact.servers import settings_for
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zookeeper.state import FOLLOWING, NONE, SERVING, SNAPS, TRUNCS, WIDTH
@@ -297,12 +298,12 @@ def test_settings_are_those_of_a_release() -> None:
         assert "before-2418" in of_release.split(","), (variant, release)
     assert "before-2872" in ModelRequest(protocol="zookeeper", variant="3.5.3,power").configuration().variant
     assert "before-2307" in SimulateRequest(protocol="zookeeper", variant="3.6.0,full-disk").run().variant
-    assert ServersRequest(variant="3.6.0,full-disk").variant_for("3.6.0") == "3.6.0,full-disk,before-2307"
+    assert PlayRequest(variant="3.6.0,full-disk").variant_for("3.6.0") == "3.6.0,full-disk,before-2307"
     # What is asked is besides the release's, unless another release's model is.
-    assert ServersRequest(variant="full-disk").variant_for("3.6.0") == "3.6.0,full-disk,before-2307"
-    assert ServersRequest(variant="power").variant_for("3.8.6") == "3.9.2,power"
-    assert ServersRequest(variant="trunc").variant_for("3.9.5") == "trunc"
-    assert ServersRequest(variant="3.9.3").variant_for("3.9.5") == "3.9.3"
+    assert PlayRequest(variant="full-disk").variant_for("3.6.0") == "3.6.0,full-disk,before-2307"
+    assert PlayRequest(variant="power").variant_for("3.8.6") == "3.9.2,power"
+    assert PlayRequest(variant="trunc").variant_for("3.9.5") == "trunc"
+    assert PlayRequest(variant="3.9.3").variant_for("3.9.5") == "3.9.3"
     assert [settings_for(v) for v in ("3.9.2", "3.9.2,walk")] == [NO_WALK, ()]
     with pytest.raises(Cannot, match="hundreds of megabytes"):
         settings_for("3.9.2,walk-large")

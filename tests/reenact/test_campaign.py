@@ -11,15 +11,16 @@ import pytest
 from checker.errors import NoVerdict, RequestError
 from checker.requests.conformance import ConformanceRequest, answer, known
 from tests.reenact.schedules import zk_4394
+from tests.servers import nowhere
 from traces.reenact import campaign
 from traces.reenact.campaign import FILE, Line, kinds_table, played_before, release_table, sync_table
+from traces.reenact.distributions import Release
 from traces.reenact.mapping import MAPPING
 from traces.reenact.periodic import PERIODIC
 from traces.reenact.plan import plan_for
 from traces.reenact.player import Played
 from traces.reenact.random_schedules import drawn
 from traces.reenact.reenactment import ReenactedRun
-from traces.reenact.servers import Release
 from traces.reenact.syncs import syncs_of
 from zabspec.protocols.zookeeper.state import AWAITING_ACKS, FOLLOWING, SERVING
 
@@ -97,7 +98,7 @@ def test_a_run_that_was_ended_in_its_middle_is_played_anew(tmp_path: Path, monke
 
     monkeypatch.setattr(campaign, "drawn", lambda *_: plan_for(zk_4394(), "3.9.2"))
     monkeypatch.setattr(campaign, "play_until_agreed", played_once)
-    (one,) = campaign.played(tmp_path, [(Release("3.9.5", (), {}), "", 1)], 0, 1.0)
+    (one,) = campaign.played(tmp_path, [(nowhere("3.9.5"), "", 1)], 0, 1.0)
     assert seen == [False]
     assert played_before(tmp_path) == [one[0]]
 
@@ -129,7 +130,7 @@ def test_random_runs_are_of_servers_with_the_settings_of_the_text(
         started.extend(real for real, _, _ in asked)
         return ()
 
-    monkeypatch.setattr(ConformanceRequest, "found", lambda _, name: Release(name, (), {}))
+    monkeypatch.setattr(ConformanceRequest, "found", lambda _, name: nowhere(name))
     monkeypatch.setattr(campaign, "played", played)
     for number, variant in enumerate(("snapshots", "walk", "power")):
         answer(ConformanceRequest("3.9.5", variant=variant, runs=1, output=str(tmp_path / f"{number}")))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.reenact.compared import BASE, comparison, state
-from traces.reenact.servers import Release
+from tests.servers import nowhere
 from traces.reenact.stores import Disk
 
 
@@ -34,4 +34,4 @@ def test_a_tree_that_is_ahead_by_what_is_to_be_applied_differs(disks: dict[Path,
     ("name", "batches"), [("3.5.3", True), ("3.4.10", True), ("3.6.0", False), ("3.10.0", False), ("master", False)]
 )
 def test_the_releases_whose_sync_thread_forces_one_at_a_time(name: str, batches: bool) -> None:
-    assert Release(name, (), {}).batches is batches
+    assert nowhere(name).batches is batches

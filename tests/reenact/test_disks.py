@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,13 +10,16 @@ from pathlib import Path
 import pytest
 
 from tests.reenact.compared import End
+from tests.servers import nowhere
 from traces.reenact.aftermath import Aftermath, harm
 from traces.reenact.disks import keep_forced, lose_power, loses_power, written_back
+from traces.reenact.distributions import Cannot
 from traces.reenact.gates import LOG, Ask, Gates
 from traces.reenact.player import Played, Write
 from traces.reenact.random_schedules import drawn
 from traces.reenact.recording import Recording
-from traces.reenact.servers import Cannot, Release, Server, compiled_shim
+from traces.reenact.servers import Server
+from traces.reenact.shim import place_shim
 from zabspec.temporary import temporary_folder
 
 # What FileTxnLog, FileSnap and AtomicFileOutputStream do to files.
@@ -63,7 +65,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Server:
-    made = Server(tmp_path, 1, Release("3.9.5", ("java",), {}), (1, 2, 3), {}, {}, tmp_path / "shim.so", None)
+    made = Server(tmp_path, 1, nowhere("3.9.5"), (1, 2, 3), {}, {}, tmp_path / "shim.so", None)
     (made.data / "version-2").mkdir()
     keep_forced(made)
     return made
@@ -72,14 +74,13 @@ def server(tmp_path: Path) -> Server:
 @pytest.mark.parametrize("name", ["a b", "a:b", "a\tb"])
 def test_a_library_that_the_loader_would_not_find_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(Cannot, match="a blank or a colon"):
-        compiled_shim(tmp_path / name)
+        place_shim(tmp_path / name)
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
 def test_a_loss_of_power_leaves_what_was_forced_and_no_more(server: Server) -> None:
     database = server.data / "version-2"
     with temporary_folder("shim") as folder:  # the name of pytest's may have blanks in it
-        preloaded = os.environ | {"LD_PRELOAD": str(compiled_shim(folder)), "ZABCHECK_FORCED": str(server.forced)}
+        preloaded = os.environ | {"LD_PRELOAD": str(place_shim(folder)), "ZABCHECK_FORCED": str(server.forced)}
         subprocess.run([sys.executable, "-IS", "-c", WRITES, str(database)], env=preloaded, check=True)
     written = contents(database)
     assert len(written["log.1"]) == 200018

@@ -16,12 +16,13 @@ from checker.zookeeper.runs import trace_of_row
 from tests.reenact.compared import BASE, FIRST, SECOND
 from tests.reenact.compared import Server as ServerState
 from tests.reenact.test_packets import streams
-from tests.reenact.test_reenactment import real
+from tests.servers import nowhere, official
 from traces.record.runner import Runner, build_trace
 from traces.record.trace import StepWord
 from traces.record.values import state_json
 from traces.reenact import aftermath
 from traces.reenact.compare import Comparison
+from traces.reenact.distributions import Cannot
 from traces.reenact.ending import ahead, uncounted
 from traces.reenact.ensemble import Ensemble
 from traces.reenact.java import as_java
@@ -32,7 +33,7 @@ from traces.reenact.plan import ReenactmentPlan, plan_for
 from traces.reenact.player import OF_OBSERVER, Player, handler_waits
 from traces.reenact.random_schedules import LONGEST, OFTEN, RARE, drawn, weight
 from traces.reenact.reenactment import tried
-from traces.reenact.servers import Cannot, Release, Server
+from traces.reenact.servers import Server
 from traces.reenact.stores import Disk
 from traces.reenact.zxids import Zxids
 from zabspec.model import Configuration, Model
@@ -105,7 +106,7 @@ def test_recorded_servers_told_their_observer_apart(release: str) -> None:
 def test_a_server_is_configured_to_observe(tmp_path: Path) -> None:
     ports = {n: (10 * n, 10 * n + 1, n == NUMBER) for n in (1, NUMBER)}
     for n in ports:
-        Server(tmp_path, n, Release("3.9.5", ("java",), {}), (1, 2, 3), ports, {}, tmp_path / "shim.so", None)
+        Server(tmp_path, n, nowhere("3.9.5"), (1, 2, 3), ports, {}, tmp_path / "shim.so", None)
     voter, observer = ((tmp_path / f"zoo{n}.cfg").read_text().splitlines() for n in ports)
     for lines in (voter, observer):  # all of them agree on who votes
         assert [x for x in lines if x.startswith("server.")] == [
@@ -291,11 +292,11 @@ def test_a_leader_counts_its_observer_in_3_5_3_and_not_in_3_6_0(
     monkeypatch.setattr(aftermath, "SETTLES", 0.5)  # one that leads no quorum waits for it, and does not serve
     trace = trace_of_row("2959")
     plan = plan_for(trace, trace.configuration.variant)
-    run, _ = tried(tmp_path / "old", real("3.5.3"), plan, 2, 20.0, print)
+    run, _ = tried(tmp_path / "old", official("3.5.3"), plan, 2, 20.0, print)
     assert run.agreed, (run.trouble, run.played.differs)
     assert [x for x in run.harm if "server 2 has currentEpoch 2 on its disk, and not <1,2>" in x]
     plan = plan_for(trace, "3.6.0,observer,before-2959")
-    run, _ = tried(tmp_path / "new", real("3.6.0"), plan, 0, 5.0, print)
+    run, _ = tried(tmp_path / "new", official("3.6.0"), plan, 0, 5.0, print)
     assert not run.trouble
     step = plan.steps[run.played.steps]
     assert (step.message is not None and step.message.kind, step.process) == ("FOLLOWERINFO", 1)
@@ -310,5 +311,5 @@ def test_a_run_with_an_observer_agrees_step_by_step(tmp_path: Path) -> None:
     for name in ("sync thread", "commit thread", "acknowledge NEWLEADER"):
         assert any(s.label == name for s in own), name
     assert any(s.message is not None and s.message.kind == "INFORM" for s in own)
-    run, _ = tried(tmp_path, real("3.6.0"), plan, 2, 20.0, print)
+    run, _ = tried(tmp_path, official("3.6.0"), plan, 2, 20.0, print)
     assert run.agreed, (run.trouble, run.played.differs)

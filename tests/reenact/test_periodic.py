@@ -13,13 +13,14 @@ from checker.zookeeper.releases import of_servers
 from checker.zookeeper.runs import trace_of_row
 from tests.reenact.compared import BASE, SECOND, End, comparison, state
 from traces.reenact.compare import ROOT
+from traces.reenact.distributions import Cannot
 from traces.reenact.gates import BEGINS, EPOCH, EVERY, LOG, OVER, WRITES, Ask, Gates
 from traces.reenact.periodic import DUE, PERIODIC, settings_of_each, thread_is_there, waits_for_snapshots
 from traces.reenact.plan import ReenactmentPlan, plan_for
 from traces.reenact.player import Player
 from traces.reenact.random_schedules import drawn
 from traces.reenact.recording import Recording
-from traces.reenact.servers import Cannot, settings_for
+from traces.reenact.servers import settings_for
 from traces.reenact.stores import Disk
 from zabspec.protocols.zookeeper.state import FOLLOWING, LOOKING, NO_THREAD, SAVING
 

@@ -13,6 +13,7 @@ from checker.zookeeper.rows import ROWS
 from checker.zookeeper.runs import RUNS, trace_of_row
 from tests.reenact.compared import End
 from tests.reenact.schedules import zk_4394
+from traces.reenact.distributions import Cannot
 from traces.reenact.gates import COMMIT, SYNC, Ask, Gates
 from traces.reenact.mapping import MAPPING, unforceable
 from traces.reenact.plan import decisive, plan_for
@@ -20,7 +21,6 @@ from traces.reenact.player import Player
 from traces.reenact.random_schedules import drawn
 from traces.reenact.rates import interval
 from traces.reenact.recording import Recording
-from traces.reenact.servers import NEEDED, Cannot, built, distribution, find_release
 from traces.reenact.zxids import Zxids
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zookeeper.state import WIDTH
@@ -140,39 +140,6 @@ def test_rates_have_intervals() -> None:
     assert 0.72 < low < 0.73
     assert 0.999 < high <= 1.0
     assert interval(0, 0) == (0.0, 1.0)
-
-
-def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Cannot, match="need Java"):
-        find_release("3.9.5")
-
-
-def test_a_folder_is_no_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Servers of it would not start, and be waited for."""
-    monkeypatch.setattr("traces.reenact.servers.shutil.which", lambda name: name)
-    monkeypatch.setattr("traces.reenact.servers.find_spec", lambda name: name)
-    for name in ("ZABCHECK_ZOOKEEPER", "JAVA_DIR"):
-        monkeypatch.setenv(name, str(tmp_path))
-    for name in ("run-zookeeper", *(f"{jar}.jar" for jar in NEEDED)):
-        (tmp_path / name).touch()
-    with pytest.raises(Cannot, match="is not a file"):
-        find_release("3.9.5", jar=str(tmp_path))
-
-
-def test_a_release_is_found_in_a_folder(tmp_path: Path) -> None:
-    """As its archive unpacks, several beside each other; where it is not, the sentence says how to get it."""
-    jars = ("apache-zookeeper-3.9.5-bin/lib/zookeeper-3.9.5.jar", "zookeeper-3.4.14/zookeeper-3.4.14.jar")
-    for name in (*jars, "zookeeper-3.4.14/lib/slf4j-api-1.7.25.jar"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    for release, jar in zip(("3.9.5", "3.4.14"), jars, strict=True):
-        place = distribution(tmp_path, release)
-        assert place == tmp_path / jar.partition("/")[0]
-        assert str(tmp_path / jar) in built(place, release).command[2].split(":")
-    assert distribution(tmp_path / "apache-zookeeper-3.9.5-bin", "3.9.5") == tmp_path / "apache-zookeeper-3.9.5-bin"
-    with pytest.raises(Cannot, match=r"has no ZooKeeper 3\.9\.1: .* downloads nothing: unpack ZooKeeper 3\.9\.1"):
-        distribution(tmp_path, "3.9.1")
 
 
 def test_a_run_of_an_old_release_has_what_nothing_stands_between() -> None:

@@ -13,14 +13,15 @@ from click.testing import CliRunner
 from checker.commands.reenact import reenact
 from checker.errors import NoVerdict, RequestError
 from checker.requests.conformance import ConformanceRequest, answer
-from checker.requests.reenact import ServersRequest
+from checker.requests.reenact import PlayRequest
 from checker.zookeeper.releases import of_servers
 from checker.zookeeper.runs import trace_of_row
 from tests.reenact.compared import Server
-from tests.reenact.test_reenactment import real
+from tests.servers import nowhere, official
 from traces.reenact import aftermath, campaign, compare, reenactment, starts
 from traces.reenact.beginning import begin_new
 from traces.reenact.compare import Comparison
+from traces.reenact.distributions import Cannot, Release
 from traces.reenact.ending import at_the_end
 from traces.reenact.java import as_java
 from traces.reenact.periodic import thread_is_there
@@ -28,7 +29,6 @@ from traces.reenact.plan import ESTABLISHED, NEW, numbered, plan_for
 from traces.reenact.player import Exit, Played, Player
 from traces.reenact.random_schedules import BUDGETS, WITH_MORE, drawn
 from traces.reenact.reenactment import tried
-from traces.reenact.servers import Cannot, Release
 from traces.reenact.servers import Server as RealServer
 from traces.reenact.starts import STARTS
 from traces.reenact.stores import Disk
@@ -138,10 +138,10 @@ def beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, dic
     e: Any = held.ensemble
     e.regroup = lambda members: done.append(tuple(members))
     e.hold = lambda held: done.append("held" if held else "free")
-    e.start = done.append
+    e.start_all = lambda: done.extend((1, 2, 3))
     e.gates = {n: SimpleNamespace(close=lambda *names: done.append(names)) for n in (1, 2, 3)}
     e.recording = SimpleNamespace(note=lambda *_: None, wait=lambda seen, _: seen())
-    e.release = Release("3.9.5", (), {})
+    e.release = nowhere("3.9.5")
     player: Any = Player(e, plan, 1.0)
     player.compare, player.done = held, done
     logs = dict.fromkeys((1, 2, 3), "New election. My id = 1, proposed zxid=0x0")
@@ -182,7 +182,7 @@ def test_servers_that_are_not_new_are_not_played_with(tmp_path: Path, monkeypatc
 
 
 def test_a_release_without_local_sessions_is_refused(tmp_path: Path) -> None:
-    old = Release("3.4.10", (), {})
+    old = nowhere("3.4.10")
     starts.check_start(ESTABLISHED, old, "")
     with pytest.raises(Cannot, match="sessions that are no transactions"):
         starts.check_start(NEW, old, "")
@@ -190,7 +190,7 @@ def test_a_release_without_local_sessions_is_refused(tmp_path: Path) -> None:
 
 def test_power_is_not_lost_in_runs_from_new_servers(tmp_path: Path) -> None:
     """The model has no snapshot.0, which the first leader writes over, and does not force."""
-    release = Release("3.9.5", (), {})
+    release = nowhere("3.9.5")
     starts.check_start(ESTABLISHED, release, "power")
     starts.check_start(NEW, release, "snapshots")
     with pytest.raises(Cannot, match="no power can be lost"):
@@ -204,9 +204,7 @@ def test_only_new_servers_have_local_sessions(tmp_path: Path) -> None:
     """Elsewhere they have the settings that they had."""
     for name, start in STARTS.items():
         folder = tmp_path / (name or "new")
-        made = RealServer(
-            folder, 1, Release("3.9.5", ("java",), {}), (1, 2, 3), {}, {}, tmp_path / "shim.so", None, lines=start.lines
-        )
+        made = RealServer(folder, 1, nowhere("3.9.5"), (1, 2, 3), {}, {}, tmp_path / "shim.so", None, lines=start.lines)
         assert ("localSessionsEnabled=true" in made.configuration.read_text()) is (name == NEW)
 
 
@@ -282,7 +280,7 @@ def test_files_of_a_new_servers_log_are_named() -> None:
     ):  # fmt: skip
         assert of_servers(variant, release, NEW) == made
     assert (of_servers("", "3.9.5"), of_servers("", "3.9.5", ESTABLISHED)) == ("", "")
-    assert ServersRequest(variant="trunc").variant_for("3.9.5", NEW) == "trunc,log-files"
+    assert PlayRequest(variant="trunc").variant_for("3.9.5", NEW) == "trunc,log-files"
 
 
 def test_random_runs_of_another_start_are_not_gone_on_from() -> None:
@@ -296,7 +294,7 @@ def test_where_random_runs_begin_is_asked_by_name(tmp_path: Path, monkeypatch: p
         seen.append((given[-1], [variant for _, variant, _ in asked]))
         return ()
 
-    monkeypatch.setattr(ConformanceRequest, "found", lambda _, name: Release(name, (), {}))
+    monkeypatch.setattr(ConformanceRequest, "found", lambda _, name: nowhere(name))
     monkeypatch.setattr(campaign, "played", played)
     for name in ("new", "established"):
         answer(ConformanceRequest("3.9.5", runs=1, start=name, output=str(tmp_path / name)))
@@ -415,7 +413,7 @@ def test_a_real_server_with_a_snapshot_and_no_log_exits_as_the_model_says(
 ) -> None:
     """Its run begins from new servers; the released leader does not do what the repaired model's does."""
     monkeypatch.setattr(aftermath, "SETTLES", 5.0)
-    trace, release = trace_of_row("trunc-snap"), real("3.9.5")
+    trace, release = trace_of_row("trunc-snap"), official("3.9.5")
     plan = plan_for(trace, "")
     run, _ = tried(tmp_path / "as-it-is", release, plan, 2, 20.0, print)
     assert run.agreed, (run.trouble, run.played.differs)
@@ -430,5 +428,5 @@ def test_a_real_server_with_a_snapshot_and_no_log_exits_as_the_model_says(
 @pytest.mark.slow(seconds=8)
 def test_a_random_run_from_new_servers_agrees_step_by_step(tmp_path: Path) -> None:
     plan = drawn("3.6.0,log-files", 5, start=NEW)
-    run, _ = tried(tmp_path, real("3.6.0"), plan, 2, 20.0, print)
+    run, _ = tried(tmp_path, official("3.6.0"), plan, 2, 20.0, print)
     assert run.agreed, (run.trouble, run.played.differs)

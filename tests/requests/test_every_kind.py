@@ -31,11 +31,12 @@ from checker.requests import (
 from checker.requests.kinds import KINDS, from_json
 from checker.requests.model import ModelRequest
 from checker.requests.sweep import SweepRequest
+from tests.servers import nowhere
 from traces.record.trace import Step
+from traces.reenact.distributions import Release
 from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.player import Played
 from traces.reenact.reenactment import ReenactedRun
-from traces.reenact.servers import Release
 
 SERVERS: dict[str, Any] = {
     "release": "3.9.1", "zookeeper": "build", "servers": "all", "jar": "a.jar", "variant": "trunc", "retries": 0,
@@ -255,7 +256,7 @@ def test_a_trace_is_played_as_often_as_the_request_says(tmp_path: Path, monkeypa
         return ReenactedRun(Played(len(plan.steps) - 1, next(results), [0.1] * len(plan.steps)), None)
 
     class Watching(reenact.Reenacting):
-        def planned(self, plan: ReenactmentPlan, left_out: Step | None) -> None:
+        def planned(self, _: Release, plan: ReenactmentPlan, left_out: Step | None) -> None:
             events.append(None if left_out is None else left_out.number)
 
         def failed(self, sentence: str) -> None:
@@ -265,7 +266,7 @@ def test_a_trace_is_played_as_often_as_the_request_says(tmp_path: Path, monkeypa
             events.append((number, tries, run.agreed))
 
     events: list[object] = []
-    monkeypatch.setattr("traces.reenact.servers.find_release", lambda name, *_: Release(name, (), {}))
+    monkeypatch.setattr("traces.reenact.distributions.find_release", lambda name, *_: nowhere(name))
     monkeypatch.setattr("traces.reenact.reenactment.play", play)
     given = reenact.ReenactRequest(
         trace="ZK-4394", output=str(tmp_path / "out"), times=2, retries=1, patience=3.0, control=True, without=2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 import shutil
 import signal
@@ -13,28 +12,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.servers import official
 
-from tests.zookeeper.written import SHARED
-
-SERVERS = Path(os.environ.get("ZABCHECK_ZOOKEEPER", SHARED / "servers"))
-JARS = Path(os.environ.get("JAVA_DIR", "/usr/share/java"))
 OPTIONS = ("-Dzookeeper.preAllocSize=64", "-Dzookeeper.snapCount=60", "-Dzookeeper.snapshotSizeFactor=-1")
-
-
-def available(*versions: str) -> None:
-    """Skip, aloud, where real servers cannot be run."""
-    if not (SERVERS / "run-zookeeper").exists():
-        pytest.skip(f"no ZooKeeper servers: no {SERVERS / 'run-zookeeper'} (ZABCHECK_ZOOKEEPER names their folder)")
-    for version in versions:
-        if not (SERVERS / f"zookeeper-server-{version}.jar").exists():
-            pytest.skip(f"there is no zookeeper-server-{version}.jar in {SERVERS}")
-    if shutil.which("java") is None:
-        pytest.skip("real ZooKeeper servers need Java")
-    for jar in ("slf4j-api", "netty-handler", "metrics-core", "snappy-java", "commons-io", "commons-cli"):
-        if not (JARS / f"{jar}.jar").exists():
-            pytest.skip(f"ZooKeeper's servers need {jar}.jar in {JARS}: see servers/README.md for the packages")
-    pytest.importorskip("kazoo", reason="the servers are driven with kazoo")
 
 
 def free_ports(count: int) -> list[int]:
@@ -49,10 +29,9 @@ def free_ports(count: int) -> list[int]:
 
 def launched(version: str, folder: Path, n: int, *options: str) -> subprocess.Popen[bytes]:
     """A server of a release, by its configuration `zooN.cfg` in a folder, where its `logN.txt` goes; n from 0."""
-    command = [str(SERVERS / "run-zookeeper"), version, str(folder / f"zoo{n + 1}.cfg"), *options]
-    env = os.environ | {"JAVA_DIR": str(JARS), "ZK_HEAP_MB": "96"}
+    command = official(version).command(folder / f"zoo{n + 1}.cfg", "-Xmx96m", *options)
     with (folder / f"log{n + 1}.txt").open("ab") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, env=env, cwd=folder)
+        return subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
 
 
 def mode_of(port: int) -> str:

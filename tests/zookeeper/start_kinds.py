@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shutil
 import subprocess
@@ -12,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tests.zookeeper.real import JARS, SERVERS, free_ports, read_tree
+from tests.servers import official
+from tests.zookeeper.real import free_ports, read_tree
 from tests.zookeeper.test_findings import OLD, TXNS, bytes_of, place_of
 from tests.zookeeper.written import HEAD, Txn, Written, server, snapshot_bytes, tree_of, zxid
 
@@ -274,11 +274,10 @@ def started(release: str, directory: Path, work: Path, alone: bool = False) -> S
     count = 0 if alone else 3 if old else 1
     lines += [f"server.{n + 1}=127.0.0.1:{ports[2 * n]}:{ports[2 * n + 1]}" for n in range(count)]
     (work / "zoo.cfg").write_text("\n".join(lines) + "\n")
-    env = os.environ | {"JAVA_DIR": str(JARS), "ZK_HEAP_MB": "96"}
     out, path = Seen(), work / "log.txt"
     with path.open("wb") as log:
-        command = [str(SERVERS / "run-zookeeper"), release, str(work / "zoo.cfg")]
-        process = subprocess.Popen(command, stdout=log, stderr=log, env=env, cwd=work)
+        command = official(release).command(work / "zoo.cfg", "-Xmx96m")
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=work)
     try:
         end = time.monotonic() + SECONDS
         while time.monotonic() < end and process.poll() is None and out.zxid is None and not alone:

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.report.audit import headline
-from tests.zookeeper.real import available
+from tests.servers import official
 from tests.zookeeper.start_kinds import KINDS, started, txns_of, with_epochs
 from tests.zookeeper.test_findings import OLD, TXNS, broken_snapshot, healthy, looked_at
 from tests.zookeeper.written import Written, ensemble, server, zxid
@@ -195,7 +195,7 @@ def test_statistics_of_nodes_are_told_as_zookeeper_prints_them() -> None:
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("kind", [k.__name__ for k in KINDS])
 def test_a_real_server_starts_as_it_was_told(kind: str, release: str) -> None:
-    available(release)
+    official(release)
     with tempfile.TemporaryDirectory(prefix="zabcheck-starts-") as folder:
         said, wrong = compared(release, kind, Path(folder))
         assert not wrong, (said, wrong)

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from traces.conform.taps import Recorder, Tap
-from traces.reenact.servers import Cannot, Release, Server, compiled_shim, free_ports, limit_lines
+from traces.reenact.distributions import Cannot, Release
+from traces.reenact.servers import Server, free_ports, limit_lines, wait_for_logs
+from traces.reenact.shim import place_shim
 from traces.reenact.stores import read_disk
 from zabspec.limits import Deadline
 from zabspec.temporary import temporary_folder
@@ -101,7 +103,7 @@ class Chaos:
             raise
 
     def build(self) -> None:
-        shim = compiled_shim(self.held.enter_context(temporary_folder("chaos")))
+        shim = place_shim(self.held.enter_context(temporary_folder("chaos")))
         ports = free_ports(3 * len(self.numbers))
         own = {n: (ports[3 * k], ports[3 * k + 1], ports[3 * k + 2]) for k, n in enumerate(self.numbers)}
         reached = {n: (*own[n][1:], False) for n in self.numbers}
@@ -223,6 +225,7 @@ class Chaos:
         """
         for n in self.numbers:
             self.start(n)
+        wait_for_logs(self.servers.values())
         self.wait(lambda: all(self.mode(n) for n in self.numbers), "all servers serve", BEGINS)
         hosts = [f"127.0.0.1:{s.client}" for s in self.servers.values()]
         writers = [

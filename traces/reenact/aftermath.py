@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from traces.reenact.distributions import Cannot
 from traces.reenact.ensemble import Ensemble
 from traces.reenact.player import ELECTION, Played
-from traces.reenact.servers import Cannot
 from traces.reenact.zxids import Zxids
 
 RUN_DONE = "done"  # begins the line that ends the recorded events of a run's steps

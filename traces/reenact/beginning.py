@@ -60,8 +60,7 @@ def begin_new(player: Player) -> None:
     e.regroup(())
     hold(player)
     player.since = dict.fromkeys(player.ids, 0)
-    for n in player.ids:
-        e.start(n)
+    e.start_all()
     for p, n in enumerate(player.ids):
         player.votes(p, 60)
         first = e.servers[n].snapshot(0)
@@ -84,8 +83,7 @@ def establish(player: Player) -> None:
         for server in e.servers.values():
             keep_forced(server)
     e.regroup((a, first))
-    for n in ids:
-        e.start(n)
+    e.start_all()
     player.wait(lambda: e.servers[a].status()[0] == "leader", f"server {a} leads", 60)
     e.regroup(e.numbers)
     learners = [(n, player.compare.learner(p)) for p, n in enumerate(ids) if n != a]

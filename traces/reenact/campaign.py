@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from traces.record.lines import read_lines
+from traces.reenact.distributions import Release
 from traces.reenact.plan import ESTABLISHED, ReenactmentPlan
 from traces.reenact.random_schedules import drawn, kind
 from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.reenactment import tried as play_until_agreed
-from traces.reenact.servers import Release
 from traces.reenact.syncs import KINDS, syncs_of
 from zabspec.simulator.run import sources_digest
 

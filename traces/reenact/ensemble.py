@@ -9,12 +9,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from traces.reenact.distributions import Cannot, Release
 from traces.reenact.gates import EVERY, Gates
 from traces.reenact.notifications import Greeting
 from traces.reenact.packets import FOLLOWERINFO, OBSERVERINFO
 from traces.reenact.quorum_links import ElectionProxy, QuorumProxy
 from traces.reenact.recording import Recording
-from traces.reenact.servers import Cannot, Release, Server, compiled_shim, free_ports
+from traces.reenact.servers import Server, free_ports, wait_for_logs
+from traces.reenact.shim import place_shim
 from zabspec.temporary import temporary_folder
 
 RETRY: dict[str, float] = {"max_tries": 20, "delay": 0.1, "max_delay": 0.5}
@@ -54,7 +56,7 @@ class Ensemble:
             raise
 
     def build(self) -> None:
-        shim = compiled_shim(self.sockets)
+        shim = place_shim(self.sockets)
         ports = free_ports(3 * len(self.numbers))
         own = {n: (ports[3 * k], ports[3 * k + 1], ports[3 * k + 2]) for k, n in enumerate(self.numbers)}
         for a in self.numbers:
@@ -107,6 +109,16 @@ class Ensemble:
     def start(self, n: int) -> None:
         self.recording.note(f"server {n}", "started")
         self.servers[n].start()
+
+    def start_all(self) -> None:
+        """Start every server, and wait until its log can be read.
+
+        Raises:
+            CannotRun: it cannot.
+        """
+        for n in self.numbers:
+            self.start(n)
+        wait_for_logs(self.servers.values())
 
     def kill(self, n: int) -> None:
         self.recording.note(f"server {n}", "killed")

@@ -9,8 +9,8 @@ from itertools import permutations
 from traces.record.runner import Runner
 from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError
 from traces.record.values import state_json
+from traces.reenact.distributions import Cannot
 from traces.reenact.mapping import unforceable
-from traces.reenact.servers import Cannot
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 

@@ -12,13 +12,14 @@ from typing import Any
 from traces.record.trace import JsonState, Step
 from traces.reenact.compare import LEADER_OPEN, LOST, OPEN, Comparison
 from traces.reenact.disks import lose_power, loses_power, written_back
+from traces.reenact.distributions import Cannot
 from traces.reenact.ensemble import Ensemble
 from traces.reenact.gates import ACKNOWLEDGE, BEGINS, COMMIT, EPOCH, LOG, SNAPSHOT, STALE, SYNC, WRITES
 from traces.reenact.links import Connection, Stream
 from traces.reenact.mapping import row_of
 from traces.reenact.periodic import LARGE, WRITTEN, is_saved, takes_snapshots, waits_for_snapshots
 from traces.reenact.plan import ReenactmentPlan
-from traces.reenact.servers import INIT_LIMIT, TICK, Cannot
+from traces.reenact.servers import INIT_LIMIT, TICK
 from traces.reenact.starts import STARTS
 from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from traces.reenact.aftermath import Aftermath, aftermath
 from traces.reenact.beginning import BEGIN
+from traces.reenact.distributions import Cannot, Release
 from traces.reenact.ending import at_the_end
 from traces.reenact.ensemble import Ensemble
 from traces.reenact.periodic import settings_of_each
 from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.player import Played, Player
-from traces.reenact.servers import Cannot, Release
+from traces.reenact.servers import CannotRun
 from traces.reenact.starts import STARTS, check_start
 
 
@@ -45,6 +46,9 @@ def play(folder: Path, release: Release, plan: ReenactmentPlan, patience: float 
 
     Args:
         folder: it leaves there what happened, the servers' logs and their data.
+
+    Raises:
+        CannotRun: the servers end at their start, or their logs cannot be read.
     """
     began = time.monotonic()
     start = STARTS[plan.configuration.start]
@@ -58,6 +62,8 @@ def play(folder: Path, release: Release, plan: ReenactmentPlan, patience: float 
     try:
         try:
             BEGIN[plan.configuration.start](player)
+        except CannotRun:
+            raise
         except Cannot as problem:
             trouble = str(problem)
         else:

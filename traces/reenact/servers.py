@@ -1,4 +1,4 @@
-"""Find real ZooKeeper servers, and run one of them as a process: start, kill, read."""
+"""Run a real ZooKeeper server as a process: start, kill, read."""
 
 from __future__ import annotations
 
@@ -6,65 +6,34 @@ import contextlib
 import os
 import random
 import re
-import shutil
 import signal
 import socket
 import struct
 import subprocess
-from dataclasses import dataclass
-from importlib.util import find_spec
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
+from traces.reenact.distributions import NO_WALK, Cannot, Release
 from traces.reenact.periodic import PERIODIC, takes_snapshots
+from zabspec.limits import Deadline
 
-HERE = Path(__file__).parent
 TICK, INIT_LIMIT, SYNC_LIMIT = 500, 600, 240  # milliseconds, ticks: so long that time decides nothing by itself
-NEEDED = ("slf4j-api", "netty-handler", "metrics-core", "snappy-java", "commons-io", "commons-cli")
 OPTIONS = (
     "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto",
     "-Dzookeeper.maxBatchSize=1", "-Dzookeeper.snapCount=100000",
     "-Dzookeeper.commitProcessor.numWorkerThreads=0", "-Dzookeeper.fastleader.maxNotificationInterval=400",
 )  # fmt: skip
-# Where the text has no walk through the log (`walk`), so that there is none. Else both are as by default.
-NO_WALK = ("-Dzookeeper.preAllocSize=64", "-Dzookeeper.snapshotSizeFactor=-1")
+# The first line of every release at INFO, which the main thread writes before it opens a port, in the layout of the
+# product's own configuration of logging (distributions.py).
+FIRST_LINE = re.compile(
+    r"^[\d-]{10} [\d:]{8},\d{3} \[myid:\d*\] - INFO +\[main:QuorumPeerConfig\] - Reading configuration from: ", re.M
+)
+EXITED = re.compile(r"^(?:Exception in thread \S+ |Caused by: )?(java\S+(?:Exception|Error)\b.*)$", re.M)
 
 
-class Cannot(Exception):
-    """Real servers cannot be run here, or did not behave as required; the message says why in one sentence."""
-
-
-@dataclass(frozen=True)
-class Release:
-    """A release of ZooKeeper to start.
-
-    Attributes:
-        name: the name of the release, or of the one with which a build of the user's own is compared.
-        command: the command that starts a server, before the path of its configuration.
-        environment: further environment variables.
-        settings: further lines of the configuration.
-    """
-
-    name: str
-    command: tuple[str, ...]
-    environment: dict[str, str]
-    settings: tuple[str, ...] = NO_WALK
-
-    @property
-    def batches(self) -> bool:
-        """Return whether the sync thread forces its whole queue at once, as before 3.6.0 (zookeeper.maxBatchSize)."""
-        return self.before(3, 6)
-
-    @property
-    def is_34(self) -> bool:
-        """Return whether the release is 3.4.
-
-        There a leader saves no snapshot when it is elected, and a commit thread takes a transaction before it is held.
-        """
-        return self.before(3, 5)
-
-    def before(self, *number: int) -> bool:
-        found = re.match(r"(\d+)\.(\d+)", self.name)
-        return found is not None and (int(found[1]), int(found[2])) < number
+class CannotRun(Cannot):
+    """Servers end at their start, or log nothing that can be read: no other try would go better."""
 
 
 def settings_for(variant: str) -> tuple[str, ...]:
@@ -85,93 +54,6 @@ def settings_for(variant: str) -> tuple[str, ...]:
     return () if "walk" in asked else NO_WALK
 
 
-def find_release(release: str, folder: str = "", jar: str = "", servers: str = "") -> Release:
-    """Find the servers of a release.
-
-    Args:
-        release: the release.
-        folder: a build or an unpacked distribution of ZooKeeper.
-        jar: a server's jar, in place of the release's.
-        servers: the folder of the release's distribution.
-
-    Raises:
-        Cannot: something is missing.
-    """
-    if shutil.which("java") is None:
-        raise Cannot("real ZooKeeper servers need Java, but there is no `java` here")
-    if find_spec("kazoo") is None:
-        raise Cannot("clients need the package kazoo, which is not installed")
-    if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
-        raise Cannot("holding a server's threads needs a C compiler, but there is no `cc`, `gcc` or `clang` here")
-    if folder:
-        return built(Path(folder), release)
-    if servers:
-        return built(distribution(Path(servers), release), release)
-    own = Path(os.environ.get("ZABCHECK_ZOOKEEPER", HERE.parents[2] / "shared" / "zookeeper" / "servers"))
-    script, java = own / "run-zookeeper", Path(os.environ.get("JAVA_DIR", "/usr/share/java"))
-    if not script.exists():
-        raise Cannot(f"no servers found: no {script.name} in {own} (set ZABCHECK_ZOOKEEPER); {how_to_get(release)}")
-    for name in NEEDED:
-        if not (java / f"{name}.jar").exists():
-            raise Cannot(f"ZooKeeper's servers need {name}.jar in {java}: servers/README.md names the packages")
-    given = Path(os.path.realpath(jar)) if jar else own / f"zookeeper-server-{release}.jar"
-    if jar and not given.is_file():
-        raise Cannot(f"{jar} is not a file")
-    if not given.exists() and release != "debian":
-        have = sorted(p.stem.removeprefix("zookeeper-server-") for p in own.glob("zookeeper-server-*.jar"))
-        raise Cannot(f"there is no server {given.name}; there are {', '.join(have)}")
-    if release == "debian" and not jar and not (java / "zookeeper.jar").exists():
-        raise Cannot(f"Debian's ZooKeeper is not installed: there is no zookeeper.jar in {java}")
-    word = str(given) if jar else release
-    return Release(release, (str(script), word), {"JAVA_DIR": str(java)})
-
-
-def distribution(folder: Path, release: str) -> Path:
-    """Find the unpacked distribution of a release in a folder, or a folder directly below.
-
-    Raises:
-        Cannot: it is not there.
-    """
-    jars = [jar for pattern in ("lib", "*/lib") for jar in sorted(folder.glob(f"{pattern}/zookeeper-{release}.jar"))]
-    old = sorted(folder.glob(f"*/zookeeper-{release}.jar"))  # 3.4 has it beside its lib
-    if not jars and not old:
-        raise Cannot(f"{folder} has no ZooKeeper {release}: no lib/zookeeper-{release}.jar; {how_to_get(release)}")
-    return jars[0].parent.parent if jars else old[0].parent
-
-
-def how_to_get(release: str) -> str:
-    """Return how to get a release, which zabcheck never downloads."""
-    return (
-        f"zabcheck downloads nothing: unpack ZooKeeper {release}, of https://archive.apache.org/dist/zookeeper, into "
-        f"a folder and give it with --servers"
-    )
-
-
-def built(folder: Path, release: str) -> Release:
-    """Return the user's own build as a release.
-
-    Args:
-        folder: the build.
-        release: the release that it is compared with.
-
-    Raises:
-        Cannot: the folder is no build.
-    """
-    places = [
-        folder,
-        folder / "lib",
-        folder / "zookeeper-server" / "target" / "lib",
-        folder / "zookeeper-server" / "target",
-    ]
-    jars = [p for place in places for p in sorted(place.glob("*.jar"))]
-    if not any(p.name.startswith("zookeeper") for p in jars):
-        raise Cannot(
-            f"{folder} is not a build of ZooKeeper: there is no zookeeper*.jar in its lib or zookeeper-server/target"
-        )
-    classes = ":".join(os.path.realpath(p) for p in jars)
-    return Release(release, ("java", "-cp", classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain"), {})
-
-
 def free_ports(count: int) -> list[int]:
     """Return unused ports below those that connections get, so that a restarted server can use its own again."""
     try:
@@ -185,23 +67,6 @@ def free_ports(count: int) -> list[int]:
         if len(ports) == count:
             break
     return ports
-
-
-def compiled_shim(folder: Path) -> Path:
-    """Compile the library that makes threads ask (shim.c).
-
-    Raises:
-        Cannot: it does not compile, or the loader could not find it: it breaks LD_PRELOAD at blanks and colons.
-    """
-    out = folder / "shim.so"
-    if set(str(out)) & set(" \t\n:"):
-        raise Cannot(f"the library that holds threads cannot lie in {folder}: its name has a blank or a colon")
-    compiler = next(name for name in ("cc", "gcc", "clang") if shutil.which(name))
-    command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(out), str(HERE / "shim.c"), "-ldl"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Cannot(f"the library that holds threads does not compile: {done.stderr.strip().splitlines()[-1]}")
-    return out
 
 
 def limit_lines(tick: int, init: int, sync: int) -> tuple[str, ...]:
@@ -250,8 +115,7 @@ class Server:
         self.configuration.write_text("\n".join(all_lines) + "\n")
 
     def start(self) -> None:
-        env = os.environ | self.release.environment
-        env["ZABCHECK_PORTS"] = "".join(f"{port}>{proxy}," for port, proxy in self.proxies.items())
+        env = os.environ | {"ZABCHECK_PORTS": "".join(f"{port}>{proxy}," for port, proxy in self.proxies.items())}
         env |= {"LD_PRELOAD": str(self.shim), "ZABCHECK_CLOCK": str(self.clock), "ZABCHECK_STALL": str(self.disk)}
         if self.forced is not None:
             env["ZABCHECK_FORCED"] = str(self.forced)
@@ -259,14 +123,10 @@ class Server:
         if self.gate is not None:
             env["ZABCHECK_GATE"] = str(self.gate)
             options = (*options, f"-agentpath:{self.shim}")
-        if self.release.command[0] == "java":
-            command = ["java", *options, *self.release.command[1:], str(self.configuration)]
-        else:
-            command = [*self.release.command, str(self.configuration), *options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env, cwd=self.folder,
-                start_new_session=True,
+                self.release.command(self.configuration, *options), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=env, cwd=self.folder, start_new_session=True,
             )  # fmt: skip
 
     def snapshot(self, zxid: int) -> Path:
@@ -319,3 +179,31 @@ class Server:
         said = self.asked()
         mode, zxid = re.search(r"^Mode: (\w+)", said, re.M), re.search(r"^Zxid: 0x([0-9a-f]+)", said, re.M)
         return (mode[1] if mode else "", int(zxid[1], 16) if zxid else -1)
+
+
+def wait_for_logs(servers: Iterable[Server], seconds: float = 60.0) -> None:
+    """Wait until servers that start have logged their first line as it can be read.
+
+    A server writes it before it answers any client. So one that answers, and has not written it, writes no line that
+    could be waited for.
+
+    Raises:
+        CannotRun: a server ended, or logs nothing that can be read.
+    """
+    end = Deadline(seconds)
+    for server in servers:
+        what = server.release.described()
+        while not FIRST_LINE.search(server.said()):
+            ended, answers = not server.runs, bool(server.asked())
+            said = server.said()
+            if FIRST_LINE.search(said):
+                break
+            if ended:
+                why = EXITED.findall(said)
+                raise CannotRun(f"a server of {what}, ends at its start: {why[0] if why else f'see {server.log}'}")
+            if answers or end.over():
+                raise CannotRun(
+                    f"a server of {what}, logs nothing that can be read: its jars need log4j 1.2, reload4j, log4j 2 or "
+                    "Logback, with the binding of SLF4J for it"
+                )
+            time.sleep(0.05)

@@ -29,6 +29,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef SOURCE_DIGEST
+const char zabcheck_shim_source[] = SOURCE_DIGEST; /* of a library that is shipped built */
+#endif
+
 static volatile const long long *skipped; /* nanoseconds that the main thread's clock is ahead: ZABCHECK_CLOCK */
 static volatile const char *stalled;      /* while it is 1, nothing is forced to the disk: ZABCHECK_STALL */
 static int forced = -1;                   /* a folder of what was forced, as it was then: ZABCHECK_FORCED */

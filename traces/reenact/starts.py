@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from traces.reenact.compare import ROOT
 from traces.reenact.disks import loses_power
+from traces.reenact.distributions import Cannot, Release
 from traces.reenact.plan import ESTABLISHED, NEW
-from traces.reenact.servers import Cannot, Release
 
 
 @dataclass(frozen=True)

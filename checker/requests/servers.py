@@ -1,0 +1,84 @@
+"""Find the real ZooKeeper servers that a command runs, and list those that can run here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from checker.errors import NoVerdict, RequestError
+from checker.requests.request import Request
+
+if TYPE_CHECKING:
+    from traces.reenact.distributions import Release
+
+
+@dataclass(frozen=True)
+class ServersRequest(Request):
+    """The servers to run.
+
+    Attributes:
+        release: of the servers and the model.
+        zookeeper: a build, or an unpacked distribution, that has the servers; empty for the release's.
+        servers: a folder that contains the release's distribution; empty for what is installed.
+        jar: of a server, in place of that of what was found.
+    """
+
+    release: str = ""
+    zookeeper: str = ""
+    servers: str = ""
+    jar: str = ""
+
+    def validate(self) -> None:
+        if self.zookeeper and self.servers:
+            raise RequestError("--zookeeper and --servers contradict each other: give one")
+
+    def found(self, release: str) -> Release:
+        """Return the servers of a release.
+
+        Raises:
+            NoVerdict: they cannot be run here.
+        """
+        from traces.reenact.distributions import Cannot, find_release
+
+        try:
+            return find_release(release, self.zookeeper, self.servers, self.jar)
+        except Cannot as problem:
+            raise NoVerdict(str(problem)) from None
+
+
+@dataclass(frozen=True)
+class ListedServers:
+    """The releases that can run here.
+
+    Attributes:
+        origins: by release, where it was found; empty if it was not.
+        pom: that of the missing ones; None if none is missing.
+    """
+
+    origins: dict[str, str]
+    pom: Path | None
+
+    @property
+    def command(self) -> str:
+        """The command that gets the missing releases."""
+        from traces.reenact.distributions import maven_command
+
+        return maven_command(self.pom) if self.pom else ""
+
+
+def listed_servers(releases: Sequence[str], servers: str = "") -> ListedServers:
+    """Find all releases, or those that are named, and write a pom of those that are missing.
+
+    Raises:
+        RequestError: there is no such release, or the pom cannot be written.
+    """
+    from traces.reenact.distributions import Cannot, listed, write_poms
+
+    try:
+        origins = listed(releases, servers)
+        missing = [name for name, origin in origins.items() if not origin]
+        return ListedServers(origins, write_poms(missing) if missing else None)
+    except Cannot as problem:
+        raise RequestError(str(problem)) from None
