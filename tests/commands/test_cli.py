@@ -107,7 +107,7 @@ WRONG = [
     ("--frobnicate", "No such option"),
     ("frobnicate", "there is no command 'frobnicate'"),
     ("explor", "there is no command 'explor'; `zabcheck` without a command explores"),
-    ("reenact ZK-4394 --servers a --jar b", "contradict each other: give one"),
+    ("reenact ZK-4394 --servers a --zookeeper b", "contradict each other: give one"),
     ("x" * 300, "there is no command"),
     ("../cli", "there is no command"),
     ("--nodes", "requires an argument"),

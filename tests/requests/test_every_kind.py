@@ -39,7 +39,7 @@ from traces.reenact.player import Played
 from traces.reenact.reenactment import ReenactedRun
 
 SERVERS: dict[str, Any] = {
-    "release": "3.9.1", "zookeeper": "build", "servers": "all", "jar": "a.jar", "variant": "trunc", "retries": 0,
+    "release": "3.9.1", "servers": "all", "jar": "a.jar", "variant": "trunc", "retries": 0,
     "patience": 1.0, "output": "o",
 }  # fmt: skip
 # Of each kind a request with no field at its default.
@@ -90,6 +90,9 @@ FULL: dict[str, dict[str, Any]] = {
 BESIDE: dict[str, dict[str, Any]] = {
     "prove": {"quorums": "weights 2,1,1"},
     "conform": {"record": "r.jsonl", "variant": "3.9.1,trunc"},
+    "reenact": {"trace": "t.json", "zookeeper": "build"},
+    "conformance": {"release": "3.9.1", "zookeeper": "build"},
+    "chaos": {"release": "3.9.1", "servers": "all"},
 }
 
 
@@ -233,7 +236,7 @@ def test_rows_and_releases_that_there_are_not_are_refused(tmp_path: Path) -> Non
 
 
 def test_servers_that_cannot_be_run_give_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setattr("traces.spark.java.candidates", lambda: iter(()))
     out = str(tmp_path / "out")
     for work in (
         lambda: reenact.answer(reenact.ReenactRequest(trace="ZK-4394", output=out)),
