@@ -35,6 +35,7 @@ from traces.reenact.messages import told_run
 from traces.reenact.plan import ReenactmentPlan
 
 MATRIX = Path(__file__).parents[1] / "docs" / "explanation" / "zookeeper-releases.toml"
+SEED = "seed "
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Played:
     """A run on official servers.
 
     Attributes:
-        run: a row of the track record, or the seed of a random run.
+        run: a row of the track record, or `seed N` of a random run.
         day: when it was played, as ISO 8601.
         origin: where the servers were found. digest: the SHA-256 of the server's jar. java: its version.
         steps, agreed: the number of steps, and of those that agree with the model.
@@ -89,13 +90,14 @@ def wanted(runs: int) -> Iterator[tuple[str, str]]:
     for place in range(3):
         yield from ((row, names[place]) for row, names in of_rows.items() if place < len(names))
     for seed in range(1, runs + 1):
-        yield from ((str(seed), name) for name in releases())
+        yield from ((f"{SEED}{seed}", name) for name in releases())
 
 
 def play(run: str, release: str, folder: Path) -> tuple[ReenactmentPlan | None, int, int, str]:
     """Play a row or a random run; return its plan, if it has one, the steps, those that agree, and the result."""
-    if run.isdigit():
-        lines, _ = play_random(ConformanceRequest(release, seed=int(run), output=str(folder)))
+    if run.startswith(SEED):
+        seed = int(run.removeprefix(SEED))
+        lines, _ = play_random(ConformanceRequest(release, seed=seed, output=str(folder)))
         return None, lines[0].drawn, lines[0].agreed, lines[0].trouble or "; ".join(lines[0].differs or lines[0].harm)
     done = play_row(ReenactRequest(release=release, trace=f"ZK-{run}", output=str(folder)), Reenacting())
     last = done.runs[-1]
@@ -139,7 +141,8 @@ def play_all(file: Path, runs: int, until: str) -> None:
 
 def table(lines: list[Played]) -> str:
     """Return the page of runs that were played."""
-    rows, drawn = [x for x in lines if not x.run.isdigit()], [x for x in lines if x.run.isdigit()]
+    drawn = [x for x in lines if x.run.startswith(SEED)]
+    rows = [x for x in lines if x not in drawn]
     out = [
         "# Official servers", "",
         "Written by `python -m benchmarks.official_servers table`; that module says how the runs are played.", "",
