@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import site
-import sysconfig
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from pathlib import Path
 
 from checker.errors import RequestError
 from checker.page_tables import with_tables
+from zabspec.files import folder_of
 
 # The folders of pages, in the order in which they are listed, each with its heading.
 KINDS = {
@@ -33,6 +32,7 @@ ITEM = re.compile(r"^ *(?:[-*]|\d+\.) ")
 SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z`*\[(])")
 LONGEST = 200  # letters of a beginning
 WORD = re.compile(r"[^\W_]+")
+AROUND = "?!,;:.\"'()[]{}`*"  # what may surround a word of a search
 ENDING = re.compile(r"(ing|ed|es|s|e)$")
 SHORT = 4  # letters: words up to this length are searched for unchanged
 COMMON = frozenset(
@@ -41,6 +41,35 @@ COMMON = frozenset(
         "this to was what when where which who why will with you your"
     )
 )
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word of a search: a plain word, or a term with marks inside it, such as `no-op`, `III.1` or `--json`.
+
+    Attributes:
+        word: in lower case.
+    """
+
+    word: str
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a plain word, which also stands for those that begin like it (`checks` for `checked`)."""
+        return WORD.fullmatch(self.word) is not None
+
+    @cached_property
+    def stem(self) -> str:
+        return ENDING.sub("", self.word) if len(self.word) > SHORT else self.word
+
+    @cached_property
+    def exact(self) -> re.Pattern[str]:
+        """What matches the term itself, and no part of a longer one."""
+        return re.compile(rf"(?<!\w){re.escape(self.word)}(?!\w)")
+
+    def count(self, text: str) -> int:
+        """Return how often a text in lower case has the term; of a plain word, also those that begin like it."""
+        return spaced(text).count(f" {self.stem}") if self.plain else len(self.exact.findall(text))
 
 
 @dataclass(frozen=True)
@@ -74,33 +103,49 @@ class Section:
         """Its words in lower case, each after a space."""
         return spaced(self.text)
 
+    def count(self, term: Term) -> int:
+        """Return how often it has a term."""
+        return self.words.count(f" {term.stem}") if term.plain else term.count(self.text.lower())
+
     @cached_property
     def terms(self) -> dict[str, str]:
         """The explanations in its tables: the second cell of a row by the first, in lower case; a head is no row."""
         rows = re.findall(r"^\| *[`*]*([^|`*]+?)[`*]* *\|([^|]+).*$(?!\n\|[ :-]+\|)", self.text, flags=re.MULTILINE)
         return {first.lower(): MARKUP.sub(lambda found: found[1] or "", second).strip() for first, second in rows}
 
-    def excerpt(self, words: Sequence[str]) -> str:
-        """Return the excerpt that a search shows: the table row that explains a word, or the section's beginning."""
-        explained = (f"{word}: {self.terms[word]}" for word in words if word in self.terms)
-        return next(explained, self.beginning or self.heading)
+    def excerpt(self, terms: Sequence[Term]) -> str:
+        """Return the match that a search shows: the table row that explains a term, or the sentence with most terms."""
+        explained = (f"{t.word}: {self.terms[t.word]}" for t in terms if t.word in self.terms)
+        said = max(self.sentences, key=lambda said: sum(t.count(said.lower()) > 0 for t in terms), default=self.heading)
+        return next(explained, shortened(" ".join(said.strip(" |").split()), terms))
 
-    @property
-    def beginning(self) -> str:
-        """The first sentence of its prose, without what is in fences and tables; shortened if it is long."""
-        lines: list[str] = []
-        fence = ""
-        for line in self.text.splitlines()[1:]:
+    @cached_property
+    def sentences(self) -> list[str]:
+        """Its text in sentences, its tables and fences in lines, without marks."""
+        out: list[str] = []
+        fence, prose = "", ""
+        for line in [*self.text.splitlines()[1:], ""]:
             mark = FENCE.match(line)
             if mark and fence in ("", mark[1]):
                 fence = "" if fence else mark[1]
-            if fence or mark or not PROSE.match(line) or (lines and ITEM.match(line)):
-                if lines:
-                    break
-                continue
-            lines.append(ITEM.sub("", line))
-        first = SENTENCE.split(MARKUP.sub(lambda found: found[1] or "", " ".join(lines)), maxsplit=1)[0]
-        return textwrap.shorten(first, LONGEST, placeholder=" ...")
+            continues = not (fence or mark) and PROSE.match(line) and not ITEM.match(line)
+            if prose and not continues:
+                out += SENTENCE.split(MARKUP.sub(lambda found: found[1] or "", prose))
+                prose = ""
+            if not (fence or mark) and PROSE.match(line):
+                prose = f"{prose} {ITEM.sub('', line)}".strip()
+            elif not mark and line.strip(" |-:"):
+                out.append(MARKUP.sub(lambda found: found[1] or "", line).strip())
+        return out
+
+
+def shortened(said: str, terms: Sequence[Term]) -> str:
+    """Return a text that is too long as the part of it around the first of some terms."""
+    if len(said) <= LONGEST:
+        return said
+    at = min((found.start() for t in terms if (found := t.exact.search(said.lower()))), default=0)
+    begins = said.rfind(" ", 0, max(0, at - LONGEST // 2)) + 1
+    return ("... " if begins else "") + textwrap.shorten(said[begins:], LONGEST, placeholder=" ...")
 
 
 @dataclass(frozen=True)
@@ -158,10 +203,8 @@ def folder() -> Path:
     Raises:
         RequestError: the pages are not installed.
     """
-    bases = [Path(sysconfig.get_path("data")), Path(site.getuserbase())]
-    for each in (Path(__file__).parents[1] / "docs", *(base / "share" / "doc" / "zabcheck" for base in bases)):
-        if (each / f"{INDEX}.md").is_file():
-            return each
+    if (found := folder_of("docs", f"{INDEX}.md")) is not None:
+        return found
     raise RequestError("the pages are not installed: share/doc/zabcheck is not there")
 
 
@@ -188,31 +231,35 @@ class SearchResult:
     """The result of a search in the pages.
 
     Attributes:
-        words: the search terms in lower case.
+        terms: what was searched for.
         complete: whether some section has all of them.
         sections: those that have at least half of them, best first.
     """
 
-    words: tuple[str, ...]
+    terms: tuple[Term, ...]
     complete: bool
     sections: tuple[Section, ...]
 
 
 def search(words: Sequence[str], where: Sequence[ManualPage]) -> SearchResult:
-    """Return the sections that have at least half of some words, best first.
+    """Return the sections that have at least half of some terms, best first.
 
-    A word stands for every word that begins like it (`checks` for `checked`), whatever its case. Words such as `the`
-    are not searched for, unless there is no other. A word counts more the fewer sections have it, and in a heading or
-    where a table explains it; a section counts more the more of the words it has.
+    Words such as `the` are not searched for, unless there is no other. A term with marks inside it is searched for as
+    it stands; if no section has it, its words are. A term counts more the fewer sections have it, and in a heading, as
+    it stands, or where a table explains it; a section counts more the more of the terms it has.
     """
-    every = tuple(dict.fromkeys(part.lower() for word in words for part in WORD.findall(word)))
-    wanted = tuple(word for word in every if word not in COMMON) or every
     found = [(page, section) for page in where for section in page.sections]
-    counts = {word: [occurrences(word, page, section) for page, section in found] for word in wanted}
-    rarity = {word: math.log(1 + len(found) / (1 + sum(map(bool, counts[word])))) for word in wanted}
-    had = [sum(counts[word][k] > 0 for word in wanted) for k in range(len(found))]
+    given = dict.fromkeys(part for word in words for part in (w.strip(AROUND) for w in word.lower().split()) if part)
+    every: dict[Term, None] = {}
+    for term in map(Term, given):
+        there = term.plain or any(section.count(term) for _, section in found)
+        every |= dict.fromkeys([term] if there else map(Term, WORD.findall(term.word)))
+    wanted = tuple(term for term in every if term.word not in COMMON) or tuple(every)
+    counts = {term: [occurrences(term, page, section) for page, section in found] for term in wanted}
+    rarity = {term: math.log(1 + len(found) / (1 + sum(map(bool, counts[term])))) for term in wanted}
+    had = [sum(counts[term][k] > 0 for term in wanted) for k in range(len(found))]
     scores = {
-        k: sum(rarity[word] * counts[word][k] for word in wanted) * (had[k] / len(wanted)) ** 2 * weight(found[k][0])
+        k: sum(rarity[term] * counts[term][k] for term in wanted) * (had[k] / len(wanted)) ** 2 * weight(found[k][0])
         for k in range(len(found))
         if had[k] and 2 * had[k] >= len(wanted)
     }
@@ -220,14 +267,14 @@ def search(words: Sequence[str], where: Sequence[ManualPage]) -> SearchResult:
     return SearchResult(wanted, len(wanted) in had, tuple(found[k][1] for k in best))
 
 
-def occurrences(word: str, page: ManualPage, section: Section) -> float:
-    """Return the weight of a word in a section: between 0 and 1 for its text, more if a heading or a table has it."""
-    stem = ENDING.sub("", word) if len(word) > SHORT else word
-    count = section.words.count(f" {stem}")
-    heading = f" {stem}" in spaced(section.heading)
-    title = f" {stem}" in spaced(page.title)
-    explained = word in section.terms
-    return count / (count + 0.5 + len(section.words) / 900) + 1.5 * (heading + explained) + 0.7 * title
+def occurrences(term: Term, page: ManualPage, section: Section) -> float:
+    """Return the weight of a term in a section: between 0 and 1 for its text, more if a heading or a table has it."""
+    count = section.count(term)
+    heading = term.count(section.heading.lower()) > 0
+    itself = term.exact.search(section.heading.lower()) is not None
+    title = term.count(page.title.lower()) > 0
+    explained = term.word in section.terms
+    return count / (count + 0.5 + len(section.words) / 900) + 1.5 * (heading + explained) + 0.7 * (itself + title)
 
 
 def spaced(text: str) -> str:

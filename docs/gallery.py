@@ -25,6 +25,7 @@ from checker.ci.shipped import MEASURED, TITLES, gallery, is_heavy
 from checker.ci.variants import Shown, shown, taken
 from traces.zookeeper import codes as findings
 from zabspec.authoring.declaration import Variant
+from zabspec.authoring.sources import EXAMPLE
 from zabspec.protocols.registry import PROTOCOLS
 
 DOCS = Path(__file__).parent
@@ -206,10 +207,10 @@ def core() -> str:
     for name in gallery().groups["others"]:
         c = entry(name)
         if name.startswith("core-"):
-            protocol, variant = Path(str(c.values["protocol"])).name, str(c.values.get("variant", ""))
+            protocol, variant = str(c.values["protocol"]), str(c.values.get("variant", ""))
             amounts = c.values.get("budgets", {}).items()
             own = ", ".join(f"{n} {word.removesuffix('s') if n == 1 else word}" for word, n in amounts)
-            said = filter(None, (protocol.removesuffix(".py"), variant and f"`{variant}`", own or budget(c)))
+            said = filter(None, (protocol.removeprefix(EXAMPLE), variant and f"`{variant}`", own or budget(c)))
             cells = [f"breaks at {depth}" if (depth := c.expect.violated.get(p)) else "holds" for p in CORE]
             rows.append((", ".join(said), *cells, f"{c.expect.states:,}"))
     return lines(",".join(("protocol and bounds", *CORE, "states", "")), rows)

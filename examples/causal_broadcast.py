@@ -4,9 +4,9 @@ A message carries which transactions its process had broadcast or delivered by t
 holds the message back. That is causal order (DSN'11, Definition III.1), and no more: two transactions that know
 nothing of each other are delivered in any order, which strict causality does not allow (Figure 4).
 
-    zabcheck --protocol examples/causal_broadcast.py --property dsn-causal-order --property po-causal-order
-    zabcheck --protocol examples/causal_broadcast.py --property strict-causality
-    zabcheck --protocol examples/causal_broadcast.py --variant unordered --property dsn-causal-order
+    zabcheck --protocol example:causal_broadcast --property dsn-causal-order --property po-causal-order
+    zabcheck --protocol example:causal_broadcast --property strict-causality
+    zabcheck --protocol example:causal_broadcast --variant unordered --property dsn-causal-order
 
 `docs/explanation/readings.md` compares it with zab.
 """

@@ -1,7 +1,7 @@
 """Chain replication (van Renesse and Schneider, 2004): a value enters at the head, and is read at the tail.
 
-    zabcheck --protocol chain_replication.py
-    zabcheck --protocol chain_replication.py --variant anywhere     a read of what not everyone has
+    zabcheck --protocol example:chain_replication
+    zabcheck --protocol example:chain_replication --variant anywhere     a read of what not everyone has
 
 The chain gives processes an order, so the exploration runs without symmetry and says so.
 """

@@ -1,8 +1,8 @@
 """Chain replication with its master (van Renesse and Schneider, 2004): what enters at the head is done at the tail.
 
-    zabcheck --protocol chain_with_master.py
-    zabcheck --protocol chain_with_master.py --variant eager        the head does not wait for the tail
-    zabcheck --protocol chain_with_master.py --variant cautious     who hears of a removal drops what is not done
+    zabcheck --protocol example:chain_with_master
+    zabcheck --protocol example:chain_with_master --variant eager        the head does not wait for the tail
+    zabcheck --protocol example:chain_with_master --variant cautious     who hears of a removal drops what is not done
 
 The master is of the environment: it removes whom it suspects, rightly or not, and each process learns of it later, in
 a step of its own. A configuration is who is left, in the order of their numbers; how many there were is the epoch.

@@ -1,8 +1,8 @@
 """A lease over clocks that drift: a server promises a client to serve nobody else for a while.
 
-    zabcheck --protocol drifting_lease.py
-    zabcheck --protocol drifting_lease.py --drift 2     which the server does not allow for
-    zabcheck --protocol drifting_lease.py --variant late     a lease counts from when it is granted
+    zabcheck --protocol example:drifting_lease
+    zabcheck --protocol example:drifting_lease --drift 2     which the server does not allow for
+    zabcheck --protocol example:drifting_lease --variant late     a lease counts from when it is granted
 
 Each process has a clock of its own; two differ by at most --drift ticks. There is no budget: runs are of any length.
 """

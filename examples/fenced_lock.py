@@ -1,8 +1,8 @@
 """A lock with fencing: every grant has a number, and the store takes no write with an earlier one.
 
-    zabcheck --protocol fenced_lock.py
-    zabcheck --protocol fenced_lock.py --client 3
-    zabcheck --protocol fenced_lock.py --variant unfenced     the store takes every write
+    zabcheck --protocol example:fenced_lock
+    zabcheck --protocol example:fenced_lock --client 3
+    zabcheck --protocol example:fenced_lock --variant unfenced     the store takes every write
 
 Clients are alike; one server keeps the lock, and one store the data.
 """

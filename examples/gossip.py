@@ -1,9 +1,9 @@
 """Push-pull gossip: who knows a rumor tells it so often by itself, and who does not asks.
 
-    zabcheck --protocol gossip.py
-    zabcheck --protocol gossip.py --live                        everybody comes to know
-    zabcheck --protocol gossip.py --live --variant push-only    who does not know does not ask
-    zabcheck --protocol gossip.py --variant parrot              an answer says more than is known
+    zabcheck --protocol example:gossip
+    zabcheck --protocol example:gossip --live                        everybody comes to know
+    zabcheck --protocol example:gossip --live --variant push-only    who does not know does not ask
+    zabcheck --protocol example:gossip --variant parrot              an answer says more than is known
 
 A process calls one other at a time, in any order, but everyone before anyone again.
 """

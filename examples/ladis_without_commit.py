@@ -4,8 +4,8 @@
 this modification increases the amount of network traffic, but it also requires a complete communication graph rather
 than the simple star topology". `ladis` speaks over the star; here every process reaches every other:
 
-    zabcheck --protocol examples/ladis_without_commit.py --takeovers 2
-    zabcheck --protocol examples/ladis_without_commit.py --variant acks-to-all --takeovers 2
+    zabcheck --protocol example:ladis_without_commit --takeovers 2
+    zabcheck --protocol example:ladis_without_commit --variant acks-to-all --takeovers 2
 
 The broadcast mode is the paper's. A leader takes over by the rules that LADIS'08's own recovery turned out to need
 (`docs/reference/variants.md`): promises on disk, and the log of the latest epoch of a quorum.

@@ -1,7 +1,7 @@
 """A leader lease: a majority promises not to follow anyone else for a while, and the leader knows until when.
 
-    zabcheck --protocol leader_lease.py
-    zabcheck --protocol leader_lease.py --variant late     a lease counts from when it is granted
+    zabcheck --protocol example:leader_lease
+    zabcheck --protocol example:leader_lease --variant late     a lease counts from when it is granted
 
 Time is a field of the environment that a step of its own moves on, as often as --ticks says.
 """

@@ -1,7 +1,7 @@
 """A lease: a server promises a client to serve nobody else for a while, and the client knows until when.
 
-    zabcheck --protocol lease.py
-    zabcheck --protocol lease.py --variant late     a lease counts from when it is granted
+    zabcheck --protocol example:lease
+    zabcheck --protocol example:lease --variant late     a lease counts from when it is granted
 
 Time is a field of the environment that a step of its own moves on, as often as --ticks says.
 """

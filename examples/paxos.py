@@ -5,8 +5,8 @@ is delivered in their order. A proposer whose ballot a quorum has promised is a 
 have accepted, slot by slot the value of the highest ballot, and then broadcasts, each transaction in the next free
 slot, without waiting for the one before. That is safe as consensus, and keeps no primary order:
 
-    zabcheck --protocol examples/paxos.py --txns 3 --property local-primary-order
-    zabcheck --protocol examples/paxos.py --variant one-at-a-time --txns 2 --campaigns 2
+    zabcheck --protocol example:paxos --txns 3 --property local-primary-order
+    zabcheck --protocol example:paxos --variant one-at-a-time --txns 2 --campaigns 2
 
 `docs/explanation/case-studies.md` says what holds and what breaks, and shows the runs.
 """

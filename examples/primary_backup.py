@@ -1,10 +1,10 @@
 """Primary-backup over virtual synchrony (Birman and Joseph, 1987): a group agrees on its views, and on what each got.
 
-    zabcheck --protocol primary_backup.py
-    zabcheck --protocol primary_backup.py --variant on-receipt      deliver what may yet be lost
-    zabcheck --protocol primary_backup.py --variant unblocked       take updates after what one has is sent
-    zabcheck --protocol primary_backup.py --removals 2              who has entered a view is removed before others do
-    zabcheck --protocol primary_backup.py --removals 2 --variant patient    and what helps
+    zabcheck --protocol example:primary_backup
+    zabcheck --protocol example:primary_backup --variant on-receipt      deliver what may yet be lost
+    zabcheck --protocol example:primary_backup --variant unblocked       take updates after what one has is sent
+    zabcheck --protocol example:primary_backup --removals 2              who entered a view is removed before others do
+    zabcheck --protocol example:primary_backup --removals 2 --variant patient    and what helps
 
 The primary of a view broadcasts to its members. It is safe, and delivered, when all of them have it. For a new view all
 its members send what they have: each enters it with the most that one of them has, and delivers that first. The

@@ -1,10 +1,10 @@
 """Raft with its log (Ongaro and Ousterhout, 2014): a leader has a majority store each entry, and commits it.
 
-    zabcheck --protocol raft.py
-    zabcheck --protocol raft.py --variant any-term --start figure-8     what Figure 8 of the paper shows
-    zabcheck --protocol raft.py --variant no-op         a leader waits for an entry of its own: primary integrity
-    zabcheck --protocol raft.py --variant blind         a voter does not compare logs
-    zabcheck --protocol raft.py --variant unchecked     a follower does not compare what stands before an entry
+    zabcheck --protocol example:raft
+    zabcheck --protocol example:raft --variant any-term --start figure-8     what Figure 8 of the paper shows
+    zabcheck --protocol example:raft --variant no-op         a leader waits for an entry of its own: primary integrity
+    zabcheck --protocol example:raft --variant blind         a voter does not compare logs
+    zabcheck --protocol example:raft --variant unchecked     a follower does not compare what stands before an entry
 
 A transaction's epoch is the term in which a leader appended it. One APPEND carries at most one entry.
 """

@@ -1,8 +1,8 @@
 """Raft's election: a candidate asks for votes in a new term, and leads with those of a majority.
 
-zabcheck --protocol raft_election.py
-zabcheck --protocol raft_election.py --variant generous      a process votes for everyone
-zabcheck --protocol raft_election.py --variant forgetful     a vote does not survive a crash
+zabcheck --protocol example:raft_election
+zabcheck --protocol example:raft_election --variant generous      a process votes for everyone
+zabcheck --protocol example:raft_election --variant forgetful     a vote does not survive a crash
 """
 
 from __future__ import annotations

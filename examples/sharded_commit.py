@@ -1,10 +1,10 @@
 """A transaction over shards: a coordinator locks all of them, then commits or aborts; who finds a lock taken refuses.
 
-    zabcheck --protocol sharded_commit.py
-    zabcheck --protocol sharded_commit.py --crashes 1
-    zabcheck --protocol sharded_commit.py --live                         no lock is kept for ever
-    zabcheck --protocol sharded_commit.py --live --variant forgetful     a shard locks for what it knows to be over
-    zabcheck --protocol sharded_commit.py --variant sharing              a lock that is taken is taken over
+    zabcheck --protocol example:sharded_commit
+    zabcheck --protocol example:sharded_commit --crashes 1
+    zabcheck --protocol example:sharded_commit --live                         no lock is kept for ever
+    zabcheck --protocol example:sharded_commit --live --variant forgetful     a shard locks for what it knows to be over
+    zabcheck --protocol example:sharded_commit --variant sharing              a lock that is taken is taken over
 
 Each coordinator has one transaction. A coordinator that is down keeps its locks: two-phase commit blocks.
 """

@@ -1,7 +1,7 @@
 """A token ring: whoever has the token may enter, and passes it on to the next.
 
-    zabcheck --protocol token_ring.py
-    zabcheck --protocol token_ring.py --variant minted     a process that has waited long makes a new token
+    zabcheck --protocol example:token_ring
+    zabcheck --protocol example:token_ring --variant minted     a process that has waited long makes a new token
 
 The ring gives processes an order, so the exploration runs without symmetry and says so.
 """

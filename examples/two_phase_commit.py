@@ -1,8 +1,8 @@
 """Two-phase commit: a coordinator asks every participant, and commits what all of them agree to.
 
-    zabcheck --protocol two_phase_commit.py
-    zabcheck --protocol two_phase_commit.py --participant 4
-    zabcheck --protocol two_phase_commit.py --variant hasty     the votes of a majority are enough
+    zabcheck --protocol example:two_phase_commit
+    zabcheck --protocol example:two_phase_commit --participant 4
+    zabcheck --protocol example:two_phase_commit --variant hasty     the votes of a majority are enough
 
 Nobody crashes here: a coordinator that does leaves participants waiting.
 """

@@ -1,7 +1,7 @@
 """A group whose members change: each view is agreed on by a majority of the one before it.
 
-    zabcheck --protocol views.py
-    zabcheck --protocol views.py --variant by-the-new     a majority of the new view is enough
+    zabcheck --protocol example:views
+    zabcheck --protocol example:views --variant by-the-new     a majority of the new view is enough
 
 Two processes found the group. Another one joins, and who retires leaves once it knows a view without itself.
 """

@@ -1,9 +1,9 @@
 """Viewstamped Replication (Liskov and Cowling, 2012): no disks; the primary of a view follows from its number.
 
-    zabcheck --protocol viewstamped.py
-    zabcheck --protocol viewstamped.py --crashes 1      with the paper's recovery of a replica that has lost all
-    zabcheck --protocol viewstamped.py --variant longest                a new primary takes the longest log
-    zabcheck --protocol viewstamped.py --variant amnesia --crashes 1    a replica that has lost all goes on at once
+    zabcheck --protocol example:viewstamped
+    zabcheck --protocol example:viewstamped --crashes 1      with the paper's recovery of a replica that has lost all
+    zabcheck --protocol example:viewstamped --variant longest                a new primary takes the longest log
+    zabcheck --protocol example:viewstamped --variant amnesia --crashes 1    a replica that has lost all goes on at once
 
 Views count from 1, and p0 is the primary of view 1. State transfer is left out: with FIFO channels a replica that lags
 behind in its view gets what it lacks, and one that lags behind in a later view is told by STARTVIEW.

@@ -1,10 +1,10 @@
 """A work queue with leases: a job whose worker is not heard of goes to another, and earlier results are not kept.
 
-    zabcheck --protocol work_queue.py
-    zabcheck --protocol work_queue.py --worker 3 --jobs 2
-    zabcheck --protocol work_queue.py --live                        every job is done
-    zabcheck --protocol work_queue.py --live --variant trusting     a lease does not end with its worker
-    zabcheck --protocol work_queue.py --variant unfenced            the store takes every result
+    zabcheck --protocol example:work_queue
+    zabcheck --protocol example:work_queue --worker 3 --jobs 2
+    zabcheck --protocol example:work_queue --live                        every job is done
+    zabcheck --protocol example:work_queue --live --variant trusting     a lease does not end with its worker
+    zabcheck --protocol example:work_queue --variant unfenced            the store takes every result
 
 Each lease of a job has a number. A worker that is slow goes on all the same, so that two may work at one job.
 """

@@ -124,7 +124,7 @@ def loses_follower(before: State, event: State) -> bool:
 
 
 def service_goes_on(before: State, event: State, after: State) -> bool:
-    """Smooth failure handling (LADIS'08 2): "if a server fails that is not the leader and there is still a quorum of
+    """Smooth failure handling (LADIS'08 2): "[i]f a server fails that is not the leader and there is still a quorum of
     correct servers, there should be no service interruption": an established leader that learns of a lost follower and
     has a quorum without it goes on leading, and its primary may broadcast as before."""
     if loses_follower(before, event):

@@ -233,7 +233,7 @@ def tree_with_answer(h: State, three: int) -> int:
 
 def tree_writes(h: State) -> bool:
     """Writes of the tree (LADIS'08 1, 2): one order of the requests, each done once, explains the answer of every
-    write. Of any three transactions, whatever their requests to a tree: "write requests are transformed from
+    write. Of any three transactions, whatever their requests to a tree: "[w]rite requests are transformed from
     ZooKeeper requests to idempotent transactions" by the primary, and answered when they are delivered."""
     if not tree_known(h):
         return tree_known(h)

@@ -14,7 +14,9 @@ import contextlib
 import errno
 import os
 import re
+import site
 import stat
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
@@ -195,6 +197,19 @@ def write_whole(path: Path, data: bytes, mode: int = 0o666, on_disk: bool = Fals
         out.flush()
         if on_disk:
             os.fsync(out.fileno())
+
+
+def folder_of(name: str, file: str, inside: str = "") -> Path | None:
+    """Return a folder that belongs to the distribution: in the sources, or where the installation put it; or None.
+
+    Args:
+        name: its name in the sources.
+        file: one that is in it.
+        inside: its place below `share/doc/zabcheck`.
+    """
+    bases = [Path(sysconfig.get_path("data")), Path(site.getuserbase())]
+    installed = (base / "share" / "doc" / "zabcheck" / inside for base in bases)
+    return next((f for f in (Path(__file__).parents[1] / name, *installed) if (f / file).is_file()), None)
 
 
 def is_cwd_gone() -> bool:

@@ -12,6 +12,16 @@ RUNTIME = "runtime"
 Judging = Any  # a function of the language, with its code and docstring
 
 
+def unwrapped(doc: str | None) -> str:
+    """Return a docstring without its line breaks."""
+    return " ".join((doc or "").split())
+
+
+def first_paragraph(doc: str | None) -> str:
+    """Return the first paragraph of a docstring, without its line breaks."""
+    return unwrapped(inspect.cleandoc(doc or "").partition("\n\n")[0])
+
+
 @dataclass(frozen=True)
 class Property:
     """A property and its witness.
@@ -56,7 +66,7 @@ class Property:
     @property
     def statement(self) -> str:
         """Return the paper's or the author's statement: the function's docstring."""
-        return inspect.cleandoc(self.holds.__doc__ or "")
+        return unwrapped(self.holds.__doc__)
 
 
 @dataclass(frozen=True)
@@ -90,7 +100,7 @@ class ProgressProperty:
     @property
     def statement(self) -> str:
         """Return the statement: the function's docstring."""
-        return inspect.cleandoc(self.waits.__doc__ or "")
+        return unwrapped(self.waits.__doc__)
 
     @property
     def names_one(self) -> bool:

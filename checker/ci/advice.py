@@ -64,7 +64,7 @@ def is_complete(check: Check, c: Configuration) -> bool:
 def holds_whole(check: Check, c: Configuration) -> bool:
     """Return whether a gallery entry explores an unchanged protocol over a network exhaustively, without violation."""
     values, expect = check.values, check.expect
-    if check.simulated or check.live or set(values) - SIZE - {"protocol", "keep_going"}:
+    if not check.explores or set(values) - SIZE - {"protocol", "keep_going"}:
         return False
     if values["protocol"] != c.protocol or values.get("quorums") or values.get("start") or expect.violated:
         return False

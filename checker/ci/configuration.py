@@ -32,6 +32,8 @@ LARGEST = 1 << 20  # bytes of a file: far more than anybody writes
 ABOUT = ("name", "claim", "where", "story", "why", "seconds", "expect")  # keys that are not options
 SIMULATE = "simulate"
 LIVE = "live"
+REPLAY = "replay"
+OF_A_RUN = ("protocol", "engine", "trace", "properties")  # what a check of a saved run may contain
 NOT_OF_GOALS = ("properties", "require_witness", "keep_going", "reduction", "symbolic")
 HOLDS, VIOLATED, NOT_REACHED = "holds", "violated", "not reached"
 ALL = "all"
@@ -104,6 +106,11 @@ class Check:
     def live(self) -> bool:
         """Whether it checks progress properties."""
         return self.engine == LIVE
+
+    @property
+    def explores(self) -> bool:
+        """Whether it explores states."""
+        return self.engine not in (SIMULATE, LIVE, REPLAY)
 
 
 @dataclass(frozen=True)
@@ -300,6 +307,8 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
     name = given["name"]
     options = {k: v for k, v in ({**defaults, **given}).items() if k not in ABOUT}
     options["protocol"] = located(str(options.get("protocol", Parameters.protocol)), path)
+    if "trace" in options:
+        options["trace"] = str(path.parent / options["trace"])
     if "quorums" in options:
         options["quorums"] = quorums_of(str(options["quorums"]), path, name)
     mine = takes(str(options.get("engine", "")))  # defaults are for all
@@ -317,6 +326,8 @@ def takes(engine: str) -> frozenset[str]:
     """Return the options that an engine accepts: the keywords of its function that a check may contain."""
     from checker.requests.options import Exploring, Simulating
 
+    if engine == REPLAY:
+        return frozenset(OF_A_RUN)
     keywords = Simulating.__annotations__ if engine == SIMULATE else Exploring.__annotations__
     if engine == LIVE:
         keywords = {k: v for k, v in keywords.items() if k not in NOT_OF_GOALS}
@@ -354,19 +365,22 @@ def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectat
         raise MatrixError(
             f"the verdict {verdict!r} {'excludes' if violated else 'requires'} a list of violated properties"
         )
-    ends = values.get("engine") not in (SIMULATE, LIVE)
+    engine = values.get("engine")
+    ends = engine not in (SIMULATE, LIVE, REPLAY)
     if len(set(violated.values())) > 1 and not values.get("keep_going") and ends:
         raise MatrixError(
             "violations at several depths need keep_going = true: without it, the exploration ends at the first"
         )
     of_states = [key for key in ("depth", "states", "raw", "exhausted") if key in given]
-    if values.get("engine") == SIMULATE and of_states:
-        raise MatrixError(f"a simulated run has no {of_states[0]} to expect")
-    if values.get("engine") != LIVE and "progress_properties" in values:
+    if engine in (SIMULATE, REPLAY) and of_states:
+        raise MatrixError(f"a {'simulated' if engine == SIMULATE else 'saved'} run has no {of_states[0]} to expect")
+    if (engine == REPLAY) != ("trace" in values):
+        raise MatrixError('a check with engine = "replay", and no other, names the trace of a saved run')
+    if engine != LIVE and "progress_properties" in values:
         raise MatrixError('progress_properties are for engine = "live"')
-    if values.get("engine") == LIVE and "raw" in given:
+    if engine == LIVE and "raw" in given:
         raise MatrixError("states of the stable phase are not counted without symmetry, so there is no raw to expect")
-    if values.get("engine") != SIMULATE and "sha256" in given:
+    if engine != SIMULATE and "sha256" in given:
         raise MatrixError("only a simulated run has a sha256 to expect")
     premises: Any = given.get("premises", ALL if verdict == HOLDS else [])
     if verdict == NOT_REACHED and premises:

@@ -61,7 +61,7 @@ def properties_listed(words: Sequence[str] = (), protocol: str | None = None) ->
         if protocol is not None and not p.judges(protocol):
             continue
         name = p.name if p.default else f"{p.name} ({'always' if p is NO_RUNTIME_ERROR else 'only if named'})"
-        rows.append((name, p.source, p.premise, " ".join(p.statement.split())))
+        rows.append((name, p.source, p.premise, p.statement))
     found = listed(("property", "source", "premise", "statement"), rows, words, "property")
     for row in found.content:
         name, _, when = row["property"].partition(" (")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from checker.ci.configuration import Check, Known, Matrix, MatrixError
+from checker.ci.configuration import OF_A_RUN, REPLAY, Check, Known, Matrix, MatrixError
 from checker.ci.judging import UNDECIDED, Outcome, outcome_of
 from checker.ending import cut_short
 from checker.errors import RequestError
@@ -21,6 +21,8 @@ from checker.requests.exploration import ExploreRequest
 from checker.requests.keywords import request_of
 from checker.requests.live import LiveRequest
 from checker.requests.model import ModelRequest, near
+from checker.requests.properties import chosen_properties
+from checker.requests.replay import ReplayRequest
 from checker.requests.simulate import SimulateRequest
 from checker.terminal import TerminalWatch
 
@@ -45,11 +47,11 @@ class ReadyCheck:
         check: the check.
         request: its request.
         judged: the properties that are judged, or the progress properties that are checked.
-        configuration: of the exploration; None for a simulated run or a liveness check.
+        configuration: of the exploration; None for a simulated or saved run, or a liveness check.
     """
 
     check: Check
-    request: ExploreRequest | LiveRequest | SimulateRequest
+    request: ExploreRequest | LiveRequest | ReplayRequest | SimulateRequest
     judged: tuple[Named, ...]
     configuration: Configuration | None
 
@@ -61,7 +63,7 @@ class ReadyCheck:
     def key(self) -> tuple[object, ...]:
         """Checks with equal keys share one exploration."""
         if not isinstance(self.request, ExploreRequest):
-            return (self.check.engine, repr(self.request))
+            return (self.check.engine, repr(self.request), self.names if self.check.engine == REPLAY else ())
         same = replace(self.request, model=ModelRequest(), properties=())
         return (self.configuration, None if same.keep_going else self.names, repr(same))
 
@@ -107,6 +109,13 @@ def ready(check: Check) -> ReadyCheck:
         del given["engine"]
         progress = request_of(LiveRequest, protocol, given)
         return ReadyCheck(check, progress, tuple(progress.checks()[0]), None)
+    if check.engine == REPLAY:
+        if others := given.keys() - OF_A_RUN:
+            raise RequestError(f"a saved run has its own {', '.join(sorted(others))}: omit it")
+        saved = ReplayRequest(given["trace"])
+        if (named := saved.read().configuration.protocol) != protocol:
+            raise RequestError(f"{saved.trace} is a run of {named}, not of {protocol}")
+        return ReadyCheck(check, saved, tuple(chosen_properties(given.get("properties", ()), protocol)), None)
     request = request_of(ExploreRequest, protocol, given)
     judged, configuration = request.checks()
     return ReadyCheck(check, request, tuple(judged), configuration)
@@ -183,7 +192,7 @@ def answers(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
 
     try:
         if group[0].configuration is None:
-            found = found_of(group[0].request)
+            found = found_of(group[0])
             yield from ((a, found) for a in group)
             return
         for a, report in reports(group, shared):
@@ -192,11 +201,13 @@ def answers(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
         raise MatrixError(f"check {group[0].check.name}: {problem}") from None
 
 
-def found_of(request: ExploreRequest | LiveRequest | SimulateRequest) -> CheckFindings:
-    """Run a liveness check or a simulation, and return its result."""
-    from checker.requests import live, simulate
+def found_of(asked: ReadyCheck) -> CheckFindings:
+    """Run a liveness check or a simulation, or replay a saved run, and return its result."""
+    from checker.requests import live, replay, simulate
 
-    started = time.perf_counter()
+    started, request = time.perf_counter(), asked.request
+    if isinstance(request, ReplayRequest):
+        return replace(replay.judged_run(request, asked.names), seconds=time.perf_counter() - started)
     if isinstance(request, LiveRequest):
         return live.answer(request, TerminalWatch()).check_findings
     assert isinstance(request, SimulateRequest)

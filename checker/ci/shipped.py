@@ -7,9 +7,6 @@ took when it was last measured: `docs/gallery.py` writes it. What an entry expec
 from __future__ import annotations
 
 import json
-import os
-import site
-import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "gallery"
 MEASURED = FOLDER / "measured.json"
-EXAMPLES = "examples"
 MANY = 30_000_000  # states: an unmeasured entry that is expected to have more is heavy
 HEAVY = 60.0  # CPU seconds: an entry that takes longer runs only with --all, or by its name
 TITLES = {
@@ -124,7 +120,7 @@ def gallery() -> Gallery:
     checks: list[Check] = []
     groups = {}
     for name, mine in written().items():
-        checks += [shipped(c, measured().get(c.name, 0.0)) for c in mine]
+        checks += [replace(c, seconds=measured().get(c.name, 0.0)) for c in mine]
         groups[name] = tuple(c.name for c in mine)
     reasons = {of_variant(c): c.why for c in checks if c.why}
     checks = [c if c.story else replace(c, story=told(c, reasons)) for c in checks]
@@ -133,15 +129,6 @@ def gallery() -> Gallery:
         if names.count(name) > 1:
             raise MatrixError(f"the gallery has {name} twice")
     return Gallery(Matrix(Path("the gallery"), tuple(checks)), groups)
-
-
-def shipped(check: Check, seconds: float) -> Check:
-    """Return an entry with the path of its protocol in the installed package, and its cost in CPU seconds."""
-    protocol = str(check.values["protocol"])
-    inside = str(FOLDER / EXAMPLES) + os.sep
-    if protocol.startswith(inside):
-        protocol = str(examples() / protocol.removeprefix(inside))
-    return replace(check, values={**check.values, "protocol": protocol}, seconds=seconds)
 
 
 def of_variant(c: Check) -> tuple[str, str]:
@@ -173,20 +160,6 @@ def told(c: Check, reasons: Mapping[tuple[str, str], str]) -> str:
     changed, matters = ("repaired", "Why") if variant.repairs else (changed, matters)
     left = " The other rules still violate what they violated before." if variant.repairs and broken else ""
     return f"The rule {changed}: {' '.join(variant.summary.split())}. {matters}: {why}.{left}"
-
-
-def examples() -> Path:
-    """Return the folder of the examples: beside the packages, or where the installation put it.
-
-    Raises:
-        MatrixError: the examples are not installed.
-    """
-    beside = Path(__file__).parents[2] / EXAMPLES
-    bases = [Path(sysconfig.get_path("data")), Path(site.getuserbase())]
-    for folder in (beside, *(base / "share" / "doc" / "zabcheck" / EXAMPLES for base in bases)):
-        if (folder / "paxos.py").is_file():
-            return folder
-    raise MatrixError("the examples are not installed: share/doc/zabcheck/examples is not there")
 
 
 # --- the answer ------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def shown(protocol: str) -> Mapping[str, Shown]:
     """
     out: dict[str, Shown] = {}
     for check in (c for mine in written().values() for c in mine):
-        if check.values["protocol"] == protocol and not check.simulated and not check.live:
+        if check.values["protocol"] == protocol and check.explores:
             for name in taken(check):
                 out.setdefault(name, Shown(name, check))
     return out

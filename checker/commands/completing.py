@@ -115,9 +115,16 @@ def protocol_of(ctx: click.Context) -> Protocol:
 
 
 def of_registry(ctx: click.Context) -> Iterable[str]:
+    from zabspec.authoring.sources import EXAMPLE, examples
     from zabspec.protocols.registry import NAMES
 
-    return NAMES
+    return [*NAMES, *(f"{EXAMPLE}{name}" for name in examples())]
+
+
+def of_examples(ctx: click.Context) -> Iterable[str]:
+    from zabspec.authoring.sources import examples
+
+    return examples()
 
 
 def of_properties(ctx: click.Context) -> Iterable[str]:
@@ -200,4 +207,5 @@ docs_topics = choice(of_docs)
 zookeeper_releases = choice(lambda ctx: of_releases(zookeeper()), commas=True)
 zookeeper_variants = choice(lambda ctx: zookeeper().variants, commas=True)
 disks = choice(of_disks)
+examples = choice(of_examples)
 formats = choice(of_formats)

@@ -14,7 +14,7 @@ from checker.errors import RequestError
 from checker.manual import KINDS, ManualPage, folder, page_named, pages, search
 from checker.report.result import StatedResult, Table, plural
 
-MOST = 12  # sections that a search lists
+MOST = 10  # sections that a search lists
 EXAMPLES = """\b
 Examples:
   zabcheck docs                     every page
@@ -95,12 +95,12 @@ def searched(words: Sequence[str], there: Sequence[ManualPage]) -> StatedResult:
     found = search(words, there)
     if not found.sections:
         raise RequestError(f"no page has {' '.join(words)}. `zabcheck docs` lists the pages")
-    shown = found.sections[:MOST]
+    shown, terms = found.sections[:MOST], [term.word for term in found.terms]
     none = "" if found.complete else "; none has all of them"
     more = f"; the best {len(shown)}" if len(shown) < len(found.sections) else ""
-    head = f"{plural(len(found.sections), 'section')} for {' '.join(found.words)}{none}{more}."
+    head = f"{plural(len(found.sections), 'section')} for {' '.join(terms)}{none}{more}."
     head += " `zabcheck docs TOPIC` shows one:"
-    rows = [(each.topic, each.excerpt(found.words)) for each in shown]
+    rows = [(each.topic, each.excerpt(found.terms)) for each in shown]
     sections = [{"topic": topic, "excerpt": excerpt} for topic, excerpt in rows]
-    content = {"query": found.words, "complete": found.complete, "count": len(found.sections), "sections": sections}
+    content = {"query": terms, "complete": found.complete, "count": len(found.sections), "sections": sections}
     return StatedResult(head, content=content, text=[head, Table(rows)], kind="docs")

@@ -124,7 +124,7 @@ def listing(request: InductRequest) -> StatedResult:
     clauses = [*argument(request.model.protocol).clauses]
     if not is_whole(request.model.protocol):
         clauses = [*beside(request.configuration()), *clauses]
-    rows = [{"clause": c.name, "source": c.source, "statement": " ".join(c.statement.split())} for c in clauses]
+    rows = [{"clause": c.name, "source": c.source, "statement": c.statement} for c in clauses]
     table = Table([(row["clause"], f"{row['statement']} ({row['source']})") for row in rows])
     return StatedResult(content=rows, text=[table], kind="induct")
 

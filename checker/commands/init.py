@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from checker.commands import completing
 from checker.commands.common import PATH, Answer, Subcommand
 from checker.commands.publishing import publish
 from checker.report.result import StatedResult, Words
@@ -18,24 +19,34 @@ EXAMPLES = """\b
 Examples:
   zabcheck init tpc.py
   zabcheck --protocol tpc.py
+  zabcheck init mine.py --from raft         a copy of example:raft
 """
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("path", metavar="NAME.py", type=PATH)
-def init(path: Path) -> Answer:
-    """Write a commented protocol, two-phase commit, as a starting point."""
+@click.option("--from", "source", metavar="NAME", shell_complete=completing.examples, help="Copy this example instead.")
+def init(path: Path, source: str | None) -> Answer:
+    """Write a commented protocol, two-phase commit or an example, as a starting point."""
     if path.suffix != ".py":
         raise click.UsageError(f"{path}: a protocol is a file that ends in .py")
     if path.exists() or path.is_symlink():
         raise click.UsageError(f"{path} already exists")
     if not path.parent.is_dir():
         raise click.UsageError(f"{path}: there is no folder {path.parent}")
-    text = START.read_text(encoding="utf-8").replace(CALLED, str(path))
-    said = (
-        f"{path} is written: two-phase commit, complete and runnable; zabcheck --protocol {path} explores it, and "
-        f"zabcheck --protocol {path} --variant {BROKEN} explores it with one rule changed, and shows the run to a "
-        f"violation"
-    )
+    from zabspec.authoring.sources import EXAMPLE, path_of
+
+    explores = f"zabcheck --protocol {path} explores it"
+    if source is not None:
+        name = f"{EXAMPLE}{source.removeprefix(EXAMPLE)}"
+        text = path_of(name).read_text(encoding="utf-8").replace(name, str(path))
+        said = f"{path} is written, a copy of {name}; {explores}"
+    else:
+        text = START.read_text(encoding="utf-8").replace(CALLED, str(path))
+        said = (
+            f"{path} is written: two-phase commit, complete and runnable; {explores}, and "
+            f"zabcheck --protocol {path} --variant {BROKEN} explores it with one rule changed, and shows the run to a "
+            f"violation"
+        )
     result = StatedResult(said, text=[Words([said])], kind="init")
     return publish(result, more=[(path, text.encode())])

@@ -9,8 +9,8 @@ from typing import Any
 
 from checker.explore.result import Limits
 from checker.live.run import Live
-from checker.report.disjoint import disjoint_notes
 from checker.report.promises import promise_json, promise_text
+from checker.report.remarks import disjoint_notes, left_out_notes
 from checker.report.report import bounds_of, rate
 from checker.report.result import (
     COLOURS,
@@ -77,6 +77,7 @@ class LiveReport(Result):
         symmetry_off: why states of the fault phase that are renamings of each other count separately; empty if they
             do not.
         request: the one that it answers, as JSON.
+        left_out: the progress properties that were not checked.
     """
 
     live: Live
@@ -88,6 +89,7 @@ class LiveReport(Result):
     threads: int
     symmetry_off: str
     request: Mapping[str, Any] | None = None
+    left_out: Sequence[str] = ()
 
     kind = "live"
 
@@ -228,7 +230,7 @@ class LiveReport(Result):
                 )
             if s.counterexample.trouble:
                 out.append(s.counterexample.trouble)
-        return out
+        return [*out, *left_out_notes(self.left_out, "--progress-property")]
 
     def parts(self) -> Sequence[Part]:
         parts: list[Part] = [Words([self.sentence], COLOURS[self.overall])]
@@ -315,6 +317,7 @@ class LiveReport(Result):
                 "complete": live.complete,
             },
             "progress_properties": [self.goal_as_json(goal) for goal in live.goals],
+            "not_checked": list(self.left_out),
             "cost": {
                 "seconds": live.seconds,
                 "cpu_seconds": live.cpu_seconds,

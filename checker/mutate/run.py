@@ -22,6 +22,7 @@ from checker.explore.result import Exploration, Limits
 from checker.mutate.edits import Mutant, mutants_of
 from invariants import properties_of
 from invariants.registry import NO_RUNTIME_ERROR, Property
+from zabspec.authoring.sources import path_of
 from zabspec.language.error_sites import met
 from zabspec.language.reference import ERRORS
 from zabspec.language.source import LanguageError
@@ -216,7 +217,7 @@ class _Work:
         self.folder, self.configuration, self.threads = folder, configuration, threads
         self.names = [p.name for p in judged]
         self.plain = plain
-        self.path = Path(configuration.protocol)
+        self.path = path_of(configuration.protocol)
         self.source = self.path.read_text(encoding="utf-8")
         self.number = 0
 

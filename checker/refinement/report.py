@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from checker.refinement.failure import Failure
 from checker.refinement.generate import MARK
 from checker.refinement.model import CLAUSE, REFINES, RefinedModel
-from checker.report.disjoint import disjoint_notes
+from checker.report.remarks import disjoint_notes
 from checker.report.report import Report
 from checker.report.result import NOT_REACHED, Part, Result, Row, Table, Verdict, plural
 from traces.explain.folding import fitted

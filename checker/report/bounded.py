@@ -108,6 +108,12 @@ class BoundedReport(Result):
         return f"no violation {within} from {self.where}, {tested}, {spent:.1f} s"
 
     @property
+    def left_out(self) -> Sequence[str]:
+        from checker.report.remarks import left_out
+
+        return left_out(self.model.configuration.protocol, self.judged)
+
+    @property
     def premises(self) -> dict[str, list[str]]:
         """The properties by whether the checked runs put them to the test."""
         return {"put to the test": self.tested, NOT_REACHED: self.unreached, "premise not decided": self.unknown}
@@ -117,7 +123,7 @@ class BoundedReport(Result):
         return [self.counterexample.trouble] if self.counterexample and self.counterexample.trouble else []
 
     def parts(self) -> Sequence[Part]:
-        from checker.report.disjoint import disjoint_notes
+        from checker.report.remarks import disjoint_notes, left_out_notes
         from checker.report.report import bounds_of
         from traces.explain.folding import fitted
 
@@ -125,6 +131,7 @@ class BoundedReport(Result):
         if self.counterexample is None:
             for title, names in self.premises.items():
                 lines += [f"{title}: {', '.join(names)}"] if names else []
+            lines += left_out_notes(self.left_out)
             lines.append("A bounded result: deeper runs were not checked.")
             if not self.found.reason and not self.found.left_range:
                 lines.append("In the checked runs no value leaves its range.")
@@ -146,6 +153,7 @@ class BoundedReport(Result):
             "configuration": self.model.configuration.as_dict(),
             "properties": [p.name for p in self.judged],
             "premises": self.premises,
+            "not_checked": self.left_out,
             "violated": [p.name for p in self.broken.properties] if self.broken else [],
             "from_step": len(self.start),
             "steps": self.broken.steps if self.broken else None,

@@ -47,7 +47,7 @@ class InductionReport(Result):
         for v in self.outcome.verdicts:
             shown = "\n".join(counterexample(v)) if v.word == "not inductive" else ""
             word = v.word if shown else verdict_text(v, self.outcome)
-            yield Said(v.clause.name, word, None, " ".join(v.clause.statement.split()), None, shown)
+            yield Said(v.clause.name, word, None, v.clause.statement, None, shown)
 
     def parts(self) -> Sequence[Part]:
         return [as_text(self.outcome)]
@@ -241,7 +241,7 @@ def counterexample(v: Verdict) -> list[str]:
     from traces.explain.folding import aligned
 
     assert v.failing is not None
-    lines = [f"{v.clause.name} is not inductive: {' '.join(v.clause.statement.split())}"]
+    lines = [f"{v.clause.name} is not inductive: {v.clause.statement}"]
     if not v.fields:
         return [*lines, "no time was left to find which fields of the counterexample matter"]
     if not v.failing.move:
@@ -264,7 +264,7 @@ def verdict_object(v: Verdict, outcome: Outcome) -> dict[str, Any]:
     out: dict[str, Any] = {
         "clause": v.clause.name,
         "source": v.clause.source,
-        "statement": " ".join(v.clause.statement.split()),
+        "statement": v.clause.statement,
         "verdict": verdict_word(v, outcome),
         "premise_reached": premise_reached(v, outcome),
         "k": v.k,

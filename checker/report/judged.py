@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from checker.report.remarks import left_out_notes
 from checker.report.result import Part, Result, Table, Verdict
 from traces.explain.folding import fitted
 
@@ -27,6 +28,7 @@ class JudgedTable(Result):
         totals: for each property the number of runs of each verdict, the violations, and what is open.
         judged: the properties that were judged.
         exit_code: depends on whether open verdicts are accepted.
+        left_out: the properties that tables are judged by, and this one was not.
     """
 
     table: str
@@ -34,6 +36,7 @@ class JudgedTable(Result):
     judged: tuple[str, ...]
     exit_code: int = 0
     request: Mapping[str, Any] | None = None
+    left_out: Sequence[str] = ()
 
     kind = "judge"
     indent = 2
@@ -113,7 +116,8 @@ class JudgedTable(Result):
         for name in names:
             if gaps := self.gaps_of(name):
                 parts.append(fitted("\n".join(f"{name} is open: {sentence(gap, where)}." for _, gap, where in gaps)))
-        return [*parts, *([fitted("\n".join(self.notes))] if self.notes else [])]
+        notes = [*self.notes, *left_out_notes(self.left_out)]
+        return [*parts, *([fitted("\n".join(notes))] if notes else [])]
 
     def as_json(self) -> dict[str, Any]:
         totals = self.totals
@@ -131,6 +135,7 @@ class JudgedTable(Result):
                 {"name": n} | {what.replace(" ", "_"): totals.count(n, what) for what in self.words}
                 for n in self.judged
             ],
+            "not_checked": list(self.left_out),
             "violations": self.broken,
             **({"open": open_} if self.of_events else {}),
             "notes": self.notes,

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from checker.explore.reaching import reaching
 from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
 from checker.report.command import command_words, witness_command
-from checker.report.disjoint import disjoint_notes
 from checker.report.evidence import Gathered
 from checker.report.promises import PAGE, promise_json, promise_text
+from checker.report.remarks import disjoint_notes, left_out, left_out_notes
 from checker.report.result import (
     COLOURS,
     ERROR,
@@ -28,6 +28,7 @@ from checker.report.result import (
     NO_VERDICT,
     NOT_REACHED,
     SKIPPED,
+    UNFALSIFIABLE,
     VIOLATED,
     CheckFindings,
     Counterexample,
@@ -59,8 +60,6 @@ BOUNDS = " within these bounds"  # which the first line of a report names
 LARGE = 500_000  # distinct states from which on a report mentions that nothing was reduced
 FORMAT = 1
 MOST_BARE = 3  # vacuous properties that have a row each
-
-NEVER_FALSE = "not put to the test: it can never be False"
 
 
 @dataclass(frozen=True)
@@ -186,7 +185,7 @@ class Report(Result):
         return self.exploration.whole_depth
 
     def verdict(self, p: Property) -> str:
-        """Return `holds`, `premise not reached`, `violated`, or `no verdict`.
+        """Return `holds`, `premise not reached`, `can never be False`, `violated`, or `no verdict`.
 
         There is no verdict on a property that is not violated if less was explored than requested.
         """
@@ -197,7 +196,9 @@ class Report(Result):
             return NO_VERDICT
         if p.of == RUNTIME:
             return HOLDS
-        return HOLDS if p.name in r.witnessed and p.name not in self.never_false else NOT_REACHED
+        if p.name in self.never_false:
+            return UNFALSIFIABLE
+        return HOLDS if p.name in r.witnessed else NOT_REACHED
 
     def replayed(self, name: str) -> bool:
         """Return whether a violation stands: nothing is known against its counterexample."""
@@ -214,8 +215,10 @@ class Report(Result):
             depth = r.depth_of(r.witnessed[p.name])  # that of a run, not of the shortest if states were left out
             at_most = depth.removesuffix(" at most")
             return f"holds, witnessed {'at' if at_most == depth else 'by'} {at_most}"
+        if verdict == UNFALSIFIABLE:
+            return f"not put to the test: it {UNFALSIFIABLE}"
         if verdict == NOT_REACHED:
-            return NEVER_FALSE if p.name in self.never_false else f"premise not reached{BOUNDS}"
+            return f"{NOT_REACHED}{BOUNDS}"
         if p.name in r.violations:
             return "no verdict: its counterexample does not replay"
         seen = f", premise reached at {r.depth_of(r.witnessed[p.name])}" if p.name in r.witnessed else ""
@@ -231,14 +234,13 @@ class Report(Result):
             return VIOLATED
         if NO_VERDICT in verdicts or not self.covered or self.unmet:
             return NO_VERDICT
-        return HOLDS if HOLDS in verdicts else NOT_REACHED
+        return next(v for v in (HOLDS, NOT_REACHED, UNFALSIFIABLE) if v in verdicts)
 
     @cached_property
     def unmet(self) -> list[str]:
-        """The properties whose required premise was not reached, if everything was explored."""
-        return [
-            p.name for p in self.exploration.properties if p.name in self.required and self.verdict(p) == NOT_REACHED
-        ]
+        """The properties that had to be put to the test and were not, if everything was explored."""
+        required = [p for p in self.exploration.properties if p.name in self.required]
+        return [p.name for p in required if self.verdict(p) in (NOT_REACHED, UNFALSIFIABLE)]
 
     @cached_property
     def exit_code(self) -> int:
@@ -286,7 +288,7 @@ class Report(Result):
             wrong = [name for name in r.violations if not self.replayed(name)]
             if wrong:
                 return f"no verdict: {self.counterexamples[wrong[0]].trouble}"
-            lacking = f"--require-witness: premise not reached for {some(self.unmet)}"
+            lacking = f"--require-witness: not put to the test: {some(self.unmet)}"
             found = r.suspicion or "no violation found"
             return f"no verdict: {self.cut_short or lacking}; {found}; {tail}"
         if not r.properties:
@@ -295,7 +297,7 @@ class Report(Result):
         never = sum(p.name in self.never_false for p in r.properties)
         vain = f", {never} can never be False" if never else ""
         if not tested:
-            return f"premise not reached: no property ({total} checked) was put to the test{vain}; {tail}"
+            return f"{self.overall}: no property ({total} checked) was put to the test{vain}; {tail}"
         if tested == total:
             return f"holds: {plural(total, 'property')}, each put to the test; {tail}"
         unreached = total - tested - never
@@ -392,8 +394,7 @@ class Report(Result):
         """Return for each property: name, verdict, source, and the premise if it was not reached."""
         rows: list[Row] = []
         for p in self.listed:
-            lacking = self.verdict(p) == NOT_REACHED and p.name not in self.never_false
-            premise = p.premise if lacking else ""
+            premise = p.premise if self.verdict(p) == NOT_REACHED else ""
             rows.append((p.name, self.verdict_in_words(p), p.source, premise))
         return rows
 
@@ -462,7 +463,11 @@ class Report(Result):
             if path:
                 out.append(f"the run that needs more room is in {path}; to step through it: {export_of(path)}")
             out += [trouble] if trouble else []
-        return out + self.way_to_witness()
+        return [*out, *self.way_to_witness(), *left_out_notes(self.left_out)]
+
+    @cached_property
+    def left_out(self) -> Sequence[str]:
+        return left_out(self.configuration.protocol, self.exploration.properties)
 
     def way_to_witness(self) -> list[str]:
         """Return the command that shows the run to the premise of a property that holds.
@@ -488,7 +493,7 @@ class Report(Result):
 
     def too_few(self) -> list[str]:
         """Return how many premises were not reached, and a command that explores completely, with its recorded cost."""
-        names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED and p.name not in self.never_false]
+        names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED]
         if not names or self.advice is None or not self.advice.command:
             return self.ways_to_reach()
         depth, judged = self.limits.depth, len(self.exploration.properties)
@@ -501,7 +506,7 @@ class Report(Result):
 
     def ways_to_reach(self) -> list[str]:
         """Return a command that reaches the premises that were not reached, or that none is known."""
-        names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED and p.name not in self.never_false]
+        names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED]
         if not names:
             return []
         tried, found = reaching(self.configuration, names)
@@ -571,9 +576,9 @@ class Report(Result):
         verdict, words = self.verdict(p), self.verdict_in_words(p)
         if verdict == VIOLATED:
             return FAILURE, f"{words}: {p.statement}"
-        if verdict == NOT_REACHED:
-            lacking = p.name in self.unmet or self.overall == NOT_REACHED
-            return ERROR if lacking else SKIPPED, f"{words}: {p.premise}"
+        if verdict in (NOT_REACHED, UNFALSIFIABLE):
+            lacking = p.name in self.unmet or self.overall in (NOT_REACHED, UNFALSIFIABLE)
+            return ERROR if lacking else SKIPPED, f"{words}: {p.premise}" if verdict == NOT_REACHED else words
         if verdict == NO_VERDICT:
             ended = not self.cut_short and p.name not in self.exploration.violations
             return SKIPPED if ended else ERROR, f"{words}; {self.sentence}"
@@ -590,7 +595,7 @@ class Report(Result):
             self.sentence,
             (*r.properties, *([NO_RUNTIME_ERROR] if r.failed else [])),
             {name: found.depth for name, found in r.violations.items() if self.replayed(name)},
-            dict(r.witnessed),
+            {name: depth for name, depth in r.witnessed.items() if name not in self.never_false},
             self.whole_depth,
             self.covered,
             frozenset(name for name in r.violations if not self.replayed(name)),
@@ -672,6 +677,7 @@ class Report(Result):
             "steps": dict(r.step_counts),
             "never_taken": self.never_taken,
             "unused": self.unused,
+            "not_checked": self.left_out,
             "required": sorted(self.required),
             "to_reach": self.ways_to_reach(),
             "events": self.events,
@@ -731,7 +737,6 @@ class Report(Result):
             "statement": p.statement,
             "premise": p.premise,
             "verdict": self.verdict(p),
-            "never_false": p.name in self.never_false,
             "witnessed_at": r.witnessed.get(p.name),
             "violation": violation,
             **self.symbolic_as_json(p),

@@ -16,8 +16,15 @@ if TYPE_CHECKING:
     from traces.record.trace import Trace
 
 HOLDS, NOT_REACHED, VIOLATED, NO_VERDICT = "holds", "premise not reached", "violated", "no verdict"
-EXIT_CODES = {HOLDS: 0, NOT_REACHED: 3, VIOLATED: 1, NO_VERDICT: 3}
-COLOURS = {HOLDS: "green", NOT_REACHED: "yellow", VIOLATED: "bold red", NO_VERDICT: "magenta"}  # on a terminal
+UNFALSIFIABLE = "can never be False"  # a property that no state breaks, whatever its premise
+EXIT_CODES = {HOLDS: 0, NOT_REACHED: 3, UNFALSIFIABLE: 3, VIOLATED: 1, NO_VERDICT: 3}
+COLOURS = {
+    HOLDS: "green",
+    NOT_REACHED: "yellow",
+    UNFALSIFIABLE: "yellow",
+    VIOLATED: "bold red",
+    NO_VERDICT: "magenta",
+}  # on a terminal
 FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"  # how a case of a test report ends, if not well
 MOST_NAMED = 4  # properties in a sentence
 
@@ -306,6 +313,11 @@ class Result(ABC):
     @property
     def troubles(self) -> Sequence[str]:
         """The messages for stderr: why a violation does not count, or why there is no verdict."""
+        return ()
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """The names of the properties that could be checked and were not."""
         return ()
 
     @property

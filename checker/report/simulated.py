@@ -10,8 +10,8 @@ from typing import Any
 
 from checker.ending import HELD, VIOLATED
 from checker.report import result
-from checker.report.disjoint import disjoint_notes
 from checker.report.progress import StatusLine
+from checker.report.remarks import disjoint_notes, left_out, left_out_notes
 from checker.report.result import CheckFindings, Part, Result, Row, Table, Words, plural
 from invariants import properties_of
 from invariants.registry import HISTORY, STEP, TERMINAL
@@ -200,11 +200,16 @@ class Simulation(Result):
                 head = ("process", *(f.name for f in self.fields))
             parts.append(Table(self.rows(), head, below=self.summary()))
         parts += [self.table()] if self.checked else []
+        parts += [Words(notes)] if (notes := left_out_notes(self.left_out)) else []
         if self.saved is not None:
             broken = self.exit_code == VIOLATED
             what = "saved in" if broken else "nothing is violated, and nothing was saved in"
             parts.append(f"{what} {self.saved}")
         return parts
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        return left_out(self.run.protocol, (v.of for v, _ in self.verdicts)) if self.checked else ()
 
     def table(self) -> Table:
         """Return a table with a row for each verdict."""
@@ -285,6 +290,7 @@ class Simulation(Result):
             out["properties"] = [
                 {"name": v.of.name, "verdict": verdict_word(v)} | said_of(v, why) for v, why in self.verdicts
             ]
+            out["not_checked"] = self.left_out
         if self.saved is not None:
             out["trace"] = str(self.saved) if self.exit_code == VIOLATED else None
         return out | {"exit_code": self.exit_code}

@@ -21,7 +21,7 @@ def page_of_runs(report: WitnessReport) -> str:
     rows = [
         {
             "name": p.name,
-            "premise": " ".join(p.premise.split()),
+            "premise": p.premise,
             "steps": len(traces[p.name].steps) if p.name in traces else None,
             "problem": report.runs[p.name].trouble if p.name in report.runs else report.searched,
         }

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from checker.report.disjoint import disjoint_notes
 from checker.report.promises import promise_json
+from checker.report.remarks import disjoint_notes
 from checker.report.report import bounds_of
 from checker.report.result import Counterexample, Part, Result, Table, Verdict, Words, installed_version, plural, some
 
@@ -95,7 +95,7 @@ class WitnessReport(Result):
         rows = []
         for v in self.said():
             path = self.runs[v.name].path if v.name in self.runs else ""
-            premise = next(" ".join(p.premise.split()) for p in self.judged if p.name == v.name)
+            premise = next(p.premise for p in self.judged if p.name == v.name)
             rows.append((v.name, "not reached" if v.at is None else str(v.at), path, premise))
         return [*parts, Table(rows, ("property", "steps", "saved in", "premise"))]
 

@@ -83,11 +83,12 @@ def beginning(request: BmcRequest) -> tuple[Configuration, tuple[int, ...]]:
 def saved(model: Model, judged: Sequence[Property], broken: Broken, request: BmcRequest) -> Counterexample:
     """Return the run as a trace, verified and saved."""
     from checker.explore.result import Exploration, Violation
+    from zabspec.authoring.sources import path_of
 
     p, path, trace = broken.properties[0], None, request.trace
     if trace is not None:
         c = model.configuration
-        called = c.variant.replace(",", "+") or Path(c.protocol).stem
+        called = c.variant.replace(",", "+") or path_of(c.protocol).stem
         path = Path(trace or f"zabcheck-{called}-{p.name}.trace.json")
     one = Exploration(tuple(judged), violations={p.name: Violation(p, broken.schedule)})
     return counterexample(model, one, p.name, path, request)

@@ -41,7 +41,9 @@ def trace_path(request: Saves, violated: Iterable[str], name: str, keep_going: b
     if not request.trace:
         model = request.model
         changed = ",".join(filter(None, (model.variant, model.repair)))
-        called = changed.replace(",", "+").replace(" ", "") or Path(model.protocol).stem
+        from zabspec.authoring.sources import path_of
+
+        called = changed.replace(",", "+").replace(" ", "") or path_of(model.protocol).stem
         return Path(f"zabcheck-{called}-{name}.trace.json")
     given = Path(request.trace)
     if not keep_going and name == next(iter(violated)):

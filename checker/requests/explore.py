@@ -95,8 +95,8 @@ def z3_answers_to(
     except KeyboardInterrupt:
         watch.note("interrupted; z3 has no result")
         return {p.name: Z3Answer(UNDECIDED, interrupted=True) for p in unbroken}
-    explored = {name: exploration.meets_within(name, b.steps or math.inf) for name, b in answers.items()}
-    return {name: b if explored[name] is None else replace(b, premise=explored[name]) for name, b in answers.items()}
+    met = {name: exploration.meets_within(name, b.steps or math.inf) for name, b in answers.items()}
+    return {name: b if met[name] is None else replace(b, premise=met[name]) for name, b in answers.items()}
 
 
 def explored(

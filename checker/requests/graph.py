@@ -70,7 +70,7 @@ def answer(request: GraphRequest, watch: Watch | None = None) -> GraphReport:
     """
     from checker.graph.questions import answers
     from checker.graph.report import GraphReport
-    from checker.report.disjoint import disjoint_notes
+    from checker.report.remarks import disjoint_notes
     from traces.causality.graphml import graphml_of
 
     output = Path(request.output) if request.output else None

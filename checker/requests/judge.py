@@ -99,8 +99,9 @@ def answer(request: JudgeRequest) -> JudgedTable:
     unsettled = ("undecided",) if request.allow_open else ("undecided", "open")
     settled = source is None or any_is(tally, asked, ("held", "violated", "premise not reached", "open"))
     code = VIOLATED if tally.violations else NO_VERDICT if any_is(tally, asked, unsettled) or not settled else HELD
+    left_out = [name for name in known if name not in asked]
     named = request.table if address is None else str(address)  # without what is secret in it
-    return JudgedTable(named, tally, asked, code, request.as_json() | {"table": named})
+    return JudgedTable(named, tally, asked, code, request.as_json() | {"table": named}, left_out)
 
 
 def judged_by_spark(address: Address, request: JudgeRequest) -> tuple[Totals, list[str], list[str]]:

@@ -106,6 +106,7 @@ def answer(request: LiveRequest, watch: Watch | None = None) -> LiveReport:
         run.explorer.threads,
         symmetry_off,
         request.as_json(),
+        [goal.name for goal in code.phase.goals if goal not in goals],
     )
 
 

@@ -21,7 +21,8 @@ class ModelRequest(Request):
     """A model by its parameters.
 
     Attributes:
-        protocol: the name of one of this project, a file (`protocol.py`), or a module (`package.module`).
+        protocol: the name of one of this project, a file (`protocol.py`), an example (`example:paxos`), or a module
+            (`package.module`).
         variant: names of variants between commas; `repair`: of variants that repair a rule.
         release: of ZooKeeper, for the protocol `zookeeper`.
         nodes, txns: processes, and transactions that may be broadcast; None for the protocol's defaults.
@@ -116,11 +117,14 @@ def protocol_named(name: str) -> Protocol:
         RequestError: there is no such protocol.
         ConfigError, LanguageError: the source of the protocol is wrong.
     """
+    from zabspec.authoring.sources import EXAMPLE, examples
     from zabspec.protocols.registry import NAMES, PROTOCOLS
 
     found = PROTOCOLS.get(name)
     if found is None:
-        hint = near(name, NAMES) or f"; there are {', '.join(NAMES)}, or a file that ends in .py"
+        others = f"a file that ends in .py, or an example ({EXAMPLE}paxos)"
+        hint = near(name, NAMES) or f"; there are {', '.join(NAMES)}, {others}"
+        hint = f"; did you mean {EXAMPLE}{name}?" if name in examples() else hint
         raise RequestError(f"there is no protocol {name!r}{hint}")
     return found
 

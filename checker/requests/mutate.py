@@ -49,11 +49,12 @@ def answer(request: MutateRequest, watch: Watch | None = None) -> MutationReport
     from checker.explore.result import Limits
     from checker.mutate.report import MutationReport
     from checker.mutate.run import check_mutants
+    from zabspec.authoring.sources import is_file
     from zabspec.model import Model
 
     name = request.model.protocol
     protocol = protocol_named(name)
-    if not name.endswith(".py"):
+    if not is_file(name):
         raise RequestError("--mutate is for a user protocol in a file: --protocol FILE.py")
     judged = chosen_properties(request.properties, name)
     configuration = request.model.configuration(promises=True)

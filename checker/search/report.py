@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.report.disjoint import disjoint_notes
 from checker.report.promises import promise_json
+from checker.report.remarks import disjoint_notes, left_out, left_out_notes
 from checker.report.report import bounds_of
 from checker.report.result import Counterexample, Part, Result, Row, Table, Verdict, plural
 from checker.search.search import BEST, RANDOM, SWARM, Walked
@@ -123,7 +123,11 @@ class SearchReport(Result):
             kept = f"; its trace: {v.counterexample.path}" if v.counterexample.path else ""
             short = "" if v.minimised else "; not minimised for lack of time"
             out.append(f"{name}: {again}{short}{kept}")
-        return out
+        return [*out, *left_out_notes(self.left_out)]
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        return left_out(self.configuration.protocol, self.walked.properties)
 
     def counts(self) -> list[Row]:
         w = self.walked
@@ -178,6 +182,7 @@ class SearchReport(Result):
             "cpu_seconds": round(w.cpu_seconds, 3),
             "compile_seconds": round(w.compile_seconds, 3),
             "premises": {p.name: p.name in w.met for p in w.properties},
+            "not_checked": self.left_out,
             "steps_taken": {**w.step_counts, **self.kinds},
             "violations": [
                 {

@@ -63,7 +63,7 @@ def story(one: RowOutcome) -> list[tuple[str, str]]:
         out.append(("ticket", TRACKER + row.issue))
     out = [("what a client loses", CLIENTS.get(row.breaks, prop.statement)), ("what happens", row.says), *out]
     out += [
-        ("violated property", f"{row.breaks}: {' '.join(prop.statement.split())}"),
+        ("violated property", f"{row.breaks}: {prop.statement}"),
         ("violated rule", row.split),
         ("release asked", asked(row) + (f" (as {', '.join(numbers)})" if len(numbers) > 1 else "")),
         ("other fixes in it", ", ".join(row.others)),

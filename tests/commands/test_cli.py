@@ -73,7 +73,7 @@ WRONG = [
     ("--property agrement", "did you mean agreement?"),
     ("--property zzz", "`zabcheck properties` lists them"),
     ("--property agreement --property agreement", "is given twice"),
-    ("--protocol raft", "there is no protocol 'raft'; there are zab, db19, ladis, zookeeper, or a file"),
+    ("--protocol raft", "there is no protocol 'raft'; did you mean example:raft?"),
     ("--protocol zookeper", "did you mean zookeeper?"),
     ("--protocol zookeeper --repair 9999", "`zabcheck variants --protocol zookeeper` lists them"),
     ("--network udp", "there is no network 'udp'"),

@@ -15,6 +15,7 @@ from checker import manual
 from checker.cli import main
 from checker.page_tables import MARK, RELATIONS, RELEASES, TABLES, with_tables
 from checker.zookeeper.rows import ROWS
+from zabspec import files
 
 PAGES = {
     "README.md": "# The pages\n\nBegin here.\n",
@@ -40,7 +41,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     cell = {"cell_type": "code", "source": ["import zabcheck"]}
     (where / "tutorials").mkdir()
     (where / "tutorials/notebook.ipynb").write_text(json.dumps({"cells": [cell]}))
-    monkeypatch.setattr(manual, "__file__", str(tmp_path / "site-packages/checker/manual.py"))
+    monkeypatch.setattr(files, "__file__", str(tmp_path / "site-packages/zabspec/files.py"))
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
     return where
 
@@ -122,20 +123,51 @@ def test_a_search_shows_the_row_of_a_table_that_explains_a_word(installed: Path)
     assert found["sections"][0] == {"topic": "reference/words", "excerpt": "orbit: a state, up to x"}
 
 
-def test_a_search_shows_the_first_sentence_of_a_section(installed: Path) -> None:
+def test_a_search_shows_the_sentence_that_has_the_words(installed: Path) -> None:
     (installed / "reference/words.md").write_text(
-        "# Words\n\n```sh\n# not this\n```\n\n| apple | pear |\n|---|---|\n| **plum** | a `tree` |\n\nAn *apple* is\n"
-        f"a fruit. It grows.\n\n## List\n\n- **A pear** is\n  green.\n- Not this.\n\n## Long\n\n{'pear ' * 99}\n\n"
-        "## Bare\n\n```text\npear\n```\n"
+        "# Words\n\n```sh\nzabcheck plum --no-op  # a line\n```\n\n| apple | pear |\n|---|---|\n| **plum** | a `tree` |"
+        f"\n\nIt\ngrows. An *apple* is\na fruit. It ends.\n\n## List\n\n- **A pear** is\n  green.\n- Not this.\n\n"
+        f"## Long\n\n{'x ' * 150}pear {'x ' * 150}\n\n## Bare pear\n"
     )
     page = manual.page_named("words", manual.pages(installed))
     assert page is not None
     words = {section.heading: section for section in page.sections}
-    assert {name: section.excerpt(["apple", "pear"]) for name, section in words.items()} == {
-        "Words": "An apple is a fruit.", "List": "A pear is green.", "Bare": "Bare",
-        "Long": " ".join(["pear"] * 39) + " ...",
-    }  # fmt: skip
-    assert words["Words"].excerpt(["plum"]) == "plum: a tree", "a row, but not the head of a table"
+
+    def shown(heading: str, *terms: str) -> str:
+        return words[heading].excerpt([manual.Term(term) for term in terms])
+
+    assert shown("Words", "fruit", "apple") == "An apple is a fruit."
+    assert shown("Words", "--no-op") == "zabcheck plum --no-op # a line"
+    assert shown("Words", "plum") == "plum: a tree", "a row, but not the head of a table"
+    assert shown("List", "pear") == "A pear is green."
+    assert shown("Bare pear", "pear") == "Bare pear"
+    long = shown("Long", "pear")
+    assert re.fullmatch(r"\.\.\. (x )+pear( x)+ \.\.\.", long)
+    assert len(long) < 220
+
+
+def test_a_heading_and_an_exact_term_come_first_and_there_are_ten(installed: Path) -> None:
+    """`docs III.1` gave 413 sections, for `iii` and `1`."""
+    filler = "".join(
+        f"## Part {k}\n\nThere is no op III of 1, and III.10. A leader leads {'leaders ' * k}.\n\n"
+        for k in range(1, 20)
+    )
+    about = "## A fig\n\nIt has a no-op (III.1).\n\n## Append a no-op\n\nIt is added.\n\n## A leader\n\nIt is one.\n"
+    (installed / "reference/many.md").write_text(f"# Many\n\n{filler}{about}")
+    assert topics("III.1") == ["reference/many#a-fig"]
+    assert topics("no-op") == ["reference/many#append-a-no-op", "reference/many#a-fig"]
+    assert topics("leader")[0] == "reference/many#a-leader", "but `leaders` is more frequent elsewhere"
+    assert len(topics("leader")) == 10
+    assert topics("no-xylophone-op")[:1] != [], "no section has the term: its words are searched for"
+
+
+@pytest.mark.parametrize("words", ["III.1", "no-op", "--symbolic", "strict causality", "f.2.1"])
+def test_a_search_of_the_project_shows_what_it_matched(words: str) -> None:
+    found = manual.search(words.split(), PROJECT)
+    assert 0 < len(found.sections) <= 60
+    for section in found.sections[:10]:
+        text = f"{section.heading} {section.excerpt(found.terms)}".lower()
+        assert any(term.count(text) for term in found.terms), section.topic
 
 
 QUESTIONS = {

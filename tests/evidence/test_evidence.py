@@ -315,7 +315,7 @@ def test_all_assumptions_stand_beside_a_user_protocol(kept: Kept, monkeypatch: p
     assert report.evidence is not None
     (piece,) = report.evidence.pieces
     assert piece.bounds == "2 processes; at most 3 passes"
-    assert report.evidence.head == ("at n = 3, e <= 2",)
+    assert report.evidence.head == ("at n = 3",)
 
 
 def test_a_solver_that_cannot_be_loaded_ends_nothing(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -433,6 +433,38 @@ def test_a_simulated_run_is_held_against_what_it_is_to_come_to(gate: Gate) -> No
     assert gate(one(f'{expect}, sha256 = "{64 * "0"}"', *options)).exit_code == 1
 
 
+@pytest.mark.slow(seconds=3)
+def test_a_saved_run_is_replayed_and_judged_at_each_of_its_states(gate: Gate, tmp_path: Path) -> None:
+    saved = Path(__file__).parents[1] / "data/saved/agreement.trace.json"
+    (tmp_path / "run.trace.json").write_bytes(saved.read_bytes())
+    options = ('protocol = "zab"', 'engine = "replay"', 'trace = "run.trace.json"')
+    expect = f'verdict = "violated", violated = {{ delivered-is-chosen = 11, durability = 11 }}, {SOURCE}'
+    assert gate(one(expect, *options), head="").exit_code == 0
+    found = json.loads(
+        gate(one(expect.replace("durability = 11", "durability = 9"), *options), "--json", head="").stdout
+    )
+    assert [d["property"] for d in found["checks"][0]["differences"]] == ["durability"]
+    assert gate(one(HOLDS, *options, 'properties = ["integrity"]'), head="").exit_code == 0
+    assert gate(one(HOLDS, *options), head="").exit_code == 1
+    for more, said in {
+        "nodes = 2": "a saved run has its own nodes: omit it",
+        "depth = 2": "a saved run has its own depth: omit it",
+        'properties = ["agrement"]': "did you mean agreement?",
+    }.items():
+        assert said in gate(one(HOLDS, *options, more), head="").stderr, more
+    for wrong, said in {
+        ('engine = "replay"',): "names the trace of a saved run",
+        ('trace = "run.trace.json"',): "names the trace of a saved run",
+        ('protocol = "ladis"', *options[1:]): "is a run of zab, not of ladis",
+        (*options[:2], 'trace = "none.json"'): "none.json",
+    }.items():
+        done = gate(one(HOLDS, *wrong), head="")
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1), wrong
+        assert said in done.stderr, wrong
+    (tmp_path / "run.trace.json").write_text(saved.read_text().replace("CEPOCH", "ACK"))
+    assert gate(one(expect, *options), head="").exit_code == 2
+
+
 LIVE = ('protocol = "forgets.py"', 'engine = "live"')
 
 

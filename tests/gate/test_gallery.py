@@ -7,7 +7,6 @@ import html
 import importlib.util
 import itertools
 import json
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,7 +24,7 @@ from checker.ci.variants import shown
 from checker.cli import main
 from invariants import PROPERTIES
 from zabspec.authoring.declaration import Variant
-from zabspec.authoring.reading import read_source
+from zabspec.authoring.sources import EXAMPLE, examples
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
 
@@ -43,7 +42,7 @@ def test_a_shipped_file_is_what_the_schema_says(name: str) -> None:
 def of_variant(protocol: str, variant: str) -> Iterator[Check]:
     for c in ENTRIES.values():
         named = f"{c.values.get('variant', '')},{c.values.get('repair', '')}".strip(",")
-        if Path(str(c.values["protocol"])).name == Path(protocol).name and variant in named.split(","):
+        if c.values["protocol"] == protocol and variant in named.split(","):
             yield c
 
 
@@ -59,15 +58,9 @@ def test_every_entry_is_a_valid_request_with_a_claim_and_a_source() -> None:
         assert c.line > 0, c.name
 
 
-@pytest.mark.parametrize("name", [*PROTOCOLS, *sorted(path.name for path in (TOP / "examples").glob("*.py"))])
+@pytest.mark.parametrize("name", [*PROTOCOLS, *(f"{EXAMPLE}{name}" for name in examples())])
 def test_every_protocol_and_every_variant_has_an_entry(name: str) -> None:
-    own = name.endswith(".py")
-    there = (
-        [v.name for v in read_source(str(TOP / "examples" / name)).declared.variants]
-        if own
-        else PROTOCOLS[name].variants
-    )
-    for variant in ("", *there):
+    for variant in ("", *PROTOCOLS[name].variants):
         assert list(of_variant(name, variant)), (name, variant)
 
 
@@ -313,21 +306,6 @@ def test_the_heavy_ones_run_with_all_or_by_their_name() -> None:
     assert set(there.named([light])) == set(ENTRIES) - {light}
     cited = there.named([], source="figure 1", heavy=True)
     assert {"paxos-figure-1"} <= set(ENTRIES) - set(cited) < set(ENTRIES)
-
-
-def test_the_examples_are_found_where_an_installation_puts_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    there = tmp_path / "share/doc/zabcheck/examples"
-    there.mkdir(parents=True)
-    (there / "paxos.py").touch()
-    monkeypatch.setattr(shipped, "__file__", str(tmp_path / "lib/checker/ci/shipped.py"))
-    monkeypatch.setattr(shipped.sysconfig, "get_path", lambda name: str(tmp_path))
-    monkeypatch.chdir("/")
-    assert Path(os.path.abspath(shipped.examples())) == there
-    (there / "paxos.py").unlink()
-    with pytest.raises(ValueError, match="the examples are not installed"):
-        shipped.examples()
 
 
 def test_no_two_entries_ask_and_expect_the_same() -> None:

@@ -71,7 +71,7 @@ TRUTH = NAIVE | CONDITIONS
 
 
 def described(p: Property) -> tuple[str, ...]:
-    statement = " ".join(p.statement.split())
+    statement = p.statement
     return f"`{p.name}`", p.of, ", ".join(p.protocols) or "all", p.source, statement, p.premise
 
 

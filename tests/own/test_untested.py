@@ -134,9 +134,10 @@ def test_a_run_of_properties_that_cannot_fail_is_no_verdict(tmp_path: Path) -> N
     ran = run(*words, "--json", "--junit", cases)
     assert ran.exit_code == 3
     found = json.loads(ran.stdout)
-    assert (found["verdict"], found["exit_code"]) == ("premise not reached", 3)
+    assert (found["verdict"], found["exit_code"]) == ("can never be False", 3)
     assert "no property (1 checked) was put to the test, 1 can never be False" in found["sentence"]
-    assert found["properties"][0]["never_false"]
+    first = found["properties"][0]
+    assert (first["verdict"], first["witnessed_at"]) == ("can never be False", 0)
     assert any("vain is never False, whatever happens (tpc.py:" in said for said in found["unused"])
     assert "not put to the test: it can never be False" in run(*words).stdout
     assert ElementTree.parse(cases).getroot().get("errors") == "1"

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from checker.ci.shipped import FOLDER
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
 from invariants import Property, properties_of
 from tests.copies import copy_of
-from traces import build_trace, verify, why
+from traces import build_trace, read_trace, verify, why, write_trace
 from traces.judging.simulated import judged_properties, why_not_judged
 from traces.record.runner import Runner
 from traces.replay.replay import replay
@@ -95,7 +96,7 @@ def test_the_shortest_run_of_zab_that_breaks_causal_order() -> None:
 
 
 @pytest.mark.slow(seconds=3)
-def test_figure_3_is_a_run_of_zab_and_keeps_po_causal_order(tmp_path: Path) -> None:
+def test_figure_3_is_a_run_of_zab_and_keeps_po_causal_order(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """The shortest run with its three epochs, found by a search for it; its last delivery but one breaks III.1."""
     sizes = {"nodes": 2, "txns": 3, "timeouts": 2, "crashes": 0, "losses": 0}
     found = explored(Configuration(copy_of("zab", tmp_path, FIGURE_3), **sizes), "figure-3")  # type: ignore[arg-type]
@@ -109,6 +110,10 @@ def test_figure_3_is_a_run_of_zab_and_keeps_po_causal_order(tmp_path: Path) -> N
     delivered = {p: [d.txn["value"] for s in trace.steps for d in s.delivered if d.process == p] for p in (0, 1)}
     assert delivered == {0: [2, 3], 1: [2, 3]}
     assert len(replay(trace).steps) == 54
+    path = FOLDER / "dsn11-figure-3.trace.json"
+    if request.config.getoption("--rewrite"):
+        write_trace(trace, path)
+    assert read_trace(path) == trace, "the gallery has it"
 
 
 @pytest.mark.slow(seconds=1)

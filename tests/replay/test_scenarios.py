@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from checker.ci.shipped import FOLDER
 from tests.scenario import Played, Scenario, ScenarioError, played
-from traces import verify
+from traces import read_trace, verify, write_trace
 from traces.replay.replay import replay
 
 FILES = sorted((Path(__file__).parents[1] / "scenarios").glob("*.txt"))
@@ -50,6 +51,16 @@ def test_its_traces_verify_and_replay_through_the_simulator(name: str) -> None:
         for trace in (whole, *broken):
             verify(trace)
             assert len(replay(trace).steps) == len(trace.steps)
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("figure", [3, 4])
+def test_the_gallery_has_the_figures_as_their_scenarios_play_them(figure: int, request: pytest.FixtureRequest) -> None:
+    (run,) = played_once(f"ladis-protocol-figure-{figure}").runs
+    path = FOLDER / f"ladis08-figure-{figure}.trace.json"
+    if request.config.getoption("--rewrite"):
+        write_trace(run.trace(), path)
+    assert read_trace(path) == run.trace()
 
 
 @pytest.mark.slow(seconds=4)

@@ -168,7 +168,7 @@ def test_what_no_run_breaks_is_not_found() -> None:
 
 
 @pytest.mark.slow(seconds=5)
-def test_the_premises_of_a_bound_are_those_that_the_explorer_reaches_in_so_many_steps() -> None:
+def test_the_premises_of_a_bound_are_those_that_the_explorer_reaches() -> None:
     c = Configuration(nodes=1, txns=1, timeouts=0, crashes=0, losses=0)
     judged = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
     explored = Explorer(compiled(c, False, judged), 1).run(Limits())

@@ -579,7 +579,7 @@ def test_the_list_says_what_every_clause_says():
     assert text == ask("--list-clauses").output
     begun = [line.split()[0] for line in text.splitlines() if not line.startswith(" ")]
     assert begun == [c.name for c in CLAUSES]
-    assert all(" ".join(c.statement.split()) in joined(text) for c in CLAUSES)
+    assert all(c.statement in joined(text) for c in CLAUSES)
     assert max(map(len, text.splitlines())) <= 80
     rows = json.loads(ask("--list", "--json").output)
     assert [(r["clause"], r["source"]) for r in rows] == [(c.name, c.source) for c in CLAUSES]

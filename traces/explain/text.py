@@ -108,7 +108,7 @@ def put_to_the_test(trace: Trace) -> str:
     """Name the property whose premise a run meets, and the step at which it does."""
     prop = property_named(trace.premise_of, properties_of(trace.configuration.protocol))
     count = counted(len(trace.steps), "step")
-    return f"The premise of {trace.premise_of} is first reached after {count}: {' '.join(prop.premise.split())}."
+    return f"The premise of {trace.premise_of} is first reached after {count}: {prop.premise}."
 
 
 @naming_processes

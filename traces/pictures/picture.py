@@ -197,9 +197,11 @@ def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
         else ""
         if lasso is None
         else f"{lasso.progress_property}: {lasso.sentence(count)}.",
-        f"{put_to_the_test(trace)} {' '.join(trace.statement.split())}"
+        f"{put_to_the_test(trace)} {trace.statement}"
         if trace.premise_of
-        else " ".join((trace.statement if lasso is None else lasso.statement).split()),
+        else trace.statement
+        if lasso is None
+        else lasso.statement,
         trace.source if lasso is None else lasso.source,
         configuration_text(trace.configuration),
         tuple(rules_changed(trace)),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import lru_cache
 
 from traces.record.trace import Step
 from zabspec.model import Model
+from zabspec.properties import first_paragraph
 
 
 def words_of(model: Model, step: Step) -> list[tuple[str, str]]:
@@ -22,7 +22,7 @@ def words_of(model: Model, step: Step) -> list[tuple[str, str]]:
     if step.message is not None and row.receives:
         function = model.protocol.text.receipts.get(step.message.kind)
         if function is not None and function.__doc__:
-            out.append((step.message.kind, first(function.__doc__)))
+            out.append((step.message.kind, first_paragraph(function.__doc__)))
     return out
 
 
@@ -33,10 +33,5 @@ def _said(model: Model) -> dict[str, str]:
     for value in model.program.namespace.values():
         name = getattr(value, "paper_step", None)
         if name is not None and value.__doc__:
-            out.setdefault(name, first(value.__doc__))
+            out.setdefault(name, first_paragraph(value.__doc__))
     return out
-
-
-def first(doc: str) -> str:
-    """Return the first paragraph of a docstring, in one line."""
-    return " ".join(inspect.cleandoc(doc).split("\n\n")[0].split())

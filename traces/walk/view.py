@@ -101,9 +101,9 @@ def verdict(place: Place, v: Verdict) -> dict[str, Any]:
     events = place.events(v.property) if v.verdict == VIOLATED else ()
     return {
         "name": v.property.name,
-        "statement": " ".join(v.property.statement.split()),
+        "statement": v.property.statement,
         "source": v.property.source,
-        "premise": " ".join(v.property.premise.split()),
+        "premise": v.property.premise,
         "verdict": v.verdict,
         "because": with_names(v.because) or (f"The state violates {v.property.name}." if v.verdict == VIOLATED else ""),
         "events": [list(pair) for pair in events],

@@ -9,7 +9,6 @@ read:
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -20,7 +19,7 @@ from typing import Any, TypeVar, cast, overload
 from zabspec.language.kinds import NOTHING, Bool, Int, Kind, Message, NodeId, OptionalInt, Record, Seq, SetOf
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import NODE, Field, Role
-from zabspec.properties import HISTORY, STATE, STEP, ProgressProperty, Property
+from zabspec.properties import HISTORY, STATE, STEP, ProgressProperty, Property, first_paragraph, unwrapped
 from zabspec.worlds.steps import BUDGETS
 
 __all__ = [
@@ -650,7 +649,7 @@ def safety(
     def mark(function: Looks) -> Looks:
         if over not in (STATE, HISTORY, STEP):
             raise ProtocolError(f"a property is over state, history or step, not {over!r}")
-        words = premise or (inspect.cleandoc(witness.__doc__ or "").split("\n")[0] or name_of(witness)).rstrip(".")
+        words = unwrapped(premise) or (first_paragraph(witness.__doc__) or name_of(witness)).rstrip(".")
         made = Property(name or name_of(function), over, "", words, function, witness, default=default)
         function.claim = made  # type: ignore[attr-defined]
         return function

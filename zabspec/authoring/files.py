@@ -20,7 +20,7 @@ from typing import TypeGuard
 
 from zabspec.authoring.checks import OURS, check_texts
 from zabspec.authoring.declaration import Declaration, ProtocolError
-from zabspec.authoring.sources import Read, digest_of, is_file, keep, key_of, last_read
+from zabspec.authoring.sources import Read, digest_of, is_file, keep, key_of, last_read, path_of
 from zabspec.files import LARGEST_SOURCE, read_bytes
 from zabspec.language.diagnostics import innermost, place_at
 from zabspec.language.place import Place
@@ -40,7 +40,7 @@ def read_file(name: str) -> Read:
     known = last_read(name)
     if known is not None and known.is_current:
         return known
-    module, files, named = _from_file(Path(name)) if is_file(name) else _from_package(name)
+    module, files, named = _from_file(path_of(name)) if is_file(name) else _from_package(name)
     own = declared_by(module)
     if len(own) != 1:
         said = "declares no protocol" if not own else f"declares {len(own)} protocols"

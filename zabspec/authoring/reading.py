@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -68,7 +67,7 @@ from zabspec.authoring.membership import (
 )  # fmt: skip
 from zabspec.authoring.places import misdeclared, with_place
 from zabspec.authoring.roles import RoleTypes, check_processes
-from zabspec.authoring.sources import Read
+from zabspec.authoring.sources import Read, is_file, path_of
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
 from zabspec.language.bytecode import global_names
 from zabspec.language.expressions import KERNEL
@@ -77,7 +76,7 @@ from zabspec.language.lang import Fields, MessageName, RecordName
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
-from zabspec.properties import ProgressProperty, Property
+from zabspec.properties import ProgressProperty, Property, first_paragraph
 from zabspec.roles import type_name
 from zabspec.worlds import actor
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
@@ -257,13 +256,13 @@ class ProtocolSource:
 
     @property
     def title(self) -> str:
-        """Return its title: the first line of its module docstring."""
-        return (self.module.__doc__ or self.name).strip().split("\n")[0].rstrip(".")
+        """Return its title: the first paragraph of its module docstring."""
+        return (first_paragraph(self.module.__doc__) or self.name).rstrip(".")
 
     @property
     def source(self) -> str:
         """Return where its properties are stated: the name of its file, or of its module."""
-        return Path(self.name).name if self.name.endswith(".py") else self.name
+        return path_of(self.name).name if is_file(self.name) else self.name
 
     @property
     def shows(self) -> tuple[FunctionType, ...]:
@@ -856,7 +855,7 @@ class _Reader:
         given = self.functions.values()
         actions = tuple(replace(f.made_action, role=self.role_of(f)) for f in given if hasattr(f, "made_action"))
         changes = tuple(f.made_change for f in given if hasattr(f, "made_change"))
-        source = Path(self.name).name if self.name.endswith(".py") else self.name
+        source = path_of(self.name).name if is_file(self.name) else self.name
         claims = tuple(replace(f.claim, source=source) for f in given if hasattr(f, "claim"))
         goals = tuple(
             replace(f.progress_property, source=source, role=self.role_of(f))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 from collections.abc import Mapping
@@ -9,13 +10,37 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
-from zabspec.authoring.declaration import Declaration
-from zabspec.files import LARGEST_SOURCE, read_bytes
+from zabspec.authoring.declaration import Declaration, ProtocolError
+from zabspec.files import LARGEST_SOURCE, folder_of, read_bytes
+
+EXAMPLE = "example:"  # how the name of an example begins: example:paxos
 
 
 def is_file(name: str) -> bool:
-    """Return whether a protocol's name is a path to a file, and not a module of a package."""
-    return name.endswith(".py") or os.sep in name
+    """Return whether a protocol's name is a path to a file, or an example, and not a module of a package."""
+    return name.endswith(".py") or os.sep in name or name.startswith(EXAMPLE)
+
+
+def examples() -> dict[str, Path]:
+    """Return the files of the protocols that come with zabcheck as examples, by name; empty if none are installed."""
+    folder = folder_of("examples", "paxos.py", "examples")
+    return {path.stem: path for path in sorted(folder.glob("*.py"))} if folder else {}
+
+
+def path_of(name: str) -> Path:
+    """Return the path that a protocol's name is, or that of an example.
+
+    Raises:
+        ProtocolError: there is no such example.
+    """
+    if not name.startswith(EXAMPLE):
+        return Path(name)
+    there, called = examples(), name.removeprefix(EXAMPLE)
+    if called not in there:
+        near = difflib.get_close_matches(called, there, 1)
+        hint = f"did you mean {EXAMPLE}{near[0]}?" if near else f"there are {', '.join(there) or 'none installed'}"
+        raise ProtocolError(f"there is no example {called!r}; {hint}")
+    return there[called]
 
 
 def is_elsewhere(name: str) -> bool:
@@ -68,7 +93,7 @@ _read: dict[str, Read] = {}  # by `key_of` their names, as last read
 
 def key_of(name: str) -> str:
     """Return the key that a protocol's name has now: a path means another file in another working directory."""
-    return os.path.realpath(name) if is_file(name) else name
+    return os.path.realpath(path_of(name)) if is_file(name) else name
 
 
 def keep(key: str, read: Read) -> Read:

@@ -212,10 +212,10 @@ def bags(layout: Layout) -> list[tuple[int, Seq]]:
 def may_stutter(layout: Layout) -> bool:
     """Return whether a receipt may have no effect but one element less in a bag, which may as well stay there.
 
-    That needs a bag in which nothing waits for what is before it.
+    That needs a bag of messages in which nothing waits for what is before it.
     """
-    found = bags(layout)
-    return bool(found) and not any(kind.blocks for _, kind in found)
+    found = [kind for _, kind in bags(layout) if isinstance(kind.element, MessageUnion) and kind.element.messages]
+    return bool(found) and not any(kind.blocks for kind in found)
 
 
 def words_outside_bags(layout: Layout, counts: bool = True) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from checker.ending import HELD, NO_VERDICT, VIOLATED
+from checker.report.remarks import left_out_notes
 from checker.report.result import Result
 
 COLOURS = {HELD: "#1a7f37", VIOLATED: "#cf222e", NO_VERDICT: "#8250df"}
@@ -24,6 +25,7 @@ def as_html(result: Result) -> str:
     shown = next((v.text for v in verdicts if v.text), "")
     parts = [f'<p style="color:{COLOURS[result.exit_code]}"><b>{escape(result.sentence)}</b></p>']
     parts += [html_table(("property", "verdict", "at", "why", *columns), rows)] if rows else []
+    parts += [f"<p>{escape(note)}</p>" for note in left_out_notes(result.left_out)]
     parts += [f"<details><summary>counterexample</summary><pre>{escape(shown)}</pre></details>"] if shown else []
     return "\n".join(parts)
 
