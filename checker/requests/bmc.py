@@ -149,6 +149,7 @@ def first_broken(model: Model, start: Sequence[int], words: Sequence[int], judge
         NoVerdict: it violates nothing, or does not replay: then z3's formulas differ from the protocol.
     """
     from checker.report.bounded import Broken
+    from invariants.registry import STEP
     from traces import Runner, TraceError
     from zabspec.language.reference import RangeError
 
@@ -156,9 +157,10 @@ def first_broken(model: Model, start: Sequence[int], words: Sequence[int], judge
     try:
         for word in start:
             runner.step(word)
-        for k, word in enumerate(words, 1):
-            runner.step(word)
-            broken = tuple(p for p in judged if breaks(runner, p))
+        for k in range(len(words) + 1):
+            if k:
+                runner.step(words[k - 1])
+            broken = tuple(p for p in judged if (k or p.of != STEP) and breaks(runner, p))
             if broken:
                 return Broken(broken, (*start, *words[:k]), k)
     except (TraceError, RangeError) as problem:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from checker.symbolic.induction import Finding, Induction, describe
-from checker.symbolic.views import ClauseProgram
 from invariants.registry import STEP
 from traces.explain.names import history_text, process_name, txn_text
 from traces.record.values import state_json
@@ -45,8 +44,7 @@ def matters(induction: Induction, finding: Finding) -> set[int]:
     variables = {v: key for key, v in transition.state.items() if isinstance(v, Term)}
     keys: set[int] = set()
     if clause.of != STEP:
-        machine = ClauseProgram(transition.typed, transition.layout)
-        value, _ = machine.on_states(clause.holds.__name__, [transition.state], [])
+        value = transition.holds(clause, transition.state)
         keys |= looked_at(value, {v: new[key] for v, key in variables.items()}, variables)
     if not finding.move:
         return keys

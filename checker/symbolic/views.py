@@ -19,39 +19,8 @@ from zabspec.language import symbolic_numbers as n
 from zabspec.language import tree as t
 from zabspec.language.symbolic import Env, Value
 from zabspec.language.symbolic_memory import SLOTS, Values
-from zabspec.language.symbolic_statements import Frame, SymbolicProgram
-from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, not_, variable
-
-
-class ClauseProgram(SymbolicProgram):
-    """Runs functions that return a truth value, with each `return False` as one condition that must not occur.
-
-    In a function that ends with `return True`, control continues after a `return False` as if it had not been reached,
-    and that it was not reached is a conjunct of the value. For functions that change nothing this is equivalent, and no
-    conjunct has to state that none before it was false.
-    """
-
-    def __init__(self, *args: Any, **named: Any) -> None:
-        super().__init__(*args, **named)
-        self.noted: list[list[Truth]] = []
-
-    def run(self, function: t.Function, args: list[Value], env: Env) -> Value:
-        self.noted.append([])
-        value = super().run(function, args, env)
-        for bad in self.noted.pop():
-            value = and_(not_(bad), value)
-        return value
-
-    def do_Return(self, s: t.Return, env: Env, frame: Frame) -> bool:
-        if says(s, False) and says(frame.function.body[-1], True):
-            self.noted[-1].append(env.alive)
-            return True
-        return super().do_Return(s, env, frame)
-
-
-def says(s: t.Stmt, value: bool) -> bool:
-    """Return whether a statement is `return True`, or `return False`."""
-    return isinstance(s, t.Return) and isinstance(s.value, t.Const) and (s.value.type, s.value.value) == (t.BOOL, value)
+from zabspec.language.symbolic_statements import SymbolicProgram
+from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, ite, variable
 
 
 View: TypeAlias = tuple[str, tuple[int, ...]]  # a definition, and its arguments besides the state
@@ -67,7 +36,7 @@ class Views:
 
     def __init__(self, transition: Transition, names: Mapping[str, Any]) -> None:
         self.transition = transition
-        self.machine = ClauseProgram(transition.typed, transition.layout)
+        self.machine = SymbolicProgram(transition.typed, transition.layout)
         self.error = transition.layout.offset("error") << SLOTS
         self.before: dict[View, Value] = {}
         self.named: dict[Term, Term] = {}  # a definition of the state before -> the variable equal to it
@@ -105,8 +74,11 @@ class Views:
                 return self.table[view]
             key = self.error + (base << SLOTS)
             noted = env.memory[key]
+            self.machine.write(env, key, 0)  # an error of its own shows although there was one before it
             value = self.machine.run(function, [base, *args], env)
-            if env.memory[key] is noted or env.memory[key] == noted:
+            own = env.memory[key]
+            self.machine.write(env, key, ite(equal(noted, 0, 32), own, noted, 32))
+            if own == 0:
                 value = self.table[view] = self.kept(view, value, function.returns)
             return value
 
@@ -135,19 +107,16 @@ class Views:
 
     # --- clauses -------------------------------------------------------------------------------
 
-    def of_state(self, clauses: list[Property]) -> list[list[Term]]:
-        """Return the conjuncts of each clause in the state before a step.
-
-        Raises:
-            ValueError: a clause is false in every state.
-        """
+    def of_state(self, clauses: list[Property]) -> list[list[Truth]]:
+        """Return the conjuncts of each clause in the state before a step; False alone if no state satisfies it."""
         self.after, self.table = False, self.before
         out = []
         for c in clauses:
-            found: list[Term] = []
-            for term in conjuncts(self.holds(c, self.transition.state)):
+            value = self.holds(c, self.transition.state)
+            found: list[Truth] = []
+            for term in conjuncts(value) if value is not False else ():
                 found += conjuncts(self.means[term]) if term in self.means else [term]
-            out.append(found)
+            out.append(found if value is not False else [False])
         return out
 
     def begin_after(self, changed: set[View]) -> None:

@@ -21,7 +21,7 @@ from zabspec.language import symbolic_numbers as numbers
 from zabspec.language import symbolic_terms as terms
 from zabspec.language.error_sites import site_number
 from zabspec.language.symbolic import Untranslatable
-from zabspec.language.symbolic_memory import bytes_of, state_cells, values_of, variables
+from zabspec.language.symbolic_memory import SLOTS, bytes_of, state_cells, values_of, variables
 from zabspec.language.symbolic_statements import SymbolicProgram
 from zabspec.language.symbolic_terms import Term, variable
 
@@ -45,19 +45,18 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Worlds:
 class Translated:
     """One function in the symbolic world, of any state and any arguments."""
 
-    def __init__(self, worlds: Worlds, name: str) -> None:
+    def __init__(self, worlds: Worlds, name: str, text: str = OPERATORS + WORLD) -> None:
         self.worlds, self.name, self.layout = worlds, name, worlds.layout
         self.typed = worlds.program.typed([name])
         count = len(self.typed.functions[name].params) - 1
         inputs = [variable(f"argument {k}", WIDTH) for k in range(count)]
-        text = OPERATORS + WORLD
         self.nodes = text[text.index(f"def {name}(") :].split(")")[0].count(": Node")
-        args: list[Any] = [
+        self.args: list[Any] = [
             numbers.number(terms.extract(v, 0, 2), 0, 2) if k < self.nodes else numbers.Num(v, LEAST, MOST)
             for k, v in enumerate(inputs)
         ]
         state = variables(self.layout, "s")
-        value, (after,) = SymbolicProgram(self.typed, self.layout).on_states(name, [state], args)
+        value, (after,) = SymbolicProgram(self.typed, self.layout).on_states(name, [state], self.args)
         self.keys = [key for key, v in state.items() if isinstance(v, Term)]
         self.cells = state_cells(self.layout).all
         self.written = [key for key in self.cells if after[key] is not state[key]]
@@ -126,6 +125,103 @@ def test_every_operator_means_the_same_in_the_symbolic_world(name: str, worlds: 
     translated = true_translation(worlds, name)
     for s, args in runs(worlds, name, much(60, 24)):
         assert translated.agrees(s, args), (args, s.key())
+
+
+# --- where control ends ----------------------------------------------------------------------------
+
+ENDS = 60  # random functions
+LEAVES = 10  # the first of them, which others call
+MARKS = 12  # bits of `acks`
+
+
+class Ends:
+    """Random functions that return, break and continue at any depth, some before what would be an error."""
+
+    def __init__(self, source: random.Random) -> None:
+        self.source, self.made, self.marks = source, 0, 0
+
+    def function(self) -> str:
+        self.marks = 0
+        body = self.block(1, 3, False)
+        self.made += 1
+        return (
+            f"def ends{self.made - 1}(s: State, p: Node, a: int, b: int) -> int:\n"
+            f"    v0 = a\n    v1 = b\n{body}    return v0 * 3 + v1\n\n"
+        )
+
+    def block(self, indent: int, depth: int, looped: bool) -> str:
+        statements = (self.statement(indent, depth, looped) for _ in range(self.source.randint(1, 4)))
+        return "".join(statements)
+
+    def statement(self, indent: int, depth: int, looped: bool) -> str:
+        pick, tab = self.source, "    " * indent
+        kind = pick.choice(["if"] * 4 + ["for", "for", "end", "end", "split", "mark", "field", "local", "call"])
+        if kind == "if" and depth:
+            other = f"{tab}else:\n{self.block(indent + 1, depth - 1, looped)}" if pick.random() < 0.4 else ""
+            return f"{tab}if {self.condition()}:\n{self.block(indent + 1, depth - 1, looped)}{other}"
+        if kind == "for" and depth:
+            count = pick.choice(["2", "3", "(a & 3)", "len(s.few[p])"])
+            return f"{tab}for k{depth} in range({count}):\n{self.block(indent + 1, depth - 1, True)}"
+        if kind == "split" and looped:
+            left = f"{tab}    if {self.condition()}:\n{tab}        {pick.choice(['break', 'continue'])}\n"
+            return f"{tab}if {self.condition()}:\n{tab}    return v1\n{tab}else:\n{left}"
+        if kind == "end":
+            ends = ["break", "continue"] if looped else []
+            end = pick.choice([*ends, f"return v{pick.randint(0, 1)} + {pick.randint(0, 9)}"])
+            return f"{tab}if {self.condition()}:\n{tab}    {end}\n" if pick.random() < 0.6 else f"{tab}{end}\n"
+        if kind == "field":
+            return f"{tab}s.x[p] += {pick.randint(1, 60)}\n"
+        if kind == "call" and self.made >= LEAVES:
+            return f"{tab}v0 = ends{pick.randrange(LEAVES)}(s, p, v1 & 7, v0 & 7) & 15\n"
+        if kind == "local":
+            return f"{tab}v{pick.randint(0, 1)} = (v0 + v1 + {pick.randint(0, 5)}) & 15\n"
+        self.marks += 1
+        return f"{tab}mark(s, {self.marks % MARKS})\n"
+
+    def condition(self) -> str:
+        names = ["v0", "v1", "a", "b", "s.y[p]", "s.x[p]", "s.few[p][0]", "s.few[p][v1]"]
+        return f"{self.source.choice(names)} {self.source.choice(['<', '==', '>'])} {self.source.randint(-1, 9)}"
+
+
+@pytest.mark.slow(seconds=8)
+def test_what_follows_a_return_happens_in_no_run_that_returned(tmp_path: Any) -> None:
+    """Results, states and errors of random functions; and when control is at a call, which a hook sees."""
+    source = random.Random(7)
+    ends = Ends(source)
+    text = "def mark(s: State, k: int) -> int:\n    s.acks[0][0].add(k)\n    return 0\n\n\n"
+    text += "\n".join(ends.function() for _ in range(ENDS))
+    made = program(tmp_path, text)
+    names = [f"ends{k}" for k in range(ENDS)]
+    both = Worlds(made, dict.fromkeys(names, 3))
+    layout, state = both.layout, variables(both.layout, "s")
+    erring = 0
+    for name in names:
+        one = Translated(both, name, text)
+        for _ in range(6):
+            raw = random_state(layout, source)
+            s = StateView(layout, raw)
+            args = (source.randrange(3), source.randint(-1, 9), source.randint(-1, 9))
+            assert one.agrees(s, args), (text, name, args, raw)
+            erring += one.compiled(s, args)[1].error > 0
+        here: dict[int, Any] = {}
+        acks = dict(layout.elements("acks"))[0, 0] << SLOTS
+        machine = SymbolicProgram(made.typed([name]), layout)
+
+        def mark(env: Any, base: int, k: int, here: dict[int, Any] = here) -> int:
+            here[k] = terms.or_(here.get(k, False), env.here)
+            return 0
+
+        blind = {**state, acks: 0}
+        _, (after,) = machine.on_states(name, [blind], one.args)
+        machine.hooks["mark"] = mark
+        machine.on_states(name, [blind], one.args)
+        solver = z3.Solver()
+        to_z3 = z3_terms.Z3Terms()
+        solver.add(
+            z3.Or(*(to_z3.truth(terms.bit(after[acks], k)) != to_z3.truth(here.get(k, False)) for k in range(MARKS)))
+        )
+        assert solver.check() == z3.unsat, (text, name)
+    assert erring > ENDS // 2
 
 
 # --- a wrong translation ---------------------------------------------------------------------------
@@ -340,7 +436,7 @@ def test_only_emptying_a_list_of_steps_is_translated(worlds: Worlds) -> None:
     array = tree.Var(tree.WORDS, "out")
     for index, value in ((0, 0), (1, 0), (0, 1)):
         out = [7]
-        env = type("Env", (), {"alive": True, "local": {"out": out}})()
+        env = type("Env", (), {"here": True, "local": {"out": out}})()
         statement = tree.PutWord(1, array, tree.Const(tree.INT, index), tree.Const(tree.INT, value))
         if index == value == 0:
             machine.do_PutWord(statement, env, None)  # type: ignore[arg-type]

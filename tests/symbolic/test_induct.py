@@ -38,7 +38,6 @@ from checker.symbolic.extension import Z3Answer, inductive, z3_answers
 from checker.symbolic.induction import Finding, Induction, Move
 from checker.symbolic.pool import LOST, Outcome, Question, Verdict, clause_named, run
 from checker.symbolic.solver import SolverAnswer
-from checker.symbolic.views import ClauseProgram
 from invariants import PROPERTIES
 from invariants.binding import bound
 from invariants.inductive import CASES, CLAUSES, SHAPES
@@ -236,9 +235,7 @@ def some_states(model: Model) -> list[bytes]:
 def test_clauses_taken_apart_say_what_they_say_in_python(induction: Induction):
     model = induction.model
     names, layout = bound(model), model.program.layout
-    machine = ClauseProgram(induction.transition.typed, layout)
     state = induction.transition.state
-    terms = {c.name: machine.on_states(c.holds.__name__, [state], [])[0] for c in CLAUSES}
     variables = {v: key for key, v in state.items() if isinstance(v, Term)}
     said: set[tuple[str, bool]] = set()
     for data in some_states(model):
@@ -252,9 +249,9 @@ def test_clauses_taken_apart_say_what_they_say_in_python(induction: Induction):
                 s = StateView(layout, bytes(raw))
             held = values_of(layout, s.key())
             known = {v: held[key] for v, key in variables.items()}
+            known |= {made: evaluate(term, known) for made, term in induction.views.means.items()}
             for c in CLAUSES:
-                term = terms[c.name]
-                value = bool(evaluate(term, known)) if isinstance(term, Term) else term
+                value = all(evaluate(term, known) for term in induction.known[c.name])
                 try:
                     assert value == bool(names[c.holds.__name__](s)), c.name
                 except RangeError:

@@ -41,7 +41,7 @@ def used_bits(kind: Kind) -> list[int]:
         header = [max(0, min(8, head - 8 * k)) for k in range(kind.header)]
         return header + used_bits(kind.element) * kind.capacity
     assert isinstance(kind, MessageUnion)
-    out = [len(kind.messages).bit_length()] + [0] * (kind.size - 1)
+    out = [kind.tag_bits] + [0] * (kind.size - 1)
     for name, part in kind.envelope.items():
         for k, bits in enumerate(used_bits(part)):
             out[kind.envelope_offsets[name] + k] = bits

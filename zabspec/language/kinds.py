@@ -284,6 +284,11 @@ class MessageUnion(Kind):
     messages: tuple[Message, ...]
     envelope: Mapping[str, Int] = field(default_factory=dict, hash=False)
 
+    @property
+    def tag_bits(self) -> int:
+        """Return the number of bits that hold a tag; a union without any message has one, which is zero."""
+        return max(1, bits_for(len(self.messages)))
+
     def tag(self, name: str) -> int:
         """Return the tag byte of the named message.
 

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from zabspec.language import symbolic_numbers as n
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Seq, SetOf, bits_for
+from zabspec.language.liveness import Liveness, live_in
 from zabspec.language.schema import Layout, Role
 from zabspec.language.symbolic_memory import (
     REGION,
@@ -60,14 +61,15 @@ class Env:
     Attributes:
         memory: the contents of every cell.
         local: the values of names.
-        alive: when control is here, among all runs that entered the function.
+        alive: when control is here, among the runs that entered the function and have not returned from it; of those
+            that have, it says nothing.
         touched: the cells written since the function was entered.
-        entered: when the function was entered, among all runs.
+        frame: the running function; None outside any.
         shared: whether another run may hold the same memory and the same cells written: both are copied before a
             change.
     """
 
-    __slots__ = ("alive", "entered", "local", "memory", "shared", "touched")
+    __slots__ = ("alive", "frame", "local", "memory", "shared", "touched")
 
     def __init__(
         self,
@@ -75,20 +77,20 @@ class Env:
         local: dict[str, Value],
         alive: Truth,
         touched: set[int],
-        entered: Truth,
+        frame: Frame | None,
         shared: bool = False,
     ) -> None:
-        self.memory, self.local, self.alive, self.touched, self.entered = memory, local, alive, touched, entered
+        self.memory, self.local, self.alive, self.touched, self.frame = memory, local, alive, touched, frame
         self.shared = shared
 
     def fork(self, test: Truth) -> Env:
         """Return a copy for the runs in which the test is true."""
         self.shared = True
-        return Env(self.memory, self.local.copy(), and_(self.alive, test), self.touched, self.entered, True)
+        return Env(self.memory, self.local.copy(), and_(self.alive, test), self.touched, self.frame, True)
 
     def parted(self) -> Env:
         """Return a copy for a run that leaves here, whose memory is not changed any more."""
-        return Env(self.memory, self.local, self.alive, self.touched, self.entered, self.shared)
+        return Env(self.memory, self.local, self.alive, self.touched, self.frame, self.shared)
 
     def become(self, other: Env) -> None:
         self.memory, self.local, self.alive, self.touched = other.memory, other.local, other.alive, other.touched
@@ -102,7 +104,50 @@ class Env:
     @property
     def here(self) -> Truth:
         """Return the condition under which control is here, of all runs."""
-        return and_(self.entered, self.alive)
+        frame = self.frame
+        if frame is None:
+            return self.alive
+        here = and_(frame.entered, self.alive)
+        return here if frame.returned is None else and_(here, not_(frame.returned.alive))
+
+
+class Frame:
+    """A running function.
+
+    Attributes:
+        entered: when it was entered, among all runs.
+        returned: the runs that have returned from it, merged.
+        value: their result.
+        loops: the open loops, the innermost last.
+    """
+
+    def __init__(self, function: t.Function, entered: Truth) -> None:
+        self.function = function
+        self.kinds = dict(function.params) | function.locals
+        self.live = live_in(function)
+        self.entered = entered
+        self.returned: Env | None = None
+        self.value: Value = None
+        self.loops: list[Loop] = []
+
+    @property
+    def elsewhere(self) -> tuple[Env | None, ...]:
+        """The runs that left the innermost loop, or this iteration of it, and are still in the function."""
+        return (self.loops[-1].broken, self.loops[-1].continued) if self.loops else ()
+
+
+class Loop:
+    """The runs that left a loop, and those that left this iteration of it.
+
+    Attributes:
+        after: the local names that are read behind it.
+        head: those that are read from the next turn on.
+    """
+
+    def __init__(self, s: t.For | t.While, live: Liveness) -> None:
+        self.after, self.head = live.after(s), live.head(s)
+        self.broken: Env | None = None
+        self.continued: Env | None = None
 
 
 class Expressions:
@@ -272,7 +317,7 @@ class Expressions:
             if name in live:  # then both sides give it a value, or it had one before
                 x = a.local[name]
                 local[name] = x if x is y else self.choose(test, x, y, kinds[name])
-        return Env(memory, local, or_(a.alive, c.alive), a.touched, a.entered, a.shared)
+        return Env(memory, local, or_(a.alive, c.alive), a.touched, a.frame, a.shared)
 
     def width_of(self, key: int) -> int:
         place, inner = divmod(key, REGION << SLOTS)
@@ -557,8 +602,8 @@ class Expressions:
 
     def on_MessageKind(self, e: t.MessageKind, env: Env) -> Value:
         assert isinstance(e.message.type, t.MessageType)
-        count = len(e.message.type.union.messages)
-        return n.number(self.cell(self.expr(e.message, env), count.bit_length(), env), 0, count)
+        union = e.message.type.union
+        return n.number(self.cell(self.expr(e.message, env), union.tag_bits, env), 0, len(union.messages))
 
     def on_SameSeq(self, e: t.SameSeq, env: Env) -> Value:
         """Compare sequences, which are equal when every cell is: unused elements are zero."""

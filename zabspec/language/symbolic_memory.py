@@ -71,7 +71,7 @@ class Cells:
             for k in range(kind.capacity):
                 self.place(kind.element, at + kind.header + k * kind.element.size, f"{label}[{k}]")
         elif isinstance(kind, MessageUnion):
-            self.put(at, len(kind.messages).bit_length(), f"{label}.kind")
+            self.put(at, kind.tag_bits, f"{label}.kind")
             slots = union_slots(kind)
             for (inner, width), slot in slots.items():
                 self.shared[at + inner, width] = at << SLOTS | slot
@@ -100,10 +100,12 @@ def union_slots(union: MessageUnion) -> Mapping[tuple[int, int], int]:
     """Return the cell of the union for each byte and width of a message's field, from 1 (0 is the tag)."""
     together: dict[tuple[int, int], set[tuple[int, int]]] = {}
     envelope = [leaf for name, kind in union.envelope.items() for leaf in leaves(kind, union.envelope_offsets[name])]
-    for message in union.messages:
-        offsets = union.offsets(message.name)
-        mine = envelope + [leaf for name, kind in message.fields.items() for leaf in leaves(kind, offsets[name])]
-        for leaf in mine:
+    of_messages = [
+        [leaf for name, kind in m.fields.items() for leaf in leaves(kind, union.offsets(m.name)[name])]
+        for m in union.messages
+    ]
+    for own in of_messages or [[]]:  # without any message, an envelope is all there is
+        for leaf in (mine := envelope + own):
             together.setdefault(leaf, set()).update(mine)
     out: dict[tuple[int, int], int] = {}
     widths: list[int] = []
@@ -145,7 +147,7 @@ def scratch_keys(layout: Layout) -> frozenset[int]:
 def cells_of(kind: Kind, cells: Cells, at: int) -> list[tuple[int, int]]:
     """Return the number and width of every cell of a value at a byte, in an order that depends on the kind alone."""
     if isinstance(kind, MessageUnion):
-        found: dict[int, int] = {at << SLOTS: len(kind.messages).bit_length()}
+        found: dict[int, int] = {at << SLOTS: kind.tag_bits}
         for (inner, width), slot in union_slots(kind).items():
             found[cells.key(at + inner, width)] = width
             assert cells.key(at + inner, width) & ((1 << SLOTS) - 1) == slot
@@ -346,7 +348,7 @@ def bytes_of(
 def _words(kind: Kind, cells: Cells, at: int, data: bytes) -> Iterator[tuple[int, int, int, int]]:
     """Yield the byte, the size in bytes, the cell and its width of everything that a value holds."""
     if isinstance(kind, MessageUnion):
-        yield at, 1, at << SLOTS, len(kind.messages).bit_length()
+        yield at, 1, at << SLOTS, kind.tag_bits
         for part, inner in _fields_of(kind)[data[at]]:
             yield from _words(part, cells, at + inner, data)
     elif isinstance(kind, Seq):

@@ -7,38 +7,11 @@ from collections.abc import Collection
 from zabspec.language import symbolic_numbers as n
 from zabspec.language import tree as t
 from zabspec.language.kinds import Seq, SetOf, bits_for
-from zabspec.language.liveness import Liveness, live_in
-from zabspec.language.symbolic import Env, Expressions, Ref, Untranslatable, Value
+from zabspec.language.symbolic import Env, Expressions, Frame, Loop, Ref, Untranslatable, Value
 from zabspec.language.symbolic_memory import REGION, SLOTS, Values
 from zabspec.language.symbolic_terms import Bits, Term, Truth, and_, bit_and, bit_not, bit_or, not_, shift_left
 
 MOST_TURNS = 256  # of a `while`, before it is given up
-
-
-class Frame:
-    """A running function: its result so far, and the open loops."""
-
-    def __init__(self, function: t.Function, live: Liveness) -> None:
-        self.function = function
-        self.kinds = dict(function.params) | function.locals
-        self.live = live
-        self.returned: Env | None = None
-        self.value: Value = None
-        self.loops: list[Loop] = []
-
-
-class Loop:
-    """The runs that left a loop, and those that left this iteration of it.
-
-    Attributes:
-        after: the local names that are read behind it.
-        head: those that are read from the next turn on.
-    """
-
-    def __init__(self, s: t.For | t.While, live: Liveness) -> None:
-        self.after, self.head = live.after(s), live.head(s)
-        self.broken: Env | None = None
-        self.continued: Env | None = None
 
 
 class SymbolicProgram(Expressions):
@@ -62,7 +35,7 @@ class SymbolicProgram(Expressions):
             base = self.region(self.cells)
             memory.update({key + (base << SLOTS): value for key, value in values.items()} if base else values)
             bases.append(base)
-        env = Env(memory, {}, True, set(), True)
+        env = Env(memory, {}, True, set(), None)
         value = self.run(self.program.functions[function], [*bases, *args], env)
         if len(env.memory) == len(states[0]):  # there is nothing else: no other state, no message
             return value, [env.memory]
@@ -71,9 +44,9 @@ class SymbolicProgram(Expressions):
 
     def run(self, function: t.Function, args: list[Value], env: Env) -> Value:
         """Run a function; its effects are in `env`."""
-        frame = Frame(function, live_in(function))
+        frame = Frame(function, env.here)
         local = {name: value for (name, _), value in zip(function.params, args, strict=True)}
-        inner = Env(env.memory, local, True, set(), env.here, env.shared)
+        inner = Env(env.memory, local, True, set(), frame, env.shared)
         if function.paper_step is not None:
             self.enter(function, inner)
         if self.block(function.body, inner, frame):
@@ -91,7 +64,7 @@ class SymbolicProgram(Expressions):
         self.write(env, key, bit_or(env.memory[key], number, 63))
 
     def leave(self, env: Env, value: Value, frame: Frame) -> None:
-        """Leave the function."""
+        """Leave the function; runs that returned from it earlier, which `env.alive` may contain, keep their result."""
         if frame.returned is None:
             frame.returned, frame.value = env, value
             return
@@ -214,7 +187,7 @@ class SymbolicProgram(Expressions):
         Emptying it is the only such statement; calls of `emit` are handled by the caller's hooks.
         """
         array, index, value = (self.expr(x, env) for x in (s.array, s.index, s.value))
-        if not isinstance(array, list) or index != 0 or value != 0 or env.alive is not True:
+        if not isinstance(array, list) or index != 0 or value != 0 or env.here is not True:
             raise Untranslatable("the symbolic world has no operations on the kernel's memory")
         array.clear()
 
@@ -231,17 +204,23 @@ class SymbolicProgram(Expressions):
             return self.block(s.other, env, frame)
         if entered[1] is False:
             return self.block(s.then, env, frame)
-        on = [self.block(s.then, then, frame), self.block(s.other, other, frame)]
+        on, alive, left = [], env.alive, []
+        for body, side in ((s.then, then), (s.other, other)):
+            before = frame.elsewhere
+            on.append(self.block(body, side, frame))
+            left.append(frame.elsewhere != before)
         if on == [True, True]:
             whole = (then.alive, other.alive) == entered
-            alive = env.alive
             env.become(self.join(test, then, other, frame.kinds, frame.live.after(s)))
             if whole:
                 env.alive = alive
-        elif on[0]:
-            env.become(then)
-        elif on[1]:
-            env.become(other)
+        elif any(on):
+            stays, ends = (0, 1) if on[0] else (1, 0)
+            side = (then, other)[stays]
+            whole = side.alive == entered[stays] and not left[ends]  # every run of the other side has returned
+            env.become(side)
+            if whole:
+                env.alive = alive
         return any(on)
 
     def do_For(self, s: t.For, env: Env, frame: Frame) -> bool:
