@@ -351,6 +351,12 @@ def cut_short(problem: BaseException) -> NoVerdict | None:
     return NoVerdict(said) if said else None
 
 
+def failed_column(problem: Exception) -> str:
+    """Return why a column of a report has no verdict; an unforeseen error is written to a file."""
+    cut = cut_short(problem)
+    return cut.message if cut is not None else unforeseen(problem, sys.argv[1:])
+
+
 def wrong_text(problem: BaseException) -> str:
     """Return the message of an exception that reports a mistake in a protocol or its configuration; "" of others."""
     kinds = []

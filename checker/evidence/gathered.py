@@ -9,6 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from checker.ending import failed_column
 from checker.errors import NoVerdict, RequestError
 from checker.evidence import sources, store
 from checker.report.evidence import (
@@ -221,10 +222,12 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
         }  # fmt: skip
         try:
             found = by_kind[asked.kind](asked.request, digest, tell)
-        except (RequestError, NoVerdict, ImportError) as problem:  # also if z3 is installed and cannot be loaded
-            return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, why=str(problem), nodes=asked.nodes)
         except KeyboardInterrupt:  # the exploration is reported all the same
             raise Interrupted from None
+        except Exception as problem:  # also if z3 is installed and cannot be loaded
+            known = isinstance(problem, (RequestError, NoVerdict, ImportError))
+            why = str(problem) if known else failed_column(problem)
+            return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, why=why, nodes=asked.nodes)
         if sources.still(asked.kind, digest):
             store.keep(asked.kind, found, text)
     if found is None:

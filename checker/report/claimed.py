@@ -157,9 +157,11 @@ def counterexample(p: Claim) -> Counterexample:
 def symbolic(report: Claim, said: Claim) -> Z3Answer:
     """Return z3's answer about a property. Only the exit code shows that Ctrl-C ended it."""
     ended = report["exit_code"] == 3 and not report.get("error")
-    interrupted = ended and said["verdict"] == "undecided" and report["verdict"] != NO_VERDICT
+    trouble = said["problem"] or ""
+    interrupted = ended and not trouble and said["verdict"] == "undecided" and report["verdict"] != NO_VERDICT
     steps, epochs, broken = (int(said[name] or 0) for name in ("steps", "epochs", "violated_within"))
-    return Z3Answer(said["verdict"], steps, epochs, tuple(said["within"]), broken, interrupted, said["premise_reached"])
+    within = tuple(said["within"])
+    return Z3Answer(said["verdict"], steps, epochs, within, broken, interrupted, trouble, said["premise_reached"])
 
 
 def suspected(report: Claim) -> tuple[tuple[str, ...], bool]:

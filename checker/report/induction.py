@@ -242,8 +242,10 @@ def counterexample(v: Verdict) -> list[str]:
 
     assert v.failing is not None
     lines = [f"{v.clause.name} is not inductive: {v.clause.statement}"]
-    if not v.fields:
+    if v.fields is None:
         return [*lines, "no time was left to find which fields of the counterexample matter"]
+    if not v.fields:
+        return [*lines, "no field of the state matters for that"]
     if not v.failing.move:
         what = "is a state that satisfies the others and violates it" if v.follows else "is the initial state"
         return [*lines, f"this {what}:", *indented(aligned([(name, was) for name, was, _ in v.fields], width=INSIDE))]
@@ -273,7 +275,7 @@ def verdict_object(v: Verdict, outcome: Outcome) -> dict[str, Any]:
         "undecided": v.undecided,
     }
     if v.word == "not inductive" and v.failing is not None:
-        fields = [{"field": name, "before": was, "after": now} for name, was, now in v.fields]
+        fields = [{"field": name, "before": was, "after": now} for name, was, now in v.fields or ()]
         out["counterexample"] = {"step": v.failing.move, "word": v.failing.word, "fields": fields}
     return out
 

@@ -251,7 +251,7 @@ class Report(Result):
         """
         if any(c.trouble for c in self.counterexamples.values()) or (self.error_run and self.error_run.trouble):
             return 3
-        if self.overall != VIOLATED and any(b.broken or b.interrupted for b in self.symbolic.values()):
+        if self.overall != VIOLATED and any(b.broken or b.interrupted or b.trouble for b in self.symbolic.values()):
             return 3
         return EXIT_CODES[self.overall]
 
@@ -753,6 +753,7 @@ class Report(Result):
             "epochs": b.epochs or None,
             "violated_within": b.broken or None,
             "premise_reached": b.premise,
+            "problem": b.trouble or None,
         }
         bounds["within"] = [*b.within]
         return {"symbolic": {"verdict": b.verdict, **bounds}}

@@ -83,10 +83,11 @@ def z3_answers_to(
 ) -> dict[str, Z3Answer]:
     """Return the answers of z3 about the properties that were not violated, if that is requested.
 
-    After Ctrl-C nothing is decided, and the exploration is reported all the same.
+    After Ctrl-C, or an error, nothing is decided, and the exploration is reported all the same.
     """
     if request.symbolic is None:
         return {}
+    from checker.ending import failed_column
     from checker.symbolic.extension import UNDECIDED, Z3Answer, z3_answers
 
     unbroken = [p for p in judged if p.name not in exploration.violations]
@@ -95,6 +96,8 @@ def z3_answers_to(
     except KeyboardInterrupt:
         watch.note("interrupted; z3 has no result")
         return {p.name: Z3Answer(UNDECIDED, interrupted=True) for p in unbroken}
+    except Exception as problem:  # whatever z3 met, the exploration's result stands
+        return dict.fromkeys((p.name for p in unbroken), Z3Answer(UNDECIDED, trouble=failed_column(problem)))
     met = {name: exploration.meets_within(name, b.steps or math.inf) for name, b in answers.items()}
     return {name: b if met[name] is None else replace(b, premise=met[name]) for name, b in answers.items()}
 

@@ -30,6 +30,7 @@ class Z3Answer:
         within: of an inductive one, the flags whose ranges some step would leave: such a step is not taken.
         broken: the rounds in which bounded checking violates it, more than `steps`; 0 if it found no such run.
         interrupted: whether it is undecided because of Ctrl-C.
+        trouble: the sentence of the error because of which it is undecided; empty if there was none.
         premise: whether a run within the bound meets its premise; None if that is not known.
     """
 
@@ -39,6 +40,7 @@ class Z3Answer:
     within: tuple[str, ...] = ()
     broken: int = 0
     interrupted: bool = False
+    trouble: str = ""
     premise: bool | None = None
 
     @property
@@ -49,7 +51,7 @@ class Z3Answer:
             vacuous = "" if self.premise else "; premise not reached in what was explored"
             return f"inductive: at every depth{epochs}{within}{vacuous}"
         if self.verdict != BOUNDED:
-            return UNDECIDED
+            return self.trouble or UNDECIDED
         steps = plural(self.steps, "step")
         beyond = f", violated beyond: `zabcheck bmc --depth {self.broken}` finds it" if self.broken else ""
         if self.premise is False:

@@ -101,7 +101,8 @@ class Verdict:
         undecided: the actions that z3 did not decide; the first with the reason, unless that is time.
         k: the number of steps that make it k-inductive, if one is not enough.
         follows: whether it is not queried for each action, but follows from the clauses.
-        fields: the relevant part of the counterexample: fields, their values before the step and after it.
+        fields: the relevant part of the counterexample: fields, their values before the step and after it; None if
+            it was not determined.
     """
 
     clause: Property
@@ -111,7 +112,7 @@ class Verdict:
     undecided: list[str] = field(default_factory=list)
     k: int = 1
     follows: bool = False
-    fields: tuple[tuple[str, str, str], ...] = ()
+    fields: tuple[tuple[str, str, str], ...] | None = None
 
     @property
     def word(self) -> str:

@@ -22,7 +22,6 @@ from zabspec.language.symbolic_memory import SLOTS, Values
 from zabspec.language.symbolic_statements import SymbolicProgram
 from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, ite, variable
 
-
 View: TypeAlias = tuple[str, tuple[int, ...]]  # a definition, and its arguments besides the state
 
 
@@ -113,10 +112,10 @@ class Views:
         out = []
         for c in clauses:
             value = self.holds(c, self.transition.state)
-            found: list[Truth] = []
+            found: list[Truth] = [] if value is not False else [False]
             for term in conjuncts(value) if value is not False else ():
                 found += conjuncts(self.means[term]) if term in self.means else [term]
-            out.append(found if value is not False else [False])
+            out.append(found)
         return out
 
     def begin_after(self, changed: set[View]) -> None:

@@ -249,7 +249,8 @@ def test_clauses_taken_apart_say_what_they_say_in_python(induction: Induction):
                 s = StateView(layout, bytes(raw))
             held = values_of(layout, s.key())
             known = {v: held[key] for v, key in variables.items()}
-            known |= {made: evaluate(term, known) for made, term in induction.views.means.items()}
+            for made, term in induction.views.means.items():
+                known[made] = evaluate(term, known)
             for c in CLAUSES:
                 value = all(evaluate(term, known) for term in induction.known[c.name])
                 try:
