@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import sys
 from pathlib import Path
 
 from checker.zookeeper.citations import cited_methods, releases
-from checker.zookeeper.digests import DATA, record_all, written
+from checker.zookeeper.digests import DATA, record_all
 from checker.zookeeper.drift import CHANGED, NEW, UNKNOWN, compare, guessed
 from checker.zookeeper.source_tree import Blobs, CommitTree, commit_of, git
 
@@ -34,7 +35,7 @@ def record(repository: Path) -> None:
         trees[release] = CommitTree(repository, commit_of(repository, revision), known)
     content = record_all(trees)
     content["commits"] = {release: tree.commit for release, tree in trees.items()}
-    FILE.write_text(written(content))
+    FILE.write_text(json.dumps(content, indent=0) + "\n")
     print(f"{len(content['cited'])} methods, {len(content['used'])} that they use, of {len(trees)} releases")
 
 

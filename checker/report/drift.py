@@ -25,12 +25,10 @@ def stated(request: DriftRequest, drift: Drift, version: str) -> StatedResult:
     guess = "" if request.against else f" (the nearest to {version}, the version of the tree)"
     above = f"model: ZooKeeper {drift.release}{guess}; compared with {drift.against}"
     parts: list[Part] = [above]
-    if changed or unknown:
-        head = ("method", "state", "functions of the model", "steps", "other variants", "difference")
-        parts.append(Table([row(m) for m in (*changed, *unknown)], head, right=-1))
-    if used or lost:
-        head = ("used by cited methods", "state", "used by", "functions of the model", "steps", "difference")
-        parts.append(Table([row_of_used(m) for m in (*used, *lost)], head, right=-1))
+    head = ("state", "functions of the model", "steps", "other variants", "difference")
+    for name, found in (("method", [*changed, *unknown]), ("used by cited methods", [*used, *lost])):
+        if found:
+            parts.append(Table([row(m) for m in found], (name, *head), right=-1))
     sentence = summary(drift)
     parts.append(Table(uncovered(drift), ("not covered", "functions"), below=sentence))
     return StatedResult(sentence, code, content(request, drift, version, code), parts, kind=request.kind)
@@ -39,45 +37,32 @@ def stated(request: DriftRequest, drift: Drift, version: str) -> StatedResult:
 def summary(drift: Drift) -> str:
     """Return the result in a sentence; what is unknown is not counted among what has not changed."""
     changed, unknown = drift.of(CHANGED, NEW), drift.of(UNKNOWN)
-    known = len(drift.of(UNCHANGED)) + len(changed)
-    of = f"{plural(known, 'cited method')}{' that could be compared' if unknown else ''}"
-    sentence = f"{len(changed) or 'none'} of {of} {'has' if len(changed) == 1 else 'have'} changed"
+    known = plural(len(drift.of(UNCHANGED)) + len(changed), "cited method")
+    compared = f"{known} that could be compared" if unknown else known
+    sentence = f"{len(changed) or 'none'} of {compared} {'has' if len(changed) == 1 else 'have'} changed"
     used, lost = drift.used_of(CHANGED, NEW), drift.used_of(UNKNOWN)
-    compared = len(drift.used) - len(lost)
     if drift.used:
-        sentence += f", and {len(used) or 'none'} of {plural(compared, 'method')} and fields that they use"
-    sentence += f"; {plural(len(unknown) + len(lost), 'method')} or fields unknown" if lost else ""
-    sentence += f"; {plural(len(unknown), 'method')} unknown" if unknown and not lost else ""
+        of = plural(len(drift.used) - len(lost), "method")
+        sentence += f", and {len(used) or 'none'} of {of} and fields that they use"
+    if unknown or lost:
+        sentence += f"; {plural(len(unknown) + len(lost), 'method')}{' or fields' if lost else ''} unknown"
     return sentence + f"; not covered: {plural(len(drift.uncovered), 'function')} of the model, listed above"
 
 
 def row(m: MethodDrift) -> tuple[str, ...]:
     functions = ", ".join(f"{f.name} ({f.file}:{f.line})" for f in m.functions)
-    cells = (m.method, m.state, functions, ", ".join(m.steps), ", ".join(m.variants), difference(m))
+    by = f"used by {', '.join(m.by)}" if m.by else ""
+    difference = ": ".join(filter(None, (m.place, m.why, by)))
+    cells = (m.method, m.state, functions, ", ".join(m.steps), ", ".join(m.variants), difference)
     return tuple(cell or NOTHING for cell in cells)
-
-
-def row_of_used(m: MethodDrift) -> tuple[str, ...]:
-    functions = ", ".join(f.name for f in m.functions)
-    cells = (m.method, m.state, ", ".join(m.by), functions, ", ".join(m.steps), difference(m))
-    return tuple(cell or NOTHING for cell in cells)
-
-
-def difference(m: MethodDrift) -> str:
-    return f"{m.place}: {m.why}" if m.place else m.why
 
 
 def uncovered(drift: Drift) -> list[tuple[str, str]]:
-    """Return the functions that no drift can name.
-
-    They are those whose steps are named by a drift of their callers' methods, and those that are not covered at all.
-    """
-    through = [u.function.name for u in drift.uncovered if u.through]
-    alone = [u.function.name + (f" ({u.why})" if u.why else "") for u in drift.uncovered if not u.through]
+    """Return the functions that no drift can name."""
+    alone = [f.name + (f" ({why})" if why else "") for f, why in drift.uncovered]
     absent = [m.method for m in drift.of(ABSENT) if m.functions]
     rows = [
-        ("only through their callers", ", ".join(through)),
-        ("not at all", ", ".join(alone)),
+        ("functions that cite no method", ", ".join(alone)),
         ("methods that do not exist, as recorded", ", ".join(absent)),
     ]
     return [(name, cell or NOTHING) for name, cell in rows]
@@ -95,7 +80,7 @@ def content(request: DriftRequest, drift: Drift, version: str, code: int) -> dic
         "used": [{**as_json(m), "by": list(m.by)} for m in drift.used if m.state != UNCHANGED],
         "used_unchanged": len(drift.used_of(UNCHANGED)),
         "uncovered": [
-            {**placed(u.function), "through": list(u.through), "why": u.why} for u in drift.uncovered
+            {**placed(f), "why": why} for f, why in drift.uncovered
         ],
         "exit_code": code,
     }  # fmt: skip

@@ -46,12 +46,9 @@ def answer(request: DriftRequest) -> tuple[Drift, str]:
     """
     from checker.zookeeper.citations import releases
     from checker.zookeeper.drift import compare, guessed
-    from checker.zookeeper.java_syntax import MissingParser, parser
+    from checker.zookeeper.java_syntax import parser
 
-    try:
-        parser()
-    except MissingParser as problem:
-        raise RequestError(str(problem)) from None
+    parser()
     known = ", ".join(releases())
     if request.against and request.against not in releases():
         raise RequestError(f"there is no release {request.against!r} in this model; there are {known}")

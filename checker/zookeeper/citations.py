@@ -48,13 +48,11 @@ class ReleaseRules:
         release: its number.
         steps: by function that a step of the release runs, the steps.
         others: by function that runs in none, the variants that it belongs to.
-        stand_in: by the name of a function of the newest release, the one that replaces it.
     """
 
     release: str
     steps: Mapping[CitingFunction, tuple[str, ...]]
     others: Mapping[CitingFunction, tuple[str, ...]]
-    stand_in: Mapping[str, str]
 
 
 def releases() -> dict[str, str]:
@@ -136,7 +134,6 @@ def rules_of(release: str) -> ReleaseRules:
         release,
         {known[name]: tuple(dict.fromkeys(found)) for name, found in steps.items()},
         {known[name]: tuple(found) for name, found in others.items()},
-        stand_in,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -14,17 +13,16 @@ from typing import Any
 from checker.errors import NoVerdict
 from checker.zookeeper.citations import cited_methods
 from checker.zookeeper.java_calls import Calls, Member, Place
-from checker.zookeeper.java_normal import METRICS, NORMALISER, Normal
+from checker.zookeeper.java_normal import NORMALISER, Normal
 from checker.zookeeper.java_syntax import Method
 from checker.zookeeper.source_tree import SourceTree
 
 DATA = "digests.json"
 COMMAND = "python benchmarks/zookeeper_drift.py record REPOSITORY"
 MISSING = "there is no "
-MOST_PLACES = 3  # classes that are named where a method is missing
-LONGEST_CHAIN = 20  # of superclasses
 FIELD = "field"
 DEPTH = 2  # calls that are followed from a cited method
+METRICS = "ServerMetrics"  # what it uses is not followed
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,6 @@ class Entry:
     Attributes:
         owner: the class that declares it; empty if there is none.
         overloads: by the types of its parameters the digest of a method; of a field by "field".
-        cases: by the types of its parameters, the digests of what is done for each type of a packet.
         by: of what is used, the entries that use it.
         level: of what is used, how many calls are between it and a cited method, and one more.
         why: why there is none, or why it is not known; empty if it is there.
@@ -43,7 +40,6 @@ class Entry:
 
     owner: str = ""
     overloads: Mapping[str, str] = field(default_factory=dict)
-    cases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     by: tuple[str, ...] = ()
     level: int = 0
     why: str = ""
@@ -51,8 +47,8 @@ class Entry:
 
     @property
     def is_followed(self) -> bool:
-        """Whether what it uses is known, too."""
-        return is_followed(FIELD in self.overloads, self.level)
+        """Whether what it uses is read, too: of a field's initial value always, of a method above DEPTH."""
+        return FIELD in self.overloads or self.level < DEPTH
 
 
 @dataclass(frozen=True)
@@ -62,67 +58,53 @@ class Side:
     Attributes:
         cited: each cited method, as `Class.method`; one that was not cited when the digests were recorded is missing.
         used: what these use and nobody cites: methods as `Class.method()`, fields as `Class.field`.
-        users: of a cited method what uses it; empty of recorded digests.
     """
 
     cited: Mapping[str, Entry]
     used: Mapping[str, Entry]
-    users: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 # --- of a tree -------------------------------------------------------------------------------------
 
 
-def read_side(tree: SourceTree, nested: Mapping[str, str]) -> Side:
-    """Return what a tree has.
-
-    Args:
-        tree: the sources.
-        nested: by the name of a nested class, the name of the file that declared it in the recorded releases.
-    """
+def read_side(tree: SourceTree) -> Side:
+    """Return what a tree has."""
     calls, cited, at = Calls(tree), {}, {}
     for method in cited_methods():
-        cited[method], place = look_up(tree, method, nested.get(method.split(".")[0], ""))
+        cited[method], place = look_up(calls, method)
         if place is not None:
             at[method] = Member(place, method.split(".")[1])
-    return Side(cited, *used_by(calls, at))
+    return Side(cited, used_by(calls, at))
 
 
-def look_up(tree: SourceTree, cited: str, hint: str = "") -> tuple[Entry, Place | None]:
+def look_up(calls: Calls, cited: str) -> tuple[Entry, Place | None]:
     """Return a method of a tree, and the class that declares it, or None.
 
-    A class that does not declare it inherits it from the nearest superclass that does.
+    A class that does not declare it inherits it from the nearest one above that does.
     """
     name, _, method = cited.partition(".")
-    at = name
-    for _ in range(LONGEST_CHAIN):
-        paths = tree.files_of(at, hint if at == name else "")
-        if len(paths) > 1:
-            return Entry(why=f"there are several files of class {at}: {', '.join(paths[:MOST_PLACES])}"), None
-        if not paths:
-            return Entry(why=f"{MISSING}class {at}"), None
-        classes = tree.classes(paths[0])
-        if isinstance(classes, str):
-            return Entry(why=classes), None
-        if at not in classes:
-            return Entry(why=f"{MISSING}class {at} in {paths[0]}"), None
-        found = classes[at].methods(method)
-        if found:
-            return entry_of(at, found, f"{paths[0]}:{found[0].line}"), Place(paths[0], at)
-        at = next((above.rpartition(".")[2] for above in classes[at].above), "")
-        if not at or at not in tree.paths:
-            break
-    return Entry(why=f"{MISSING}method {method} in class {name}"), None
+    paths = calls.tree.files_of(name)
+    if len(paths) != 1:
+        several = f"there are several files of class {name}: {', '.join(paths)}"
+        return Entry(why=several if paths else f"{MISSING}class {name}"), None
+    classes = calls.tree.classes(paths[0])
+    if isinstance(classes, str):
+        return Entry(why=classes), None
+    found = calls.methods(Place(paths[0], name), method, None)
+    if found is None:
+        where = f"method {method} in class {name}" if name in classes else f"class {name} in {paths[0]}"
+        return Entry(why=f"{MISSING}{where}"), None
+    at, methods = found
+    return entry_of(at.name, methods, f"{at.path}:{methods[0].line}"), at
 
 
 def entry_of(owner: str, methods: Iterable[Method], place: str) -> Entry:
-    """Return the entry of the methods of a name: with the digests of their cases if there are any."""
-    cases = {m.parameters: m.cases for m in methods if len(m.cases) > 1}
-    return Entry(owner, {m.parameters: m.digest for m in methods}, cases, place=place)
+    """Return the entry of the methods of a name."""
+    return Entry(owner, {m.parameters: m.normal.digest for m in methods}, place=place)
 
 
-def used_by(calls: Calls, cited: Mapping[str, Member]) -> tuple[dict[str, Entry], dict[str, frozenset[str]]]:
-    """Return what the cited methods use, and what that uses, down to a depth; and what uses the cited methods."""
+def used_by(calls: Calls, cited: Mapping[str, Member]) -> dict[str, Entry]:
+    """Return what the cited methods use, and what that uses, down to a depth."""
     own = set(cited.values())
     users: dict[Member, set[str]] = {}
     levels: dict[Member, int] = {}
@@ -132,22 +114,14 @@ def used_by(calls: Calls, cited: Mapping[str, Member]) -> tuple[dict[str, Entry]
         level, user, member = left.pop()
         deeper = level if member.is_field else level + 1
         for used in dict.fromkeys(u for body in bodies(calls, member) for u in calls.used(member.place, body)):
-            if used.place.name in METRICS:
+            if used.place.name == METRICS:
                 continue
             users.setdefault(used, set()).add(user)
             if used not in own and used not in levels:
                 levels[used] = deeper
-                if is_followed(used.is_field, deeper):
+                if used.is_field or deeper < DEPTH:
                     left.append((deeper, key_of(calls, used), used))
-    return (
-        {key_of(calls, member): use_of(calls, member, users[member], level) for member, level in levels.items()},
-        {name: frozenset(users.get(member, ())) for name, member in cited.items()},
-    )
-
-
-def is_followed(is_field: bool, level: int) -> bool:
-    """Return whether what something uses is read, too: of a field's initial value always, of a method above DEPTH."""
-    return is_field or level < DEPTH
+    return {key_of(calls, member): use_of(calls, member, users[member], level) for member, level in levels.items()}
 
 
 def key_of(calls: Calls, member: Member) -> str:
@@ -173,11 +147,10 @@ def use_of(calls: Calls, member: Member, by: Iterable[str], level: int) -> Entry
     assert found is not None  # the members come from the classes
     if member.is_field:
         one = found.fields[member.name]
-        return Entry(found.name, {FIELD: one.digest}, {}, tuple(sorted(by)), level, place=f"{path}:{one.line}")
+        place = f"{path}:{one.node.start_point[0] + 1}"
+        return Entry(found.name, {FIELD: one.normal.digest}, tuple(sorted(by)), level, place=place)
     methods = found.methods(member.name)
-    return replace(
-        entry_of(found.name, methods, f"{path}:{methods[0].line}"), cases={}, by=tuple(sorted(by)), level=level
-    )
+    return replace(entry_of(found.name, methods, f"{path}:{methods[0].line}"), by=tuple(sorted(by)), level=level)
 
 
 # --- of the recorded releases ----------------------------------------------------------------------
@@ -196,106 +169,49 @@ def data() -> Mapping[str, Any]:
     return given
 
 
-def nested_classes() -> Mapping[str, str]:
-    """Return by the name of a nested class the name of the file that declares it."""
-    found: Mapping[str, str] = data()["nested"]
-    return found
-
-
 @cache
 def recorded(release: str) -> Side:
     """Return the recorded digests of a release. A method that the release does not have has no owner."""
-    number = list(data()["commits"]).index(release)
-    return Side(dict(chosen("cited", number)), dict(chosen("used", number)))
+    return Side(dict(chosen("cited", release)), dict(chosen("used", release)))
 
 
-def chosen(kind: str, number: int) -> Iterator[tuple[str, Entry]]:
-    """Yield the entries of a kind that a release has, by the release's place in the list of releases."""
+def chosen(kind: str, release: str) -> Iterator[tuple[str, Entry]]:
+    """Yield the entries of a kind that a release has."""
     for name, sets in data()[kind].items():
         for one in sets:
-            if number in numbers(one["in"]):
+            if release in one["in"].split():
                 why = "" if one["owner"] else f"{MISSING}{name} in the release"
-                cases, by, level = one.get("cases", {}), tuple(one.get("by", ())), one.get("level", 0)
-                yield name, Entry(one["owner"], one["overloads"], cases, by, level, why)
-
-
-@cache
-def numbers(ranges: str) -> frozenset[int]:
-    """Return the numbers of ranges such as "0-3 7"."""
-    found: set[int] = set()
-    for one in ranges.split():
-        first, _, last = one.partition("-")
-        found |= set(range(int(first), int(last or first) + 1))
-    return frozenset(found)
-
-
-def ranges(chosen: Iterable[int]) -> str:
-    """Return numbers as ranges, such as "0-3 7"."""
-    out: list[list[int]] = []
-    for number in sorted(chosen):
-        if out and out[-1][1] == number - 1:
-            out[-1][1] = number
-        else:
-            out.append([number, number])
-    return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in out)
+                yield name, Entry(one["owner"], one["overloads"], tuple(one.get("by", ())), one.get("level", 0), why)
 
 
 def record_all(trees: Mapping[str, SourceTree]) -> dict[str, Any]:
     """Return the content of `digests.json`, but for the commits: every cited method, and what is used, by release.
 
     Args:
-        trees: by release its sources, the newest first, which determines the files of nested classes.
+        trees: by release its sources, the newest first.
 
     Raises:
         NoVerdict: a file of a release could not be read.
     """
-    newest = next(iter(trees.values()))
-    classes = sorted({method.split(".")[0] for method in cited_methods()})
-    nested = {k: v for name in classes if name not in newest.paths for k, v in nesting(newest, name).items()}
-    sides = [read_side(tree, nested) for tree in trees.values()]
-    for release, side in zip(trees, sides, strict=True):
+    sides = {release: read_side(tree) for release, tree in trees.items()}
+    for release, side in sides.items():
         for method, entry in side.cited.items():
             if entry.why and not entry.why.startswith(MISSING):
                 raise NoVerdict(f"{release}: {method}: {entry.why}")
+    used = sorted({name for side in sides.values() for name in side.used})
     return {
         "normaliser": NORMALISER,
-        "nested": nested,
-        "cited": {name: together([side.cited.get(name) for side in sides]) for name in cited_methods()},
-        "used": {
-            name: together([side.used.get(name) for side in sides])
-            for name in sorted({name for side in sides for name in side.used})
-        },
+        "cited": {name: together({r: s.cited.get(name) for r, s in sides.items()}) for name in cited_methods()},
+        "used": {name: together({r: s.used.get(name) for r, s in sides.items()}) for name in used},
     }
 
 
-def together(entries: Sequence[Entry | None]) -> list[dict[str, Any]]:
+def together(entries: Mapping[str, Entry | None]) -> list[dict[str, Any]]:
     """Return the different entries of a name, each with the releases that have it."""
-    sets: dict[str, tuple[dict[str, Any], list[int]]] = {}
-    for number, entry in enumerate(entries):
+    sets: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    for release, entry in entries.items():
         if entry is not None:
             one: dict[str, Any] = {"owner": entry.owner, "overloads": entry.overloads}
-            one |= {"cases": entry.cases, "by": entry.by, "level": entry.level}
-            one = {k: v for k, v in one.items() if v or k in ("owner", "overloads")}
-            sets.setdefault(json.dumps(one), (one, []))[1].append(number)
-    return [{**one, "in": ranges(of)} for one, of in sets.values()]
-
-
-def nesting(tree: SourceTree, name: str) -> dict[str, str]:
-    """Return the file that declares a nested class, by its simple name."""
-    declares = re.compile(rf"\b(class|interface|enum)\s+{re.escape(name)}\b".encode())
-    for stem, paths in tree.paths.items():
-        if any(declares.search(tree.read(path)) for path in paths):
-            return {name: stem}
-    return {}
-
-
-def written(content: Mapping[str, Any]) -> str:
-    """Return the text of `digests.json`: a line for each set, so that a change of one is a change of a line."""
-    parts = [f" {json.dumps(k)}: {json.dumps(v)}" for k, v in content.items() if k not in ("cited", "used")]
-    for kind in ("cited", "used"):
-        rows = [
-            f"  {json.dumps(name)}: [\n   " + ",\n   ".join(json.dumps(one) for one in sets) + "\n  ]"
-            for name, sets in content[kind].items()
-        ]
-        parts.append(f" {json.dumps(kind)}: {{\n" + ",\n".join(rows) + "\n }")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+            one |= {k: v for k, v in (("by", entry.by), ("level", entry.level)) if v}
+            sets.setdefault(json.dumps(one), (one, []))[1].append(release)
+    return [{**one, "in": " ".join(of)} for one, of in sets.values()]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from checker.zookeeper.citations import CitingFunction, ReleaseRules, cited_methods, functions, releases, rules_of
+from checker.zookeeper.citations import CitingFunction, ReleaseRules, cited_methods, releases, rules_of
 from checker.zookeeper.digests import (
     COMMAND,
     FIELD,
     MISSING,
-    MOST_PLACES,
     Entry,
     Side,
-    nested_classes,
     read_side,
     recorded,
 )
@@ -50,21 +48,6 @@ class MethodDrift:
 
 
 @dataclass(frozen=True)
-class Uncovered:
-    """A function of the release's model that no drift can name.
-
-    Attributes:
-        function: the function.
-        through: the methods that its callers cite: a drift of these names its steps; empty if none.
-        why: what it cites instead of an existing method.
-    """
-
-    function: CitingFunction
-    through: tuple[str, ...]
-    why: str
-
-
-@dataclass(frozen=True)
 class Drift:
     """The comparison of every cited method.
 
@@ -73,14 +56,15 @@ class Drift:
         against: what the tree was compared with, in words.
         methods: each cited method, in the order of names.
         used: the methods and fields that they use and nobody cites, in the order of names.
-        uncovered: the functions of the release's model that cite none.
+        uncovered: the functions of the release's model that no drift can name, each with what it cites instead of a
+            method that exists.
     """
 
     release: str
     against: str
     methods: tuple[MethodDrift, ...]
     used: tuple[MethodDrift, ...]
-    uncovered: tuple[Uncovered, ...]
+    uncovered: tuple[tuple[CitingFunction, str], ...]
 
     def of(self, *states: str) -> list[MethodDrift]:
         """Return the cited methods in some states."""
@@ -99,14 +83,10 @@ def compare(tree: SourceTree, release: str, base: SourceTree | None = None) -> D
         release: the one whose model is affected.
         base: the sources before the change; None for the recorded digests of the release.
     """
-    rules, nested = rules_of(release), nested_classes()
-    before = recorded(release) if base is None else read_side(base, nested)
-    now = read_side(tree, nested)
+    rules, before, now = rules_of(release), recorded(release) if base is None else read_side(base), read_side(tree)
     cited = []
     for method in cited_methods():
-        state, why = judged(tree, method, before.cited.get(method), now.cited[method])
-        if method not in before.cited:
-            why = f"no digest of it is recorded for {release}; `{COMMAND}` records all"
+        state, why = judged(before.cited.get(method), now.cited[method])
         cited.append(touched(rules, method, state, why, now.cited[method].place, (method,)))
     there = {m.method for m in cited if m.state != ABSENT}
     against = f"the recorded digests of {release}" if base is None else base.words
@@ -115,10 +95,10 @@ def compare(tree: SourceTree, release: str, base: SourceTree | None = None) -> D
     return Drift(release, against, tuple(cited), used, tuple(uncovered(rules, there)))
 
 
-def judged(tree: SourceTree, method: str, before: Entry | None, now: Entry) -> tuple[str, str]:
+def judged(before: Entry | None, now: Entry) -> tuple[str, str]:
     """Return the state of a cited method, and how it differs."""
     if before is None:
-        return UNKNOWN, ""
+        return UNKNOWN, f"no digest of it is recorded; `{COMMAND}` records all"
     if not before.owner and not before.why.startswith(MISSING):
         return UNKNOWN, f"before the change: {before.why}"
     if not now.owner:
@@ -126,9 +106,7 @@ def judged(tree: SourceTree, method: str, before: Entry | None, now: Entry) -> t
             return UNKNOWN, now.why
         if not before.owner:
             return ABSENT, now.why
-        places = [place for place, _ in zip(tree.declaring(method.split(".")[1]), range(MOST_PLACES), strict=False)]
-        where = f"; one of that name is in {', '.join(places)}" if places else "; no class has one of that name"
-        return UNKNOWN, now.why + where
+        return UNKNOWN, now.why
     if not before.owner:
         return NEW, f"it is declared in {now.owner}; it was not before"
     if before.owner != now.owner:
@@ -142,27 +120,13 @@ def different(before: Entry, now: Entry) -> tuple[str, str]:
     if old == new:
         return UNCHANGED, ""
     differ = [
-        ("its type or initial value is different" if k == FIELD else f"({k}) is different")
-        + in_cases(before.cases.get(k, {}), now.cases.get(k, {}))
+        "its type or initial value is different" if k == FIELD else f"({k}) is different"
         for k in new
         if k in old and old[k] != new[k]
     ]
     differ += [f"({k}) is new" for k in new if k not in old]
     differ += [f"({k}) is gone" for k in old if k not in new]
     return CHANGED, ", ".join(differ)
-
-
-def in_cases(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Return in which cases of a packet's type a method differs, in words.
-
-    The result is empty if it has no cases, or only their order is different.
-    """
-    names = [case for case in dict.fromkeys((*before, *now)) if before.get(case) != now.get(case)]
-    if not names or len(before) + len(now) == 0:
-        return ""
-    cases = ", ".join(f"case {case}" for case in names if case)
-    outside = "outside of its cases" if "" in names else ""
-    return ", in " + " and ".join(filter(None, (cases, outside))) if cases else f", {outside}"
 
 
 def touched(
@@ -201,24 +165,10 @@ def what_is_used(rules: ReleaseRules, before: Side, now: Side, same: set[str]) -
         elif not (users := [user for user in by if user in same]):
             continue
         elif is_now is None:
-            instead = meant_instead(name, users, now, before)
-            state = CHANGED if instead else UNKNOWN
-            why = f"{users[0]}, which is unchanged, uses {instead or 'no such method or field that is found'} now"
+            state, why = UNKNOWN, f"{users[0]}, which is unchanged, means another method or field now, or none"
         else:
             state, why = NEW, f"{users[0]}, which is unchanged, did not use it"
         yield touched(rules, name, state, why, is_now.place if is_now else "", roots(by, before, now), by)
-
-
-def meant_instead(name: str, users: Sequence[str], now: Side, before: Side) -> str:
-    """Return what unchanged methods use in place of something of the same simple name; empty if nothing is found."""
-    simple = name.rpartition(".")[2]
-    for cited, by in now.users.items():
-        if f"{cited.rpartition('.')[2]}()" == simple and set(users) <= by:
-            return cited
-    for other, entry in now.used.items():
-        if other not in before.used and other.rpartition(".")[2] == simple and set(users) <= set(entry.by):
-            return other
-    return ""
 
 
 def roots(by: Iterable[str], before: Side, now: Side) -> tuple[str, ...]:
@@ -237,40 +187,12 @@ def roots(by: Iterable[str], before: Side, now: Side) -> tuple[str, ...]:
 # --- what no drift can name ------------------------------------------------------------------------
 
 
-def uncovered(rules: ReleaseRules, there: set[str]) -> Iterable[Uncovered]:
+def uncovered(rules: ReleaseRules, there: set[str]) -> Iterable[tuple[CitingFunction, str]]:
     """Yield the functions of a release that cite no existing method."""
-    callers = callers_of(rules)
     for f in rules.steps:
         if f.file not in NO_CLAIM and not there & set(f.cites):
-            through = sorted({m for c in above(f, callers, there) for m in c.cites if m in there})
             why = f"cites {', '.join(f.cites)}, which the release does not have" if f.cites else ""
-            yield Uncovered(f, tuple(through), why)
-
-
-def callers_of(rules: ReleaseRules) -> dict[str, list[CitingFunction]]:
-    """Return by the name of a function those that call it; a replacement is called by the name of the replaced one."""
-    stand_in = rules.stand_in
-    out: dict[str, list[CitingFunction]] = {}
-    for f in rules.steps:
-        for name in f.names:
-            called = stand_in.get(name, name)
-            if called in functions():
-                out.setdefault(called, []).append(f)
-    return out
-
-
-def above(f: CitingFunction, callers: Mapping[str, list[CitingFunction]], there: set[str]) -> set[CitingFunction]:
-    """Return the nearest direct or indirect callers of a function that cite an existing method."""
-    seen, out, left = {f}, set(), [f]
-    while left:
-        for caller in callers.get(left.pop().name, ()):
-            if caller not in seen:
-                seen.add(caller)
-                if there & set(caller.cites):
-                    out.add(caller)
-                else:
-                    left.append(caller)
-    return out
+            yield f, why
 
 
 # --- which release a tree is of --------------------------------------------------------------------

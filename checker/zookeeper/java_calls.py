@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from checker.zookeeper.java_locals import names_a_variable, text_of
+from checker.zookeeper.java_normal import CREATION, names_a_variable, text_of
 from checker.zookeeper.java_syntax import Field, JavaClass, Method, name_of_type
 from checker.zookeeper.source_tree import ROOTS, SourceTree
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from checker.zookeeper.java_normal import Normal
-
-CREATION = "object_creation_expression"
 
 
 @dataclass(frozen=True)
@@ -173,11 +171,9 @@ class Calls:
         if node.type == "method_invocation":
             called = self.called(node, place, body)
             return self.declared_as(called[1][0].result, called[0].path) if called is not None else None
-        if node.type == CREATION:
-            return self.declared_as(node.child_by_field_name("type"), place.path)
         if node.type == "array_access":
             return self.type_of(node.child_by_field_name("array"), place, body)
-        if node.type == "cast_expression":
+        if node.type in (CREATION, "cast_expression"):
             return self.declared_as(node.child_by_field_name("type"), place.path)
         if node.type == "parenthesized_expression":
             return self.type_of(node.named_children[0], place, body)
@@ -186,8 +182,7 @@ class Calls:
         return None
 
     def type_of_name(self, identifier: Node, place: Place, body: Normal) -> Place | None:
-        local = next((found for known in body.locals if (found := known.of(identifier)) is not None), None)
-        name = text_of(identifier)
+        local, name = body.local(identifier), text_of(identifier)
         if local is not None:
             if text_of(local.type) == "var":
                 return self.type_of(local.declarator.child_by_field_name("value"), place, body)
@@ -215,9 +210,8 @@ class Calls:
             place: the class that the body is in.
             body: its normal form; what it leaves out uses nothing.
         """
-        for _, node in body.covered():
-            if not isinstance(node, str):
-                yield from self.used_by(node, place, body)
+        for node in body.covered():
+            yield from self.used_by(node, place, body)
 
     def used_by(self, node: Node, place: Place, body: Normal) -> Iterator[Member]:
         if node.type == "method_invocation":
@@ -238,7 +232,7 @@ class Calls:
             if field is not None:
                 yield Member(field[0], field[1].name, is_field=True)
         elif node.type == "identifier" and names_a_variable(node):
-            if all(known.of(node) is None for known in body.locals):
+            if body.local(node) is None:
                 field = self.variable(text_of(node), place)
                 if field is not None:
                     yield Member(field[0], field[1].name, is_field=True)

@@ -5,28 +5,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from checker.zookeeper.java_locals import text_of
-from checker.zookeeper.java_normal import DECLARED, Normal
+from checker.errors import RequestError
+from checker.zookeeper.java_normal import DECLARED, Normal, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 TYPES = ("class_declaration", "interface_declaration", "enum_declaration", "record_declaration")
 METHODS = ("method_declaration", "constructor_declaration")
+NO_TYPE = (DECLARED, "modifiers", "identifier")  # parts of a parameter
 FIELDS = ("field_declaration", "constant_declaration")
 
 
-class MissingParser(RuntimeError):
-    """The parser of Java is not installed; the message says how to install it."""
-
-
 class Unparsed(ValueError):
-    """A file is not Java that the parser knows; the message says where it stops."""
+    """A file is not Java that the parser knows; the message says so."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +52,6 @@ class Method:
     def normal(self) -> Normal:
         return Normal(self.node)
 
-    @property
-    def digest(self) -> str:
-        return self.normal.digest
-
-    @property
-    def cases(self) -> dict[str, str]:
-        return self.normal.cases
-
     def takes(self, arguments: int) -> bool:
         """Return whether it can be called with a number of arguments."""
         return arguments == self.arity if self.arity >= 0 else arguments >= -self.arity - 1
@@ -83,14 +72,6 @@ class Field:
     type: Node
     node: Node
     top: tuple[Node, ...]
-
-    @property
-    def line(self) -> int:
-        return int(self.node.start_point[0]) + 1
-
-    @property
-    def digest(self) -> str:
-        return self.normal.digest
 
     @cached_property
     def normal(self) -> Normal:
@@ -119,10 +100,6 @@ class JavaClass:
         """Return the methods of a name that the class declares, overloads in their order."""
         return self.by_name.get(name, [])
 
-    def names(self) -> Iterable[str]:
-        """Return the names of the methods that the class declares."""
-        return self.by_name
-
     @cached_property
     def by_name(self) -> dict[str, list[Method]]:
         out: dict[str, list[Method]] = {}
@@ -145,38 +122,31 @@ class JavaClass:
                 yield node
 
 
-@dataclass(frozen=True)
-class JavaFile:
-    """The classes of a file by their simple names."""
-
-    classes: dict[str, JavaClass]
-
-
 @cache
 def parser() -> Parser:
     """Return the parser of Java.
 
     Raises:
-        MissingParser: it is not installed.
+        RequestError: it is not installed.
     """
     try:
         import tree_sitter
         import tree_sitter_java
     except ImportError:
-        raise MissingParser("--drift needs a parser of Java, which `pip install 'zabcheck[drift]'` installs") from None
+        raise RequestError("--drift needs a parser of Java, which `pip install 'zabcheck[drift]'` installs") from None
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_java.language()))
 
 
-def read_java(source: bytes) -> JavaFile:
-    """Return the classes of a file.
+def read_java(source: bytes) -> dict[str, JavaClass]:
+    """Return the classes of a file by their simple names.
 
     Raises:
-        MissingParser: there is no parser.
+        RequestError: there is no parser.
         Unparsed: the parser does not understand all of it.
     """
     root = parser().parse(source).root_node
     if root.has_error:
-        raise Unparsed(f"line {first_error(root)} is not Java that the parser knows")
+        raise Unparsed("not Java that the parser knows")
     classes: dict[str, JavaClass] = {}
     imports = dict(imported(root))
     left = [("", root)]
@@ -190,17 +160,7 @@ def read_java(source: bytes) -> JavaFile:
             outer = name
         if node.type in TYPES or node.type.endswith(("_body", "_body_declarations")) or node is root:
             left += [(outer, child) for child in reversed(node.children)]
-    return JavaFile(classes)
-
-
-def first_error(root: Node) -> int:
-    """Return the number of the line at which the parser stops."""
-    node = root
-    while True:
-        inside = next((n for n in node.children if n.has_error or n.is_missing), None)
-        if inside is None or node.is_error:
-            return int(node.start_point[0]) + 1
-        node = inside
+    return classes
 
 
 def imported(root: Node) -> Iterator[tuple[str, str]]:
@@ -235,18 +195,10 @@ def method_of(node: Node) -> Method:
         if one.type in ("formal_parameter", "spread_parameter"):
             varies = varies or one.type == "spread_parameter"
             least += one.type == "formal_parameter"
-            kind = one.child_by_field_name("type")
-            types.append(" ".join(Normal(kind).words() if kind is not None else spread_words(one)))
+            types.append(" ".join(w for n in one.children if n.type not in NO_TYPE for w in Normal(n).words()))
     arity = -least - 1 if varies else least
     name = text_of(node.child_by_field_name("name"))
     return Method(name, ", ".join(types), arity, node.child_by_field_name("type"), node)
-
-
-def spread_words(parameter: Node) -> Iterator[str]:
-    """Yield the words of a parameter that takes any number of arguments, without its name."""
-    for child in parameter.children:
-        if child.type not in (DECLARED, "modifiers"):
-            yield from Normal(child).words()
 
 
 def fields_of(node: Node) -> Iterator[Field]:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from checker.errors import RequestError
@@ -19,14 +18,11 @@ from zabspec.files import Unreadable, read_bytes, reason
 
 ROOTS = ("zookeeper-server/src/main/java", "src/java/main")  # from 3.5.5 and 3.4.14 on, and before
 PARTS = ("src/main/java", ".")  # of a folder: the module alone, and an unpacked jar of sources
-BUILD_FILES = ("pom.xml", "META-INF/maven/org.apache.zookeeper/zookeeper/pom.xml", "build.xml")
+BUILD_FILES = ("pom.xml", "META-INF/maven/org.apache.zookeeper/zookeeper/pom.xml")
 SERVER = "org/apache/zookeeper/server/quorum"  # a file that no other project has
 LARGEST = 1 << 20  # bytes of a file; ZooKeeper's largest is 150 KB
 MOST_FILES = 20_000  # ZooKeeper has about 1,000
 VERSION = re.compile(r"<artifactId>parent</artifactId>.*?<version>\s*([\w.\-]+)\s*</version>", re.DOTALL)
-ANT = re.compile(r'name="version" value="([^"]*)"')
-ANT_PART = re.compile(r'name="version-(\w+)"\s+value="([^"]*)"')
-NAME_CALL = r"\b%s\s*\("
 
 
 class SourceTree(ABC):
@@ -65,48 +61,38 @@ class SourceTree(ABC):
         """Return the classes of a file by their names, or why they are not known."""
         if path not in self.parsed:
             try:
-                self.parsed[path] = read_java(self.read(path)).classes
+                self.parsed[path] = read_java(self.read(path))
             except Unreadable as problem:
                 self.parsed[path] = f"{path}: {reason(problem)}"
             except Unparsed as problem:
                 self.parsed[path] = f"{path}: {problem}"
         return self.parsed[path]
 
-    def files_of(self, name: str, hint: str = "") -> list[str]:
-        """Return the paths of the files that may declare a class: that of its name, or else the file it was nested in.
+    def files_of(self, name: str) -> list[str]:
+        """Return the paths of the files that may declare a class of a simple name: nested, if no file is named so."""
+        if name not in self.paths:
+            declares = re.compile(rf"\b(?:class|interface|enum)\s+{re.escape(name)}\b".encode())
+            found = [path for paths in self.paths.values() for path in paths if self.has(path, declares)]
+            declared = ((path, self.classes(path)) for path in found)
+            self.paths[name] = [path for path, of in declared if isinstance(of, str) or name in of]
+        return self.paths[name]
 
-        Args:
-            name: the simple name of the class.
-            hint: the name, without `.java`, of the file that declared it in the recorded release.
-        """
-        return self.paths.get(name) or self.paths.get(hint, [])
-
-    def declaring(self, method: str) -> Iterator[str]:
-        """Yield the classes that declare a method of a name, with their files, to suggest where it was moved."""
-        call = re.compile((NAME_CALL % re.escape(method)).encode())
-        for paths in self.paths.values():
-            for path in paths:
-                try:
-                    if not call.search(self.read(path)):
-                        continue
-                except Unreadable:
-                    continue
-                found = self.classes(path)
-                if not isinstance(found, str):
-                    yield from (f"{c.name} ({path})" for c in found.values() if method in c.names())
+    def has(self, path: str, pattern: re.Pattern[bytes]) -> bool:
+        """Return whether a file can be read, and contains a pattern."""
+        try:
+            return pattern.search(self.read(path)) is not None
+        except Unreadable:
+            return False
 
     def version(self) -> str:
         """Return the version in the tree's build file; empty if there is none."""
-        for name, pattern in zip(BUILD_FILES, (VERSION, VERSION, ANT), strict=True):
+        for name in BUILD_FILES:
             try:
-                text = self.read(name).decode(errors="replace")
+                found = VERSION.search(self.read(name).decode(errors="replace"))
             except Unreadable:
                 continue
-            if found := pattern.search(text):
-                said = found[1]
-                for part, value in ANT_PART.findall(text):
-                    said = said.replace(f"${{version-{part}}}", value)
-                return said
+            if found:
+                return found[1]
         return ""
 
     def not_one(self) -> RequestError:
@@ -126,28 +112,17 @@ class FolderTree(SourceTree):
         root = next((r for r in (*ROOTS, *PARTS) if (self.folder / r / SERVER).is_dir()), None)
         if root is None:
             raise self.not_one()
-        out: list[str] = []
-        for folder, folders, files in os.walk(self.folder / root):
-            folders.sort()
-            out += (Path(folder, n).relative_to(self.folder).as_posix() for n in sorted(files) if n.endswith(".java"))
-            if len(out) > MOST_FILES:
-                raise RequestError(
-                    f"{self.words} has more than {MOST_FILES:,} Java files: it is not a tree of ZooKeeper"
-                )
-        return out
+        found = list(islice((self.folder / root).rglob("*.java"), MOST_FILES + 1))
+        if len(found) > MOST_FILES:
+            raise RequestError(f"{self.words} has more than {MOST_FILES:,} Java files: it is not a tree of ZooKeeper")
+        return sorted(path.relative_to(self.folder).as_posix() for path in found)
 
     def read(self, path: str) -> bytes:
         place = self.folder / path
-        try:
-            mode = place.lstat().st_mode
-        except OSError as problem:
-            raise Unreadable(problem.errno, reason(problem)) from None
-        if stat.S_ISLNK(mode):
+        if place.is_symlink():
             raise Unreadable(0, "this is a symbolic link, which is not followed")
         try:
             return read_bytes(place, LARGEST)
-        except Unreadable:
-            raise
         except (OSError, ValueError) as problem:
             raise Unreadable(0, reason(problem)) from None
 
@@ -174,19 +149,8 @@ class CommitTree(SourceTree):
         super().__init__()
 
     def listed(self) -> list[str]:
-        listed = git(
-            self.repository,
-            "ls-tree",
-            "--full-tree",
-            "-r",
-            "-l",
-            "-z",
-            self.commit,
-            "--",
-            *ROOTS,
-            "pom.xml",
-            "build.xml",
-        )
+        words = ("ls-tree", "--full-tree", "-r", "-l", "-z", self.commit, "--", *ROOTS, "pom.xml")
+        listed = git(self.repository, *words)
         for line in listed.decode(errors="surrogateescape").split("\0"):
             if line:
                 facts, path = line.split("\t", 1)
@@ -246,8 +210,7 @@ def common(repository: Path, one: str, other: str) -> str:
     Raises:
         RequestError: there is none, as in a clone without history.
     """
-    found = git(repository, "merge-base", one, other).decode().split()
-    return found[0]
+    return git(repository, "merge-base", one, other).decode().split()[0]
 
 
 def git(repository: Path, *words: str, given: bytes = b"") -> bytes:
@@ -270,11 +233,8 @@ def git(repository: Path, *words: str, given: bytes = b"") -> bytes:
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split()) or f"it does not know {words[-1]!r}"
         if words[0] in ("rev-parse", "merge-base"):
-            said += (
-                "; a clone that is shallow has no earlier commits (`git fetch --unshallow`)"
-                if is_shallow(repository)
-                else ""
-            )
+            shallow = "; a clone that is shallow has no earlier commits (`git fetch --unshallow`)"
+            said += shallow if is_shallow(repository) else ""
         raise RequestError(f"git refuses: {said}")
     return done.stdout
 
