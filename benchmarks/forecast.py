@@ -41,6 +41,7 @@ from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.findings import DANGER, VIOLATION
 from traces.zookeeper.folding import variant_of
 from traces.zookeeper.forecast import Change, Outcome
+from traces.zookeeper.rules import rules_for
 from traces.zookeeper.server import Server, find_directory
 from traces.zookeeper.starting import STARTS, start_tree
 
@@ -189,7 +190,7 @@ def among(known: Nodes, lo: int, hi: int) -> Nodes:
 
 def started_with(server: Server, release: str) -> Nodes:
     """Return the nodes that a server starts with, without ZooKeeper's own."""
-    found = start_tree(server, release).values()
+    found = start_tree(server, rules_for(release)).values()
     return {(n.stats[0], n.path) for n in found if n.path and not f"{n.path}/".startswith("/zookeeper/")}
 
 

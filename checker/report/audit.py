@@ -25,7 +25,7 @@ from checker.report.result import (
 )
 from checker.report.sources import top_of
 from traces.explain.folding import WIDTH
-from traces.zookeeper.audit import Audit
+from traces.zookeeper.audit import Audit, Service
 from traces.zookeeper.codes import CODES, TABLE
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, Finding
@@ -50,36 +50,60 @@ def sentence(audit: Audit) -> str:
 
 
 def headline(audit: Audit) -> str:
-    """Return a line that says whether data is in danger, and what not to do."""
+    """Return a line that says whether data is in danger, who serves, and what not to do."""
     first = next((f for f in audit.findings if f.severity == audit.verdict), None)
     what = f"{first.code} {first.place}".rstrip() if first is not None else ""
     held = any(f.advice for f in audit.findings) or not audit.rest_serves
     blamed = sorted({name for f in audit.told(VIOLATION) for name in (f.server, *f.servers) if name})
-    few = " in these directories, of less than a quorum," if audit.too_few else ""
+    serves = service_words(audit.service)
     delete = "Do not delete, move away or replace any directory"
+    whole = "nothing found in these directories, of less than a quorum, puts data in danger" if audit.too_few else ""
+    if audit.data == "unknown" and not audit.unanswered:
+        whole = "these look like copies of running servers, made one after another: then the data is whole"
+    whole = whole or "the data is whole"
     if audit.verdict == VIOLATION and not held and blamed:
         return (
             f"VIOLATION: data of {', '.join(blamed)} is damaged or lost ({what}); the others are a quorum without "
-            f"findings. Do not touch their directories, nor that of {', '.join(blamed)} before it is copied."
+            f"findings; {serves}. Do not touch their directories, nor that of {', '.join(blamed)} before it is copied."
         )
     if audit.verdict == VIOLATION:
-        return f"VIOLATION: data is in danger, or lost ({what}). {delete} before all are copied and understood."
+        return (
+            f"VIOLATION: data is in danger, or lost ({what}); {serves}. {delete} before all are copied and understood."
+        )
+    if audit.verdict == DANGER and audit.data in ("whole", "unknown"):
+        whole = "whether data is lost is unknown" if audit.unanswered else whole
+        return f"DANGER: {whole}; {serves}; look at {what}. {delete}: it may be needed."
     if audit.verdict == DANGER:
         return (
-            f"DANGER: acknowledged writes, or the service, can be lost by what is done next ({what}). {delete}, and do "
-            f"not start servers in an arbitrary order: read what to do first."
+            f"DANGER: acknowledged writes, or the service, can be lost by what is done next ({what}); {serves}. "
+            f"{delete}, and do not start servers in an arbitrary order: read what to do first."
         )
     if audit.verdict == "UNKNOWN":
         if any(f.code == "UNREADABLE" for f in audit.unanswered):
             return f"UNKNOWN: whether data is in danger is unknown: some files cannot be read. {delete} before it can."
-        where = audit.unanswered[0].place
-        return f"UNKNOWN: whether data is lost is unknown ({where}). {delete} before all are copied and understood."
+        if audit.unanswered:
+            where = audit.unanswered[0].place
+            return f"UNKNOWN: whether data is lost is unknown ({where}). {delete} before all are copied and understood."
+        return f"UNKNOWN: {whole}; {serves}. {delete} before that is known."
     if audit.verdict == WARN:
-        return f"WARN: nothing found{few} puts data in danger; look at {what}. Do not delete files to repair it."
+        return f"WARN: {whole}; {serves}; look at {what}. Do not delete files to repair it."
     return (
-        f"OK: nothing found{few} puts data in danger. Do not delete or move away a directory while the other servers "
-        "are no quorum that serves."
+        f"OK: {whole}; {serves}. Do not delete or move away a directory while the other servers are no quorum that "
+        "serves."
     )
+
+
+def service_words(service: Service) -> str:
+    """Return who serves when all servers are started."""
+    count = len(service.voters)
+    said = [f"{name} {why}" for name, why in service.unable.items()]
+    if service.state == "all":
+        said.append(f"all {count} serve" if count > 1 else "it serves")
+    elif service.state == "quorum":
+        said.append(f"{len(service.serving)} of {count} serve")
+    else:
+        said.append("no quorum serves" if service.state == "none" else "whether a quorum serves is unknown")
+    return "; ".join(said)
 
 
 def start_lines(audit: Audit) -> list[str]:
@@ -223,6 +247,8 @@ class AuditReport(Result):
             "format": FORMAT,
             "zabcheck": installed_version(),
             "verdict": audit.verdict,
+            "data": audit.data,
+            "service": audit.service.state,
             "headline": headline(audit),
             "sentence": self.sentence,
             "exit_code": audit.code,

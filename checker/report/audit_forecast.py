@@ -85,7 +85,9 @@ def grouped(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
     """Return outcomes grouped by the same servers, which differ only in the leader."""
     seen: dict[str, list[Outcome]] = {}
     for o in outcomes:
-        key = repr((o.started, bool(o.leader), o.last, o.loses, o.may_lose, o.drops, o.revives, o.again, odd(o)))
+        key = repr(
+            (o.started, bool(o.leader), o.last, o.loses, o.may_lose, o.drops, o.revives, o.again, o.vanish, odd(o))
+        )
         seen.setdefault(key, []).append(o)
     yield from seen.values()
 
@@ -117,7 +119,10 @@ def outcome_words(same: Sequence[Outcome], ahead: Forecast) -> str:
             f"begins epoch {one.epoch} A SECOND TIME: {', '.join(one.again)} has transactions of it, new writes get "
             f"the same zxids, and it may keep its own instead"
         )
-    if not (one.loses or one.may_lose or one.drops or one.revives):
+    if one.vanish:
+        paths = [*map(one_line, one.vanish[:3]), *(["..."] if len(one.vanish) > 3 else [])]
+        said.append(f"LOSES {len(one.vanish)} nodes that others have and {one.leader} has not: {', '.join(paths)}")
+    if not (one.loses or one.may_lose or one.drops or one.revives or one.vanish):
         said.append("nothing is truncated")
     return first + "; ".join([*said, *odd(one)]) + "."
 
@@ -184,6 +189,7 @@ def outcome_json(o: Outcome) -> dict[str, Any]:
         "drops": pairs(o.drops),
         "brings_back": pairs(o.revives),
         "repeats_epoch_of": o.again,
+        "vanish": o.vanish,
         "servers": [change_json(when, c) for when, c in changes],
         "run": o.run,
     }

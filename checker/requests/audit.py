@@ -68,7 +68,7 @@ class AuditRequest(Request):
         Raises:
             RequestError: the model has no such release.
         """
-        from traces.zookeeper.starting import KNOWN
+        from traces.zookeeper.rules import KNOWN
 
         if self.release and self.release not in KNOWN:
             raise RequestError(f"there is no release {self.release!r} in the model; there are {', '.join(KNOWN)}")

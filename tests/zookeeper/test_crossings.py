@@ -64,10 +64,12 @@ def test_what_the_next_snapshot_lacks_is_lost(tmp_path: Path, count: int, old: b
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_without_a_later_snapshot_it_is_unknown(tmp_path: Path, count: int) -> None:
+    """Where two have no snapshot, no quorum serves either."""
     found = looked_at(tmp_path, three(None, count))
-    assert found.verdict == "UNKNOWN"
-    assert found.code == 3
-    assert "whether data is lost is unknown (" in headline(found)
+    assert found.data == "unknown"
+    assert (found.verdict, found.code) == (("UNKNOWN", 3), ("DANGER", 1))[count - 1]
+    assert "whether data is lost is unknown" in headline(found)
+    assert not any(x.option for x in found.starts)
     assert [(f.code, f.server) for f in found.told("WARN")] == [
         ("GAP_UNKNOWN", f"server{n}") for n in range(4 - count, 4)
     ]

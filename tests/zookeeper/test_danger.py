@@ -263,7 +263,7 @@ def test_a_server_that_goes_on_while_it_is_read_is_no_danger(tmp_path: Path, mon
 # --- what was given is not one ensemble ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("one", "two"), [("7", "7"), ("7", " 7\n"), ("7", "07")])
+@pytest.mark.parametrize(("one", "two"), [("7", "7"), ("7", "7\n9"), ("7", "07")])
 def test_two_directories_with_one_myid_are_not_ok(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one: str, two: str
 ) -> None:

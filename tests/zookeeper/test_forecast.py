@@ -31,6 +31,7 @@ from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.findings import DANGER
 from traces.zookeeper.folding import fold
 from traces.zookeeper.forecast import Forecast, Outcome
+from traces.zookeeper.rules import rules_for
 from traces.zookeeper.server import find_directory
 
 SCHEMA = Path(__file__).parents[2] / "checker" / "report" / "schema" / "audit.schema.json"
@@ -165,7 +166,7 @@ def test_a_server_that_does_not_start_is_folded_like_the_others(tmp_path: Path) 
     folders = ensemble(tmp_path, left, server(TXNS), server(TXNS))
     servers = [auditing.read_server(find_directory([f], f.name)) for f in folders]
     ends = {1: zxid(1, 14), 2: zxid(2, 10)}
-    folded = fold(servers, {"server1": 1, "server2": 2, "server3": 3}, None, ends, "3.9.5")
+    folded = fold(servers, {"server1": 1, "server2": 2, "server3": 3}, None, ends, rules_for("3.9.5"))
     assert [(b.lo, b.hi) for b in folded.blocks] == [(zxid(1, 1), zxid(3, 6))]
     assert [bool(r) for r in folded.state.refused] == [True, False, False]
 
@@ -329,7 +330,7 @@ def test_what_may_never_have_been_committed_is_no_danger(tmp_path: Path, fourth:
 def test_a_watch_says_what_not_to_do_when_the_verdict_changes(tmp_path: Path) -> None:
     """And no forecast, which is of servers that are stopped."""
     fine, bad = audited(tmp_path / "1", alike()), audited(tmp_path / "2", epoch_before_its_transactions(alike()))
-    assert news(fine, None).splitlines()[0].startswith("OK: nothing found puts data in danger. Do not ")
+    assert news(fine, None).splitlines()[0].startswith("OK: the data is whole; all 3 serve. Do not ")
     assert "Do not delete or move away" not in news(fine, fine)
     assert news(bad, fine).splitlines()[0].startswith("DANGER: acknowledged writes")
     refused = CliRunner().invoke(main, ["audit", str(tmp_path / "1" / "server1"), "--forecast", "--watch", "1"])

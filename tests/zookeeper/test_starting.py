@@ -23,6 +23,7 @@ from tests.zookeeper.written import Written, ensemble, server, zxid
 from traces import Runner
 from traces.zookeeper.audit import read_server
 from traces.zookeeper.decode import zxid_text
+from traces.zookeeper.rules import rules_for
 from traces.zookeeper.server import find_directory
 from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, recovered, start_of, start_tree, starts
 from traces.zookeeper.trees import Node
@@ -44,7 +45,7 @@ def compared(release: str, kind: str, work: Path) -> tuple[Start, str]:
         seen = started(release, directory, work / f"run{n}", alone)
         wrong = differs(said, seen.zxid, seen.log, alone)
         if not wrong and seen.tree:
-            tree = {p or "/" for p in start_tree(disk, release)} - {"/zookeeper"}
+            tree = {p or "/" for p in start_tree(disk, rules_for(release))} - {"/zookeeper"}
             wrong = "" if set(seen.tree) == tree else f"its tree has {sorted(set(seen.tree) ^ tree)[:4]} otherwise"
         elif not wrong and said.outcome == STARTS and (alone or not release.startswith("3.4")):
             wrong = "no client could read its tree"

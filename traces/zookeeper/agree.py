@@ -387,22 +387,31 @@ class Agreement:
         """Return whether a server's history ends with transactions that no later history has."""
         return server.top == server.logged > self.ends().get(server.top >> 32, server.top)
 
+    def holds(self, server: Server, zxid: int, ends: Mapping[int, int]) -> bool:
+        """Return whether a server's history has a transaction: one that goes on to a later epoch need not."""
+        return zxid <= server.last and (zxid >> 32 == server.last >> 32 or zxid <= ends.get(zxid >> 32, zxid))
+
+    def agreed(self, servers: Sequence[Server]) -> int:
+        """Return the last transaction that the histories of a quorum of these servers have; 0 if there is none."""
+        ends, lasts = self.ends(), {s.last for s in servers if s.last}
+        return max((z for z in lasts if self.quorum([s.name for s in servers if self.holds(s, z, ends)], z)), default=0)
+
     def tails(self) -> None:
         """Report where histories end."""
-        tops = {s.name: s.top for s in self.servers if s.top}
-        if len(tops) < 2:
+        lasts = {s.name: s.last for s in self.servers if s.last}
+        if len(lasts) < 2:
             return
-        most = max(tops.values())
-        agreed = max((z for z in tops.values() if self.quorum([n for n, t in tops.items() if t >= z], z)), default=0)
+        most, agreed, ends = max(lasts.values()), self.agreed(self.servers), self.ends()
         for server in self.servers:
-            top = server.top
-            if top and top > agreed:
-                zxid = min((max(agreed + 1, lo) for lo, hi in server.seen if hi > agreed), default=top)
-                what = f"{zxid_text(zxid)}..{zxid_text(top)} are not on a quorum of the servers given"
-                self.findings.append(Finding("UNCOMMITTED_TAIL", NOTE, what, server.name, "", -1, zxid, top))
-            elif top and top < most and top < agreed and not self.beyond(server):
-                what = f"its history ends with {zxid_text(top)}, the others' with {zxid_text(most)}"
-                self.findings.append(Finding("BEHIND", NOTE, what, server.name, "", -1, top))
+            last = server.last
+            having = [s.name for s in self.servers if self.holds(s, last, ends)]
+            if last and not self.quorum(having, last):
+                zxid = min((max(agreed + 1, lo) for lo, hi in server.seen if hi > agreed), default=last)
+                what = f"{zxid_text(zxid)}..{zxid_text(last)} are not on a quorum of the servers given"
+                self.findings.append(Finding("UNCOMMITTED_TAIL", NOTE, what, server.name, "", -1, zxid, last))
+            elif last and last < most and last < agreed and not self.beyond(server):
+                what = f"its history ends with {zxid_text(last)}, the others' with {zxid_text(most)}"
+                self.findings.append(Finding("BEHIND", NOTE, what, server.name, "", -1, last))
 
     def run(self) -> list[Finding]:
         self.compare()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,28 +28,51 @@ from traces.zookeeper.danger import (
     told_to_observer,
 )
 from traces.zookeeper.decode import Broken, decoded, zxid_text
-from traces.zookeeper.digests import digest_findings, restart_findings, side_by_side, snapshot_digests
+from traces.zookeeper.digests import compared_at, digest_findings, restart_findings, side_by_side, snapshot_digests
 from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, Finding, worst
+from traces.zookeeper.folding import is_dead
 from traces.zookeeper.forecast import Forecast, forecast_of
 from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log, read_on
 from traces.zookeeper.order import UNREAD, epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
 from traces.zookeeper.replay import Replay, Replayed, replayed, replayed_on
+from traces.zookeeper.rules import TRUST_EMPTY, Rules, parse_long, rules_for
 from traces.zookeeper.server import Directory, Server, listed
 from traces.zookeeper.snappy_kernel import unsnap
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
-from traces.zookeeper.starting import REFUSES, Start, candidates, starts
+from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, first_line, starts
 from traces.zookeeper.trees import DataTree
+from traces.zookeeper.vanishing import standalone_findings, vanishing, vanishing_findings
 from zabspec.ensemble import ConfigError, Ensemble, parse
-from zabspec.files import Unreadable, read_small
 from zabspec.language.kernels import machine
 
 OK, UNKNOWN = "OK", "UNKNOWN"
 AGAIN = 3  # times that folders are listed again while something comes
 LOOKS = 10  # times that is looked again at what a running server leaves for a moment
 JUST_NOW = 5.0  # seconds behind a write in which a server is taken to be running
+OF_SERVICE = ("WILL_NOT_START", "MAY_NOT_START", "ACCEPTED_AHEAD")
+HOLES = ("GAP", "GAP_UNKNOWN", "MISSING", "PURGED", "LOGS_DELETED", "SNAP_BRIDGED", "PACKED_LOG")
+LOST = ("COMMITTED_LOST", "STANDALONE_LOST")
 # Of violations those of which what a start makes of them is known.
-TOLD_BY_START = ("COMMITTED_LOST", "EPOCH_BEHIND_LOG", "ACCEPTED_BEHIND")
+TOLD_BY_START = ("COMMITTED_LOST", "EPOCH_BEHIND_LOG", "ACCEPTED_BEHIND", "RESTART_DIFFERS", "SNAPSHOT_DIGEST",
+                 "TREE_DIFFERS")  # fmt: skip
 PAUSE = 0.3  # seconds in which a running server writes its epoch
+
+
+@dataclass
+class Service:
+    """Which servers serve when all that were given are started.
+
+    Attributes:
+        state: `all`, a `quorum` of those that vote, `none`, or `unknown`.
+        serving, voters: names of servers. unable: for the others why not. ahead: servers that have accepted a later
+            epoch than others begin, with these.
+    """
+
+    state: str = "unknown"
+    serving: list[str] = field(default_factory=list)
+    voters: list[str] = field(default_factory=list)
+    unable: dict[str, str] = field(default_factory=dict)
+    ahead: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -63,6 +87,7 @@ class Audit:
         forecast: what starting them can lead to; None if it was not asked for.
         too_few: whether the servers given are no quorum of those that vote.
         rest_serves: whether the servers without a finding are a quorum, and no acknowledged write is in danger.
+        service: who serves when all voters that were given are started as they are.
         kept: the data with which a later audit continues, for each server: its log replayed, and its restart.
     """
 
@@ -77,6 +102,19 @@ class Audit:
     forecast: Forecast | None = None
     rest_serves: bool = False
     too_few: bool = False
+    service: Service = field(default_factory=Service)
+
+    @property
+    def data(self) -> str:
+        """Return what is known of the data: `whole`, `damaged`, `lost`, `in danger` or `unknown`."""
+        about = [f for f in self.findings if f.code not in OF_SERVICE]
+        if any(f.severity == VIOLATION for f in about):
+            lost = any(f.code in LOST and f.severity == VIOLATION for f in about)
+            return "lost" if lost else "damaged"
+        if any(f.severity == DANGER for f in about):
+            return "in danger"
+        doubt = self.unanswered or any(f.code == "LAST_COPY" for f in about)
+        return UNKNOWN.lower() if doubt else "whole"
 
     @property
     def verdict(self) -> str:
@@ -85,7 +123,7 @@ class Audit:
         for severity in (VIOLATION, DANGER):
             if severity in kinds:
                 return severity
-        if self.unanswered:
+        if self.unanswered or self.service.state == "unknown":
             return UNKNOWN
         return WARN if WARN in kinds else OK
 
@@ -166,15 +204,8 @@ class Quorums:
 
 def myid_of(directory: Directory) -> int:
     """Return the number in a server's file myid; -1 if there is none."""
-    for folder in directory.folders:
-        for path in (folder.parent / "myid", folder / "myid"):
-            try:
-                text = read_small(path).strip()
-            except Unreadable:
-                continue
-            if text.isdigit() and len(text) < 10:
-                return int(text)
-    return -1
+    found = parse_long(first_line(directory.myid))
+    return -1 if found is None else found
 
 
 def number_of(directory: Directory, place: int) -> int:
@@ -215,8 +246,9 @@ def read_servers(directories: list[Directory], earlier: Mapping[str, Server], ea
 
     Unchanged files are reused, and of logs that have grown only the new part is read.
     """
-    known = {f.path: f for s in earlier.values() for f in s.logs if not f.trouble}
-    whole = [x for s in earlier.values() for x in s.snapshots if x.state == "whole"]
+    before = [s.whole or s for s in earlier.values()]
+    known = {f.path: f for s in before for f in s.logs if not f.trouble}
+    whole = [x for s in before for x in s.snapshots if x.state == "whole"]
     snapshots = {x.path: x for x in whole if same_stamp(x.path, x.stamp)}
     # Snapshots first. A running server writes one while it continues, so it can lack a node that was deleted after the
     # transaction in its name; if it is complete before the logs are read, the deletion is in the part of them that is
@@ -258,9 +290,10 @@ def settled(servers: list[Server], each: Each) -> list[Server]:
 
 
 def read_server(directory: Directory) -> Server:
-    """Read a server's files, and how its log continues."""
+    """Read a server's files, and how its log continues, for the newest release that can have written them."""
     load_kernels()
-    return read_servers([directory], {}, in_threads)[0]
+    out = read_servers([directory], {}, in_threads)
+    return out[0].read_by(rules_for(candidates(out)[0]))
 
 
 def in_threads(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -318,7 +351,7 @@ def load_kernels() -> None:
 def audit(
     directories: list[Directory], config: str | None = None, show_data: bool = False, digests: bool = True,
     before: Audit | None = None, each: Each = in_threads, keep: bool = False, release: str = "",
-    forecast: bool = False,
+    forecast: bool = False, options: Mapping[str, str] | None = None,
 ) -> Audit:  # fmt: skip
     """Audit an ensemble.
 
@@ -330,6 +363,7 @@ def audit(
         release: of the servers, for what starts; empty for all that can have written the files.
         keep: keep the trees that were replayed, for an audit that goes on from this one.
         forecast: also say what starting these servers can come to.
+        options: properties of the servers' JVM, by which they read their files.
 
     Raises:
         ConfigError: the configuration is none.
@@ -343,8 +377,10 @@ def audit(
     kept = (before.kept if before is not None else {}) if keep else None
 
     def judged(servers: list[Server]) -> Audit:
+        rules = rules_for(release or candidates(servers)[0], options)
+        servers = [s.read_by(rules) for s in servers]
         replays = replay_all(servers, each, kept) if digests else {}
-        return conclude(servers, replays, quorums, show_data, each, kept, release, forecast)
+        return conclude(servers, replays, quorums, show_data, each, kept, rules, forecast, release)
 
     out = judged(servers)
     for _ in range(LOOKS):
@@ -386,7 +422,7 @@ def unchanged(one: Server, two: Server) -> bool:
 
 def wanted_of(servers: list[Server]) -> set[int]:
     """Return the transactions at which the trees of all servers are compared."""
-    return {s.logged for s in servers} | {s.top for s in servers}
+    return compared_at(servers)
 
 
 def own_wanted(server: Server, wanted: set[int]) -> set[int]:
@@ -424,7 +460,7 @@ def settled_crossings(groups: list[list[Server]], replays: dict[str, Replayed], 
 
 def conclude(
     servers: list[Server], replays: dict[str, Replayed], quorums: Quorums, show_data: bool, each: Each,
-    kept: dict[tuple[str, str], Replay] | None = None, release: str = "", forecast: bool = False,
+    kept: dict[tuple[str, str], Replay] | None, rules: Rules, forecast: bool = False, release: str = "",
 ) -> Audit:  # fmt: skip
     """Derive all findings from the files that were read."""
     groups = separate_ensembles(servers)
@@ -435,9 +471,10 @@ def conclude(
     found += same_number(servers, {s.name: n for s in servers if (n := myid_of(s.directory)) >= 0})
     if len(groups) > 1:
         found.append(mixed(groups))
-    started = starts(servers, [release] if release else candidates(servers))
+    started = starts(servers, [release] if release else candidates(servers), dict(rules.options))
     written, rest_serves = 0, len(groups) == 1
     ends: dict[int, int] = {}
+    vanish: dict[str, dict[str, list[str]]] = {}
     for group in groups:
         counting = quorums if len(groups) == 1 else quorums.of([s.directory for s in group])
         agreement = Agreement(group, replays, counting, each, show_data)
@@ -449,9 +486,17 @@ def conclude(
             found += digest_findings(group, replays, found, show_data)
             for s in group:
                 found += snapshot_digests(s, replays[s.name])
-            found += restart_findings(group, replays, found, each, kept)
+            restarts, trees = restart_findings(group, replays, found, each, kept)
+            found += restarts
+            dead = partial(is_dead, ends=ends)
+            vanish |= vanishing(group, trees, {s.name: replays[s.name] for s in group}, dead)
+            found += [*vanishing_findings(vanish, trees, found), *standalone_findings(group, trees)]
             found = side_by_side(group, found, counting)
-        found += not_starting(group, started, found, counting)
+        holes = {f.server for f in found if f.code in HOLES}
+        for x in started:  # a tree without what was purged is not what is on its disk
+            x.option = "" if x.server in holes and TRUST_EMPTY in x.option else x.option
+        serving = service_of(group, started, counting)
+        found += not_starting(group, started, found, serving)
         rest_serves = hold_back(group, found, counting) and rest_serves
     multis = sum(f.failed_multis for s in servers for f in s.logs)
     if multis:
@@ -463,21 +508,23 @@ def conclude(
     if written:
         what = f"{written:,} transactions are written differently and have the same effect"
         found.append(Finding("ENCODING", NOTE, what))
-    ahead = look_ahead(servers, quorums, ends, found, release) if forecast else None
+    ahead = look_ahead(servers, quorums, ends, found, rules, vanish) if forecast else None
     if ahead is not None and ahead.losing and not any(f.severity in (VIOLATION, DANGER) for f in found):
         found.append(can_be_lost(ahead))
     out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {}, forecast=ahead)
     out.starts, out.release, out.rest_serves = started, release, rest_serves
+    out.service = service_of(servers, started, quorums)
     out.too_few = not quorums([s.name for s in servers], max((s.top for s in servers), default=0))
     out.open = unconcluded(out)
     return out
 
 
 def look_ahead(
-    servers: list[Server], quorums: Quorums, ends: dict[int, int], found: list[Finding], release: str
-) -> Forecast:
-    """Forecast what starting these servers can lead to, with the newest possible release unless one is named."""
-    release = release or candidates(servers)[0]
+    servers: list[Server], quorums: Quorums, ends: dict[int, int], found: list[Finding], rules: Rules,
+    vanish: dict[str, dict[str, list[str]]],
+) -> Forecast:  # fmt: skip
+    """Forecast what starting these servers can lead to."""
+    release = rules.release
     newest = max((s.top for s in servers), default=0)
     voters = [s for s in servers if quorums.votes(s.name, newest)]
     names = {s.name for s in voters}
@@ -503,7 +550,9 @@ def look_ahead(
     if told[0] > max((s.top for s in voters), default=0):
         return Forecast(release, f"no voting server has {zxid_text(told[0])}, which may have been acknowledged")
     doubted, applied = doubted_servers(voters, found), max(applied_by_snapshot(voters), told)[0]
-    out = forecast_of(voters, quorums.numbers, ensemble, ends, release, doubted, applied, certain)
+    out = forecast_of(voters, quorums.numbers, ensemble, ends, rules, doubted, applied, certain)
+    for o in out.outcomes:
+        o.vanish = sorted(vanish.get(o.leader, ()))
     taken = [f"these {len(voters)} servers are all that vote (--config lists the voters)"] if ensemble is None else []
     taken += [] if certain else ["ids are unknown (there is no file myid): any of several equal votes may win"]
     absent = set(ensemble.participants) - set(quorums.numbers.values()) if ensemble is not None else set()
@@ -516,8 +565,11 @@ def look_ahead(
 
 def can_be_lost(ahead: Forecast) -> Finding:
     """Return a finding about what the forecast says can be lost, for the case that no other finding says so."""
-    first = min(ahead.losing, key=lambda o: not (o.loses or o.may_lose))
+    first = min(ahead.losing, key=lambda o: not (o.loses or o.may_lose or o.vanish))
     what = f"{' and '.join(first.started)}, started without the others, elect {first.leader} and "
+    if first.vanish and not (first.loses or first.may_lose):
+        what += f"serve without {len(first.vanish)} nodes that others have: {', '.join(first.vanish[:5])}"
+        return Finding("CAN_BE_LOST", DANGER, what, servers=first.started)
     if not (first.loses or first.may_lose):
         what += f"begin epoch {first.epoch} again, of which {', '.join(first.again)} has transactions"
         return Finding("CAN_BE_LOST", DANGER, what, servers=first.started)
@@ -526,17 +578,68 @@ def can_be_lost(ahead: Forecast) -> Finding:
     return Finding("CAN_BE_LOST", DANGER, what, "", "", -1, lo, hi, first.started)
 
 
-def not_starting(servers: list[Server], started: list[Start], found: list[Finding], quorum: Quorums) -> list[Finding]:
-    """Return findings about servers that no possible release starts from, if nothing else was found about them."""
-    told = {f.server for f in found if f.severity != NOTE}
-    mine = {s.name: [x for x in started if x.server == s.name] for s in servers}
-    ending = [n for n, of in mine.items() if of and all(x.outcome == REFUSES for x in of)]
-    rest = [n for n in mine if n not in ending]
-    severity = WARN if quorum(rest, max((s.top for s in servers), default=0)) else DANGER
+def service_of(servers: list[Server], started: list[Start], quorum: Quorums) -> Service:
+    """Return who serves when all these servers are started; servers that were not given are assumed to be up.
+
+    Without a named release it is that of the release by which most of them start.
+    """
+    newest = max((s.top for s in servers), default=0)
+    voters = [s for s in servers if quorum.votes(s.name, newest)]
+    mine = [x for x in started if x.server in {s.name for s in voters}]
+    best = Service()
+    for release in dict.fromkeys(r for x in mine for r in x.releases):
+        by = {x.server: x for x in mine if release in x.releases}
+        out = Service("none", [n for n, x in by.items() if x.outcome == STARTS], [s.name for s in voters])
+        out.unable = {n: "will not start" for n, x in by.items() if x.outcome == REFUSES}
+        out.unable |= {n: "may not start" for n, x in by.items() if x.outcome not in (STARTS, REFUSES)}
+        for s in voters:
+            serving = [t for t in voters if t.name in out.serving]
+            if s.name in out.serving and (others := accepted_ahead(s, serving, quorum)):
+                out.serving.remove(s.name)
+                out.unable[s.name] = f"may not join {', '.join(others)}"
+                out.ahead[s.name] = others
+        if quorum.with_absent(out.serving, newest):
+            out.state = "quorum" if out.unable else "all"
+        elif quorum.with_absent([n for n in by if out.unable.get(n) != "will not start"], newest):
+            out.state = "unknown"
+        if not best.voters or len(out.serving) > len(best.serving):
+            best = out
+    return best
+
+
+def accepted_ahead(server: Server, starting: list[Server], quorum: Quorums) -> list[str]:
+    """Return others that are a quorum and begin an epoch below the one that a server has accepted.
+
+    It follows no leader of such an epoch (Learner.registerWithLeader).
+    """
+    mine = accepted_epoch(server)
+    others = [s.name for s in starting if s is not server and accepted_epoch(s) + 1 < mine]
+    return others if quorum(others, max((s.top for s in starting), default=0)) else []
+
+
+def accepted_epoch(server: Server) -> int:
+    value = parse_long(first_line(server.directory.epochs.get("acceptedEpoch")))
+    return max(server.top >> 32, epoch_value(server)) if value is None else value
+
+
+def not_starting(servers: list[Server], started: list[Start], found: list[Finding], service: Service) -> list[Finding]:
+    """Return findings about servers that do not start, or cannot join the others, where nothing graver is found."""
+    severity = WARN if service.state in ("all", "quorum", "unknown") else DANGER
+    told = {f.server for f in found if f.severity in (VIOLATION, DANGER) or (f.severity == severity == WARN)}
     out = []
-    for name in ending:
-        if name not in told:
-            out.append(Finding("WILL_NOT_START", severity, f"started, it {mine[name][0].sentence}", name))
+    for name, why in service.unable.items():
+        one = next(x for x in started if x.server == name)
+        if name in told:
+            continue
+        if why == "will not start":
+            out.append(Finding("WILL_NOT_START", severity, f"started, it {one.sentence}", name))
+        elif why == "may not start":
+            out.append(Finding("MAY_NOT_START", WARN, f"whether it starts {one.sentence}", name))
+        else:
+            accepted = accepted_epoch(next(s for s in servers if s.name == name))
+            what = f"its acceptedEpoch is {accepted}, and {', '.join(service.ahead[name])}, a quorum, begin an earlier "
+            what += "epoch when they are started without it: then it cannot follow their leader"
+            out.append(Finding("ACCEPTED_AHEAD", severity, what, name, "acceptedEpoch"))
     return out
 
 

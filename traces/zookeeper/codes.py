@@ -290,6 +290,14 @@ TABLE = (
         do=(f"{COPY} The transactions are still in the logs named: they can be read there and written again by hand."),
     ),
     Code(
+        "STANDALONE_LOST",
+        what="What a standalone server acknowledged is in no tree of the ensemble that it became part of",
+        concerns="durability: a standalone server acknowledges alone",
+        clients="Writes that were acknowledged to clients are lost.",
+        do=f"{COPY} Its log still has them: they can be read there and written again by hand. An ensemble grows from "
+        "the standalone server: it leads first, the new servers join it.",
+    ),
+    Code(
         "ABANDONED",
         what="Proposals of an earlier leader that were never committed, below a later snapshot",
         clients="None.",
@@ -336,6 +344,13 @@ TABLE = (
         concerns="acknowledged-survives: durability",
         clients="Acknowledged writes are lost when these servers are started without the others.",
         do=f"{COPY} See which servers to start together under 'What can happen next'. {HOLD}",
+    ),
+    Code(
+        "NODES_VANISH",
+        what="A server's tree lacks nodes that others have, and its zxid is later: if it leads, all servers lose them",
+        concerns="acknowledged-survives: durability",
+        clients="Acknowledged writes are lost when this server is among those that are started first.",
+        do=f"{COPY} Start the other servers first, without this one. Is its newest snapshot its own? {HOLD}",
     ),
     # --- what was given -------------------------------------------------------------------------------------------
     Code(
@@ -506,10 +521,24 @@ TABLE = (
     ),
     Code(
         "WILL_NOT_START",
-        what="A server exits when it is started from this directory, though its history is complete",
+        what="A server exits when it is started from this directory",
         concerns="availability",
         clients="The server is down.",
         do=f"{COPY} Do not delete files to make it start: what it holds may be needed. {HOLD}",
+    ),
+    Code(
+        "MAY_NOT_START",
+        what="Whether a server starts from this directory depends on what its files do not show",
+        concerns="availability",
+        clients="The server may be down.",
+        do=f"{COPY} Keep files that are not ZooKeeper's outside version-2, under any name. {HOLD}",
+    ),
+    Code(
+        "ACCEPTED_AHEAD",
+        what="A server has accepted a later epoch than the one that the others begin: it follows no leader of theirs",
+        concerns="availability: a process follows no epoch below its promise",
+        clients="The server is down as long as the leader's epoch is lower.",
+        do="Start it together with the others: an election with it begins a later epoch.",
     ),
     # --- files ----------------------------------------------------------------------------------------------------
     Code(

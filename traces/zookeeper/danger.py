@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Protocol
 
-from traces.zookeeper.agree import Agreement, blocks_of, copies_of, read_txn
+from traces.zookeeper.agree import Agreement, blocks_of, copies_of, locate, read_txn
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.findings import DANGER, NOTE, Finding
+from traces.zookeeper.findings import DANGER, NOTE, WARN, Finding
 from traces.zookeeper.logs import Reader
 from traces.zookeeper.order import epoch_value
 from traces.zookeeper.server import LOW, Server
@@ -24,6 +25,7 @@ HIDING = ("CRC", "BAD_EOR", "BAD_LEN", "BAD_MAGIC", "BAD_BODY", "BAD_VERSION", "
           "NO_SNAPSHOT")  # fmt: skip
 FORGOT = ("EPOCH_AHEAD", "PARTED", "SET_BACK", "LAST_COPY")  # what a running server can look like for a moment
 COMPARED = 64  # transactions that are compared before servers are taken for two ensembles
+APART, BETWEEN = 10_000, 200  # milliseconds between the ends of logs that were copied one after another: of all, of two
 HOT = "unless the directories were copied while the servers ran, or at different times"
 
 
@@ -86,13 +88,13 @@ class Disks:
 
     @property
     def agreed(self) -> int:
-        """Return the last transaction up to which the histories of a quorum reach; 0 if there is none."""
-        tops = [(s.name, s.top) for s in self.voters if s.top]
-        return max((z for _, z in tops if self.quorum([n for n, t in tops if t >= z], z)), default=0)
+        """Return the last transaction that the histories of a quorum of the voters have; 0 if there is none."""
+        return self.agreement.agreed(self.voters)
 
-    def longer(self, server: Server, zxid: int) -> list[str]:
-        """Return the other servers whose histories reach a transaction."""
-        return [s.name for s in self.servers if s is not server and s.top >= zxid]
+    def having(self, zxid: int, servers: Sequence[Server] | None = None) -> list[Server]:
+        """Return the servers whose histories have a transaction, or may have it unseen."""
+        ends = self.agreement.ends()
+        return [s for s in servers or self.servers if self.agreement.holds(s, zxid, ends) or s.name in self.unread]
 
     def unless_observers(self, zxid: int) -> str:
         """Return the assumption about observers as a phrase; empty if it is known who votes, or makes no difference."""
@@ -139,7 +141,7 @@ class Disks:
         agreed = self.agreed
         outvoted = [t.name for t in self.voters if (joined_epoch(t), t.top) <= (epoch, s.top)]
         if agreed > s.top and self.quorum(outvoted, agreed):
-            having = self.longer(s, agreed)
+            having = [t.name for t in self.having(agreed) if t is not s]
             return agreed, (
                 f"{', '.join(having)}, a quorum, have {zxid_text(agreed)}, and {', '.join(outvoted)} would elect "
                 f"{s.name}, which lacks them"
@@ -195,33 +197,57 @@ class Disks:
         if not newest or not self.quorum([s.name for s in voters], newest):
             return  # too few were given to say anything
         for applied, why in (applied_by_snapshot(voters), told_to_observer(self.servers, self.quorum)):
-            holders = [s for s in self.servers if s.top >= applied or s.name in self.unread]
+            holders = self.having(applied)
             if applied and not self.quorum([s.name for s in holders if s in voters], applied):
-                self.last_copy(applied, holders, why)
+                self.last_copy(applied, holders, why, WARN if self.copied_running(holders) else DANGER)
                 return
         damaged = self.those_with(*HIDING)
-        empty = {s.name for s in voters if not s.top}
+        # who has a history and no epoch was not left so by its server
+        empty = {s.name for s in voters if not s.last or "currentEpoch" not in s.directory.epochs}
         doubted = self.doubted | damaged | empty
-        for top in sorted({s.top for s in voters if s.top > self.agreed}, reverse=True):
-            holders = [s for s in voters if s.top >= top or s.name in self.unread]
+        for last in sorted({s.last for s in voters if s.last > self.agreed}, reverse=True):
+            holders = self.having(last, voters)
             names = {s.name for s in holders}
-            if self.quorum(names, top) or not names - doubted:
+            if self.quorum(names, last) or not names - doubted:
                 continue
-            if self.quorum.with_absent(names | doubted, top):
+            if self.quorum.with_absent(names | doubted, last):
                 others = sorted(doubted - names)
                 why = f"{', '.join(others)} may have had it, but that is unknown: replaced, set back or damaged"
-                self.last_copy(top, holders, why if others else "not every server was given")
+                self.last_copy(last, holders, why if others else "not every server was given")
                 return
 
-    def last_copy(self, zxid: int, holders: list[Server], why: str) -> None:
-        others = max((s.top for s in self.voters if s not in holders), default=0)
+    def copied_running(self, holders: list[Server]) -> bool:
+        """Return whether directories look copied one after another while their servers ran.
+
+        All servers are in one epoch, each log ends in the space reserved for more, and they end within a short time,
+        no two at once: a copy takes its time.
+        """
+        voters = self.voters
+        epochs = {(epoch_value(s), s.logged >> 32, s.directory.epochs.get("acceptedEpoch")) for s in voters}
+        ends = [s.logs[-1].ending if s.logs else "" for s in voters]
+        lasts = {s.last for s in voters}
+        if len(epochs) > 1 or set(ends) != {"padding"} or lasts != {s.logged for s in voters}:
+            return False
+        if len(lasts) < len(voters):  # of two that ended together, neither was ahead of the other
+            return False
+        reader = Reader(sums=False)
+        held = [(s, locate(s, s.logged, reader)) for s in voters]
+        times = [txn.time for s, h in held if h is not None and (txn := read_txn(s, h)) is not None]
+        between = [b - a for a, b in pairwise(sorted(times))]
+        return len(times) == len(voters) and max(times) - min(times) < APART and min(between, default=0) > BETWEEN
+
+    def last_copy(self, zxid: int, holders: list[Server], why: str, severity: str = DANGER) -> None:
+        others = max((s.last for s in self.voters if s not in holders), default=0)
         holders = [s for s in holders if s in self.voters] or holders
-        first = max(others + 1, self.agreement.next_logged(others) or zxid)
+        first = min(zxid, max(others + 1, self.agreement.next_logged(others) or zxid))
+        zxid = max(zxid, min(s.last for s in holders))
         names = [s.name for s in holders]
-        what = f"{zxid_text(min(first, zxid))}..{zxid_text(zxid)} may have been acknowledged, and {', '.join(names)} "
+        what = f"{zxid_text(first)}..{zxid_text(zxid)} may have been acknowledged, and {', '.join(names)} "
         what += "has the last copy" if len(names) == 1 else "have the last copies"
         what += f", less than a quorum ({why}); {self.unless_observers(zxid)}{HOT}"
-        self.add("LAST_COPY", DANGER, what, names[0] if len(names) == 1 else "", "", min(first, zxid), zxid, names)
+        if severity == WARN:
+            what += ", as it looks: then nothing is lost where they ran; do not start servers from these copies"
+        self.add("LAST_COPY", severity, what, names[0] if len(names) == 1 else "", "", first, zxid, names)
 
 
 def applied_by_snapshot(servers: Sequence[Server]) -> tuple[int, str]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from traces.zookeeper.agree import Each
 from traces.zookeeper.decode import Broken, decoded, zxid_text
 from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding
 from traces.zookeeper.logs import payload_at
-from traces.zookeeper.replay import Episode, Replay, Replayed, restart_base, restarted, restarted_on, tree_at
-from traces.zookeeper.server import Server
+from traces.zookeeper.replay import Episode, Replay, Replayed, restarted, restarted_on, tree_at
+from traces.zookeeper.server import LOW, Server
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
 
@@ -41,7 +42,9 @@ def digest_findings(
                 cause.evidence.setdefault("digests", told(episode))
             elif shared(server, episode, servers, replays):
                 what = f"it has {episode.wanted:#x}, but every server's tree has {episode.found:#x}"
-                out.append(at_episode("DIGEST_SHARED", WARN, what, server, episode, show_data))
+                if not any(f.code == "DIGEST_SHARED" and f.zxid == episode.zxid for f in out):
+                    out.append(at_episode("DIGEST_SHARED", WARN, what, server, episode, show_data))
+                    out[-1].server, out[-1].servers = "", [s.name for s in servers]
             else:
                 out.append(at_episode("DIGEST_MISMATCH", VIOLATION, told(episode), server, episode, show_data))
     return out
@@ -110,6 +113,15 @@ def snapshot_digests(server: Server, replay: Replayed) -> list[Finding]:
             continue
         said = replay.captured.get(s.digest_zxid)
         word = (1 << 64) - 1
+        own = s.total & word if s.exact and s.newest <= s.zxid else s.digest & word
+        if own != s.digest & word:
+            what = f"its digest is {s.digest & word:#x}, and that of its nodes {own:#x}"
+            out.append(Finding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
+            continue
+        if 0 < s.digest_zxid < s.zxid and s.zxid & LOW:
+            what = f"it is named after {zxid_text(s.zxid)}, and its digest is of the tree at {zxid_text(s.digest_zxid)}"
+            out.append(Finding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
+            continue
         if said is not None and said[2] and said[0] != s.digest & word:
             what = f"it has {s.digest & word:#x} for the tree at {zxid_text(s.digest_zxid)}, "
             what += f"which the log gives {said[0]:#x}"
@@ -120,22 +132,34 @@ def snapshot_digests(server: Server, replay: Replayed) -> list[Finding]:
 def restart_findings(
     servers: list[Server], replays: Mapping[str, Replayed], found: list[Finding], each: Each,
     kept: dict[tuple[str, str], Replay] | None = None,
-) -> list[Finding]:  # fmt: skip
-    """Return findings about the trees after a restart, compared with each server's log and with one another."""
+) -> tuple[list[Finding], dict[str, tuple[int, Replayed, Snapshot | None]]]:  # fmt: skip
+    """Compare the trees after a restart with each server's log and with one another.
+
+    Returns:
+        Findings, and for each server that has anything its last transaction, the replay of its restart, and the
+        snapshot that it begins with.
+    """
     out: list[Finding] = []
-    ends: dict[str, tuple[int, Replayed, Snapshot]] = {}
+    ends: dict[str, tuple[int, Replayed, Snapshot | None]] = {}
     graves = [f for f in found if f.severity == VIOLATION and f.code in (*CAUSES, "DIGEST_MISMATCH", "COMMITTED_LOST")]
     blamed = {name for f in graves for name in (f.server, *f.servers)}
     blamed |= {f.server for f in found if f.code == "PACKED_LOG" and f.zxid >= 0}
     parts = {f.server for f in found if f.code == "LOGS_DELETED"}  # for these the log alone says less than a restart
-    wanted = sorted({s.logged for s in servers} | {s.top for s in servers})
-    asked = [(s, base, wanted) for s in servers if s.records and (base := restart_base(s)) is not None]
+    wanted = sorted(compared_at(servers))
+    asked = [(s, base, wanted) for s in servers if (base := s.base) is not None]
     for (server, base, _), again in zip(asked, restarts(asked, each, kept), strict=True):
         ends[server.name] = (again.last, again, base)
+        again = without_shared(again, replays.get(server.name), [f for f in found if f.code == "DIGEST_SHARED"])
         out += restart_of(server, base, again, replays.get(server.name), server.name in blamed, server.name in parts)
     told = blamed | {f.server for f in out}
     out += between(servers, ends, told)
-    return out
+    ends |= {s.name: (replays[s.name].last, replays[s.name], None) for s in servers if s.base is None and s.records}
+    return out, ends
+
+
+def compared_at(servers: Sequence[Server]) -> set[int]:
+    """Return the transactions at which trees are compared: where logs and histories end, and starts begin."""
+    return {z for s in servers for z in (s.logged, s.top, max(0, s.restart_from))}
 
 
 def restarts(
@@ -150,6 +174,13 @@ def restarts(
         kept[server.name, "restart"] = replay
         out.append(found)
     return out
+
+
+def without_shared(again: Replayed, replay: Replayed | None, shared: list[Finding]) -> Replayed:
+    """Return a restart without the differences that its log has too, and that all servers share."""
+    zxids = {f.zxid for f in shared}
+    known = {(e.zxid, e.found) for e in replay.episodes if e.zxid in zxids} if replay is not None else set()
+    return replace(again, episodes=[e for e in again.episodes if (e.zxid, e.found) not in known])
 
 
 def restart_of(
@@ -189,7 +220,9 @@ def restart_of(
     return [finding]
 
 
-def between(servers: list[Server], ends: Mapping[str, tuple[int, Replayed, Snapshot]], told: set[str]) -> list[Finding]:
+def between(
+    servers: list[Server], ends: Mapping[str, tuple[int, Replayed, Snapshot | None]], told: set[str]
+) -> list[Finding]:
     """Return findings about servers whose trees differ at one transaction, though nothing else was found about them."""
     out: list[Finding] = []
     names = [s.name for s in servers if s.name in ends and s.name not in told]
@@ -267,7 +300,7 @@ def who_has_what(servers: list[Server]) -> dict[str, str]:
 
     The trees are compared at the last transaction that all of them have.
     """
-    based = [(s, base) for s in servers if s.records and (base := restart_base(s)) is not None]
+    based = [(s, base) for s in servers if s.records and (base := s.base) is not None]
     at = min((s.top for s, _ in based), default=0)
     trees = {s.name: tree_at(s, at, base) for s, base in based if base.zxid <= at}
     out: dict[str, str] = {}

@@ -21,8 +21,9 @@ from typing import Any
 
 from invariants.binding import bound
 from traces.zookeeper.decode import zxid_text
+from traces.zookeeper.rules import Rules, parse_long
 from traces.zookeeper.server import LOW, Server
-from traces.zookeeper.starting import REFUSES, STARTS, Start, number_in, read_by_start, start_of
+from traces.zookeeper.starting import REFUSES, STARTS, Start, first_line, read_by_start, start_of
 from zabspec.authoring.declaration import ConfigError as NoModel
 from zabspec.configuration import UNSET
 from zabspec.ensemble import ConfigError, Ensemble
@@ -133,7 +134,7 @@ class Folded:
 
 
 def fold(
-    servers: Sequence[Server], numbers: dict[str, int], ensemble: Ensemble | None, ends: dict[int, int], release: str,
+    servers: Sequence[Server], numbers: dict[str, int], ensemble: Ensemble | None, ends: dict[int, int], rules: Rules,
     applied: int = 0,
 ) -> Folded:  # fmt: skip
     """Make a state of the disks of those that vote.
@@ -151,17 +152,17 @@ def fold(
         raise CannotFold("two servers have one number")
     if len(ids) > MOST:
         raise CannotFold(f"{len(ids)} servers vote, and a model has at most {MOST}")
-    disks = {ids.index(numbers[s.name]): disk_of(s, release) for s in servers if numbers[s.name] in ids}
+    disks = {ids.index(numbers[s.name]): disk_of(s, rules) for s in servers if numbers[s.name] in ids}
     parts = segments(list(disks.values()), ends, applied)
     settled = settled_of(parts, list(disks.values()), ends)
     elected = begun({ids[p]: d.accepted for p, d in disks.items()}, ids, ensemble)
     parts = joined(parts, settled, list(disks.values()), ends, applied, elected)
     ranks = ranked(disks, settled, [hi for _, hi in parts if hi > settled], elected)
     blocks = numbered(parts, settled, ranks)
-    model = model_for(release, len(ids), max(ranks.values(), default=0), quorums_of(ensemble), len(blocks))
+    model = model_for(rules.release, len(ids), max(ranks.values(), default=0), quorums_of(ensemble), len(blocks))
     names = bindings(model)
     epochs = {rank: epoch for epoch, rank in ranks.items()}
-    out = Folded(release, model, names, StateView(model.program.layout), ids, disks, blocks, epochs, settled > 0)
+    out = Folded(rules.release, model, names, StateView(model.program.layout), ids, disks, blocks, epochs, settled > 0)
     try:
         fill(out, ranks, ends)
     except ERRORS as error:
@@ -223,25 +224,29 @@ def bindings(model: Model) -> dict[str, Any]:
 # --- what is on a disk ----------------------------------------------------------------------------------------
 
 
-def disk_of(s: Server, release: str) -> Disk:
+def disk_of(s: Server, rules: Rules) -> Disk:
     """Return the disk of a server as a start of a release reads it.
 
     Raises:
         CannotFold: the files do not determine what a start reads.
     """
-    start, reading = start_of(s, release), read_by_start(s, release)
+    start, reading = start_of(s, rules.release, dict(rules.options)), read_by_start(s, rules)
     if reading.doubt:
         raise CannotFold(f"{s.name}: {reading.doubt}")
-    seen = {id(f): stop for f, stop in reading.files}
-    older = [r for r in s.runs if id(s.file_of(r)) not in seen]  # below those that a start reads: a TRUNC may cut there
-    if reading.files and any(s.file_of(r).named >= reading.files[0][0].named for r in older):
+    s = reading.server
+    stops = {id(f): stop for f, stop in reading.files}
+    unread = [r for r in s.runs if r.place >= stops.get(id(s.file_of(r)), -1)]
+    # below those that a start reads a TRUNC may cut
+    hidden = [r for r in unread if reading.files and s.file_of(r).named >= reading.files[0][0].named]
+    if hidden or (reading.forgets and s.runs):
         raise CannotFold(f"{s.name}: a start reads only a part of its logs")
-    for f, stop in reading.files:
-        if any(s.file_of(r) is f and r.place >= stop for r in s.runs):
-            raise CannotFold(f"{s.name}: a start reads {f.name} only up to a damage")
-    accepted = number_in(s.directory.epochs["acceptedEpoch"]) if "acceptedEpoch" in s.directory.epochs else None
-    runs = [(r.lo, r.hi) for r in s.runs]
-    out = Disk(s, start, runs, reading.from_zxid, start.zxid >> 32 if accepted is None else accepted)
+    accepted = parse_long(first_line(s.directory.epochs.get("acceptedEpoch")))
+    out = Disk(s, start, [], reading.from_zxid, start.zxid >> 32 if accepted is None else accepted)
+    for r in s.runs:  # where a file ends, nothing parts
+        if out.runs and r.link == "next" and r.lo == out.runs[-1][1] + 1 and r.lo & LOW != 1:
+            out.runs[-1] = (out.runs[-1][0], r.hi)
+        else:
+            out.runs.append((r.lo, r.hi))
     behind = [(max(lo, out.base + 1), hi) for lo, hi in out.runs if hi > out.base]
     left = KEPT
     for lo, hi in reversed(behind):

@@ -19,6 +19,7 @@ from traces.record.values import carried
 from traces.zookeeper.agree import locate, read_txn
 from traces.zookeeper.folding import Block, CannotFold, Folded, fold, is_dead, is_open
 from traces.zookeeper.logs import Reader
+from traces.zookeeper.rules import Rules
 from traces.zookeeper.server import Server
 from zabspec.ensemble import Ensemble
 from zabspec.language.reference import ERRORS, StateView
@@ -62,7 +63,7 @@ class Outcome:
         loses: what a quorum of the disks has and the history that is served has not. may_lose: the same of what may
             have been on a quorum once. drops: the same of all else. revives: what is served and is on no quorum.
         again: the servers with transactions of the epoch that begins: what is written in it has the same zxids.
-        run: the steps that lead there.
+        vanish: nodes that other servers have, and that the tree of its leader lacks. run: the steps that lead there.
     """
 
     started: list[str]
@@ -76,6 +77,7 @@ class Outcome:
     drops: Ranges = field(default_factory=list)
     revives: Ranges = field(default_factory=list)
     again: list[str] = field(default_factory=list)
+    vanish: list[str] = field(default_factory=list)
     run: list[str] = field(default_factory=list)
 
     @property
@@ -120,11 +122,11 @@ class Forecast:
     @property
     def losing(self) -> list[Outcome]:
         """Return the outcomes that lose something that may have been acknowledged, or may lose it by later writes."""
-        return [o for o in self.outcomes if o.loses or o.may_lose or o.again]
+        return [o for o in self.outcomes if o.loses or o.may_lose or o.again or o.vanish]
 
 
 def forecast_of(
-    servers: Sequence[Server], numbers: dict[str, int], ensemble: Ensemble | None, ends: dict[int, int], release: str,
+    servers: Sequence[Server], numbers: dict[str, int], ensemble: Ensemble | None, ends: dict[int, int], rules: Rules,
     doubted: Sequence[str] = (), applied: int = 0, certain: bool = True,
 ) -> Forecast:  # fmt: skip
     """Forecast what starting these servers can come to.
@@ -136,12 +138,12 @@ def forecast_of(
             applied. certain: whether the ids are known; of equal votes anybody's may win otherwise.
     """
     try:
-        folded = fold(servers, numbers, ensemble, ends, release, applied)
+        folded = fold(servers, numbers, ensemble, ends, rules, applied)
         out = Search(folded, frozenset(doubted), applied, certain, ends).forecast()
         out.paths = paths_of(out, servers)
         return out
     except CannotFold as problem:
-        return Forecast(release, str(problem))
+        return Forecast(rules.release, str(problem))
 
 
 def paths_of(ahead: Forecast, servers: Sequence[Server]) -> dict[int, str]:

@@ -376,6 +376,7 @@ def sum_up(s: Scan) -> None:
         odd = s.odd[n]
         s.records = s.records + 1
         s.bits = s.bits | odd
+        s.widest = max(s.widest, s.finish[n] - s.body[n])
         if odd & TALLY != 0:
             s.failed_multis = s.failed_multis + (1 if odd & FAILED_MULTI != 0 else 0)
             s.digests = s.digests + (1 if odd & HAS_DIGEST != 0 else 0)

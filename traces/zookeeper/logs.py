@@ -21,9 +21,11 @@ from zabspec.language.kernels import machine
 
 ROOM = 1 << 20  # bytes read at once
 ENTRIES = 1 << 15
+MAGIC = struct.pack(">i", k.LOG_MAGIC)
 LONGEST = 1 << 26  # bytes of a payload that is believed: far more than jute.maxbuffer allows
 MOST_EVENTS = 10_000  # of a file: there is no telling more of one that is nothing but events
 SEALED = 1 << 16  # bytes before the end of what was read that are looked at again before a file is read on
+PACKED_LOG = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".snappy", ".Z")  # what a person compresses a log with
 AGAIN = 1_000  # how often the end of a file is read again while someone writes to it
 
 
@@ -64,12 +66,13 @@ class LogFile:
     Attributes:
         path: its path; `named` is the zxid of its name.
         end: where the reading ended; `ending` says why: `padding` (zeros), `exact` (nothing behind the last record),
-            `torn` (an unfinished record), `damage`, `unreadable`, `empty`.
+            `torn` (an unfinished record), `damage`, `unreadable`, `empty`, `packed` (compressed), `folder`.
         torn: where an unfinished record stands, and its zxid (0 if it does not say).
         sealed: a digest of the header and of the last bytes that were read, before `end`.
         reading: identifies the reading from the file's beginning that this one continues.
         blocks: for each block of zxids the number of records, and the sum of their hashes.
         configs: places of transactions about /zookeeper/config.
+        widest: the length of its longest record.
         pieces: for each piece that was read where it begins, and the least and the greatest block in it.
     """
 
@@ -95,6 +98,7 @@ class LogFile:
     bare: int = 0
     lost_events: int = 0
     first_place: int = 0
+    widest: int = 0
     trouble: str = ""
     sealed: bytes = b""
     reading: bytes = field(default_factory=lambda: os.urandom(8), compare=False)
@@ -128,7 +132,7 @@ class Reader:
     def begin(self) -> None:
         """Start with another file."""
         for name in ("records", "first", "last", "least", "greatest", "begun", "bits", "failed_multis", "digests",
-                     "bare", "now", "now_count", "now_sum"):  # fmt: skip
+                     "bare", "widest", "now", "now_count", "now_sum"):  # fmt: skip
             setattr(self.scan, name, 0)
 
     def fill(self, fd: int, base: int) -> int:
@@ -152,7 +156,7 @@ class Reader:
         old = self.scan
         self.make(self.text.room * 8)
         for name in ("records", "first", "last", "least", "greatest", "begun", "bits", "failed_multis", "digests",
-                     "bare", "now", "now_count", "now_sum"):  # fmt: skip
+                     "bare", "widest", "now", "now_count", "now_sum"):  # fmt: skip
             setattr(self.scan, name, getattr(old, name))
         return True
 
@@ -173,6 +177,9 @@ def read_log(path: Path, named: int, reader: Reader, visit: Visit | None = None,
         until: where an earlier reading ended: what was appended since is left alone; 0 to read to the end.
     """
     out = LogFile(path, named)
+    if path.is_dir():
+        out.ending = "folder"
+        return out
     with troubled(out), opened(path) as fd:
         out.size, out.stamp = os.fstat(fd).st_size, stamp_of(fd)
         if check_head(fd, out):
@@ -250,6 +257,7 @@ def resumed(earlier: LogFile, reader: Reader) -> LogFile:
         earlier.records, earlier.first, earlier.last, earlier.least, earlier.greatest,
     )  # fmt: skip
     s.begun, s.failed_multis, s.digests, s.bare = 1, earlier.failed_multis, earlier.digests, earlier.bare
+    s.widest = earlier.widest
     return replace(
         earlier, torn=None, ending="", damages=list(earlier.damages), jumps=list(earlier.jumps),
         configs=list(earlier.configs), blocks=dict(earlier.blocks), pieces=list(earlier.pieces),
@@ -259,6 +267,9 @@ def resumed(earlier: LogFile, reader: Reader) -> LogFile:
 def check_head(fd: int, out: LogFile) -> bool:
     """Check that a file begins as a log does."""
     head = os.pread(fd, k.HEAD, 0)
+    if head and out.path.name.endswith(PACKED_LOG) and not head.startswith(MAGIC[: len(head)]):
+        out.ending = "packed"
+        return False
     if not head.rstrip(b"\0"):
         out.ending = "empty"  # no byte was written, or none reached the disk
         nonzero = data_from(fd, len(head), out.size)
@@ -387,7 +398,7 @@ def note_totals(out: LogFile, reader: Reader) -> None:
     if s.now_count:
         out.add_block(s.now, s.now_count, s.now_sum)
     out.records, out.first, out.last, out.least, out.greatest = s.records, s.first, s.last, s.least, s.greatest
-    out.failed_multis, out.digests, out.bare = s.failed_multis, s.digests, s.bare
+    out.failed_multis, out.digests, out.bare, out.widest = s.failed_multis, s.digests, s.bare, s.widest
 
 
 # --- ends ------------------------------------------------------------------------------------------

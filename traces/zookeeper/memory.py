@@ -49,6 +49,7 @@ class Scan(Struct):
     failed_multis = word()
     digests = word()
     bare = word()
+    widest = word()  # the longest payload
 
     # Blocks of transactions whose records have all been seen, for now
     blocks = word()
@@ -120,6 +121,8 @@ class Tree(Struct):
     checked = word()  # the number of records whose digest was compared
     delta = word()  # what the digest of the last record compared was more than the tree's
     missed = word()  # creates without a parent, and changes of nodes that are not there
+
+    widest = word()  # the longest path or data in its snapshot
 
     events = word()  # the number of comparisons with another result than the one before
     most_events = size()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding
 from traces.zookeeper.logs import LogFile
+from traces.zookeeper.rules import packing
 from traces.zookeeper.server import LOW, Server, TransactionRun
-from traces.zookeeper.snapshots import PACKED, Snapshot
+from traces.zookeeper.snapshots import Snapshot
 
 UNREAD = "and does not read it"
 NOTES = ("LEFT_OVER", "UNKNOWN_TYPE", "BAD_DBID")  # of damages those that a later release might write
+ALONE = "a compressed log without another copy"
 LAST_EPOCH = (1 << 31) - 1  # of a zxid, which is a long and not below zero
 
 
@@ -42,12 +44,15 @@ def file_findings(server: Server) -> list[Finding]:
             what = f"{f.lost_events:,} more anomalies of this file are not reported"
             out.append(Finding("TOO_MANY", WARN, what, d.name, f.name))
     out += packed_logs(server)
-    names = [p.name for p in d.stray]
-    if names:
+    names = [*(f.name for f in server.logs), *(x.name for x in server.snapshots)]
+    byname = [name for name in names if name.count(".") > 1 and not packing(name)]
+    for names, what in (
+        ([p.name for p in d.stray] + server.unread, "not read"),
+        (byname, "read by every start, whatever follows the zxid in its name"),
+    ):
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        out.append(
-            Finding("STRAY_FILE", NOTE, f"skipped, or read only by its name: {', '.join(names[:5])}{more}", d.name)
-        )
+        if names:
+            out.append(Finding("STRAY_FILE", NOTE, f"{what}: {', '.join(names[:5])}{more}", d.name))
     if not server.logs and not any(s.zxid for s in server.snapshots):
         out.append(Finding("EMPTY_SERVER", NOTE, "there is no log and no snapshot but the first", d.name))
     elif not server.records and not server.top and not any(f.damages for f in server.logs):
@@ -58,17 +63,14 @@ def file_findings(server: Server) -> list[Finding]:
 def packed_logs(server: Server) -> list[Finding]:
     """Return findings about compressed copies of logs, which ZooKeeper takes for logs by their names."""
     out = []
-    plain = dict(server.directory.logs)
+    plain = {f.named: f.name for f in server.logs if f.ending not in ("packed", "folder")}
     needed = max((z for z in plain if z <= server.restart_from), default=0)
-    for zxid, path in server.directory.packed:
-        beside = (
-            f"a compressed copy beside {plain[zxid].name}" if zxid in plain else "a compressed log without another copy"
-        )
-        if zxid < needed:
-            out.append(Finding("PACKED_LOG", NOTE, f"{beside}, from before what a start reads", server.name, path.name))
-        else:
-            what = f"{beside}: a start of 3.6 or later that reads it ends with 'has invalid magic number'"
-            out.append(Finding("PACKED_LOG", WARN, what, server.name, path.name))
+    for f in server.logs:
+        if f.ending == "packed":
+            beside = f"a compressed copy beside {plain[f.named]}" if f.named in plain else ALONE
+            unread = f.named < needed
+            what = "from before what a start reads" if unread else "which a start that reads it refuses as no log"
+            out.append(Finding("PACKED_LOG", NOTE if unread else WARN, f"{beside}, {what}", server.name, f.name))
     return out
 
 
@@ -236,7 +238,7 @@ def snapshot_findings(server: Server) -> list[Finding]:
 
 def ends_well(s: Snapshot) -> bool:
     """Return whether a snapshot ends as a finished one does; a compressed one that is cut off does not."""
-    return s.ended and not (s.state == "torn" and s.name.endswith(PACKED))
+    return s.ended and not (s.state == "torn" and packing(s.name))
 
 
 def epoch_findings(server: Server) -> list[Finding]:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from traces.tables.places import Address
 from traces.tables.remote import RemoteError, RemoteFolder
-from traces.zookeeper.server import DEEP, KNOWN, MOST_FILES, VERSION
+from traces.zookeeper.server import DEEP, KNOWN, MOST_FILES, MYID, VERSION
 
-MYID = "myid"  # beside version-2: the server's number
 OF_SERVER = ("log.", "snapshot.")
 
 

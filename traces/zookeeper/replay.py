@@ -12,7 +12,7 @@ from pathlib import Path
 
 from traces.zookeeper.logs import LogFile, Reader, read_log, read_on
 from traces.zookeeper.memory import Scan
-from traces.zookeeper.server import Server
+from traces.zookeeper.server import FIRST, Server
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
 from traces.zookeeper.trees import DataTree, Node
 
@@ -49,10 +49,11 @@ class Replayed:
         captured: for each zxid asked for the digest of the tree, the sum of its contents, and whether the tree was
             taken to be right.
         base: the description of what it began with; empty if there was nothing to begin with.
-        last: the last transaction applied.
+        bases: the names of all snapshots from which it went on. last: the last transaction applied.
     """
 
     base: str = ""
+    bases: list[str] = field(default_factory=list)
     applied: int = 0
     checked: int = 0
     missed: int = 0
@@ -66,12 +67,6 @@ class Replayed:
         """Return whether the tree after a transaction agreed with the log's digests; None if no digest shows it."""
         at = bisect.bisect_right([z for z, _ in self.states], zxid) - 1
         return self.states[at][1] if at >= 0 else None
-
-
-def restart_base(server: Server) -> Snapshot | None:
-    """Return the snapshot that the server loads when it starts: the newest usable one, or None."""
-    usable = [s for s in server.snapshots if s.usable]
-    return usable[-1] if usable else None
 
 
 def first_file(server: Server, base: Snapshot) -> int:
@@ -113,6 +108,7 @@ class Replay:
         self.dead = not again.usable
         self.tree.tree.zxid = snapshot.zxid
         self.out.base = self.out.base or snapshot.name
+        self.out.bases.append(snapshot.name)
         # before the first transaction there is nothing that could have come in while it was written
         self.settle(True if snapshot.zxid == 0 else None, snapshot.zxid, again.newest)
 
@@ -133,12 +129,12 @@ class Replay:
         below = [s for s in usable if first is not None and s.zxid < first.lo]
         if first is None:
             return
-        if first.link in ("gap", "epoch") and first.lo != (1 << 32) + 1 and server.begins_late(first):
+        if first.link in ("gap", "epoch") and first.lo not in FIRST and server.begins_late(first):
             self.begin(next(s for s in usable if s.zxid >= first.lo - 1))  # the log before it was deleted
             return
         if below:
             self.begin(below[-1])
-        elif first.lo == (1 << 32) + 1:
+        elif first.lo in FIRST:
             self.begin(None)
         elif usable:
             self.begin(usable[0])

@@ -11,16 +11,17 @@ from pathlib import Path
 
 from traces.zookeeper.files import has_gone
 from traces.zookeeper.logs import Damage, LogFile
+from traces.zookeeper.rules import Rules, packing, zxid_in
 from traces.zookeeper.snapshots import Snapshot
 from zabspec.files import Unreadable, read_small, reason
 
 VERSION = "version-2"
 LOW = 0xFFFFFFFF
+FIRST = (1, (1 << 32) + 1)  # transactions that nothing comes before: of a standalone server, and of an ensemble
 DEEP = 2  # folders below what is named in which a version-2 is looked for
 MOST_FILES = 100_000
 KNOWN = ("currentEpoch", "acceptedEpoch", "updatingEpoch", "currentEpoch.tmp", "acceptedEpoch.tmp")
-PACKED = (".gz", ".snappy")
-PACKED_LOG = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".snappy", ".Z")  # what a person compresses a log with
+MYID = "myid"
 
 
 class NotOne(ValueError):
@@ -33,8 +34,10 @@ class Directory:
 
     Attributes:
         name: the name of the server in reports.
-        logs, snapshots: paths with the zxids of their names, in order. packed: the same, of compressed logs.
+        folders: its version-2 in dataDir, and the one in dataLogDir if that is another.
+        logs, snapshots: entries with the zxids of their names, in order, whichever release reads them.
         epochs: the text of each epoch file, None where it cannot be read.
+        myid: the file of that name; None if there is none.
         stray: other files.
         trouble: folders and files that cannot be read, with the reason.
         origins: for folders that are copies the address of the original, which reports name.
@@ -44,8 +47,8 @@ class Directory:
     folders: list[Path]
     logs: list[tuple[int, Path]] = field(default_factory=list)
     snapshots: list[tuple[int, Path]] = field(default_factory=list)
-    packed: list[tuple[int, Path]] = field(default_factory=list)
     epochs: dict[str, bytes | None] = field(default_factory=dict)
+    myid: bytes | None = None
     stray: list[Path] = field(default_factory=list)
     trouble: list[tuple[Path, str]] = field(default_factory=list)
     number: int = 0
@@ -55,17 +58,19 @@ class Directory:
         """Return what reports call its folders."""
         return [self.origins.get(folder, str(folder)) for folder in self.folders]
 
+    @property
+    def misplaced(self) -> tuple[str, str]:
+        """Return the first file that a check of two directories finds in the wrong one, and what is wrong.
 
-def zxid_of(name: str, prefix: str) -> int:
-    """Return the zxid in a file's name, as ZooKeeper reads it: the second of its parts; -1 if it has none."""
-    parts = name.split(".")
-    if len(parts) < 2 or parts[0] != prefix:
-        return -1
-    try:
-        value = int(parts[1], 16) if parts[1].isalnum() and parts[1].isascii() else -1
-    except ValueError:
-        return -1
-    return value if value < 1 << 63 else -1
+        Any name counts that begins so (Util.isLogFileName); empty where there is one directory, or nothing is wrong.
+        """
+        if len(self.folders) > 1:
+            for folder, prefix, what in ((self.folders[1], "snapshot.", "Log directory has snapshot files"),
+                                         (self.folders[0], "log.", "Snapshot directory has log files")):  # fmt: skip
+                with contextlib.suppress(OSError):
+                    if names := sorted(e.name for e in entries(folder) if e.name.startswith(prefix)):
+                        return names[0], what
+        return "", ""
 
 
 def entries(folder: Path) -> list[os.DirEntry[str]]:
@@ -88,7 +93,11 @@ def is_folder(e: os.DirEntry[str], follow: bool = True) -> bool:
 
 def version_folders(path: Path) -> list[Path]:
     """Return the folders version-2 at a path or a little below, without following symbolic links below it."""
-    if path.name == VERSION or any(e.name.startswith(("log.", "snapshot.")) for e in entries(path)):
+    if path.name == VERSION:
+        return [path]
+    if (path / VERSION).is_dir() or (path / MYID).is_file():  # a server makes version-2 where it is missing
+        return [path / VERSION]
+    if any(e.name.startswith(("log.", "snapshot.")) for e in entries(path)):
         return [path]
     found, ahead = [], [(path, 0)]
     while ahead:
@@ -109,7 +118,7 @@ def file_instead(path: Path) -> str:
     """Return a message that says what is needed instead of a file."""
     needed = "an audit needs the data directory of each server (dataDir in zoo.cfg, and dataLogDir if there is one: "
     needed += f"DATA,LOGS), with its folder {VERSION} and everything in it"
-    if zxid_of(path.name, "log") >= 0 or zxid_of(path.name, "snapshot") >= 0 or path.name in KNOWN:
+    if zxid_in(path.name, "log") >= 0 or zxid_in(path.name, "snapshot") >= 0 or path.name in KNOWN:
         folder = path.absolute().parent
         return f"{path} is not a folder but one file of a server: {needed}; here {folder}"
     head = b""
@@ -142,14 +151,19 @@ def find_directory(words: list[Path], name: str) -> Directory:
             if isinstance(problem, NotOne):
                 raise
             raise NotOne(f"{path} cannot be read: {reason(problem)}") from None
+        if not found and folders:  # a log directory that is still empty
+            found = [path / VERSION]
         if not found:
-            raise NotOne(f"{path} has no {VERSION}: it is not a data directory of a ZooKeeper server")
+            raise NotOne(f"{path} has no {VERSION} and no {MYID}: it is not a data directory of a ZooKeeper server")
         with_epochs = [f for f in found if (f / "currentEpoch").exists()]
         if len(found) > 2 or len(with_epochs) > 1:
             names = ", ".join(str(f.parent) for f in found[:4])
             raise NotOne(f"{path} has several servers: give each of them ({names})")
         folders += [f for f in found if f not in folders]
-    return listed(Directory(name, folders))
+    if len(folders) > 2:
+        raise NotOne(f"{', '.join(map(str, words))}: a server has a data and a log directory at most")
+    # dataDir has the epochs; the order that was given counts where nothing shows it
+    return listed(Directory(name, sorted(folders, key=lambda f: not (f / "currentEpoch").exists())))
 
 
 def listed(directory: Directory) -> Directory:
@@ -160,10 +174,14 @@ def listed(directory: Directory) -> Directory:
     """
     out = Directory(directory.name, directory.folders, number=directory.number, origins=directory.origins)
     for folder in out.folders:
-        list_folder(out, folder)
+        if folder.exists():
+            list_folder(out, folder)
+    for path in (out.folders[0].parent / MYID, out.folders[0] / MYID):
+        if out.myid is None:
+            with contextlib.suppress(Unreadable):
+                out.myid = read_small(path)
     out.logs.sort(key=lambda item: (item[0], item[1].name))
     out.snapshots.sort(key=lambda item: (item[0], item[1].name))
-    out.packed.sort(key=lambda item: (item[0], item[1].name))
     return out
 
 
@@ -178,19 +196,14 @@ def list_folder(out: Directory, folder: Path) -> None:
     except OSError as problem:
         raise NotOne(f"{folder} cannot be read: {reason(problem)}") from None
     for e in inside:
-        path = Path(e.path)
-        log, snapshot = zxid_of(e.name, "log"), zxid_of(e.name, "snapshot")
-        if log >= 0 and e.name.endswith(PACKED_LOG) and not is_folder(e):
-            out.packed.append((log, path))
-        elif log >= 0 and not is_folder(e):
-            out.logs.append((log, path))
-            if e.name.count(".") > 1:
-                out.stray.append(path)
-        elif snapshot >= 0 and not is_folder(e) and (e.name.count(".") == 1 or e.name.endswith(PACKED)):
-            out.snapshots.append((snapshot, path))
-        elif e.name not in KNOWN:
-            out.stray.append(path)
-    names = {e.name for e in inside}
+        log, snapshot = zxid_in(e.name, "log"), zxid_in(e.name, "snapshot")
+        if log >= 0:
+            out.logs.append((log, Path(e.path)))
+        elif snapshot >= 0 and not is_folder(e):
+            out.snapshots.append((snapshot, Path(e.path)))
+        elif e.name not in (*KNOWN, MYID):
+            out.stray.append(Path(e.path))
+    names = {e.name for e in inside} if folder == out.folders[0] else set()
     for name in KNOWN:  # what a server promised after what it has joined: a running one writes them the other way round
         if name in names:
             try:
@@ -237,6 +250,32 @@ class Server:
     snapshots: list[Snapshot] = field(default_factory=list)
     runs: list[TransactionRun] = field(default_factory=list)
     seen: list[tuple[int, int]] = field(default_factory=list)
+    whole: Server | None = None
+
+    def read_by(self, rules: Rules) -> Server:
+        """Return this server as a release reads it: with the files whose names and places it reads.
+
+        Where it refuses files in a wrong place, they are all there, since that is why.
+        """
+        whole = self.whole or self
+        d = self.directory
+        places = d.folders if rules.checks_places else [d.folders[0]]
+        logs = [f for f in whole.logs if zxid_in(f.name, "log", rules.parts) >= 0
+                and (rules.checks_places or f.path.parent == d.folders[-1])]  # fmt: skip
+        snapshots = [x for x in whole.snapshots if zxid_in(x.name, "snapshot", rules.parts) >= 0
+                     and (rules.reads_packed or not packing(x.name)) and x.path.parent in places]  # fmt: skip
+        snapshots = [x if x.widest <= rules.longest else x.refused(rules.longest) for x in snapshots]
+        out = Server(d, logs, snapshots, whole=whole)
+        out.follow()
+        return out
+
+    @property
+    def unread(self) -> list[str]:
+        """Return the names of logs and snapshots that the release does not read."""
+        whole = self.whole or self
+        mine = {*(f.path for f in self.logs), *(x.path for x in self.snapshots)}
+        paths = [*(f.path for f in whole.logs), *(x.path for x in whole.snapshots)]
+        return [path.name for path in paths if path not in mine]
 
     @property
     def name(self) -> str:
@@ -252,6 +291,12 @@ class Server:
         return max([self.logged, *(s.zxid for s in self.snapshots if s.usable)])
 
     @property
+    def last(self) -> int:
+        """Return its last transaction; a snapshot at the beginning of an epoch is of none, since none has counter 0."""
+        found = [x.zxid for x in self.snapshots if x.usable and x.zxid & LOW]
+        return self.top if self.top & LOW else max([self.logged, *found])
+
+    @property
     def records(self) -> int:
         return sum(f.records for f in self.logs)
 
@@ -265,7 +310,12 @@ class Server:
     @property
     def restart_from(self) -> int:
         """Return the zxid of the snapshot that a start begins with; -1 if there is none."""
-        return max((s.zxid for s in self.snapshots if s.usable), default=-1)
+        return self.base.zxid if self.base is not None else -1
+
+    @property
+    def base(self) -> Snapshot | None:
+        """Return the snapshot that a start begins with; None if there is none."""
+        return next((s for s in reversed(self.snapshots) if s.usable), None)
 
     def not_read(self, run: TransactionRun) -> bool:
         """Return whether no start reads what is missing before a run, since it begins with a later snapshot."""
@@ -286,8 +336,9 @@ class Server:
 
     def packed_before(self, run: TransactionRun) -> bool:
         """Return whether a compressed log without another copy may contain what is missing before a run."""
-        names = {z for z, _ in self.directory.logs}
-        return any(run.before < z < run.lo and z not in names for z, _ in self.directory.packed)
+        logs = (self.whole or self).logs
+        names = {f.named for f in logs if f.ending != "packed"}
+        return any(run.before < f.named < run.lo and f.named not in names for f in logs if f.ending == "packed")
 
     def follow(self) -> None:
         """Determine how its runs follow each other."""
@@ -312,7 +363,7 @@ class Server:
         below = [s for s in zxids if s < run.lo]
         run.before = below[-1] if below else 0
         if not below:
-            run.link = "start" if run.lo == (1 << 32) + 1 else "unknown"
+            run.link = "start" if run.lo in FIRST else "unknown"
         elif run.lo & LOW == 1:
             run.link, run.snapshot = ("epoch", 0) if run.before == 0 else ("bridged", run.before)
         elif run.before == run.lo - 1:

@@ -9,13 +9,14 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from traces.zookeeper import numbers as k
 from traces.zookeeper import tree_kernel as tk
 from traces.zookeeper.files import has_gone
 from traces.zookeeper.memory import Text
+from traces.zookeeper.rules import packing
 from traces.zookeeper.snappy_kernel import unsnap
 from traces.zookeeper.trees import DataTree
 from zabspec.files import Unreadable, opened, reason
@@ -23,7 +24,6 @@ from zabspec.language.kernels import machine
 
 PIECE = 1 << 18
 LAST = b"\0\0\0\1/"
-PACKED = (".gz", ".snappy")
 XERIAL = b"\x82SNAPPY\0"
 BLOCK_ROOM = 1 << 22  # bytes of a snappy block
 RATIO = 400  # times that a file may grow when it is decompressed, beyond what is small
@@ -51,7 +51,7 @@ class Snapshot:
         place: where, in the decompressed stream.
         digest: of the tree, as the file says; `total` is the sum over its nodes, `content` that of paths, data and
             owners.
-        newest: the largest zxid in its nodes.
+        newest: the largest zxid in its nodes. widest: the length of its longest path or data.
         seals: the checksums that are wrong.
         ended: whether the file was complete when reading began; not determined for a compressed one.
     """
@@ -74,6 +74,7 @@ class Snapshot:
     newest: int = 0
     last_processed: int = -1
     left: int = 0
+    widest: int = 0
     seals: list[str] = field(default_factory=list)
     ended: bool = False
 
@@ -85,6 +86,10 @@ class Snapshot:
     def usable(self) -> bool:
         """Return whether a starting server can load it."""
         return self.state == "whole"
+
+    def refused(self, longest: int) -> Snapshot:
+        """Return it as a start refuses it, which reads no path or data of more than `longest` bytes."""
+        return replace(self, state="broken", why=f"it has {self.widest:,} bytes in one piece, and {longest:,} are read")
 
     @property
     def exact(self) -> bool:
@@ -233,9 +238,9 @@ def snappy_pieces(fd: int) -> Iterator[bytes]:
 
 
 def pieces_of(path: Path, fd: int, size: int) -> Iterator[bytes]:
-    if path.name.endswith(".gz"):
+    if packing(path.name) == "gz":
         return limited(gzip_pieces(fd), size)
-    if path.name.endswith(".snappy"):
+    if packing(path.name) == "snappy":
         return limited(snappy_pieces(fd), size)
     return plain_pieces(fd)
 
@@ -248,14 +253,16 @@ def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
         with opened(path) as fd:
             status = os.fstat(fd)
             out.size, out.stamp = status.st_size, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-            out.ended = path.name.endswith(PACKED) or (
+            out.ended = bool(packing(path.name)) or (
                 out.size >= 10 and os.pread(fd, len(LAST), out.size - len(LAST)) == LAST
             )
             stream = Stream(pieces_of(path, fd, out.size), tree)
             read_parts(stream, out, tree)
-            out.state = "broken" if out.seals else "whole"
+            out.state = "broken" if out.seals else "whole" if out.ended else "torn"
             if out.seals:
                 out.why = f"{' and '.join(out.seals)} wrong"
+            elif not out.ended:
+                out.why = "bytes follow its end, by which a start tells whether it is finished"
     except Torn:
         out.state, out.why = "torn", "it ends before the tree does"
     except Malformed as problem:
@@ -266,7 +273,7 @@ def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
         out.state, out.why = "unreadable", reason(problem)
     if stream is not None:
         out.place = stream.before + stream.at
-    out.nodes = tree.tree.count
+    out.nodes, out.widest = tree.tree.count, tree.tree.widest
     out.total, out.content, out.newest = tree.tree.total, tree.tree.content, tree.newest()
     return out
 

@@ -1,17 +1,17 @@
-"""Determine whether a server would start from its directory, for a release or for all that can have written its files.
+"""Determine what a release reads of a server's directories, and whether it starts from them.
 
-A start comes to a last transaction, or to the line of its log that says why it stops.
+This is the only answer to that question: the audit, its forecast, `conform` and the stores of re-enactment use it.
+What differs between releases is in `rules.py`. A start comes to a last transaction and a tree, or to the line of its
+log that says why it stops.
 
-The rule is the `zookeeper` protocol's own starting step, `on_recovery` (zabspec/protocols/zookeeper/shutdown.py), which
-is called here on what a start reads from the files. This file adds what that step leaves out, each with the class and
-method that it follows, read at the releases' tags: which files are read (FileTxnSnapLog.restore, FileTxnLog), what ends
-reading, and what an unfinished epoch file does.
+The rule for epochs is the `zookeeper` protocol's own starting step, `on_recovery`
+(zabspec/protocols/zookeeper/shutdown.py), which is called here on what a start reads from the files.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,29 +19,15 @@ from types import SimpleNamespace
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.logs import LogFile, Reader, read_log
 from traces.zookeeper.memory import Scan
-from traces.zookeeper.server import PACKED, Server
+from traces.zookeeper.rules import KNOWN, TRIED, TRUST_EMPTY, Rules, packing, parse_long, rules_for, version
+from traces.zookeeper.server import FIRST, Server
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
 from traces.zookeeper.trees import DataTree, Node
 from zabspec.protocols.zookeeper.releases import epoch_of_snapshot_counts
 from zabspec.protocols.zookeeper.shutdown import on_recovery
 from zabspec.protocols.zookeeper.state import WIDTH
-from zabspec.protocols.zookeeper.text import SAME
 
 STARTS, REFUSES, UNKNOWN = "starts", "refuses", "unknown"
-KNOWN = tuple(number for numbers in SAME.values() for number in numbers)
-LARGEST = 0xFFFFF  # jute.maxbuffer, and the same again above it (BinaryInputArchive.checkLength)
-SLACK = 1024  # what 3.4 allows above it
-
-
-def version(release: str) -> tuple[int, ...]:
-    """Return a release as numbers that compare; `master` is later than all."""
-    return tuple(int(part) for part in release.split(".")) if release[0].isdigit() else (99,)
-
-
-def finishes_epoch(release: str) -> bool:
-    """Return whether currentEpoch.tmp is taken for currentEpoch (ZOOKEEPER-4269, QuorumPeer.loadDataBase)."""
-    v = version(release)
-    return (3, 5, 10) <= v < (3, 6) or (3, 6, 3) <= v < (3, 7) or v >= (3, 7, 1)
 
 
 @dataclass
@@ -55,7 +41,7 @@ class Start:
         snapshot: what it begins with; empty for the empty tree. records: the number of transactions applied after it.
         line: a part of the line in its log that says why it ends; empty if it starts.
         why: the reason, as a sentence.
-        option: a JVM option with which it would start nevertheless.
+        option: a JVM option with which it would start with all that is on its disk.
     """
 
     server: str
@@ -93,9 +79,10 @@ def candidates(servers: Sequence[Server]) -> list[str]:
     least: tuple[int, ...] = (0,)
     most: tuple[int, ...] = (99, 99)
     for s in servers:
-        if any(f.digests for f in s.logs) or any(x.has_digest or x.name.endswith(PACKED) for x in s.snapshots):
+        whole = s.whole or s
+        if any(f.digests for f in whole.logs) or any(x.has_digest or packing(x.name) for x in whole.snapshots):
             least = max(least, (3, 6))
-        if any(x.last_processed != -1 for x in s.snapshots if x.usable):
+        if any(x.last_processed != -1 for x in whole.snapshots if x.usable):
             least = max(least, (3, 9))
         if "updatingEpoch" in s.directory.epochs:
             most = (3, 5)
@@ -111,16 +98,21 @@ class Reading:
     """The files that a start reads.
 
     Attributes:
+        server: with the files that the release reads.
         files: the log files, each up to the place at which its reading ends.
-        ended: why reading ends with an error: the log line, and the reason; `doubt`: why it cannot be told.
+        line, why: why reading ends with an error: a part of the log line, and the reason. doubt: why the files do not
+            tell. forgets: the start begins with an empty tree though there are logs.
     """
 
+    server: Server
+    rules: Rules
     base: Snapshot | None = None
     files: list[tuple[LogFile, int]] = field(default_factory=list)
     line: str = ""
     why: str = ""
     doubt: str = ""
     option: str = ""
+    forgets: bool = False
 
     def end(self, line: str, why: str, option: str = "") -> Reading:
         self.line, self.why, self.option = line, why, option
@@ -131,70 +123,101 @@ class Reading:
         return self.base.zxid if self.base is not None else 0
 
 
-def read_by_start(server: Server, release: str) -> Reading:
+def read_by_start(whole: Server, rules: Rules) -> Reading:
     """Return what a start reads: the newest usable snapshot, and the log files behind it (FileTxnSnapLog.restore)."""
-    out, v = Reading(), version(release)
+    server = whole.read_by(rules)
+    out = Reading(server, rules)
+    if said := myid_refused(server):
+        return out.end(*said)
+    name, what = server.directory.misplaced
+    if name and rules.checks_places:
+        return out.end(what, f"{name} is in the wrong one of its two directories")
     if server.directory.trouble or any(f.trouble for f in server.logs):
         out.doubt = "files cannot be read"
         return out
-    shown = [x for x in server.snapshots if v >= (3, 6) or not x.name.endswith(PACKED)]  # SnapStream (3.6.0)
-    if any(x.state == "unreadable" for x in shown):
+    if any(x.state == "unreadable" for x in server.snapshots):
         out.doubt = "a snapshot cannot be read"
         return out
-    out.base = next((x for x in reversed(shown) if x.usable), None)
-    logs = bool(logs_seen(server, v) or packed_seen(server, v))
-    if out.base is None and any(x.ended for x in shown):
+    out.base = server.base
+    tried = [x for x in reversed(server.snapshots) if x.ended][:TRIED]
+    if tried and out.base not in tried:
         return out.end("Not able to find valid snapshots in", "no snapshot can be loaded")
-    if out.base is None and logs and v >= (3, 5, 3):
-        option = "-Dzookeeper.snapshot.trust.empty=true" if v >= (3, 5, 6) else ""
-        why = "there are logs and no snapshot"
-        return out.end("No snapshot found, but there are log entries. Something is broken!", why, option)
-    return log_files(out, server, v)
+    twins = [x for x in server.snapshots if out.base is not None and x.usable and x.zxid == out.base.zxid]
+    if any(x.total != twins[0].total or x.content != twins[0].content for x in twins):
+        out.doubt = f"{' and '.join(x.name for x in twins)} have one zxid: which is read follows the folder's order"
+        return out
+    if out.base is None and server.logs and rules.needs_snapshot:
+        if not rules.trusts_empty:
+            from_first = bool(server.runs) and server.runs[0].lo in FIRST
+            complete = from_first and all(r.link in ("start", "next", "epoch", "again") for r in server.runs)
+            option = f"-D{TRUST_EMPTY}=true" if rules.can_trust_empty and complete else ""
+            why = "there are logs and no snapshot"
+            return out.end("No snapshot found, but there are log entries. Something is broken!", why, option)
+        out.forgets = not rules.can_trust_empty
+    return out if out.forgets else log_files(out)
 
 
-def logs_seen(server: Server, v: tuple[int, ...]) -> list[LogFile]:
-    """Return the files that a release takes for logs: before 3.6 a name has two parts (Util.getZxidFromName)."""
-    return [f for f in server.logs if v >= (3, 6) or f.name.count(".") == 1]
+def myid_refused(server: Server) -> tuple[str, str] | None:
+    """Return the line and the reason with which a server refuses its file myid (QuorumPeerConfig.setupMyId)."""
+    data = server.directory.myid
+    if data is None or parse_long(first_line(data)) is not None:
+        return None
+    said = first_line(data)[:40] or ("null" if not data else "")
+    return f"serverid {said} is not a number", "myid holds no number"
 
 
-def packed_seen(server: Server, v: tuple[int, ...]) -> list[int]:
-    """Return the zxids of compressed files that a release takes for logs."""
-    return [z for z, _ in server.directory.packed] if v >= (3, 6) else []
+def first_line(data: bytes | None) -> str:
+    """Return the first line of a small file, as BufferedReader.readLine reads it."""
+    return (data or b"").decode("latin-1").replace("\r\n", "\n").replace("\r", "\n").split("\n")[0]
 
 
-def log_files(out: Reading, server: Server, v: tuple[int, ...]) -> Reading:
+def log_files(out: Reading) -> Reading:
     """Select the log files to read, as FileTxnLog.FileTxnIterator does.
 
     These are the last file that is not named later than needed, and all behind it.
     """
-    start = out.from_zxid + 1
-    logs, packed = logs_seen(server, v), packed_seen(server, v)
-    named = sorted({f.named for f in logs} | set(packed))
-    below = [z for z in named if z < start]
-    first = below[-1] if below else 0
-    plain = {f.named for f in logs}
-    if any(z > first or (z == first and z not in plain) for z in packed):
-        return out.end("has invalid magic number", "a compressed file with the name of a log is read as one")
-    if first in packed:
-        out.doubt = "a log and its compressed copy have one name: which of them is read is not determined"
-        return out
+    rules, logs = out.rules, out.server.logs
+    first = max((f.named for f in logs if f.named <= out.from_zxid), default=0)
     read = [f for f in logs if f.named >= first]
     for n, f in enumerate(read):
-        if f.size == 0 and n == len(read) - 1 and v >= (3, 9, 3):
-            continue  # goToNextLog deletes an empty last file
+        last = n == len(read) - 1
+        if f.ending == "folder":
+            return out.end("(Is a directory)", f"{f.name} is a folder")
+        if f.ending == "packed":
+            if twins(f, logs) and f.named == first:
+                out.doubt = f"a log and its compressed copy {f.name} have one zxid: which is read is not determined"
+                return out
+            return out.end("has invalid magic number", f"{f.name}, a compressed file, is read as a log by its name")
+        if f.size == 0 and rules.deletes_empty_tail and (last or (twins(f, logs) and f.named == read[-1].named)):
+            if not twins(f, logs):
+                continue
+            out.doubt = f"{f.name} is empty and has the zxid of another log: a start refuses it unless it comes last"
+            return out
         if f.ending == "empty" and f.size < 16:
             return out.end("java.io.EOFException", f"{f.name} ends within its header")
         if f.ending == "empty" and zero_header(f):
             return out.end("has invalid magic number", f"the header of {f.name} is zeros")
+        if twins(f, logs) and f.records and any(t.records for t in twins(f, logs)):
+            names = " and ".join(x.name for x in [f, *twins(f, logs)])
+            out.doubt = f"{names} have one zxid: which is read first follows the order of the folder"
+            return out
         seen = f.end
         for damage in sorted(f.damages, key=lambda d: d.place):
-            if ends_file(out, f, damage.code, damage.place, damage.hides, v):
+            if ends_file(out, f, damage.code, damage.place, damage.hides):
                 seen = damage.place
                 break
             if out.line or out.doubt:
                 return out
+        if f.widest > rules.longest:
+            most = f"{rules.longest:,} bytes are read, and {f.name} has a record of {f.widest:,}"
+            return out.end("Unreasonable length", most, f"-Djute.maxbuffer={f.widest}")
         out.files.append((f, seen))
     return out
+
+
+def twins(f: LogFile, logs: Sequence[LogFile]) -> list[LogFile]:
+    """Return the other files with the zxid of one."""
+    return [t for t in logs if t is not f and t.named == f.named]
 
 
 def zero_header(f: LogFile) -> bool:
@@ -202,7 +225,7 @@ def zero_header(f: LogFile) -> bool:
         return file.read(4) == bytes(4)
 
 
-def ends_file(out: Reading, f: LogFile, code: str, place: int, hides: bool, v: tuple[int, ...]) -> bool:
+def ends_file(out: Reading, f: LogFile, code: str, place: int, hides: bool) -> bool:
     """Return whether a damaged record counts as the end of its file (Util.readTxnBytes).
 
     If it stops the start instead, the error is recorded in `out`.
@@ -215,38 +238,35 @@ def ends_file(out: Reading, f: LogFile, code: str, place: int, hides: bool, v: t
         out.end("Unsupported Txn with type", f"{f.name} has a transaction of a kind that the release does not know")
     elif code == "BAD_BODY":
         out.doubt = f"a record of {f.name} is not a transaction of its kind"
-    elif hides and code != "DATA_AFTER_END" and unreasonable(f.path, place, v):
+    elif hides and code != "DATA_AFTER_END" and unreasonable(f.path, place, out.rules):
         out.end("Unreasonable length", f"the length of a record of {f.name} is wrong")
     return hides and not out.line
 
 
-def unreasonable(path: Path, place: int, v: tuple[int, ...]) -> bool:
+def unreasonable(path: Path, place: int, rules: Rules) -> bool:
     """Return whether a length is unreasonable (BinaryInputArchive.checkLength)."""
     with path.open("rb") as file:
         file.seek(place + 8)
         data = file.read(4)
     length = struct.unpack(">i", data)[0] if len(data) == 4 else 0
-    return length < -1 or length > LARGEST + (LARGEST if v >= (3, 5, 5) else SLACK)
+    return length < -1 or length > rules.longest
 
 
-def out_of_order(server: Server, reading: Reading) -> tuple[int, int]:
-    """Return the record behind a gap inside an epoch after the snapshot, and the one before the gap.
+def read_runs(reading: Reading) -> list[tuple[int, int]]:
+    """Return the transactions that a start applies behind its snapshot, in the order in which it reads them."""
+    stops = {id(f): stop for f, stop in reading.files}
+    s = reading.server
+    runs = [r for r in s.runs if r.place < stops.get(id(s.file_of(r)), -1) and r.hi > reading.from_zxid]
+    return [(max(r.lo, reading.from_zxid + 1), r.hi) for r in runs]
 
-    Such a gap stops a start (ZKDatabase.addCommittedProposal, 3.9.4).
 
-    Returns:
-        Both zxids; (0, 0) if there is no gap.
-    """
-    seen = {id(f): stop for f, stop in reading.files}
-    last = 0
-    for run in server.runs:
-        f = server.file_of(run)
-        if id(f) not in seen or run.place >= seen[id(f)] or run.hi <= reading.from_zxid:
-            continue
-        lo = max(run.lo, reading.from_zxid + 1)
-        if last and lo > last + 1 and lo >> 32 <= last >> 32:
-            return lo, last
-        last = max(last, run.hi)
+def out_of_order(runs: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the record behind a gap inside an epoch, and the one before it; (0, 0) if there is none."""
+    top = 0
+    for lo, hi in runs:
+        if top and lo > top + 1 and lo >> 32 <= top >> 32:
+            return lo, top
+        top = max(top, hi)
     return 0, 0
 
 
@@ -277,53 +297,53 @@ def recovered(base: int, last: int, current: int, accepted: int, marked: bool) -
     return bool(s.refused[0]), epochs[s.current_epoch[0]]
 
 
-def number_in(data: bytes | None) -> int | None:
-    """Return the number in an epoch file, as Long.parseLong reads its first line; None if there is none."""
-    text = (data or b"").split(b"\n")[0].rstrip(b"\r")
-    return int(text) if text.isdigit() and len(text) < 20 and int(text) < 1 << 63 else None
+def start_of(server: Server, release: str, options: Mapping[str, str] | None = None) -> Start:
+    """Return the result of a start of one release from a server's directory.
 
-
-def start_of(server: Server, release: str) -> Start:
-    """Return the result of a start of one release from a server's directory."""
-    reading = read_by_start(server, release)
+    Args:
+        options: properties of the server's JVM.
+    """
+    rules = rules_for(release, options)
+    reading = read_by_start(server, rules)
     out = Start(server.name, [release], STARTS, snapshot=reading.base.name if reading.base is not None else "")
     if reading.doubt:
         return Start(server.name, [release], UNKNOWN, why=reading.doubt)
     if reading.line:
         return refused(out, reading.line, reading.why, reading.option)
-    out.zxid, out.records = last_read(server, reading)
-    if version(release) >= (3, 9, 4):
-        gap, before = out_of_order(server, reading)
-        if gap:
-            line = f"Committed proposal cached out of order: 0x{gap:x} is not the next proposal of 0x{before:x}"
-            return refused(out, line, f"{zxid_text(gap)} follows on {zxid_text(before)} in the log")
-    return epochs_checked(out, server, release, reading.from_zxid)
+    runs = read_runs(reading)
+    out.zxid = max((hi for _, hi in runs), default=reading.from_zxid)
+    out.records = sum(hi - lo + 1 for lo, hi in runs)
+    gap, before = out_of_order(runs)
+    if gap and rules.refuses_gaps:
+        line = f"Committed proposal cached out of order: 0x{gap:x} is not the next proposal of 0x{before:x}"
+        return refused(out, line, f"{zxid_text(gap)} follows on {zxid_text(before)} in the log")
+    return epochs_checked(out, server, rules, reading.from_zxid)
 
 
 def refused(out: Start, line: str, why: str, option: str = "") -> Start:
     return Start(out.server, out.releases, REFUSES, line=line, why=why, option=option)
 
 
-def epochs_checked(out: Start, server: Server, release: str, base: int) -> Start:
+def epochs_checked(out: Start, server: Server, rules: Rules, base: int) -> Start:
     """Check the epoch files against the last transaction (QuorumPeer.loadDataBase)."""
     files = server.directory.epochs
     values: dict[str, int] = {}
     for name in ("currentEpoch", "acceptedEpoch"):
-        value = number_in(files[name]) if name in files else out.zxid >> 32
+        value = parse_long(first_line(files[name])) if name in files else out.zxid >> 32
         if value is None:
-            said = (files[name] or b"").split(b"\n")[0].decode("latin-1")[:40]
-            return refused(out, f"Found {said or 'null'} in", f"{name} holds no number")
+            said = first_line(files[name])[:40] or ("" if files[name] else "null")
+            return refused(out, f"Found {said} in", f"{name} holds no number")
         values[name] = value
     current, accepted = values["currentEpoch"], values["acceptedEpoch"]
-    if out.zxid >> 32 > current and "currentEpoch.tmp" in files and finishes_epoch(release):
-        pending = number_in(files["currentEpoch.tmp"])
+    if out.zxid >> 32 > current and "currentEpoch.tmp" in files and rules.finishes_epoch:
+        pending = parse_long(first_line(files["currentEpoch.tmp"]))
         if pending is None:
             return refused(out, "Found ", "currentEpoch.tmp holds no number")
         # it is believed, whatever the last transaction is
         ends, _ = recovered(0, 0, pending, accepted, False)
         current = pending
     else:
-        marked = "updatingEpoch" in files and version(release) < (3, 5)
+        marked = "updatingEpoch" in files and rules.version < (3, 5)
         ends, current = recovered(base, out.zxid, current, accepted, marked)
         # which of its two reasons: with every epoch accepted there is one left
         older, _ = recovered(base, out.zxid, values["currentEpoch"], max(out.zxid >> 32, accepted, current), marked)
@@ -340,20 +360,9 @@ def epochs_checked(out: Start, server: Server, release: str, base: int) -> Start
 # --- what is applied ---------------------------------------------------------------------------------------
 
 
-def last_read(server: Server, reading: Reading) -> tuple[int, int]:
-    """Return the last transaction that a start applies, and how many it applies after the snapshot."""
-    base, seen = reading.from_zxid, {id(f): stop for f, stop in reading.files}
-    last, count = base, 0
-    for run in server.runs:
-        f = server.file_of(run)
-        if id(f) in seen and run.place < seen[id(f)] and run.hi > base:
-            last, count = max(last, run.hi), count + run.hi - max(run.lo, base + 1) + 1
-    return last, count
-
-
-def start_tree(server: Server, release: str) -> dict[str, Node]:
+def start_tree(server: Server, rules: Rules) -> dict[str, Node]:
     """Return the nodes that a server starts with, by path."""
-    reading, tree = read_by_start(server, release), DataTree()
+    reading, tree = read_by_start(server, rules), DataTree()
     if reading.base is None:
         tree.begin_empty()
     else:
@@ -371,13 +380,13 @@ def start_tree(server: Server, release: str) -> dict[str, Node]:
     return {n.path: n for n in tree.nodes()}
 
 
-def starts(servers: Sequence[Server], releases: Iterable[str]) -> list[Start]:
+def starts(servers: Sequence[Server], releases: Iterable[str], options: Mapping[str, str] | None = None) -> list[Start]:
     """Return the result of starting each server; releases with the same result are merged, the newest first."""
     out: list[Start] = []
     for s in servers:
         mine: list[Start] = []
         for release in releases:
-            one = start_of(s, release)
+            one = start_of(s, release, options)
             same = next((x for x in mine if x.same_as(one)), None)
             if same is None:
                 mine.append(one)

@@ -29,7 +29,7 @@ from traces.zookeeper.numbers import (
     TXN_HEAD,
     UNKNOWN_KIND,
 )
-from zabspec.language.wrapping import shl, shr, unsigned_less, wrap_add, wrap_mul
+from zabspec.language.wrapping import shl, shr, wrap_add, wrap_mul
 
 LOW = 0xFFFFFFFF
 POLYNOMIAL = 0xEDB88320
@@ -179,8 +179,11 @@ def take_slot(t: Tree, at: int) -> None:
 
 
 def is_session(owner: int) -> bool:
-    """Return whether an owner is a session, and no mark of a container or a time to live."""
-    return owner != 0 and owner != CONTAINER and unsigned_less(owner, TTL)
+    """Return whether an owner may be a session.
+
+    A time to live is marked like the sessions of server 255, which no release runs with TTL nodes.
+    """
+    return owner != 0 and owner != CONTAINER
 
 
 def owner_slot(t: Tree, owner: int) -> int:
@@ -549,6 +552,8 @@ def put_node(t: Tree, d: Text, p: int, length: int) -> None:
     """Put the node at a place of a snapshot into the tree."""
     n = add_node(t, d, p + 4, length)
     q = put_data(t, n, d, p + 4 + length)
+    t.widest = max(t.widest, length)
+    t.widest = max(t.widest, t.data_length[n])
     t.acl[n] = list_at(t, long_at(d, q))
     q = q + 8
     t.czxid[n] = long_at(d, q)
@@ -606,6 +611,7 @@ def move_all(t: Tree, to: Tree) -> None:
     to.checked = t.checked
     to.delta = t.delta
     to.missed = t.missed
+    to.widest = t.widest
     for k in range(t.lists):
         to.list_index[k] = t.list_index[k]
         to.list_hash[k] = t.list_hash[k]

@@ -1,0 +1,122 @@
+"""Each rule for names, places and limits, as official servers on both sides of it follow it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.zookeeper.test_findings import OLD
+from tests.zookeeper.written import HEAD, Txn, create, server, snapshot_bytes, tree_of, zxid
+from traces.zookeeper.audit import audit, read_server
+from traces.zookeeper.findings import NOTE
+from traces.zookeeper.rules import options_of, rules_for, zxid_in
+from traces.zookeeper.server import find_directory
+from traces.zookeeper.starting import REFUSES, STARTS, UNKNOWN, Start, start_of
+
+OLD_RULES = rules_for("3.5.10").parts
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "since"),
+    [
+        ("log.5", 5, 5), ("log.5.", 5, 5), ("log.5.bak", -1, 5), ("log.5.gz", -1, 5), ("log.+a", 10, 10),
+        ("log..5", -1, -1), ("log.", -1, -1), ("log", -1, -1), ("log.x", -1, -1), ("xlog.5", -1, -1),
+        ("log.8000000000000000", -1, -1), ("log.-5", -1, -1), ("log. 5", -1, -1), ("log.5_5", -1, -1),
+    ],
+)  # fmt: skip
+def test_names_are_read_as_java_does(name: str, before: int, since: int) -> None:
+    assert (zxid_in(name, "log", OLD_RULES), zxid_in(name, "log")) == (before, since)
+
+
+@pytest.mark.parametrize(
+    ("release", "options", "most"),
+    [
+        ("3.4.14", {}, 0xFFFFF + 1024), ("3.5.6", {}, 0xFFFFF + 1024), ("3.5.7", {}, 2 * 0xFFFFF),
+        ("3.9.5", {"jute.maxbuffer": "4194304"}, 8388608), ("3.9.5", {"jute.maxbuffer": "0x400000"}, 8388608),
+        ("3.9.5", {"zookeeper.jute.maxbuffer.extrasize": "10"}, 0xFFFFF + 1024),
+        ("3.9.5", {"jute.maxbuffer": "4M"}, 2 * 0xFFFFF), ("3.9.5", {"jute.maxbuffer": "2000000000"}, 0x7FFFFFFF),
+        ("3.9.2", {"jute.maxbuffer": "2000000000"}, 4_000_000_000 - (1 << 32)),
+        ("3.9.5", {"zookeeper.jute.maxbuffer": "4194304"}, 2 * 0xFFFFF),
+    ],
+)  # fmt: skip
+def test_lengths_are_limited_as_the_jvm_is_told(release: str, options: dict[str, str], most: int) -> None:
+    assert rules_for(release, options).longest == most
+
+
+def test_a_java_env_has_the_options_of_the_jvm() -> None:
+    text = 'export JVMFLAGS="-Xmx4g -Djute.maxbuffer=4194304 -Dzookeeper.snapshot.trust.empty=true $JVMFLAGS"\n'
+    assert options_of(text) == {"jute.maxbuffer": "4194304", "zookeeper.snapshot.trust.empty": "true"}
+
+
+def started(folder: Path, release: str, **options: str) -> Start:
+    return start_of(read_server(find_directory([folder], "server1")), release, options)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("1", STARTS), ("1\n", STARTS), ("1\n9", STARTS), ("+1", STARTS), ("0" * 19 + "1", STARTS), ("1 ", REFUSES),
+        (" 1", REFUSES), ("one", REFUSES), ("", REFUSES), ("9" * 20, REFUSES),
+    ],
+)  # fmt: skip
+def test_myid_is_a_long_on_the_first_line(tmp_path: Path, text: str, outcome: str) -> None:
+    folder = server(OLD).write(tmp_path / "server1")
+    (folder / "myid").write_text(text)
+    said = started(folder, "3.9.3")
+    assert said.outcome == outcome
+    assert outcome == STARTS or said.line.startswith("serverid ")
+
+
+@pytest.mark.parametrize(("release", "outcome"), [("3.5.10", STARTS), ("3.6.0", REFUSES)])
+def test_a_folder_named_as_a_log_stops_a_start_that_reads_it(tmp_path: Path, release: str, outcome: str) -> None:
+    folder = server(OLD).write(tmp_path / "server1")
+    (folder / "version-2" / f"log.{zxid(3, 7):x}.old").mkdir()
+    assert started(folder, release).outcome == outcome
+    (folder / "version-2" / f"log.{zxid(3, 7):x}").mkdir()
+    assert started(folder, release).outcome == REFUSES
+
+
+def test_a_plain_log_called_gz_is_read(tmp_path: Path) -> None:
+    made = server(OLD[:20])
+    made.current = 3
+    rest = HEAD + b"".join(t.record() for t in OLD[20:])
+    made.raw[f"log.{OLD[20].zxid:x}.gz"] = rest
+    folder = made.write(tmp_path / "server1")
+    assert started(folder, "3.9.3").zxid == OLD[-1].zxid
+    assert started(folder, "3.5.10").zxid == OLD[19].zxid
+
+
+def test_two_logs_of_one_zxid_leave_it_open(tmp_path: Path) -> None:
+    made = server(OLD)
+    name = next(iter(made.files))
+    made.raw[f"log.{name:x}.bak"] = HEAD + b"".join(t.record() for t in OLD[:9])
+    assert started(made.write(tmp_path / "server1"), "3.9.3").outcome == UNKNOWN
+
+
+def test_a_data_directory_with_other_logs_beside_it_is_one(tmp_path: Path) -> None:
+    """`log.txt` beside version-2 makes no version-2 of the folder."""
+    folder = server(OLD).write(tmp_path / "server1")
+    (folder / "log.txt").write_text("a text log")
+    assert find_directory([folder], "server1").folders == [folder / "version-2"]
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["digests", "old"])
+def test_a_blank_snapshot_under_a_later_name_is_never_ok(tmp_path: Path, old: bool) -> None:
+    """No log reaches it: it wins every election that it takes part in, and all nodes vanish."""
+    folders = [server(OLD).write(tmp_path / f"server{n}") for n in (1, 2, 3)]
+    name = folders[2] / "version-2" / f"snapshot.{zxid(3, 9):x}"
+    name.write_bytes(snapshot_bytes(tree_of([]), None if old else 0))
+    found = audit([find_directory([f], f.name) for f in folders], release="3.8.6", forecast=True)
+    assert [(f.code, f.server) for f in found.findings if f.severity != NOTE] == [("NODES_VANISH", "server3")]
+    assert (found.verdict, found.data, found.code) == ("DANGER", "in danger", 1)
+    assert found.forecast is not None
+    assert {tuple(o.started) for o in found.forecast.losing} >= {("server1", "server3"), ("server2", "server3")}
+    assert ("server1", "server2") not in {tuple(o.started) for o in found.forecast.losing}
+
+
+def test_a_record_is_too_large_by_default(tmp_path: Path) -> None:
+    large = Txn(OLD[-1].zxid + 1, *create("/large", bytes(3 << 20)))
+    folder = server([*OLD, large]).write(tmp_path / "server1")
+    assert started(folder, "3.9.3").line == "Unreasonable length"
+    assert started(folder, "3.9.3", **{"jute.maxbuffer": "4194304"}).outcome == STARTS
