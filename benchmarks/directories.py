@@ -1,11 +1,11 @@
 """Hold the audit against official servers: draw directories, ask what starts and what is lost, and start the servers.
 
-python -m benchmarks.directories --servers FOLDER --release 3.9.5 --count 20 --seed 1
+python -m benchmarks.directories --release 3.9.5 --count 20 --seed 1 [--servers FOLDER]
 
-FOLDER has official releases as `zookeeper-VERSION/lib/*.jar`. An ensemble of the release runs on loopback, with loads
-and kills; its directories are copied and changed, one to three times each: names, suffixes, places, sizes, members,
-epochs, snapshots, myid. Of each directory the audit says what starts, who leads and whether data is whole; then every
-quorum is started first, once, on a copy, and the third server after it. Differences are listed.
+The servers are found as by `zabcheck reenact`; Java must be a JDK. An ensemble of the release runs on loopback, with
+loads and kills; its directories are copied and changed, one to three times each: names, suffixes, places, sizes,
+members, epochs, snapshots, myid. Of each directory the audit says what starts, who leads and whether data is whole;
+then every quorum is started first, once, on a copy, and the third server after it. Differences are listed.
 """
 
 from __future__ import annotations
@@ -30,22 +30,17 @@ from pathlib import Path
 from typing import Any
 
 from checker.report.audit import AuditReport
-from traces.reenact.servers import distribution, free_ports
+from traces.reenact.distributions import Release, find_release
+from traces.reenact.servers import free_ports
 from traces.zookeeper.audit import audit
 from traces.zookeeper.rules import zxid_in
 from traces.zookeeper.server import NotOne, find_directory
 
-JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-SERVER = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+SILENT = '<configuration><root level="OFF"/></configuration>'
 SECONDS = 8.0  # that servers get to serve
 NUMBERS = (1, 2, 3)
 Nodes = dict[str, tuple[str, int]]
-
-
-def jars(servers: Path, release: str) -> str:
-    """Return the class path of a release."""
-    folder = distribution(servers, release)
-    return ":".join(str(p) for place in (folder / "lib", folder) for p in sorted(place.glob("*.jar")))
 
 
 # --- a directory -------------------------------------------------------------------------------------
@@ -324,9 +319,9 @@ def drawn(base: Drawn, to: Path, draw: random.Random) -> Drawn:
 class Ensemble:
     """Three servers as processes, which clients write to and which are killed."""
 
-    def __init__(self, folder: Path, release: str, classes: str) -> None:
+    def __init__(self, folder: Path, release: Release) -> None:
         folder.mkdir(parents=True)
-        self.made, self.classes = Drawn(folder, release, {}), classes
+        self.made, self.release = Drawn(folder, release.name, {}), release
         self.ports = free_ports(9)
         self.running: dict[int, subprocess.Popen[bytes]] = {}
         for n in NUMBERS:
@@ -336,7 +331,7 @@ class Ensemble:
 
     def start(self, n: int) -> None:
         options = ("-Dzookeeper.preAllocSize=64", "-Dzookeeper.snapCount=24", "-Dzookeeper.4lw.commands.whitelist=*")
-        command = [*JAVA, *options, "-cp", self.classes, SERVER, str(self.made.folder / f"zoo{n}.cfg")]
+        command = self.release.command(self.made.folder / f"zoo{n}.cfg", *OPTIONS, *options)
         with (self.made.folder / f"out{n}.txt").open("ab") as log:
             self.running[n] = subprocess.Popen(command, stdout=log, stderr=log)
 
@@ -421,10 +416,17 @@ class Seen:
 class Officials:
     """A JVM in which official servers are started on copies of directories."""
 
-    def __init__(self, classes: str, work: Path) -> None:
+    def __init__(self, release: Release, work: Path) -> None:
         self.work = work
-        command = [*JAVA, "-Djava.security.manager=allow", "-cp", classes,
-                   str(Path(__file__).with_name("Directories.java"))]  # fmt: skip
+        (work / "silent.xml").write_text(SILENT)
+        (work / "silent.properties").write_text("log4j.rootLogger=OFF\n")
+        silent = (
+            f"-Dlogback.configurationFile={work}/silent.xml", "-Dorg.apache.logging.log4j.level=OFF",
+            f"-Dlog4j.configuration=file:{work}/silent.properties",
+        )  # fmt: skip
+        classes, source = ":".join(map(str, release.jars)), Path(__file__).with_name("Directories.java")
+        options = (*OPTIONS, *silent, "-Djava.security.manager=allow")
+        command = [str(release.java.program), *options, "-cp", classes, str(source)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True)  # fmt: skip
 
@@ -548,7 +550,7 @@ def compared(made: Drawn, officials: Officials) -> tuple[dict[str, Any], list[st
 def main() -> int:
     """Draw directories, compare, and print what differs."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--servers", type=Path, required=True)
+    parser.add_argument("--servers", default="")
     parser.add_argument("--release", default="3.9.5")
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
@@ -556,14 +558,14 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=4, help="ensembles that run, of which directories are drawn")
     parser.add_argument("--keep", type=Path, help="where the directories of the runs are, or are to be kept")
     chosen = parser.parse_args()
-    classes = jars(chosen.servers, chosen.release)
+    release = find_release(chosen.release, servers=chosen.servers)
     tally: Counter[str] = Counter()
     forbidden = 0
     with tempfile.TemporaryDirectory(prefix="zabcheck-directories-") as top:
         work = Path(top)
-        officials = Officials(classes, work)
+        officials = Officials(release, work)
         try:
-            bases = list(healthy(chosen, classes, officials, work))
+            bases = list(healthy(chosen, release, officials, work))
             for k in range(chosen.first, chosen.first + chosen.count):
                 draw = random.Random(f"{chosen.seed} {k}")
                 made = drawn(draw.choice(bases), work / "drawn", draw)
@@ -581,13 +583,13 @@ def main() -> int:
     return 1 if forbidden else 0
 
 
-def healthy(chosen: argparse.Namespace, classes: str, officials: Officials, work: Path) -> Iterator[Drawn]:
+def healthy(chosen: argparse.Namespace, release: Release, officials: Officials, work: Path) -> Iterator[Drawn]:
     """Yield the directories of ensembles that ran, with the nodes that all of them serve when they are started."""
     for k in range(chosen.runs):
         draw = random.Random(f"{chosen.seed} run {k}")
         place = (chosen.keep or work) / f"run-{chosen.release}-{chosen.seed}-{k}"
         if not place.exists():
-            Ensemble(place, chosen.release, classes).live(draw)
+            Ensemble(place, release).live(draw)
         made = Drawn(place, chosen.release, {})
         seen = officials.seen(made, (1, 2))
         others = officials.seen(made, (2, 3))
