@@ -61,6 +61,13 @@ ANEW = 100  # rounds, one of which reads everything again
 "release that can have written the files).",
               completing.zookeeper_releases)  # fmt: skip
 @click.option(
+    "--server-option",
+    "server_options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A property of the servers' JVM (jute.maxbuffer=4194304), or a file like java.env with -D flags; repeatable.",
+)
+@click.option(
     "--forecast", is_flag=True, help="Also forecast what can happen when they are started, by the release's model."
 )
 @click.option(
@@ -101,6 +108,7 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
         flags["show_data"],
         flags["release"] or "",
         flags["forecast"],
+        flags["server_options"],
     )
     files, as_json = files_of("audit", flags), flags["as_json"]
     for name in ("svg", "png"):
@@ -125,9 +133,11 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
             *(name for name in files if name not in DRAWN),
             "no_digests",
             "show_data",
+            "server_options",
         ):
             if flags[option]:
-                raise click.UsageError(f"--{option.replace('_', '-')} does not go with --logs")
+                name = "server-option" if option == "server_options" else option.replace("_", "-")
+                raise click.UsageError(f"--{name} does not go with --logs")
         return judged_logs(AuditLogsRequest(servers), {name: flags[name] for name in DRAWN}, as_json)
     if flags["diff"]:
         found = compare(request)

@@ -117,7 +117,7 @@ def start_sentences(audit: Audit) -> list[str]:
     ordered = list(dict.fromkeys(r for x in audit.starts for r in x.releases))
     ordered.sort(key=lambda r: [int(p) if p.isdigit() else 99 for p in r.split(".")])
     of = audit.release or f"{releases_text(ordered, ordered)}, which can have written the files; --release names one"
-    said = [f"of these files and no others ({of})"]
+    said = [f"of these files and no others ({of}; {audit.options})"]
     for x in audit.starts:
         one = len([y for y in audit.starts if y.server == x.server]) == 1
         said.append(f"{x.server}{'' if one else ', ' + releases_text(x.releases, ordered)}: {x.sentence}")

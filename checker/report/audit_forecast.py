@@ -26,7 +26,7 @@ def forecast_lines(ahead: Forecast) -> list[str]:
     """Return the lines on the possible outcomes of starting these servers."""
     out = wrapped(
         "What can happen next, once all servers are stopped and then started from exactly these files "
-        f"({ahead.release}, with its default options; no client writes, and nothing else fails):", "", "",
+        f"({ahead.release}, {ahead.options}; no client writes, and nothing else fails):", "", "",
     )  # fmt: skip
     if ahead.unknown:
         return [*out, *wrapped(f"UNKNOWN: {ahead.unknown}. Treat every start as dangerous until it is known.")]

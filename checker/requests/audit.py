@@ -39,6 +39,7 @@ class AuditRequest(Request):
         show_data: whether to show the data of nodes.
         release: of the servers, to determine what each starts with; empty for all that can have written the files.
         forecast: whether to report the possible outcomes of starting them.
+        server_options: properties of the servers' JVM as `NAME=VALUE`, or files like java.env with `-D` flags.
     """
 
     kind: ClassVar[str] = "audit"
@@ -51,6 +52,7 @@ class AuditRequest(Request):
     show_data: bool = False
     release: str = ""
     forecast: bool = False
+    server_options: tuple[str, ...] = ()
 
     def validate(self) -> None:
         if not self.servers:
@@ -106,19 +108,43 @@ def answer_here(
     if request.engine != "spark":
         return audit(
             directories, config, request.show_data, request.digests, before, keep=keep, release=request.release,
-            forecast=request.forecast,
+            forecast=request.forecast, options=options_given(request.server_options),
         )  # fmt: skip
     from traces.spark import NoSpark, SparkFailed
     from traces.zookeeper.spark import audit_on_spark
 
     try:
         return audit_on_spark(
-            directories, config, request.show_data, request.digests, request.master, request.release, request.forecast
-        )
+            directories, config, request.show_data, request.digests, request.master, request.release, request.forecast,
+            options_given(request.server_options),
+        )  # fmt: skip
     except NoSpark as problem:
         raise RequestError(str(problem)) from None
     except SparkFailed as problem:
         raise NoVerdict(str(problem)) from None
+
+
+def options_given(words: Sequence[str]) -> dict[str, str]:
+    """Return the properties of the servers' JVM.
+
+    Raises:
+        RequestError: a word is neither NAME=VALUE nor a file that can be read.
+    """
+    from traces.zookeeper.rules import options_of
+    from zabspec.files import read_small
+
+    out: dict[str, str] = {}
+    for word in words:
+        name, mark, value = word.removeprefix("-D").partition("=")
+        if mark and re.fullmatch(r"[A-Za-z][\w.]*", name):
+            out[name] = value
+            continue
+        try:
+            out |= options_of(read_small(Path(word)).decode("utf-8", "replace"))
+        except Unreadable as problem:
+            said = f"--server-option takes NAME=VALUE or a file like java.env, not {word!r}"
+            raise RequestError(f"{said}: {problem}") from None
+    return out
 
 
 def compare(request: AuditRequest) -> Difference:

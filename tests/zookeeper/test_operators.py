@@ -70,6 +70,7 @@ CASES = (
     Case("standalone-lost-3.9.5", "3.9.5", "VIOLATION", "lost", "all", (("STANDALONE_LOST", "server1"),)),
     Case("standalone-alone-3.4.14", "3.4.14", "OK", "whole", "all", servers=("server1",)),
     Case("one-empty-3.9.5", "3.9.5", "OK", "whole", "all"),
+    Case("one-heavy-server-3.9.5", "3.9.5", "OK", "whole", "all"),
     Case("id255-3.5.10", "3.5.10", "OK", "whole", "all"),
     Case("copied-running-3.9.5", "3.9.5", "WARN", "unknown", "all", (("LAST_COPY", "server3"),)),
 )
@@ -117,6 +118,15 @@ def test_a_replaced_disk_gets_a_forecast(tmp_path: Path, emptied: bool) -> None:
         ("server1", "server2"): "server2", ("server1", "server3"): "server1", ("server2", "server3"): "server2",
     }  # fmt: skip
     assert not found.forecast.losing
+
+
+def test_a_server_that_is_a_quorum_leads_alone(tmp_path: Path) -> None:
+    """Weights 3, 1, 1: server1 served and acknowledged without the others."""
+    found = case("one-heavy-server-3.9.5").audited(tmp_path, forecast=True)
+    assert found.forecast is not None
+    assert [(o.started, o.leader, o.last, o.drops) for o in found.forecast.outcomes] == [
+        (["server1"], "server1", 2 << 32 | 9, [])
+    ]
 
 
 def test_the_first_line_speaks_of_data_and_of_service(tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ class Audit:
         open: what cannot be concluded, a sentence each.
         starts: the result of a start of each server, by `release`; if that is empty, by every release that can have
             written the files.
+        options: the JVM's properties that were assumed, in words.
         forecast: what starting them can lead to; None if it was not asked for.
         too_few: whether the servers given are no quorum of those that vote.
         rest_serves: whether the servers without a finding are a quorum, and no acknowledged write is in danger.
@@ -99,6 +100,7 @@ class Audit:
     kept: dict[tuple[str, str], Replay] = field(default_factory=dict)
     starts: list[Start] = field(default_factory=list)
     release: str = ""
+    options: str = ""
     forecast: Forecast | None = None
     rest_serves: bool = False
     too_few: bool = False
@@ -489,7 +491,8 @@ def conclude(
             restarts, trees = restart_findings(group, replays, found, each, kept)
             found += restarts
             dead = partial(is_dead, ends=ends)
-            vanish |= vanishing(group, trees, {s.name: replays[s.name] for s in group}, dead)
+            blamed = {n for f in found if f.severity == VIOLATION for n in (f.server, *f.servers)}
+            vanish |= vanishing(group, trees, {s.name: replays[s.name] for s in group}, dead, blamed)
             found += [*vanishing_findings(vanish, trees, found), *standalone_findings(group, trees)]
             found = side_by_side(group, found, counting)
         holes = {f.server for f in found if f.code in HOLES}
@@ -512,7 +515,7 @@ def conclude(
     if ahead is not None and ahead.losing and not any(f.severity in (VIOLATION, DANGER) for f in found):
         found.append(can_be_lost(ahead))
     out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {}, forecast=ahead)
-    out.starts, out.release, out.rest_serves = started, release, rest_serves
+    out.starts, out.release, out.rest_serves, out.options = started, release, rest_serves, rules.words
     out.service = service_of(servers, started, quorums)
     out.too_few = not quorums([s.name for s in servers], max((s.top for s in servers), default=0))
     out.open = unconcluded(out)
@@ -559,7 +562,7 @@ def look_ahead(
     if absent:
         named = ", ".join(map(str, sorted(absent)))
         taken.append(f"server {named}, which was not given, is not started: starts with it are not forecast")
-    out.taken = "; ".join(taken)
+    out.taken, out.options = "; ".join(taken), rules.words
     return out
 
 

@@ -146,10 +146,12 @@ def restart_findings(
     blamed |= {f.server for f in found if f.code == "PACKED_LOG" and f.zxid >= 0}
     parts = {f.server for f in found if f.code == "LOGS_DELETED"}  # for these the log alone says less than a restart
     wanted = sorted(compared_at(servers))
+    having = [s for s in servers if s.top]
+    shared = {f.zxid for f in found if f.code == "DIGEST_SHARED" and all(s.has(f.zxid) for s in having)}
     asked = [(s, base, wanted) for s in servers if (base := s.base) is not None]
     for (server, base, _), again in zip(asked, restarts(asked, each, kept), strict=True):
         ends[server.name] = (again.last, again, base)
-        again = without_shared(again, replays.get(server.name), [f for f in found if f.code == "DIGEST_SHARED"])
+        again = without_shared(again, replays.get(server.name), shared)
         out += restart_of(server, base, again, replays.get(server.name), server.name in blamed, server.name in parts)
     told = blamed | {f.server for f in out}
     out += between(servers, ends, told)
@@ -176,10 +178,9 @@ def restarts(
     return out
 
 
-def without_shared(again: Replayed, replay: Replayed | None, shared: list[Finding]) -> Replayed:
+def without_shared(again: Replayed, replay: Replayed | None, shared: set[int]) -> Replayed:
     """Return a restart without the differences that its log has too, and that all servers share."""
-    zxids = {f.zxid for f in shared}
-    known = {(e.zxid, e.found) for e in replay.episodes if e.zxid in zxids} if replay is not None else set()
+    known = {(e.zxid, e.found) for e in replay.episodes if e.zxid in shared} if replay is not None else set()
     return replace(again, episodes=[e for e in again.episodes if (e.zxid, e.found) not in known])
 
 

@@ -8,8 +8,9 @@ started at once leads to one of these: the smallest quorum of it that hears of e
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -19,8 +20,9 @@ from traces.record.values import carried
 from traces.zookeeper.agree import locate, read_txn
 from traces.zookeeper.folding import Block, CannotFold, Folded, fold, is_dead, is_open
 from traces.zookeeper.logs import Reader
-from traces.zookeeper.rules import Rules
+from traces.zookeeper.rules import Rules, parse_long
 from traces.zookeeper.server import Server
+from traces.zookeeper.starting import REFUSES, STARTS, UNKNOWN, first_line, start_of
 from zabspec.ensemble import Ensemble
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.protocols.zookeeper.state import LEADING, LOOKING, SERVING
@@ -28,7 +30,8 @@ from zabspec.protocols.zookeeper.stores import on_disk
 from zabspec.protocols.zookeeper.votes import exceeds
 
 MOST_PATHS = 8  # that are looked up
-MOST_STATES = 12_000  # that are looked at, of all quorums together: some ten seconds
+MOST_STATES = 12_000  # that are looked at, of all smallest quorums together: some ten seconds
+MOST_AT_ONCE = 4_000  # the same where all servers are started together, which ends in the same outcomes
 AT_ONCE = 3  # servers of which every order of steps is looked at when all are started
 
 Ranges = list[tuple[int, int]]
@@ -117,6 +120,7 @@ class Forecast:
     at_once: bool = True
     cut_off: bool = False
     taken: str = ""
+    options: str = "with default options"
     paths: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -137,6 +141,9 @@ def forecast_of(
         doubted: servers that may have lost what they had. applied: the last transaction that is known to be
             applied. certain: whether the ids are known; of equal votes anybody's may win otherwise.
     """
+    lone = [s for s in servers if ensemble is not None and ensemble.is_quorum(frozenset({numbers[s.name]}))]
+    if lone:
+        return forecast_of_lone(servers, lone, ends, rules)
     try:
         folded = fold(servers, numbers, ensemble, ends, rules, applied)
         out = Search(folded, frozenset(doubted), applied, certain, ends).forecast()
@@ -144,6 +151,32 @@ def forecast_of(
         return out
     except CannotFold as problem:
         return Forecast(rules.release, str(problem))
+
+
+def forecast_of_lone(servers: Sequence[Server], lone: Sequence[Server], ends: dict[int, int], rules: Rules) -> Forecast:
+    """Forecast starts where one server alone is a quorum: it leads with what it has, and waits for nobody.
+
+    The model's leader waits for a second server, so that these outcomes are not its runs.
+    """
+    out = Forecast(rules.release)
+    by = {s.name: start_of(s, rules.release, dict(rules.options)) for s in servers}
+    for s in lone:
+        mine = by[s.name]
+        if mine.outcome == UNKNOWN:
+            return Forecast(rules.release, f"{s.name}: {mine.why}")
+        if mine.outcome == REFUSES:
+            continue
+        accepted = parse_long(first_line(s.directory.epochs.get("acceptedEpoch")))
+        one = Outcome([s.name], s.name, max(mine.epoch, accepted or 0) + 1, mine.zxid, [Change(s.name)])
+        for t in servers:
+            if t is s or by[t.name].outcome != STARTS:
+                continue
+            apart = [(max(lo, ends.get(hi >> 32, mine.zxid) + 1), hi) for lo, hi in t.seen
+                     if hi > min(mine.zxid, ends.get(hi >> 32, mine.zxid))]  # fmt: skip
+            one.later.append(Change(t.name, cuts=apart))
+            (one.may_lose if t in lone else one.drops).extend(r for r in apart if r not in one.may_lose + one.drops)
+        out.outcomes.append(one)
+    return out
 
 
 def paths_of(ahead: Forecast, servers: Sequence[Server]) -> dict[int, str]:
@@ -159,6 +192,10 @@ def paths_of(ahead: Forecast, servers: Sequence[Server]) -> dict[int, str]:
             path = txn.fields.get("path")
             out[zxid] = f"{txn.name} {path}" if isinstance(path, str) else txn.name
     return out
+
+
+class TooMany(CannotFold):
+    """There are more states than are explored."""
 
 
 @dataclass
@@ -182,7 +219,7 @@ class Search:
         self.trees = {p: int(on_disk(self.state, p)) for p in folded.disks}
         given = {p for p in folded.disks if folded.name(p) in doubted}
         self.doubted = given | {p for p in range(self.nodes) if p not in folded.disks}
-        self.states = 0
+        self.states, self.most = 0, MOST_STATES
         self.cut_off = False
 
     def forecast(self) -> Forecast:
@@ -193,12 +230,15 @@ class Search:
         """
         out = Forecast(self.folded.release)
         known: set[str] = set()
-        for members in self.sets():
-            for end in self.lasting(self.ends(self.state, members), members):
-                one = self.outcome(members, end)
-                if one.key not in known:
-                    known.add(one.key)
-                    out.outcomes.append(one)
+        smallest, together = self.sets()
+        for members in smallest:
+            self.add_outcomes(members, out, known)
+        self.most = self.states + MOST_AT_ONCE
+        out.at_once = together in smallest or not out.outcomes
+        if together is not None and not out.at_once:
+            with contextlib.suppress(TooMany):
+                self.add_outcomes(together, out, known)
+                out.at_once = True
         for b in self.folded.blocks:
             have = self.holders(b.model)
             if not self.is_quorum(have) and self.may_have_been(b, have):
@@ -208,16 +248,26 @@ class Search:
                     last.hi = b.hi
                 else:
                     out.last_copies.append(LastCopy(b.lo, b.hi, names))
-        able = frozenset(p for p in self.folded.disks if not self.state.refused[p])
-        out.states, out.at_once = self.states, able in set(self.sets()) or not out.outcomes
-        out.cut_off = self.cut_off
+        out.states, out.cut_off = self.states, self.cut_off
         return out
+
+    def add_outcomes(self, members: frozenset[int], out: Forecast, known: set[str]) -> None:
+        """Add the outcomes of starting some servers that are not known yet.
+
+        Raises:
+            CannotFold: a run leaves the bounds of the model.
+        """
+        for end in self.lasting(self.ends(self.state, members), members):
+            one = self.outcome(members, end)
+            if one.key not in known:
+                known.add(one.key)
+                out.outcomes.append(one)
 
     def is_quorum(self, members: set[int] | frozenset[int]) -> bool:
         return bool(self.state.is_quorum(members))
 
-    def sets(self) -> Iterator[frozenset[int]]:
-        """Return every smallest quorum of the servers that start; and, of up to three, all of them at once."""
+    def sets(self) -> tuple[list[frozenset[int]], frozenset[int] | None]:
+        """Return every smallest quorum of the servers that start; and, of up to three, all of them together."""
         able = frozenset(p for p in self.folded.disks if not self.state.refused[p])
         smallest = []
         for mask in range(1 << self.nodes):
@@ -225,9 +275,7 @@ class Search:
             if members <= able and self.is_quorum(members):
                 if not any(self.is_quorum(members - {p}) for p in members):
                     smallest.append(members)
-        yield from smallest
-        if smallest and len(able) <= AT_ONCE and able not in smallest:
-            yield able
+        return smallest, able if smallest and len(able) <= AT_ONCE else None
 
     def may_have_been(self, b: Block, have: set[int]) -> bool:
         """Return whether a block that less than a quorum has may once have been on a quorum.
@@ -307,8 +355,8 @@ class Search:
                     found[reached] = (key, said)
                     ahead.append(after)
                     self.states += 1
-                    if self.states > MOST_STATES:
-                        raise CannotFold(f"there are more than {MOST_STATES:,} states to explore")
+                    if self.states > self.most:
+                        raise TooMany(f"there are more than {MOST_STATES:,} states to explore")
         out = [End(self.view(key), self.run_to(found, key)) for key in stopped]
         ending, back = set(stopped), list(stopped)
         while back:

@@ -81,6 +81,11 @@ class Rules:
         return dict(self.options).get(name, "")
 
     @property
+    def words(self) -> str:
+        """Return with which options of the JVM an answer is meant."""
+        return "with " + (", ".join(f"{n}={v}" for n, v in self.options) or "default options")
+
+    @property
     def parts(self) -> int | None:
         """Return how many parts a file's name may have: `log.5.bak` is a log from 3.6.0 on (Util.getZxidFromName)."""
         return None if self.version >= (3, 6) else 2

@@ -5,7 +5,7 @@ What is concluded is concluded in one place, from the same summaries: the findin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,7 @@ def away(directory: Directory) -> Directory:
 
 def audit_on_spark(
     directories: list[Directory], config: str | None, show_data: bool, digests: bool, master: str | None = None,
-    release: str = "", forecast: bool = False,
+    release: str = "", forecast: bool = False, options: Mapping[str, str] | None = None,
 ) -> Audit:  # fmt: skip
     """Audit an ensemble as Spark tasks, which read the files themselves: a cluster must see them under these paths.
 
@@ -42,5 +42,6 @@ def audit_on_spark(
             return run_as_tasks(spark, work, arguments)
 
         return audit(
-            [away(d) for d in directories], config, show_data, digests, each=each, release=release, forecast=forecast
-        )
+            [away(d) for d in directories], config, show_data, digests, each=each, release=release, forecast=forecast,
+            options=options,
+        )  # fmt: skip

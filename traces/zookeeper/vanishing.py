@@ -6,7 +6,7 @@ and all others take over its tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from traces.zookeeper import numbers as k
 from traces.zookeeper.agree import Held, copies_of, read_txn
@@ -25,7 +25,11 @@ Ends = Mapping[str, tuple[int, Replayed, Snapshot | None]]
 
 
 def vanishing(
-    servers: Sequence[Server], ends: Ends, logs: Mapping[str, Replayed], is_dead: Callable[[int], bool]
+    servers: Sequence[Server],
+    ends: Ends,
+    logs: Mapping[str, Replayed],
+    is_dead: Callable[[int], bool],
+    blamed: Collection[str],
 ) -> dict[str, dict[str, list[str]]]:
     """Return for each server the nodes that its tree lacks or has in an older version, with the servers that have them.
 
@@ -33,6 +37,7 @@ def vanishing(
         ends: for each server that starts the last transaction, the replay of its start, and its snapshot.
         logs: the replays of whole logs.
         is_dead: whether histories went on without a transaction.
+        blamed: servers with violations of their own, whose trees prove nothing about others.
     """
     out: dict[str, dict[str, list[str]]] = {}
     trees: dict[str, dict[str, Node]] = {}
@@ -44,7 +49,13 @@ def vanishing(
 
     for one, (top, mine, base) in ends.items():
         for two, (last, theirs, _) in ends.items():
-            if one == two or not last or last > top or agree(mine, theirs, last, list(logs.values()), base):
+            if (
+                one == two
+                or two in blamed
+                or not last
+                or last > top
+                or agree(mine, theirs, last, list(logs.values()), base)
+            ):
                 continue
             if last >> 32 and explained(base, mine, logs.get(one)):
                 continue
