@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import FunctionType
 
@@ -50,7 +50,7 @@ def places(sites: Iterable[Site]) -> str:
 def counts(model: Model, name: str) -> bool:
     """Return whether the amount left of a budget matters to a user protocol, beyond whether anything is left.
 
-    It does if the protocol, or a clause, reads the amount, or if a field's size depends on it.
+    It does if the protocol, or a clause, reads the amount, or if what declares its fields does.
     """
     text = model.protocol.text
     there = (*vars(text.module).values(), *model.program.overrides.values())
@@ -58,8 +58,27 @@ def counts(model: Model, name: str) -> bool:
     if any({f"{name}_left", name.upper()} & names_in(f.__code__) for f in functions_that_run(roots) if not is_ours(f)):
         return True
     size = model.size(model.epochs)
-    more = replace(size, budgets={**size.budgets, name: size.budgets[name] + 1})
-    return text.parts(size) != text.parts(more)
+    budgets = Budgets(size.budgets)
+    text.parts(replace(size, budgets=budgets))
+    return name in budgets.read
+
+
+class Budgets(Mapping[str, int]):
+    """Budgets that record which of them are read: one more need not change a range that a hundred more do."""
+
+    def __init__(self, amounts: Mapping[str, int]) -> None:
+        self.amounts = amounts
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> int:
+        self.read.add(name)
+        return self.amounts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.amounts)
+
+    def __len__(self) -> int:
+        return len(self.amounts)
 
 
 def beside(c: Configuration) -> tuple[Property, ...]:

@@ -125,6 +125,24 @@ def test_what_reads_how_much_is_left_is_not_said_of_any_number(written) -> None:
     assert "any number of refusals may remain: the protocol does not count them" in outcome.granted
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    return [\n", '    most = max(3, size.budgets["refusals"])\n    return [\n'),
+        ("    return [\n", "    some = {**size.budgets}\n    return [\n"),
+        ("    return [\n", "    many = size.refusals > 100\n    return [\n"),
+    ],
+)
+def test_a_range_that_only_many_more_would_change_is_not_said_of_any_number(written, old: str, new: str) -> None:
+    path = written(old, new)
+    assert new in Path(path).read_text()
+    assert "at most 1 refusals: the protocol counts them" in "; ".join(granted_of(path))
+
+
+def granted_of(path: str) -> list[str]:
+    return Outcome(Question(sized(Configuration(path, nodes=2)), ()), []).granted
+
+
 CLOCK = """def may_tick(s: State) -> bool:
     return s.now < 2
 
