@@ -19,7 +19,7 @@ from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role,
 from zabspec.language.program import Program
 from zabspec.properties import ProgressProperty
 from zabspec.protocols.registry import NAMES, PROTOCOLS, Parts, Protocol, Sizes
-from zabspec.roles import roles_of
+from zabspec.roles import MOST_PROCESSES, roles_of
 from zabspec.worlds import actor, crash_within, left_open, priority, step_annotations
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.step_annotations import step_fields
@@ -28,7 +28,7 @@ from zabspec.worlds.world import Capacity, World
 
 __all__ = ["ConfigError", "Configuration", "Model"]
 
-LIMITS = {"nodes": (1, 7), "txns": (1, 7)}
+LIMITS = {"nodes": (1, MOST_PROCESSES), "txns": (1, 7)}
 USUAL_TXNS = 2
 OF_TIMERS = ("timeouts", "heartbeats")  # spent by the timers of this project's own protocols
 
@@ -60,8 +60,11 @@ class Configuration(Parameters):
             elif value is UNSET:
                 value = found.nodes if name == "nodes" else USUAL_TXNS
             object.__setattr__(self, name, value)
+            why = ""
+            if name == "nodes":
+                high, why = found.most_nodes
             if not low <= value <= high:
-                raise ConfigError(f"--{name} must be {low} to {high}, not {value}")
+                raise ConfigError(f"--{name} must be {low} to {high}, not {value}{why and f': {why}'}")
         self._check_budgets(found)
         self._check_declared(found)
         if not found.promises(self.variant):

@@ -95,7 +95,7 @@ def image(mask: int, p: Sequence[int]) -> int:
 
 def named(mask: int) -> str:
     """Return a set of processes as messages write it."""
-    return "{" + ", ".join(f"p{p}" for p in range(MOST) if mask >> p & 1) + "}"
+    return "{" + ", ".join(f"p{p}" for p in range(mask.bit_length()) if mask >> p & 1) + "}"
 
 
 def text_of(ensemble: Ensemble) -> str:

@@ -12,6 +12,8 @@ from functools import lru_cache
 from itertools import permutations, product
 from typing import Protocol
 
+MOST_PROCESSES = 20  # of a model: 20! < 2**63 < 21!
+
 
 def type_name(role: str) -> str:
     """Return the name by which annotations know the processes of a role: `LockServer` of `lock_server`."""

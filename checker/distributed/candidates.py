@@ -1,8 +1,8 @@
 """The file in which a task keeps the states it found until it is known which of them are new.
 
 It is a sequence of chunks; the states of one belong to one owner, or to one group of the kernel. A chunk is four
-numbers (rows, bytes of states, pairs in `broken`, and number of renamings), then its columns: keys, broken, sizes,
-renamings, states, padded to whole words.
+numbers (rows, bytes of states, pairs in `broken`, and number of orbits), then its columns: keys, broken, orbits,
+sizes, states, padded to whole words.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class Candidates:
     Attributes:
         keys: the key of each, its predecessor and ordinal (`fingerprints.split_key`).
         sizes: bytes of each packed state.
-        renamings: the number of renamings that fix each state; empty without symmetry.
+        orbits: the number of states in the orbit of each; empty without symmetry.
         broken: rows, and the properties that their states violate.
         states: packed, one after the other.
     """
 
     keys: Any
     sizes: Any
-    renamings: Any
+    orbits: Any
     broken: Any
     states: Any
 
@@ -41,8 +41,8 @@ class Candidates:
 
     def written(self) -> list[Any]:
         """Return the pieces of a chunk, in the order in which they are written."""
-        head = np.array([len(self), len(self.states), len(self.broken), len(self.renamings)], np.int64)
-        columns = (self.keys, self.broken, self.sizes, self.renamings, self.states)
+        head = np.array([len(self), len(self.states), len(self.broken), len(self.orbits)], np.int64)
+        columns = (self.keys, self.broken, self.orbits, self.sizes, self.states)
         pieces = [head, *(np.ascontiguousarray(column) for column in columns[:-1]), self.states]
         size = sum(memoryview(piece).nbytes for piece in pieces)
         return [*pieces, bytes(padded(size) - size)]
@@ -54,8 +54,8 @@ class Candidates:
         place[order] = np.arange(len(order))
         broken = self.broken.copy()
         broken[:, 0] = place[broken[:, 0].astype(np.int64)]
-        renamings = self.renamings[order] if len(self.renamings) else self.renamings
-        return Candidates(self.keys[order], self.sizes[order], renamings, broken, states_in(packed))
+        orbits = self.orbits[order] if len(self.orbits) else self.orbits
+        return Candidates(self.keys[order], self.sizes[order], orbits, broken, states_in(packed))
 
     def kept(self, mask: Any) -> Candidates:
         """Return the candidates selected by a mask."""
@@ -66,8 +66,8 @@ class Candidates:
             broken = broken.copy()
             broken[:, 0] = np.searchsorted(places, broken[:, 0].astype(np.int64))
         packed = packed_array(self.states, self.sizes).take(pa.array(places))
-        renamings = self.renamings[places] if len(self.renamings) else self.renamings
-        return Candidates(self.keys[places], self.sizes[places], renamings, broken, states_in(packed))
+        orbits = self.orbits[places] if len(self.orbits) else self.orbits
+        return Candidates(self.keys[places], self.sizes[places], orbits, broken, states_in(packed))
 
 
 def padded(size: int) -> int:
@@ -98,17 +98,17 @@ def chunks_of(buffer: Any, size: int) -> Iterator[Candidates]:
     """
     at = 0
     while at < size:
-        rows, states, pairs, alike = np.frombuffer(buffer, np.int64, HEAD, at).tolist()
+        rows, states, pairs, several = np.frombuffer(buffer, np.int64, HEAD, at).tolist()
         at += WORD * HEAD
         keys = np.frombuffer(buffer, np.uint64, rows, at)
         at += WORD * rows
         broken = np.frombuffer(buffer, np.uint64, 2 * pairs, at).reshape(-1, 2)
         at += 2 * WORD * pairs
+        orbits = np.frombuffer(buffer, np.uint64, several, at)
+        at += WORD * several
         begin = at
         sizes = np.frombuffer(buffer, np.uint16, rows, at)
         at += 2 * rows
-        renamings = np.frombuffer(buffer, np.uint8, alike, at)
-        at += alike
         packed = memoryview(buffer)[at : at + states]
-        yield Candidates(keys, sizes, renamings, broken, packed)
-        at = begin + padded(2 * rows + alike + states)
+        yield Candidates(keys, sizes, orbits, broken, packed)
+        at = begin + padded(2 * rows + states)

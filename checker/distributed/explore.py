@@ -179,7 +179,7 @@ class SparkExplorer:
             predecessors = self.storage.write(f"{name}.pred", [bytes(8)], 1)
             run = write_run(self.storage, f"{name}.run", [Fingerprints(first, second)], question.wide)
             parts.append(Part(states, predecessors, (run,), ((1, len(packed)),)))
-        level = Level(0, parts, [1], [code.alike(initial)], [0] * kernel.R_BROKEN)
+        level = Level(0, parts, [1], [code.orbit_size(initial)], [0] * kernel.R_BROKEN)
         all_ = (1 << len(code.properties)) - 1 & ~code.of_steps
         broken, met, error = code.judged_state(initial, all_)
         level.violations = {p.name: [] for k, p in enumerate(code.properties) if broken >> k & 1}

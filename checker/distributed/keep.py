@@ -16,7 +16,6 @@ from checker.distributed.code import ExplorationTask
 from checker.distributed.files import NOTHING, PADDING, Damaged, File
 from checker.distributed.storage import Storage
 from checker.distributed.workspace import Row
-from checker.explore.kernel import MANY
 from checker.explore.memory import peak_bytes
 
 BLOCKS = 16  # the approximate number of blocks of a part
@@ -110,11 +109,11 @@ class Keeping:
             before: the number of states of the part that come before them.
         """
         self.predecessors.append(new.keys)
-        self.raw += len(new)
-        if self.question.symmetry:
-            renamings = self.question.configuration.renamings
-            same = new.renamings.astype(np.int64)
-            self.raw += int(np.sum(np.where(same < MANY, renamings // np.maximum(same, 1), same - MANY))) - len(new)
+        if self.question.symmetry:  # an orbit fits a word; of many the sum does not
+            low, high = new.orbits & np.uint64(0xFFFFFFFF), new.orbits >> np.uint64(32)
+            self.raw += int(np.sum(low)) + (int(np.sum(high)) << 32)
+        else:
+            self.raw += len(new)
         for row, properties in new.broken.tolist():
             mask = properties
             while mask:

@@ -13,7 +13,7 @@ The names that the program binds are imported from `checker/explore/interface.py
 from __future__ import annotations
 
 from checker.explore.interface import HEADER, META_AT, WIDE, hash_second
-from checker.explore.kernel import MOST_PROPERTIES, successor_at, write_out
+from checker.explore.kernel import CANDIDATE, successor_at, write_out
 from checker.explore.probing import probe
 from zabspec.language import structs
 from zabspec.language.lang import Bytes, State, Words
@@ -58,14 +58,14 @@ def settle(
             tables[place + where[SECONDS]] = second
         at = write_out(work, slot, out, section, filled, report, live, want)
         if WIDE:
-            store_word(out, at + 24, second)
+            store_word(out, at + CANDIDATE, second)
 
 
 class Candidates(structs.Struct):
     """The states found in one group, as columns.
 
-    Of each state: its fingerprint, its predecessor's key, the size of its packed form, and the number of renamings that
-    fix it. Of some: the properties that they violate.
+    Of each state: its fingerprint, its predecessor's key, the size of its packed form, and how many states there are in
+    its orbit. Of some: the properties that they violate.
     """
 
     most = structs.size()
@@ -76,7 +76,7 @@ class Candidates(structs.Struct):
     second = structs.words(most)
     key = structs.words(most)
     length = structs.words(most, width=2)
-    renamings = structs.words(most, width=1)
+    orbit = structs.words(most)
     broken = structs.words(most, 2)  # a row, and the properties that its state breaks
 
 
@@ -93,14 +93,13 @@ def columns(source: Bytes, start: int, used: int, states: Bytes, found: Candidat
         size = load_short(source, at + 14)
         found.fingerprint[row] = load_word(source, at)
         if WIDE:
-            found.second[row] = load_word(source, at + 24)
+            found.second[row] = load_word(source, at + CANDIDATE)
         found.key[row] = (load_half(source, at + 8) << 16) | load_short(source, at + 12)
         found.length[row] = size
-        word = load_word(source, at + 16)
-        found.renamings[row] = shr(word, MOST_PROPERTIES)
-        if (word & ((1 << MOST_PROPERTIES) - 1)) != 0:
+        found.orbit[row] = load_word(source, at + 24)
+        if load_word(source, at + 16) != 0:
             found.broken[found.pairs][0] = row
-            found.broken[found.pairs][1] = word & ((1 << MOST_PROPERTIES) - 1)
+            found.broken[found.pairs][1] = load_word(source, at + 16)
             found.pairs = found.pairs + 1
         copy_bytes(as_bytes(state_at(states, found.used)), as_bytes(state_at(source, at + HEADER)), size)
         found.used = found.used + size

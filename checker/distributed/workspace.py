@@ -111,7 +111,7 @@ class Columns:
         return Candidates(
             np.frombuffer(found.key.memory[:n], np.uint64),
             np.frombuffer(found.length.memory[:n], np.uint16),
-            np.frombuffer(found.renamings.memory[: n if symmetry else 0], np.uint8),
+            np.frombuffer(found.orbit.memory[: n if symmetry else 0], np.uint64),
             np.frombuffer(found.broken.memory[: 2 * found.pairs], np.uint64).reshape(-1, 2),
             self.states.bytes(0, found.used),
         )
@@ -195,7 +195,7 @@ class Workspace:
                 done += code.expand(
                     packed.address, offset, end - done, done, table.block.address, table.where.address,
                     self.out.address, section, filled.address, self.work.address, report.address, code.perms,
-                    code.rank, *masks_of,
+                    *masks_of,
                 )  # fmt: skip
                 offset = report.get(kernel.R_OFFSET)
                 last = done >= end and piece is pieces[-1]

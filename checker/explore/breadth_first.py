@@ -287,7 +287,7 @@ class Explorer:
         level[g].chunks.append(chunk)
         level[g].info.put(2, 1)
         self.result.levels.append(1)
-        self.result.raw_levels.append(code.alike(initial))
+        self.result.raw_levels.append(code.orbit_size(initial))
         self.keep_predecessors(level)
         for k, p in enumerate(code.properties):
             if broken >> k & 1:
@@ -337,7 +337,7 @@ class Explorer:
                 self.give_back(chunk)
                 expanded += chunk.count
             r.levels[-1] = sum(g.count for g in new)
-            r.raw_levels[-1] = sum(g.info.get(kernel.RAW) for g in new)
+            r.raw_levels[-1] = sum((g.info.get(kernel.RAW) << 32) + g.info.get(kernel.RAW_LOW) for g in new)
             if self.progress is not None:
                 now = time.perf_counter()
                 r.seconds = now - self.started
@@ -422,7 +422,7 @@ class Explorer:
             made = code.expand(
                 chunk.block.address, offset, asked, first + done,
                 self.groups[0].block.address, self.where.address, out.address, slot.section, filled.address,
-                slot.work.address, slot.report.address, code.perms, code.rank, live, live_steps, want, want_steps,
+                slot.work.address, slot.report.address, code.perms, live, live_steps, want, want_steps,
             )  # fmt: skip
             done += made
             offset = slot.report.get(kernel.R_OFFSET)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any, Self
 
-from checker.explore import interface, kernel
+from checker.explore import interface, kernel, orbits
 from checker.explore.binding import check_bindings, functions_of
 from checker.explore.memory import Block
 from checker.explore.stuttering import EVERY_STEP, stutters_text, why_every_receipt
@@ -19,7 +19,6 @@ from zabspec.authoring.checks import is_ours
 from zabspec.authoring.declaration import ConfigError, ProtocolError, said_at
 from zabspec.language import derive, frontend, llvm_text
 from zabspec.language.cache_key import compiler_digest, digest_of, program_digest
-from zabspec.language.derive import in_order
 from zabspec.language.error_sites import site_number
 from zabspec.language.jit import MachineCode, has_bit_gather
 from zabspec.language.place import Place
@@ -36,12 +35,13 @@ I64, PTR = ctypes.c_int64, ctypes.c_void_p
 GENERATED = "<derived from the schema>"
 
 EXPORTS: dict[str, tuple[Any, ...]] = {
-    "expand": (I64, PTR, I64, I64, I64, PTR, PTR, PTR, I64, PTR, PTR, PTR, PTR, PTR, I64, I64, I64, I64),
+    "expand": (I64, PTR, I64, I64, I64, PTR, PTR, PTR, I64, PTR, PTR, PTR, PTR, I64, I64, I64, I64),
     "insert": (I64, PTR, I64, I64, PTR, I64, PTR, I64, PTR, PTR, PTR),
     "rehash": (None, PTR, I64, PTR, I64),
     "successors": (I64, PTR, PTR, I64, PTR),
-    "fingerprint": (I64, PTR, PTR, PTR, PTR, PTR),
-    "renamed": (None, PTR, PTR, PTR, I64),
+    "fingerprint": (I64, PTR, PTR, PTR, PTR),
+    "states_of_orbit": (I64, PTR),
+    "renamed": (None, PTR, PTR, PTR),
     "take": (None, PTR, I64),
     "pack_state": (I64, PTR, PTR),
     "unpack_state": (I64, PTR, PTR),
@@ -142,6 +142,11 @@ def after_text(properties: Sequence[Property], steps: Sequence[str], after: Mapp
     return "\n".join([*what, f"    return {' | '.join(bits)}", "", "", *lines, "    return asked"])
 
 
+def words_of_orbits(nodes: int) -> int:
+    """Return how many words `orbits.canonical` works in: those that its offsets count, for as many levels."""
+    return 4 * nodes + 1 + nodes * (2 * nodes + 5)
+
+
 class Compiled:
     """A model in machine code.
 
@@ -186,9 +191,8 @@ class Compiled:
             raise ValueError(f"{len(self.properties)} properties; the kernel can judge {most} at once")
         self.symmetry = symmetry
         self.layout = model.program.layout
-        tables = derive.Permutations(model.configuration.nodes, self.layout.schema.renamings)
-        self.perms = ctypes.create_string_buffer(tables.table if symmetry else b"\0")
-        self.rank = ctypes.create_string_buffer(tables.rank if symmetry else b"\0")
+        self.renaming_table = derive.RenamingTable(model.configuration.nodes)
+        self.perms = self.tables(self.layout.schema.group if symmetry else ())
         self._settling = TieredCode(self._key(), self._make, self._examine, self.quick)
         code = self._settling.code
         self._bind(code)
@@ -255,6 +259,7 @@ class Compiled:
     rehash: Any
     successors: Any
     fingerprint: Any
+    states_of_orbit: Any
     renamed: Any
     take: Any
     pack_state: Any
@@ -281,8 +286,10 @@ class Compiled:
         steps_at = total
         meta_at = steps_at + 8 * (self.model.most_steps + 1)
         quiet_at = meta_at + 8 * 4 * ring
-        colour_at = quiet_at + (8 * (self.model.most_steps + 1) if self.terminals != 0 else 0)
-        spare_at = colour_at + 8 * (n + 2)
+        colour_at = quiet_at + 8 * (self.model.most_steps + 1 if self.terminals else 0)
+        renaming_at = colour_at + 8 * words_of_orbits(n)
+        table = self.renaming_table.size
+        spare_at = renaming_at + (orbits.RENAMING_ROWS * table if self.symmetry else 0)
         ring_at = spare_at + total
         image_at = ring_at + ring * total
         return {
@@ -296,6 +303,7 @@ class Compiled:
             "QUIET_AT": quiet_at,
             "TERMINALS": self.terminals,
             "COLOUR_AT": colour_at,
+            "RENAMING_AT": renaming_at,
             "SPARE_AT": spare_at,
             "RING_AT": ring_at,
             "IMAGE_AT": image_at,
@@ -303,6 +311,7 @@ class Compiled:
             "MARGIN": (self.model.most_steps + ring) * (self.header + limit),
             "PACKED_LIMIT": limit,
             "PROPERTIES": len(self.properties),
+            **({"GROUP": len(self.layout.schema.group), "PERM_SIZE": table} if self.symmetry else {}),
         }
 
     @property
@@ -376,7 +385,7 @@ class Compiled:
     @property
     def kernels(self) -> tuple[ModuleType, ...]:
         """The modules of kernels, the explorer's first."""
-        return (kernel, *self.also_modules)
+        return (kernel, *((orbits,) if self.symmetry else ()), *self.also_modules)
 
     def _typed(self) -> TypedProgram:
         """Type every exported function, and those that it calls."""
@@ -432,23 +441,33 @@ class Compiled:
     def canonical(self, data: bytes) -> tuple[int, bytes]:
         """Return the fingerprint of a state and the state that represents its orbit."""
         to = self.state(b"")
-        h = self.fingerprint(self.state(data), to, self._work, self.perms, self.rank)
+        h = self.fingerprint(self.state(data), to, self._work, self.perms)
         return h, ctypes.string_at(to, self.layout.size)
 
     def visited(self, data: bytes) -> tuple[int, bytes]:
         """Return the fingerprint of a state and the state that an exploration visits for it."""
         return self.canonical(data)
 
-    def rename(self, data: bytes, which: int) -> bytes:
-        """Return a state under a renaming, which is given by its number in the schema's `renamings`."""
+    def tables(self, renamings: Iterable[Sequence[int]]) -> ctypes.Array[ctypes.c_char]:
+        """Return renamings, i to p[i], as machine code reads them: one after the other."""
+        return ctypes.create_string_buffer(b"".join(map(self.renaming_table.of, renamings)) + b"\0")
+
+    def rename(self, data: bytes, p: Sequence[int]) -> bytes:
+        """Return a state with process i renamed to p[i]."""
         to = self.state(b"")
-        self.renamed(self.state(data), to, self.perms, which)
+        self.renamed(self.state(data), to, self.tables([p]))
         return ctypes.string_at(to, self.layout.size)
 
-    def alike(self, data: bytes) -> int:
+    def renaming_of(self, data: bytes) -> tuple[int, ...]:
+        """Return the renaming that maps a state to the one that represents its orbit."""
+        self.canonical(data)
+        table = ctypes.string_at(ctypes.addressof(self._work) + self.numbers["RENAMING_AT"], self.renaming_table.old)
+        return tuple(name - 1 for name in table[1:])
+
+    def orbit_size(self, data: bytes) -> int:
         """Return the number of distinct states among the renamings of one, itself included; 1 without symmetry."""
-        renamings = self.model.configuration.renamings if self.symmetry else 1
-        return len({in_order(self.layout, self.rename(data, k)) for k in range(renamings)}) if renamings > 1 else 1
+        self.canonical(data)
+        return int(self.states_of_orbit(self._work))
 
     def next_states(self, data: bytes) -> list[tuple[int, bytes]]:
         """Return the steps possible in a state (word with choice), each with the state after it.

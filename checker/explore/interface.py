@@ -30,6 +30,8 @@ from zabspec.language.lang import Bytes, Node, State, Words
 SYMMETRY: bool = declared("states that are renamings of each other count once")
 NODES: int = declared("how many processes there are")
 RENAMINGS: int = declared("how many renamings of the processes there are; 1 without symmetry")
+GROUP: int = declared("how many renamings `perms` has, if not all that keep roles are renamings; otherwise 0")
+PERM_SIZE: int = declared("bytes of a renaming, as machine code reads it (`derive.RenamingTable`)")
 TOTAL: int = declared("bytes of a state in memory, with its step annotations")
 PROPERTIES: int = declared("how many properties are judged")
 TERMINALS: int = declared("the properties of terminal states, as a mask")
@@ -41,7 +43,8 @@ MARGIN: int = declared("bytes that a group's buffer keeps free: room for the suc
 STEPS_AT: int = declared("words: how many steps are possible, then their words")
 META_AT: int = declared("four words for each successor in the ring: fingerprint, place, parent, what is known of it")
 QUIET_AT: int = declared("as STEPS_AT, for the steps of a successor: whether it is terminal")
-COLOUR_AT: int = declared("words that `canonical` works in, and returns its findings in")
+COLOUR_AT: int = declared("words that `canonical` works in")
+RENAMING_AT: int = declared("renamings that `canonical` works with; the first maps its state to the representative")
 SPARE_AT: int = declared("a state that `canonical` works in")
 RING_AT: int = declared("the successors in the ring")
 IMAGE_AT: int = declared("for each of them, the state that is visited for it: for its orbit, and for its class")
@@ -53,7 +56,6 @@ VALUE_WORDS: int = declared("words of a value of the derived observers")
 OBSERVERS_AT: int = declared("what the kernel knows of classes of values, and the value that a successor had")
 CODED_AT: int = declared("a value to work in")
 CASES: int = declared("row length of the relation of dependent steps")
-PERM_STRIDE: int = declared("bytes of a renaming in `perms`: one, then the new name of each process, from 1")
 SLEEP_AT: int = declared("words: how many classes may sleep in successors, whether any may, then the classes")
 NOTED_AT: int = declared("three words for each successor in the ring: its sleep set")
 HEADS_AT: int = declared("for each group, where gathering stands")
@@ -116,22 +118,49 @@ def hash_second(s: State) -> int:
     raise NotBound("hash_second")
 
 
-def canonical(s: State, to: State, spare: State, colours: Words, perms: Bytes, rank: Bytes) -> int:
+def permute(s: State, to: State, perm: Bytes) -> None:
+    """Write to `to` the state that a renaming makes of `s` (with SYMMETRY)."""
+    raise NotBound("permute")
+
+
+def add_images(perm: Bytes) -> None:
+    """Complete a renaming that has the new and old names by the images of sets (with SYMMETRY)."""
+    raise NotBound("add_images")
+
+
+def own_colours(s: State, c: Words) -> None:
+    """Write to `c` a colour for each process, by what it holds: a renaming of `s` renames them (with SYMMETRY)."""
+    raise NotBound("own_colours")
+
+
+def shared_colours(s: State, c: Words) -> None:
+    """Refine colours by what each process shares with processes of each colour; `c` has three words for each."""
+    raise NotBound("shared_colours")
+
+
+def order_by_colour(c: Words, perm: Bytes) -> int:
+    """Write the renaming that orders processes by colour; return how many pairs have one colour (with SYMMETRY)."""
+    raise NotBound("order_by_colour")
+
+
+# --- the kernel of symmetry (checker/explore/orbits.py) -----------------------------------------
+
+
+def canonical(s: State, to: State, work: Bytes, perms: Bytes) -> int:
     """Write the state that represents the orbit of `s`, and return its fingerprint (with SYMMETRY).
 
-    Then `colours[NODES]` is the number of renamings that fix that state, and `colours[NODES + 1]` the renaming that
-    maps `s` to it.
+    Then the renaming at RENAMING_AT maps `s` to that state.
 
     Args:
-        to, spare: written.
-        perms, rank: the tables of renamings (`derive.Permutations`).
+        to: written.
+        perms: the renamings, if they are a group of their own (GROUP).
     """
     raise NotBound("canonical")
 
 
-def permute(s: State, to: State, perms: Bytes, which: int) -> None:
-    """Write to `to` the state that renaming `which` makes of `s` (with SYMMETRY)."""
-    raise NotBound("permute")
+def fixing_renamings(work: Bytes) -> int:
+    """Return how many renamings fix the state that `canonical` was called for last (with SYMMETRY)."""
+    raise NotBound("fixing_renamings")
 
 
 # --- generated from the properties -------------------------------------------------------------
@@ -399,7 +428,7 @@ def is_asleep(word: int) -> bool:
     return False
 
 
-def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: int, perms: Bytes, work: Bytes) -> None:
+def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: int, work: Bytes) -> None:
     """Sleep sets: record the sleep set of a successor, and let its step sleep in the successors of later steps.
 
     Called once for each successor, in order, after its fingerprint was taken. `parent.error` and `child.error` are 0
@@ -454,4 +483,10 @@ HOOKS = (
 )  # fmt: skip
 
 # Functions that are bound only in a compilation in which a constant is true.
-ONLY_WITH = {"canonical": "SYMMETRY", "permute": "SYMMETRY", "hash_second": "WIDE"}
+ONLY_WITH = {
+    **dict.fromkeys((
+        "canonical", "fixing_renamings", "permute", "add_images", "own_colours", "shared_colours", "order_by_colour",
+        "GROUP", "PERM_SIZE",
+    ), "SYMMETRY"),
+    "hash_second": "WIDE",
+}  # fmt: skip

@@ -29,6 +29,8 @@ CHOICE = 32  # a step word's bits from here up say which alternative `choose` ta
 PULSE = 64  # states expanded between two reads of the clock
 GROWS = 4  # a set or dictionary takes so many times its size to grow
 
+MOST_RENAMINGS = 5040  # of seven processes
+
 
 class Interpreter:
     """Explores a model breadth-first in the CPython world.
@@ -40,12 +42,14 @@ class Interpreter:
         every_step: whether stuttering receipts are steps like others.
 
     Raises:
-        Asymmetric: symmetry is requested, and the source distinguishes processes.
+        Asymmetric: symmetry is requested, and the source distinguishes processes, or there are too many of them.
     """
 
     def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool, every_step: bool = False) -> None:
         front = model.program.front_end(full_namespace(model))
         why = asymmetry(model, properties, front) if symmetry else ""  # first, as it checks all that is typed
+        if symmetry and not why and model.configuration.renamings > MOST_RENAMINGS:
+            why = f"the interpreter tries every renaming, here {model.configuration.renamings:,} for each state"
         if why:
             raise Asymmetric(why)
         check_language(model, properties, front)
@@ -59,7 +63,7 @@ class Interpreter:
         self.bags = bool(derive.bags(self.layout))
         why = why_every_receipt(model, self.properties, front)
         self.stuttering_off = EVERY_STEP if every_step and not why else why
-        self.permutations = model.program.schema.renamings
+        self.permutations = model.program.schema.renamings if symmetry else ()
 
     # --- one exploration -------------------------------------------------------------------------
 

@@ -19,11 +19,11 @@ imported from `checker/explore/interface.py`, which states the contract of each.
 from __future__ import annotations
 
 from checker.explore.interface import (
-    COLOUR_AT, HEADER, IMAGE_AT, MARGIN, MERGES, META_AT, NODES, PROPERTIES, QUIET_AT, RENAMINGS, RING_AT, SPARE_AT,
-    STEPS_AT, SYMMETRY, TERMINALS, TOTAL, abstract_ghosts, ample_suffices, apply, canonical, choose_ample, enabled,
-    extend_sleep_set, hash_state, is_asleep, judge, judge_step, judged_after, note_ample_step, observed_changed,
-    pack, permute, read_sleep_set, recover_ghosts, restore_ghosts, step_class, stutters, unpack, what_changed,
-    witness, witness_step, write_sleep_set,
+    HEADER, IMAGE_AT, MARGIN, MERGES, META_AT, PROPERTIES, QUIET_AT, RENAMINGS, RING_AT, STEPS_AT, SYMMETRY, TERMINALS,
+    TOTAL, abstract_ghosts, ample_suffices, apply, canonical, choose_ample, enabled, extend_sleep_set, fixing_renamings,
+    hash_state, is_asleep, judge, judge_step, judged_after, note_ample_step, observed_changed, pack, permute,
+    read_sleep_set, recover_ghosts, restore_ghosts, step_class, stutters, unpack, what_changed, witness, witness_step,
+    write_sleep_set,
 )  # fmt: skip
 from checker.explore.probing import probe
 from zabspec.language.error_sites import OF_AUTHOR
@@ -37,10 +37,9 @@ GROUPS = 16
 RING = 8  # successors between the prefetch of a table entry and its use
 
 # A candidate in a buffer: fingerprint, parent (4 bytes), ordinal (2), packed length (2), violated
-# properties (56 bits), the renamings that leave it as it is (8), then the packed state.
-CANDIDATE = 24  # bytes before the state; HEADER is that, or more if another kernel stores more
-MOST_PROPERTIES = 56
-MANY = 128  # of 7! renamings: the orbit of a state that so many fix has less than 40 states
+# properties, the number of states in its orbit, then the packed state.
+CANDIDATE = 32  # bytes before the state; HEADER is that, or more if another kernel stores more
+MOST_PROPERTIES = 63
 
 # Words of a unit's report
 (
@@ -55,10 +54,11 @@ R_FAILED_AT = 265
 R_CLASSLESS = 266  # whether something was observed that has no class
 REPORT = 267
 LISTED = 1 << 50  # a smaller place: the error was met when the steps of a state were listed
-RAW = 67
-MOST = 68
-KEPT = 69
-INFO = 70
+RAW = 67  # in units of 2**32 states, what is beyond it in the next: 20! fits one word, and no sum of it
+RAW_LOW = 68
+MOST = 69
+KEPT = 70
+INFO = 71
 
 
 def expand(
@@ -74,7 +74,6 @@ def expand(
     work: Bytes,
     report: Words,
     perms: Bytes,
-    rank: Bytes,
     live: int,
     live_steps: int,
     want: int,
@@ -136,8 +135,8 @@ def expand(
                     continue
                 deadlock = False
                 report[R_GENERATED] = report[R_GENERATED] + 1
-                put_in_ring(parent, child, slot, work, report, tables, where, perms, rank, first + done, ordinal - 1)
-                extend_sleep_set(parent, child, choices == 1, mine, slot, perms, work)
+                put_in_ring(parent, child, slot, work, report, tables, where, perms, first + done, ordinal - 1)
+                extend_sleep_set(parent, child, choices == 1, mine, slot, work)
                 head = head + 1
                 if head - tail == RING:
                     settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)
@@ -204,20 +203,18 @@ def put_in_ring(
     tables: Words,
     where: Words,
     perms: Bytes,
-    rank: Bytes,
     number: int,
     ordinal: int,
 ) -> None:
     """Compute the fingerprint of a successor, prefetch its entry of the table, and record what `settle` needs."""
     meta = words_at(work, META_AT)
-    colour = words_at(work, COLOUR_AT)
     flags = (1 if observed_changed(parent, child) else 0) | (what_changed(child) << 1)
-    same = 1
+    states = 1
     abstract_ghosts(parent, child, work, report)
     if SYMMETRY:
         image = state_at(work, IMAGE_AT + slot * TOTAL)
-        h = canonical(child, image, state_at(work, SPARE_AT), colour, perms, rank)
-        same = colour[NODES]
+        h = canonical(child, image, work, perms)
+        states = RENAMINGS // fixing_renamings(work)
     else:
         h = hash_state(child)
         if MERGES:
@@ -228,8 +225,8 @@ def put_in_ring(
     prefetch(tables, place)
     meta[4 * slot] = h
     meta[4 * slot + 1] = place
-    meta[4 * slot + 2] = number
-    meta[4 * slot + 3] = ordinal | (flags << 16) | (same << 32)
+    meta[4 * slot + 2] = number | (ordinal << 32) | (flags << 48)
+    meta[4 * slot + 3] = states
 
 
 def note_error(report: Words, site: int, parent: int, order: int) -> None:
@@ -334,23 +331,11 @@ def settle(
         write_out(work, slot, out, section, filled, report, live, want)
 
 
-def symmetries(meta: Words, slot: int) -> int:
-    """Return how many renamings fix a successor, encoded in a byte.
-
-    It is that number, or, if it is large, MANY plus the number of states in the orbit.
-    """
-    same = meta[4 * slot + 3] >> 32
-    if same < MANY:
-        return same
-    return MANY + RENAMINGS // same
-
-
-def states_of_orbit(source: Bytes, at: int) -> int:
-    """Return the number of states in the orbit of the candidate at an offset."""
-    symmetric = shr(load_word(source, at + 16), MOST_PROPERTIES)
-    if symmetric < MANY:
-        return RENAMINGS // symmetric
-    return symmetric - MANY
+def count_orbit(source: Bytes, at: int, info: Words) -> None:
+    """Count the states in the orbit of the candidate at an offset."""
+    states = load_word(source, at + 24)
+    info[RAW] = info[RAW] + (states >> 32)
+    info[RAW_LOW] = info[RAW_LOW] + (states & 0xFFFFFFFF)
 
 
 def successor_at(work: Bytes, slot: int) -> State:
@@ -379,21 +364,25 @@ def write_out(
     size = pack(s, as_bytes(state_at(out, at + HEADER)))
     size = size + write_sleep_set(work, slot, out, at + HEADER + size)
     store_word(out, at, h)
-    store_half(out, at + 8, meta[4 * slot + 2])
-    store_short(out, at + 12, meta[4 * slot + 3] & 65535)
+    number = meta[4 * slot + 2] & 0xFFFFFFFF
+    ordinal = (meta[4 * slot + 2] >> 32) & 65535
+    flags = shr(meta[4 * slot + 2], 48)
+    store_half(out, at + 8, number)
+    store_short(out, at + 12, ordinal)
     store_short(out, at + 14, size)
-    changed = ((meta[4 * slot + 3] >> 16) & 1) == 1
+    changed = (flags & 1) == 1
     s = judged_at(work, slot)
-    asked = asked_of(s, judged_after((meta[4 * slot + 3] >> 17) & 32767), words_at(work, QUIET_AT))
+    asked = asked_of(s, judged_after(flags >> 1), words_at(work, QUIET_AT))
     broken = judge(s, live & asked, changed)
     met = 0
     if (want & asked) != 0:
         met = witness(s, want & asked, changed)
     if s.error != 0:  # a property reads past an end
-        note_error(report, s.error, meta[4 * slot + 2], 2 * (meta[4 * slot + 3] & 65535) + 1)
+        note_error(report, s.error, number, 2 * ordinal + 1)
         broken = each_alone(s, live & asked, changed, False)
         met = each_alone(s, want & asked, changed, True)
-    store_word(out, at + 16, broken | (symmetries(meta, slot) << MOST_PROPERTIES))
+    store_word(out, at + 16, broken)
+    store_word(out, at + 24, meta[4 * slot + 3])
     report[R_WITNESSES] = report[R_WITNESSES] | met
     filled[g] = filled[g] + HEADER + size
     if filled[g] + MARGIN > section:
@@ -424,7 +413,7 @@ def insert(
         prints: receives its fingerprint too, if `info[KEPT]` is set: for a checkpoint.
         info: [bytes used, states in this buffer, states of this group in the level, then for each
             of 64 properties the first state of the group that violates it, from 1, the number of states when renamings
-            count separately, and the maximum number of states of this group].
+            count separately (two words), and the maximum number of states of this group].
     """
     at = start
     ahead = start
@@ -450,8 +439,8 @@ def insert(
             store_short(preds, 6 * index + 4, load_short(source, at + 12))
             if info[KEPT] != 0:
                 prints[index] = h
-            note_broken(load_word(source, at + 16) & ((1 << MOST_PROPERTIES) - 1), index + 1, info)
-            info[RAW] = info[RAW] + states_of_orbit(source, at)
+            note_broken(load_word(source, at + 16), index + 1, info)
+            count_orbit(source, at, info)
             info[1] = info[1] + 1
             info[2] = index + 1
         at = at + HEADER + size
@@ -507,18 +496,18 @@ def successors(source: State, out: Bytes, most: int, work: Bytes) -> int:
     return n
 
 
-def fingerprint(s: State, to: State, work: Bytes, perms: Bytes, rank: Bytes) -> int:
+def fingerprint(s: State, to: State, work: Bytes, perms: Bytes) -> int:
     """Return the fingerprint of a state, and write to `to` the state that represents its orbit."""
     if SYMMETRY:
-        return canonical(s, to, state_at(work, SPARE_AT), words_at(work, COLOUR_AT), perms, rank)
+        return canonical(s, to, work, perms)
     copy_bytes(as_bytes(to), as_bytes(s), TOTAL)
     return hash_state(s)
 
 
-def renamed(s: State, to: State, perms: Bytes, which: int) -> None:
-    """Write the state under one of the renamings; unchanged without symmetry."""
+def renamed(s: State, to: State, perm: Bytes) -> None:
+    """Write the state under a renaming; unchanged without symmetry."""
     if SYMMETRY:
-        permute(s, to, perms, which)
+        permute(s, to, perm)
     else:
         copy_bytes(as_bytes(to), as_bytes(s), TOTAL)
 
@@ -556,3 +545,10 @@ def look_at_one_state(s: State, asked: int, work: Bytes, premises: int) -> int:
 def judge_one_step(before: State, after: State, report: Words, live: int, want: int) -> None:
     """Judge a single step; see `judge_taken`."""
     judge_taken(before, after, report, live, want, 0, 0)
+
+
+def states_of_orbit(work: Bytes) -> int:
+    """Return how many states there are in the orbit of the one that `fingerprint` was called for last."""
+    if SYMMETRY:
+        return RENAMINGS // fixing_renamings(work)
+    return 1

@@ -31,7 +31,7 @@ from invariants import OF_PAPERS, properties_of
 from invariants.registry import STEP, TERMINAL, Property
 from zabspec import history
 from zabspec.language import tree as t
-from zabspec.language.derive import Permutations, used_bits
+from zabspec.language.derive import used_bits
 from zabspec.language.kinds import Int, Kind, Record, Seq, names_a_process
 from zabspec.language.schema import Layout, Role
 from zabspec.model import Model
@@ -675,12 +675,12 @@ def refined(code: Any, automaton: Automaton, labels: Sequence[Label]) -> list[in
         old, new = new, old
 
 
-def renamed_value(code: Any, places: Places, value: Sequence[int], which: int) -> tuple[int, ...]:
+def renamed_value(code: Any, places: Places, value: Sequence[int], p: Sequence[int]) -> tuple[int, ...]:
     """Return a value under a renaming."""
     held = bytearray(code.layout.size)
     for (at, _), word in zip(places.words, value, strict=True):
         held[at : at + 8] = (word & (1 << 64) - 1).to_bytes(8, "little")
-    after = code.rename(bytes(held), which)
+    after = code.rename(bytes(held), p)
     return tuple(signed(int.from_bytes(after[at : at + 8], "little") & bits) for at, bits in places.words)
 
 
@@ -705,7 +705,7 @@ def numbered(code: Any, plan: Plan, automaton: Automaton, classes: Sequence[int]
     """
     places = places_of(code.layout, plan)
     nodes, values = code.layout.schema.nodes, automaton.values
-    renamings = Permutations(nodes).all if code.symmetry else [tuple(range(nodes))]
+    renamings = code.layout.schema.renamings if code.symmetry else (tuple(range(nodes)),)
     index = {value: k for k, value in enumerate(values)}
     first: dict[int, int] = {}
     for k, c in enumerate(classes):
@@ -717,8 +717,7 @@ def numbered(code: Any, plan: Plan, automaton: Automaton, classes: Sequence[int]
         if c in number:
             continue
         images = [
-            classes[index[renamed_value(code, places, values[first[c]], w)]] if code.symmetry else c
-            for w in range(len(renamings))
+            classes[index[renamed_value(code, places, values[first[c]], p)]] if code.symmetry else c for p in renamings
         ]
         parts = parts_of(renamings, [image == c for image in images])
         for renaming, image in zip(renamings, images, strict=True):

@@ -20,7 +20,6 @@ from checker.explore.compiled import EXPORTS, Compiled
 from invariants.registry import STEP
 from zabspec.language import tree as t
 from zabspec.language.conventions import Conventions
-from zabspec.language.derive import Permutations
 from zabspec.language.footprints import ANYTHING, Case, Touch, footprints
 from zabspec.language.kinds import Seq
 from zabspec.language.locality import StepLocality
@@ -216,7 +215,6 @@ class Reducing(Compiled):
         n = dict(super().numbers)
         most = self.model.most_steps
         n["MOST_STEPS"] = most
-        n["PERM_STRIDE"] = Permutations(n["NODES"]).stride
         n["SLEEP_AT"] = n["IMAGE_AT"] + kernel.RING * n["TOTAL"]
         n["NOTED_AT"] = n["SLEEP_AT"] + 8 * (most + 2)
         n["HEADS_AT"] = n["NOTED_AT"] + 8 * 3 * kernel.RING

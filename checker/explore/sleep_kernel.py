@@ -14,10 +14,10 @@ The hooks that it replaces are declared, with their contracts, in `checker/explo
 from __future__ import annotations
 
 from checker.explore.interface import (
-    CASES, COLOUR_AT, HEADER, HEADS_AT, MOST_STEPS, NODES, NOTED_AT, PERM_STRIDE, RELATION_AT, SLEEP_AT, STEPS_AT,
-    SYMMETRY, class_of_step, may_change_ample, sees_step, steps_commute,
+    CASES, HEADER, HEADS_AT, MOST_STEPS, NODES, NOTED_AT, RELATION_AT, RENAMING_AT, SLEEP_AT, STEPS_AT, SYMMETRY,
+    bytes_of, class_of_step, may_change_ample, sees_step, steps_commute,
 )  # fmt: skip
-from checker.explore.kernel import GROUPS, MOST, MOST_PROPERTIES, RAW, note_broken, states_of_orbit
+from checker.explore.kernel import GROUPS, MOST, count_orbit, note_broken
 from checker.explore.probing import probe
 from zabspec.language.lang import Bytes, State, Words
 from zabspec.language.memory import (
@@ -82,15 +82,15 @@ def may_sleep(work: Bytes, of: int) -> None:
         awake[1 + awake[0]] = of
 
 
-def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: int, perms: Bytes, work: Bytes) -> None:
+def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: int, work: Bytes) -> None:
     """Record the sleep set of a successor; then a step that is invisible, with one alternative, may sleep itself."""
     invisible = is_invisible(parent, child)
-    note_sleep_set(work, slot, mine, perms)
+    note_sleep_set(work, slot, mine)
     if only and invisible and not may_change_ample(parent, child, work):
         may_sleep(work, mine)
 
 
-def note_sleep_set(work: Bytes, slot: int, mine: int, perms: Bytes) -> None:
+def note_sleep_set(work: Bytes, slot: int, mine: int) -> None:
     """Record which steps sleep after a step of class `mine`, under the names they have in its successor."""
     awake = words_at(work, SLEEP_AT)
     noted = words_at(work, NOTED_AT)
@@ -103,11 +103,11 @@ def note_sleep_set(work: Bytes, slot: int, mine: int, perms: Bytes) -> None:
             if count < MOST_ASLEEP and independent(work, of, mine):
                 name = (of >> 32) & 65535
                 if SYMMETRY:
-                    at = words_at(work, COLOUR_AT)[NODES + 1] * PERM_STRIDE + 1
-                    a = perms[at + ((name >> 3) & 7)] - 1
+                    perm = bytes_of(work, RENAMING_AT)
+                    a = perm[1 + ((name >> 3) & 7)] - 1
                     b = name & 7
                     if b < NODES:
-                        b = perms[at + b] - 1
+                        b = perm[1 + b] - 1
                     name = (name & 65472) | (a << 3) | b
                 if count < 4:
                     first = first | (name << (16 * count))
@@ -175,7 +175,7 @@ def claim_states(source: Bytes, start: int, end: int, table: Words, capacity: in
             info[0] = info[0] + size
             info[1] = info[1] + 1
             info[2] = info[2] + 1
-            info[RAW] = info[RAW] + states_of_orbit(source, at)
+            count_orbit(source, at, info)
         at = at + HEADER + size
         lead = lead - 1
     return at
@@ -240,7 +240,7 @@ def gather_states(
             store_half(preds, 6 * index, load_half(out, at + 8))
             store_short(preds, 6 * index + 4, load_short(out, at + 12))
             index = index + 1
-            note_broken(load_word(out, at + 16) & ((1 << MOST_PROPERTIES) - 1), index, info)
+            note_broken(load_word(out, at + 16), index, info)
             heads[group] = next_claimed(out, at + HEADER + size, group * section + filled[group])
     info[1] = index
     return used

@@ -128,8 +128,8 @@ class Stepped(Protocol):
     def canonical(self, data: bytes) -> tuple[int, bytes]:
         """Return the fingerprint of a state's orbit, and the state that represents it."""
 
-    def rename(self, data: bytes, which: int) -> bytes:
-        """Return the state under one of the renamings; number 0 changes nothing."""
+    def rename(self, data: bytes, p: Sequence[int]) -> bytes:
+        """Return a state with process i renamed to p[i]."""
 
     def state(self, data: bytes) -> Any:
         """Return a state in memory that the kernel can read."""
@@ -145,8 +145,8 @@ def why_not_symmetric(code: Stepped, walks: int = 16, length: int = 40, seed: in
     """
     source = random.Random(seed)
     size = code.layout.size
-    renamings = len(code.layout.schema.renamings)
-    if renamings == 1:
+    schema = code.layout.schema
+    if not schema.renames:
         return ""
     states = sum(1 << k for k, p in enumerate(code.properties) if p.of != STEP)
     initial = code.model.program.initial().key()
@@ -156,7 +156,7 @@ def why_not_symmetric(code: Stepped, walks: int = 16, length: int = 40, seed: in
             successors = [after[:size] for _, after in code.next_states(data)]
             if not successors:
                 break
-            other = code.rename(data, source.randrange(1, renamings))
+            other = code.rename(data, schema.some_renaming(source))
             (h, image), (k, whole) = code.canonical(other), code.canonical(data)
             if h != k or (image != whole and in_order(code.layout, image) != in_order(code.layout, whole)):
                 return "a renamed state is not recognised as the same"

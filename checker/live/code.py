@@ -43,7 +43,7 @@ class LiveCode(Compiled):
         "begin_stable": (I64, PTR, I64, I64, I64, I64, PTR, PTR, PTR, PTR, PTR),
         "expand_stable": (I64, PTR, I64, PTR, PTR, PTR, PTR),
         "stable_successors": (I64, PTR, I64, PTR, I64, PTR),
-        "stable_from": (None, PTR, PTR, I64, PTR),
+        "stable_from": (None, PTR, PTR, PTR),
         "stable_lasts": (I64, PTR, I64),
         "stable_begins": (I64, PTR, I64),
         "waits_in": (I64, PTR, I64),
@@ -196,10 +196,10 @@ class LiveCode(Compiled):
 
     # --- single states ---------------------------------------------------------------------------
 
-    def stable(self, data: bytes, which: int = 0) -> bytes:
-        """Return a state, renamed, as the stable phase begins in it."""
+    def stable(self, data: bytes, p: Sequence[int] = ()) -> bytes:
+        """Return a state with process i renamed to p[i], if that is given, as the stable phase begins in it."""
         to = self.state(b"")
-        self.stable_from(self.state(data), to, which, self.perms)
+        self.stable_from(self.state(data), to, self.tables([p or range(self.nodes)]))
         return ctypes.string_at(to, self.layout.size)
 
     def stable_steps(self, data: bytes, named: int) -> list[tuple[int, bytes]]:

@@ -106,7 +106,7 @@ def begin_stable(
     Args:
         source: packed states, from `offset`; the first of them has number `first` of all that were reached, from 1.
         depth: of these states.
-        moves: from 2 on, `moves[1]` times: a renaming, and the process that is named in the renamed state.
+        moves: from 2 on, `moves[1]` times: where a renaming is in `perms`, and the process named in the renamed state.
         data: the packed states of the graph.
     """
     s = state_at(work, 0)
@@ -116,7 +116,7 @@ def begin_stable(
         offset = offset + unpack(as_bytes(state_at(source, offset)), s)
         k = 0
         while k < moves[1]:
-            renamed(s, image, perms, moves[2 + 2 * k])
+            renamed(s, image, bytes_of(perms, moves[2 + 2 * k]))
             forget_budgets(image)
             if stable_begins(image, moves[3 + 2 * k]):
                 v = node_of(image, moves[3 + 2 * k], data, g)
@@ -242,9 +242,9 @@ def class_followed(out: Bytes, n: int) -> int:
     return only if only != UNFAIR else -1
 
 
-def stable_from(s: State, image: State, which: int, perms: Bytes) -> None:
+def stable_from(s: State, image: State, perm: Bytes) -> None:
     """Write the state, renamed, with which the stable phase begins: without budgets."""
-    renamed(s, image, perms, which)
+    renamed(s, image, perm)
     forget_budgets(image)
 
 

@@ -48,8 +48,7 @@ def lasso_of(run: LiveRun, found: Waits) -> StarvingRun:
     depth, index = place_of(number - 1, live.exploration.levels)
     prefix = run.explorer.schedule_to(depth, index)
     state = state_after(run, prefix)
-    renaming = renaming_to(run, found, state, which)
-    p = code.layout.schema.renamings[renaming]
+    p = renaming_to(run, found, state, which)
     back = {p[k]: k for k in range(code.nodes)}
     real = back[named] if named >= 0 else -1
     walked: list[Edge] = [Edge(v) for v in found.path[1:]]
@@ -60,7 +59,7 @@ def lasso_of(run: LiveRun, found: Waits) -> StarvingRun:
     words: list[int] = []
     x = code.stable(state)
     for edge in walked:
-        x, word = step_of(run, found, x, real, edge, renaming)
+        x, word = step_of(run, found, x, real, edge, p)
         words.append(word)
     schedule = (*prefix, *words)
     named_now = real if named >= 0 else None
@@ -98,40 +97,39 @@ class Edge:
     message: bytes = b""
 
 
-def step_of(run: LiveRun, found: Waits, x: bytes, named: int, edge: Edge, renaming: int) -> tuple[bytes, int]:
+def step_of(run: LiveRun, found: Waits, x: bytes, named: int, edge: Edge, p: Sequence[int]) -> tuple[bytes, int]:
     """Return the step from a state that an edge represents, and the state after it.
 
     Args:
         named: the process that is named, as numbered in the state.
-        renaming: the one that maps the states of the run to those of the graph.
+        p: the renaming that maps the states of the run to those of the graph.
     """
     code = run.code
-    p = code.layout.schema.renamings[renaming]
     wanted = in_order(code.layout, code.node_state(found.graph, found.data, edge.to))
     flight: Sequence[Any] = ()
     if edge.message:
-        flight = StateView(code.layout, code.stable(x, renaming)).in_flight  # a renaming keeps the places
+        flight = StateView(code.layout, code.stable(x, p)).in_flight  # a renaming keeps the places
     for word, after in code.stable_steps(x, named):
         if edge.kind not in (-1, class_number(run, word, p)):
             continue
         if edge.message and bytes(flight[word & 255].raw()) != edge.message:
             continue
-        if in_order(code.layout, code.stable(after, renaming)) == wanted:
+        if in_order(code.layout, code.stable(after, p)) == wanted:
             return after, word
     raise AssertionError("no step of the model is the edge")
 
 
-def renaming_to(run: LiveRun, found: Waits, state: bytes, which: int) -> int:
+def renaming_to(run: LiveRun, found: Waits, state: bytes, which: Sequence[int]) -> Sequence[int]:
     """Return the renaming that maps a state to the first one of the path, apart from budgets.
 
-    `which` is tried first.
+    `which` is tried first; another follows from how both are mapped to the representative of their orbit.
     """
     code = run.code
-    wanted = in_order(code.layout, code.node_state(found.graph, found.data, found.path[0]))
-    every = range(len(code.layout.schema.renamings)) if code.symmetry else (0,)
-    for k in (which, *every):
-        if in_order(code.layout, code.stable(state, k)) == wanted:
-            return int(k)
+    wanted = code.node_state(found.graph, found.data, found.path[0])
+    there, here = code.renaming_of(wanted), code.renaming_of(code.stable(state))
+    for p in (which, tuple(there.index(name) for name in here)):
+        if in_order(code.layout, code.stable(state, p)) == in_order(code.layout, wanted):
+            return p
     raise AssertionError("no renaming of the state is the node's")
 
 

@@ -112,8 +112,9 @@ class LiveRun:
         self.moves = moves_of(code)
         self.words = Block(8 * (2 + 2 * len(self.moves)))
         self.words.put(1, len(self.moves))
-        for k, (which, named) in enumerate(self.moves):
-            self.words.put(2 + 2 * k, which)
+        self.perms = code.tables(p for p, _ in self.moves)
+        for k, (_, named) in enumerate(self.moves):
+            self.words.put(2 + 2 * k, k * code.renaming_table.size)
             self.words.put(3 + 2 * k, named)
         self.work = Block(code.work + 64)
         self.state = Block(code.layout.total)
@@ -164,7 +165,7 @@ class LiveRun:
         while done < count and not self.graph.clash:
             done += self.code.begin_stable(
                 block.address, offset, count - done, first + done, depth, self.words.address, self.data.address,
-                self.work.address, self.code.perms, self.graph.address,
+                self.work.address, self.perms, self.graph.address,
             )  # fmt: skip
             offset = self.words.get(0)
             if done < count:
@@ -271,20 +272,19 @@ class LiveRun:
                 live.followed = tuple(name for name in live.followed if name != goal.name)
 
 
-def moves_of(code: LiveCode) -> list[tuple[int, int]]:
+def moves_of(code: LiveCode) -> list[tuple[tuple[int, ...], int]]:
     """Return the renamings under which a state is entered, each with the process that is named in it.
 
     If renaming changes nothing (docs/explanation/liveness.md), the named process becomes process 0; if only some
     renamings change nothing, it becomes the first that these can map it to.
     """
-    nodes = range(code.nodes)
+    same = tuple(range(code.nodes))
     if not code.phase.names_one:
-        return [(0, -1)]
+        return [(same, -1)]
     if not code.symmetry:
-        return [(0, named) for named in nodes]
-    renamings = code.layout.schema.renamings
-    called = {named: min(p[named] for p in renamings) for named in nodes}
-    return [(next(k for k, p in enumerate(renamings) if p[named] == to), to) for named, to in called.items()]
+        return [(same, named) for named in same]
+    renamings = map(code.layout.schema.to_first, same)
+    return [(p, p[named]) for named, p in enumerate(renamings)]
 
 
 def graph_of(nodes: int, edges: int, size: int) -> Graph:

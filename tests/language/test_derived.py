@@ -179,9 +179,9 @@ def test_any_state_stands_for_its_orbit(network: str) -> None:
     for data in states(layout, 120):
         images = [renamed(layout, data, p) for p in itertools.permutations(range(NODES))]
         assert images == [derive.permuted(layout, data, p) for p in itertools.permutations(range(NODES))]
-        assert images == [code.rename(data, k) for k in range(len(images))]
+        assert images == [code.rename(data, p) for p in itertools.permutations(range(NODES))]
         orbit = {in_order(layout, other) for other in images}
-        assert code.alike(data) == len(orbit)
+        assert code.orbit_size(data) == len(orbit)
         fingerprint, image = code.canonical(data)
         assert in_order(layout, image) in orbit
         assert {code.canonical(other)[0] for other in images} == {fingerprint}
@@ -203,7 +203,7 @@ def test_what_names_a_process_is_no_part_of_a_colour_as_it_is() -> None:
 
 
 POINTERS = (None, ctypes.c_void_p, ctypes.c_void_p)
-WITH_COLOURS = {**Compiled.exports, "_own_colours": POINTERS, "_shared_colours": POINTERS}
+WITH_COLOURS = {**Compiled.exports, "own_colours": POINTERS, "shared_colours": POINTERS}
 
 
 class Coloured(Compiled):
@@ -213,8 +213,8 @@ class Coloured(Compiled):
 
     def colours(self, data: bytes) -> list[int]:
         room = (ctypes.c_int64 * 16)()
-        self._own_colours(self.state(data), room)  # type: ignore[attr-defined]
-        self._shared_colours(self.state(data), room)  # type: ignore[attr-defined]
+        self.own_colours(self.state(data), room)  # type: ignore[attr-defined]
+        self.shared_colours(self.state(data), room)  # type: ignore[attr-defined]
         return list(room[:NODES])
 
 

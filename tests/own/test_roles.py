@@ -151,8 +151,8 @@ REFUSED: list[tuple[str, str, str]] = [
     ('NewType("Client", Node)', "1", "Client is the type of role client"),
     ('of="server"', 'of="store"', "owner is of role 'store'; there are client, server"),
     ('of="server"', 'of="node"', "owner is of role 'node', which is an axis: a field of each process has it anyway"),
-    ('"server": 2}', '"server": 9}', "role server has 1 to 7 processes, not 9"),
-    ('"server": 2}', '"server": 6}', "8 processes: a model has at most 7"),
+    ('"server": 2}', '"server": 21}', "role server has 1 to 20 processes, not 21"),
+    ('"server": 2}', '"server": 19}', "21 processes: a model has at most 20"),
     ('"server": 2}', '"asked": 2}', "call role asked something else"),
     ('"server": 2}', '"Server": 2}', "one word in small letters"),
     ("__name__,", "__name__, transactions=True,", "has one kind of process"),
@@ -205,8 +205,8 @@ def test_a_process_of_any_role_may_be_asked_for_its_role(tmp_path: Path) -> None
 
 SIZES = [
     ({"nodes": 5}, "--nodes is not for"),
-    ({"budgets": "client=7"}, "--client 7 and --server 2 are 9 processes: a model has at most 7"),
-    ({"budgets": "client=0"}, "--client must be 1 to 7, not 0"),
+    ({"budgets": "client=19"}, "--client 19 and --server 2 are 21 processes: a model has at most 20"),
+    ({"budgets": "client=0"}, "--client must be 1 to 20, not 0"),
     ({"quorums": "weights 1,1,1,1"}, "--quorums is not for"),
     ({"budgets": "client=3", "roles": "client=2,server=2"}, "by the budgets the roles are client=3,server=2"),
 ]
@@ -306,10 +306,10 @@ def test_a_progress_property_takes_a_role(kind: str, waits: str, second: str, sa
             hold_fair(trace.model, trace.schedule, other)
 
 
-@pytest.mark.parametrize("given", ["0", "8", "-1", "300", "x", "99999999999999999999"])
+@pytest.mark.parametrize("given", ["0", "21", "-1", "300", "x", "99999999999999999999"])
 def test_a_role_of_an_impossible_size_is_refused_as_one(given: str, tmp_path: Path) -> None:
     refused = CliRunner().invoke(main, ["--protocol", written(tmp_path), "--client", given])
-    assert (refused.exit_code, refused.stderr) == (2, f"zabcheck: --client must be 1 to 7, not {given}\n")
+    assert (refused.exit_code, refused.stderr) == (2, f"zabcheck: --client must be 1 to 20, not {given}\n")
 
 
 def test_random_protocols_with_roles_are_drawn() -> None:

@@ -15,13 +15,13 @@ from typing import Any
 from zabspec.language import lang
 from zabspec.language.bytecode import global_names
 from zabspec.language.source import definition
+from zabspec.roles import MOST_PROCESSES
 from zabspec.worlds import actor
 
 MOST = 256  # more than a step may have
 RECEIPTS = frozenset({"receive_as_leader", "receive_as_follower", "on_message"})  # a world calls one, once in a step
 MARKS = ("made_action", "made_change", "observes", "claim", "progress_property")
 CHOICES = frozenset({"choose", "any_of", "any_process"})
-OF_PROCESSES = 7  # as many as a model has at most
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda)
 
 
@@ -101,7 +101,7 @@ class Alternatives:
         parts: Sequence[ast.AST] = [*ast.iter_child_nodes(node)]
         ways = 1
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and is_choose(f, node.func.id):
-            ways = MOST if looping else OF_PROCESSES if of_processes(f, node.func.id) else number_in(node)
+            ways = MOST if looping else MOST_PROCESSES if of_processes(f, node.func.id) else number_in(node)
             parts = node.args
         looping = looping or isinstance(node, LOOPS)
         return min(MOST, ways * math.prod(self.below(f, part, looping) for part in parts))

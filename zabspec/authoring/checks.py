@@ -22,7 +22,7 @@ from zabspec.language.lang import MessageName
 from zabspec.language.place import Place
 from zabspec.language.reference import MessageView, RecordValue, StateView
 from zabspec.language.schema import NODE, Field, Role
-from zabspec.roles import type_name
+from zabspec.roles import MOST_PROCESSES, type_name
 from zabspec.worlds.actor import LEADING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS
 
@@ -62,7 +62,6 @@ MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
 MOST_BITS = 63
 MOST_NODE_AXES = (2, 1)  # what blocks of a state are repeated by; of those of what was observed
 INSTEAD = ("counting its own process: keep sets in it", "as it is a ghost: keep a set of processes for each")
-MOST_OF_PROCESSES = 7
 NO_ROLE = frozenset({"node", "p", "nobody"})  # names that say something of every process
 
 
@@ -273,16 +272,16 @@ def check_declared_roles(name: str, declared: Declaration, functions: Mapping[st
             raise misdeclared(name, at, f"a role is called by one word in small letters, not {role!r}")
         if role in {*CONSTANTS, *BUDGETS, *declared.budgets} or role in NO_ROLE:
             raise misdeclared(name, at, f"s.{role.upper()} is a constant already: call role {role} something else")
-        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_OF_PROCESSES:
-            raise misdeclared(name, at, f"role {role} has 1 to {MOST_OF_PROCESSES} processes, not {count!r}")
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_PROCESSES:
+            raise misdeclared(name, at, f"role {role} has 1 to {MOST_PROCESSES} processes, not {count!r}")
         known = vars(declared.text).get(kind := type_name(role))
         if known is not None and (getattr(known, "__name__", ""), hasattr(known, "__supertype__")) != (kind, True):
             said = f'{kind} is the type of role {role}: {kind} = NewType("{kind}", Node)'
             raise misdeclared(name, ("constant", kind), said)
     if not declared.roles:
         return
-    if sum(declared.roles.values()) > MOST_OF_PROCESSES:
-        said = f"roles={{...}} are {sum(declared.roles.values())} processes: a model has at most {MOST_OF_PROCESSES}"
+    if sum(declared.roles.values()) > MOST_PROCESSES:
+        said = f"roles={{...}} are {sum(declared.roles.values())} processes: a model has at most {MOST_PROCESSES}"
         raise misdeclared(name, ("argument", "roles"), said)
     for argument, value in (("transactions", declared.transactions), ("replicas", declared.replicas)):
         if value:

@@ -1,7 +1,7 @@
 """Generate what follows from the schema: hashing, packing, unpacking, colouring and permuting states.
 
 The functions are written as source of the kernel language, for one layout, and compiled with the rest of the program;
-`Permutations` is the plain Python that tests compare `permute` with, and the tables it works from.
+`permuted` is the plain Python that tests compare `permute` with, `RenamingTable` what machine code reads of a renaming.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import permutations
+from functools import lru_cache, partial
+from itertools import product
 from operator import itemgetter
 
 from zabspec.language.kinds import Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf, names_a_process
-from zabspec.language.schema import NODE, Field, Layout, Role
+from zabspec.language.schema import NODE, Block, Field, Layout, Role
 
 WIDEST = 56  # bits that one put or get can move: a word less seven bits of misalignment
 
@@ -105,12 +105,16 @@ def message_pieces(union: MessageUnion) -> list[_Piece]:
     return out
 
 
+def channel_fields(layout: Layout) -> list[Field]:
+    """Return the fields that are packed by their length."""
+    return [field for field in layout.schema.fields if is_channel(field) and field.role is not Role.SCRATCH]
+
+
 def channels(layout: Layout) -> Iterator[tuple[int, Seq]]:
-    for field in layout.schema.fields:
-        if is_channel(field) and field.role is not Role.SCRATCH:
-            assert isinstance(field.kind, Seq)
-            for _, offset in layout.elements(field.name):
-                yield offset, field.kind
+    for field in channel_fields(layout):
+        assert isinstance(field.kind, Seq)
+        for _, offset in layout.elements(field.name):
+            yield offset, field.kind
 
 
 def grouped(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
@@ -178,14 +182,22 @@ def unpack_text(layout: Layout) -> str:
 
 def channel_text(layout: Layout, move: Callable[[list[_Piece], str], list[str]]) -> list[str]:
     """Return lines that move the messages of every channel, each in the bits that any message uses."""
-    lines = []
-    for offset, kind in channels(layout):
+
+    def of_channel(kind: Seq, place: str, by: str) -> list[str]:
         assert isinstance(kind.element, MessageUnion)
-        lines += [f"    at = {offset + kind.header}", f"    for k in range(b[{offset}]):"]
+        lines = [
+            f"{by}at = {plus(place, kind.header)}",
+            f"{by}for k in range({loaded(Int(0, kind.capacity), 'b', place)}):",
+        ]
         for group in grouped(message_pieces(kind.element)):
-            lines += move(group, "        ")
-        lines.append(f"        at = at + {kind.element.size}")
-    return [*lines, "    return (p + 7) >> 3"]
+            lines += move(group, f"{by}    ")
+        return [*lines, f"{by}    at = at + {kind.element.size}"]
+
+    out = []
+    for field in channel_fields(layout):
+        assert isinstance(field.kind, Seq)
+        out += each_element(layout, field, "    ", lambda place, by, *_, kind=field.kind: of_channel(kind, place, by))
+    return [*out, "    return (p + 7) >> 3"]
 
 
 def packed_limit(layout: Layout) -> int:
@@ -295,50 +307,110 @@ def in_order(layout: Layout, data: bytes) -> bytes:
 # --- permuting ---------------------------------------------------------------------------------
 
 
-class Permutations:
-    """Permutations of n processes, all of them or a group, and what each does to ids and sets.
+class RenamingTable:
+    """The layout of a renaming of n processes in memory, as machine code reads it.
 
-    A permutation p renames process i to p[i]. `table` holds for each, in order: for every stored
-    id (0 = nobody) its new stored id, n + 1 bytes; for each new process the old one, n bytes; for
-    every set its image, 2**n bytes. `rank` finds a permutation from the places of its processes.
+    In order, for p that renames process i to p[i]: for every stored id (0 = nobody) its new stored id, n + 1 bytes; for
+    each new process the old one, n bytes; then, from `images` on, for each four members the images of the sets of them,
+    16 words (of fewer members, fewer words).
     """
 
-    def __init__(self, nodes: int, group: Sequence[tuple[int, ...]] | None = None) -> None:
-        """Compute the tables of a group of permutations.
+    def __init__(self, nodes: int) -> None:
+        self.nodes = nodes
+        self.old = nodes + 1
+        self.images = -(-(2 * nodes + 1) // 8) * 8
+        members = [range(first, min(first + 4, nodes)) for first in range(0, nodes, 4)]
+        self.parts = [(self.images + 128 * k, part) for k, part in enumerate(members)]
+        self.size = self.images + 8 * sum(1 << len(part) for part in members)
+
+    def of(self, p: Sequence[int]) -> bytes:
+        """Return the table of a renaming."""
+        n = self.nodes
+        out = bytearray([0, *(p[i] + 1 for i in range(n)), *(p.index(k) for k in range(n))])
+        out += bytes(self.images - len(out))
+        for _, part in self.parts:
+            for mask in range(1 << len(part)):
+                out += sum(1 << p[i] for k, i in enumerate(part) if mask >> k & 1).to_bytes(8, "little")
+        return bytes(out)
+
+    def image(self, word: str) -> str:
+        """Return the expression of the image of a set."""
+        looked = []
+        for at, part in self.parts:
+            inside = f"(({word} >> {part.start}) & {(1 << len(part)) - 1})" if len(self.parts) > 1 else word
+            looked.append(f"load_word(perm, {at} + 8 * {inside})")
+        return " | ".join(looked)
+
+    def text(self, sets: bool) -> str:
+        """Return the kernel function that adds the images of sets to a table with the new names.
 
         Args:
-            nodes: the number of processes.
-            group: the permutations, the identity first; None for all.
+            sets: whether a state holds sets of processes; if not, nothing reads the images.
         """
-        self.nodes = nodes
-        self.all = list(permutations(range(nodes)) if group is None else group)
-        self.stride = (nodes + 1) + nodes + (1 << nodes)
+        lines = ["def add_images(perm: Bytes) -> None:", "    return"]
+        if sets:
+            lines.pop()
+        for at, part in self.parts if sets else ():
+            lines.append(f"    store_word(perm, {at}, 0)")
+            for mask in range(1, 1 << len(part)):
+                rest, low = mask & (mask - 1), (mask & -mask).bit_length() - 1
+                image = f"(1 << (perm[{part.start + low + 1}] - 1))"
+                image = f"load_word(perm, {at + 8 * rest}) | {image}" if rest else image
+                lines.append(f"    store_word(perm, {at + 8 * mask}, {image})")
+        return "\n".join(lines)
 
-    @cached_property
-    def table(self) -> bytes:
-        n, out = self.nodes, bytearray()
-        for p in self.all:
-            out += bytes([0, *(p[i] + 1 for i in range(n))])
-            out += bytes(p.index(k) for k in range(n))
-            image = [0] * (1 << n)
-            for mask in range(1, 1 << n):
-                low = (mask & -mask).bit_length() - 1
-                image[mask] = image[mask & (mask - 1)] | 1 << p[low]
-            out += bytes(image)
-        return bytes(out)
 
-    @cached_property
-    def rank(self) -> bytes:
-        """Return the indices of permutations by their digits, two bytes each.
+UNROLLED = 7  # processes: of more, generated code has loops
 
-        The digits in base n are the new places of processes 0, 1, ...
-        """
-        n = self.nodes
-        out = bytearray(2 * n**n)
-        for k, p in enumerate(self.all):
-            digit = sum(place * n**i for i, place in enumerate(p))
-            out[2 * digit : 2 * digit + 2] = k.to_bytes(2, "little")
-        return bytes(out)
+
+def each(n: int, indent: str, lines: Callable[[str, str], list[str]], name: str = "i") -> list[str]:
+    """Return lines that are repeated for each of n processes, one after the other or in a loop.
+
+    Args:
+        lines: returns them for a process, given as an expression, with an indentation.
+    """
+    if n <= UNROLLED:
+        return [line for k in range(n) for line in lines(str(k), indent)]
+    return [f"{indent}for {name} in range({n}):", *lines(name, f"{indent}    ")]
+
+
+def offset_of(base: int, *terms: tuple[str, int]) -> str:
+    """Return the expression of an offset: a base, and for each index, given as an expression, so many bytes each."""
+    base += sum(int(index) * stride for index, stride in terms if index.isdigit())
+    return " + ".join([str(base), *(f"{index} * {stride}" for index, stride in terms if not index.isdigit())])
+
+
+def each_element(layout: Layout, field: Field, indent: str, lines: Callable[..., list[str]]) -> list[str]:
+    """Return lines that are repeated for every element of a field.
+
+    Args:
+        lines: returns them for an element: for the expression of its offset, an indentation, and the processes that
+            index it.
+    """
+    n, (base, strides) = layout.schema.nodes, layout.strides(field)
+    inner = [
+        sum(k * stride for k, stride in zip(index, strides[field.node_axes :], strict=True))
+        for index in product(*map(range, layout.inner_axes(field)))
+    ]
+
+    def inside(indent: str, *terms: tuple[str, int]) -> list[str]:
+        of = [index for index, _ in terms]
+        return [line for k in inner for line in lines(offset_of(base + k, *terms), indent, *of)]
+
+    if field.node_axes == 0:
+        return inside(indent)
+    if field.node_axes == 1:
+        return each(n, indent, lambda i, deeper: inside(deeper, (i, strides[0])))
+    return each(
+        n,
+        indent,
+        lambda i, deeper: each(n, deeper, lambda j, more: inside(more, (i, strides[0]), (j, strides[1])), "j"),
+    )
+
+
+def plus(place: str, more: int) -> str:
+    """Return an offset and so many bytes, as an expression."""
+    return str(int(place) + more) if place.isdigit() else f"{place} + {more}" if more else place
 
 
 def node_parts(kind: Kind, at: int) -> Iterator[tuple[int, Kind]]:
@@ -405,7 +477,8 @@ def renamed(kind: Kind, raw: bytes, p: tuple[int, ...]) -> bytes:
     if isinstance(kind, NodeId):
         return bytes([p[raw[0] - 1] + 1]) if raw[0] else raw
     if isinstance(kind, SetOf) and kind.nodes:
-        return bytes([sum(1 << p[i] for i in range(kind.count) if raw[0] >> i & 1)])
+        members = kind.members(int.from_bytes(raw, "little"))
+        return sum(1 << p[i] for i in members).to_bytes(kind.size, "little")
     if isinstance(kind, Seq):
         size, out = kind.element.size, raw[: kind.header]
         for k in range(kind.capacity):
@@ -428,10 +501,25 @@ def renamed(kind: Kind, raw: bytes, p: tuple[int, ...]) -> bytes:
     return raw
 
 
-def rename_text(place: str, kind: Kind, nodes: int, indent: str) -> list[str]:
+LOADS = {2: "load_short", 4: "load_half", 8: "load_word"}
+
+
+def loaded(kind: Kind, base: str, place: str) -> str:
+    """Return the expression of a value of a kind, without its sign."""
+    return f"{base}[{place}]" if kind.size == 1 else f"{LOADS[kind.size]}({base}, {place})"
+
+
+def rename_text(place: str, kind: Kind, table: RenamingTable, indent: str) -> list[str]:
     """Return lines that rename the process, or the set, at a place of the copy `o`."""
-    table = f"perm + {2 * nodes + 1}" if isinstance(kind, SetOf) else "perm"
-    return [f"{indent}o[{place}] = table[{table} + o[{place}]]"]
+    if not isinstance(kind, SetOf):
+        return [f"{indent}o[{place}] = perm[o[{place}]]"]
+    image = table.image("members")
+    kept = (
+        f"o[{place}] = {image}"
+        if kind.size == 1
+        else f"{LOADS[kind.size].replace('load', 'store')}(o, {place}, {image})"
+    )
+    return [f"{indent}members = {loaded(kind, 'o', place)}", f"{indent}{kept}"]
 
 
 def message_renames(layout: Layout) -> list[tuple[int, list[tuple[int, Kind]]]]:
@@ -454,69 +542,75 @@ def message_renames(layout: Layout) -> list[tuple[int, list[tuple[int, Kind]]]]:
 
 
 def permute_text(layout: Layout) -> str:
-    n = layout.schema.nodes
-    blocks = layout.blocks
+    """Return the function that renames the processes of a state, and the one that completes the table it reads."""
+    n, blocks = layout.schema.nodes, layout.blocks
+    table = RenamingTable(n)
     lines = [
-        "def permute(s: State, to: State, table: Bytes, which: int) -> None:",
+        "def permute(s: State, to: State, perm: Bytes) -> None:",
         "    b = as_bytes(s)",
         "    o = as_bytes(to)",
-        f"    perm = which * {Permutations(n).stride}",
-        f"    old = perm + {n + 1}",
     ]
 
-    def copied(to: int, source: str, size: int) -> str:
-        return f"    copy_bytes(bytes_of(o, {to}), bytes_of(b, {source}), {size})"
+    def copied(to: str, source: str, size: int, indent: str) -> str:
+        return f"{indent}copy_bytes(bytes_of(o, {to}), bytes_of(b, {source}), {size})"
+
+    def old(k: str) -> str:
+        return f"perm[{plus(k, table.old)}]"
 
     for name in ("history", "plain"):
         if blocks[name].stride:
-            lines.append(copied(blocks[name].offset, str(blocks[name].offset), blocks[name].stride))
-    for k in range(n):
-        for name in ("history-node", "node"):
-            block = blocks[name]
-            if block.stride:
-                source = f"{block.offset} + {block.stride} * table[old + {k}]"
-                lines.append(copied(block.offset + k * block.stride, source, block.stride))
-    block = blocks["pair"]
-    if block.stride:
-        for k in range(n):
-            for j in range(n):
-                source = f"{block.offset} + {block.stride} * ({n} * table[old + {k}] + table[old + {j}])"
-                lines.append(copied(block.offset + (k * n + j) * block.stride, source, block.stride))
+            lines.append(copied(str(blocks[name].offset), str(blocks[name].offset), blocks[name].stride, "    "))
+
+    def of_node(block: Block, k: str, by: str) -> list[str]:
+        at, size = block.offset, block.stride
+        return [copied(offset_of(at, (k, size)), f"{at} + {size} * {old(k)}", size, by)]
+
+    def of_pair(k: str, j: str, by: str) -> str:
+        at, size = blocks["pair"].offset, blocks["pair"].stride
+        source = f"{at} + {size} * ({n} * {old(k)} + {old(j)})"
+        return copied(offset_of(at, (k, n * size), (j, size)), source, size, by)
+
+    for name in ("history-node", "node"):
+        if blocks[name].stride:
+            lines += each(n, "    ", partial(of_node, blocks[name]))
+    if blocks["pair"].stride:
+        lines += each(n, "    ", lambda k, by: each(n, by, lambda j, more: [of_pair(k, j, more)], "j"))
     for field in layout.schema.fields:
-        if field.role is Role.SCRATCH:
-            continue
-        for _, offset in layout.elements(field.name):
-            for at, kind in node_parts(field.kind, offset):
-                lines += rename_text(str(at), kind, n, "    ")
+        if field.role is not Role.SCRATCH:
+            parts = list(node_parts(field.kind, 0))
+            lines += each_element(
+                layout, field, "    ", lambda place, by, *_, parts=parts: [
+                    line for at, kind in parts for line in rename_text(plus(place, at), kind, table, by)
+                ],
+            ) if parts else []  # fmt: skip
     renames = message_renames(layout)
-    if renames:
-        for offset, kind in channels(layout):
-            assert isinstance(kind.element, MessageUnion)
-            lines += [f"    at = {offset + kind.header}", f"    for k in range(o[{offset}]):"]
-            for tag, parts in renames:
-                lines.append(f"        if o[at] == {tag}:")
-                for place, inner in parts:
-                    lines += rename_text(f"at + {place}", inner, n, "            ")
-            lines.append(f"        at = at + {kind.element.size}")
-    return "\n".join(lines)
+
+    def in_channel(kind: Seq, place: str, by: str) -> list[str]:
+        out = [
+            f"{by}at = {plus(place, kind.header)}",
+            f"{by}for k in range({loaded(Int(0, kind.capacity), 'o', place)}):",
+        ]
+        for tag, parts in renames:
+            out.append(f"{by}    if o[at] == {tag}:")
+            for inside, kind_ in parts:
+                out += rename_text(f"at + {inside}", kind_, table, f"{by}        ")
+        return [*out, f"{by}    at = at + {kind.element.size}"]
+
+    for field in channel_fields(layout) if renames else ():
+        assert isinstance(field.kind, Seq)
+        lines += each_element(layout, field, "    ", lambda place, by, *_, kind=field.kind: in_channel(kind, place, by))
+    sets = any(isinstance(kind, SetOf) for kind in named_in(layout))
+    return "\n\n\n".join([table.text(sets), "\n".join(lines)])
+
+
+def named_in(layout: Layout) -> Iterator[Kind]:
+    """Yield the kind of every process, and set of processes, in a state."""
+    for field in layout.schema.fields:
+        if field.role is not Role.SCRATCH:
+            yield from (kind for _, kind in named_parts(field.kind, 0))
 
 
 # --- colouring ---------------------------------------------------------------------------------
-
-
-def masks(layout: Layout, block: str, want: Callable[[Kind], bool]) -> list[int]:
-    """Return for each word of a block a mask of the bytes that hold ids or sets of the wanted kind."""
-    size = layout.blocks[block].stride
-    marks = bytearray(size)
-    for field in layout.schema.fields:
-        if layout.block_name(field) != block:
-            continue
-        inner = layout.inner[field.name]
-        for k in range(layout.plain_count(field)):
-            for at, kind in node_parts(field.kind, inner + k * field.kind.size):
-                if want(kind):
-                    marks[at] = 0xFF
-    return [int.from_bytes(marks[k : k + 8], "little", signed=True) for k in range(0, size, 8)]
 
 
 def fixed_masks(layout: Layout, block: str) -> list[int]:
@@ -549,208 +643,246 @@ def named_parts(kind: Kind, at: int) -> Iterator[tuple[int, Kind]]:
         yield from node_parts(kind, at)
 
 
-def kept_words(layout: Layout, block: str, base: int) -> list[str]:
-    """Return the words of a block that begins at `base`, without what names processes, as expressions."""
+def kept_words(layout: Layout, block: str, *terms: tuple[str, int]) -> list[str]:
+    """Return the words of a block, without what names processes, as expressions.
+
+    Args:
+        terms: which of its repetitions: indices, as expressions, and the bytes of each.
+    """
     out: list[str] = []
     for k, keep in enumerate(fixed_masks(layout, block)):
-        word = f"load_word(b, {base + 8 * k})"
+        word = f"load_word(b, {offset_of(layout.blocks[block].offset + 8 * k, *terms)})"
         if keep:
             out.append(f"({word} & {keep})" if keep != -1 else word)
     return out
 
 
+# Words of `c`, by process: its colour, and two that a round works with.
+def word_of(n: int, what: int, i: str) -> str:
+    """Return the word of a process that a round of colouring works with, as an expression."""
+    return f"c[{int(i) + n * what}]" if i.isdigit() else f"c[{i} + {n * what}]"
+
+
 def colour_text(layout: Layout) -> str:
     """Return the functions that colour processes independently of their names.
 
-    `_own_colours` hashes what each holds, and `_shared_colours` adds a round of what it shares with every other
-    (Weisfeiler and Lehman).
+    `own_colours` hashes what each holds, and `shared_colours` adds a round of what it shares with every other, and of
+    the messages that name it (Weisfeiler and Lehman). Colours are ordered by role first.
     """
     n = layout.schema.nodes
     c = constants(2)
     # every process's hash uses the same constants, or the colours would depend on its number
-    lines = ["def _own_colours(s: State, c: Words) -> None:", "    b = as_bytes(s)"]
     start = str(next(c))
-    for i in range(n):
-        lines += folded("x", held_by(layout, i), start, constants(3))
-        lines.append(f"    c[{i}] = x")
-    lines += ["", "", "def _shared_colours(s: State, c: Words) -> None:", "    b = as_bytes(s)"]
-    for i in range(n):
-        lines += folded(f"x{i}", held_of(layout, i, i), f"c[{i}]", constants(4))
-        lines.append(f"    y{i} = 0")
+
+    def own(i: str, by: str) -> list[str]:
+        return [*folded("x", held_by(layout, i), start, constants(3), by), f"{by}{word_of(n, 0, i)} = x"]
+
+    lines = ["def own_colours(s: State, c: Words) -> None:", "    b = as_bytes(s)", *each(n, "    ", own)]
+    lines += by_role(layout)
+    lines += ["", "", "def shared_colours(s: State, c: Words) -> None:", "    b = as_bytes(s)"]
+
+    def alone(i: str, by: str) -> list[str]:
+        held = folded("x", held_of(layout, i, i), word_of(n, 0, i), constants(4), by)
+        return [*held, f"{by}{word_of(n, 1, i)} = x", f"{by}{word_of(n, 2, i)} = 0"]
+
+    lines += each(n, "    ", alone)
     start, one, two = str(next(c)), next(c), next(c)
-    for i in range(n):
-        for j in range(n):
-            if i != j:
-                lines += folded("e", held_of(layout, i, j), start, constants(5))
-                lines.append(f"    y{i} = wrap_add(y{i}, _mix(e ^ x{j}, {one}))")
-                lines.append(f"    y{j} = wrap_add(y{j}, _mix(e ^ x{i}, {two}))")
+
+    def shared(i: str, j: str, by: str) -> list[str]:
+        if i == j:
+            return []
+        other = not j.isdigit()
+        inner = f"{by}    " if other else by
+        held = folded("e", held_of(layout, i, j), start, constants(5), inner)
+        for p, q, number in ((i, j, one), (j, i, two)):
+            sum_, with_ = word_of(n, 2, p), word_of(n, 1, q)
+            held.append(f"{inner}{sum_} = wrap_add({sum_}, _mix(e ^ {with_}, {number}))")
+        return [f"{by}if i != j:", *held] if other else held
+
+    lines += each(n, "    ", lambda i, by: each(n, by, lambda j, more: shared(i, j, more), "j"))
+    lines += [*pair_text(layout), *mail_text(layout)]
     one, two = next(c), next(c)
-    for i in range(n):
-        lines.append(f"    c[{i}] = _mix(x{i} ^ {one}, y{i} ^ {two})")
-    return "\n".join(lines)
+
+    def after(i: str, by: str) -> list[str]:
+        return [f"{by}{word_of(n, 0, i)} = _mix({word_of(n, 1, i)} ^ {one}, {word_of(n, 2, i)} ^ {two})"]
+
+    return "\n".join([*lines, *each(n, "    ", after), *by_role(layout)])
 
 
-def is_id(kind: Kind) -> bool:
-    return isinstance(kind, NodeId)
+ROLE_BITS = 6
 
 
-def is_set(kind: Kind) -> bool:
-    return isinstance(kind, SetOf)
+def by_role(layout: Layout) -> list[str]:
+    """Return lines that order colours by role: a renaming keeps roles, and their processes are consecutive."""
+    lines = []
+    for k, role in enumerate(layout.schema.roles or ()):
+        for i in role.members:
+            lines.append(f"    c[{i}] = shr(c[{i}], {ROLE_BITS}) | shl({k}, {64 - ROLE_BITS})")
+    return lines
 
 
-def held_by(layout: Layout, i: int) -> list[str]:
-    """Return what process i holds, without ids and sets of processes, as expressions of words."""
+def mail_text(layout: Layout) -> list[str]:
+    """Return lines that add to the words of processes the messages that name them, each with all that it names."""
+    renames = message_renames(layout)
     out: list[str] = []
-    for block in ("history-node", "node"):
-        out += kept_words(layout, block, layout.blocks[block].offset + i * layout.blocks[block].stride)
+
+    def of_channel(number: int, kind: Seq, place: str, by: str, *owners: str) -> list[str]:
+        c = constants(number)  # the same for every element of a field
+        union, inner = kind.element, f"{by}    "
+        keep = bytearray(b"\xff" * union.size)
+        for at, part in named_parts(union, 0):
+            keep[at : at + part.size] = bytes(part.size)
+        words = [
+            masked_word("b", f"at + {k}", int.from_bytes(keep[k : k + 8].ljust(8, b"\0"), "little", signed=True))
+            for k in range(0, union.size, 8)
+        ]
+        words += [word_of(layout.schema.nodes, 1, owner) for owner in owners] + ([] if kind.merged else ["k"])
+        lines = [
+            f"{by}at = {plus(place, kind.header)}",
+            f"{by}for k in range({loaded(Int(0, kind.capacity), 'b', place)}):",
+            *folded("e", words, str(next(c)), c, inner),
+        ]
+        for tag, parts in renames:
+            places = [(f"at + {at}", part) for at, part in parts]
+            lines += [f"{inner}if b[at] == {tag}:", *named_together(layout, places, [], f"{inner}    ", c)]
+        return [*lines, f"{inner}at = at + {union.size}"]
+
+    for number, field in enumerate(channel_fields(layout) if renames else (), 7):
+        assert isinstance(field.kind, Seq)
+        out += each_element(layout, field, "    ", partial(of_channel, number, field.kind))
     return out
 
 
-def held_of(layout: Layout, i: int, j: int) -> list[str]:
-    """Return what process i holds of j as expressions; if they are one, of itself and what all hold of it."""
-    ones = int.from_bytes(b"\1" * 8, "little", signed=True)
-    out: list[str] = []
-    for block in ("history", "plain", "history-node", "node"):
-        if j != i and block in ("history", "plain"):
-            continue
-        base = layout.blocks[block].offset
-        if block.endswith("node"):
-            base += i * layout.blocks[block].stride
-        ids, sets = masks(layout, block, is_id), masks(layout, block, is_set)
-        for k, (id_mask, set_mask) in enumerate(zip(ids, sets, strict=True)):
-            if set_mask:
-                out.append(f"(shr(load_word(b, {base + 8 * k}), {j}) & {set_mask & ones})")
-            for byte in range(8):
-                if id_mask >> (8 * byte) & 0xFF:
-                    out.append(f"(1 if b[{base + 8 * k + byte}] == {j + 1} else 0)")
-    pair = layout.blocks["pair"]
-    at = pair.offset + (i * layout.schema.nodes + j) * pair.stride
-    return out + kept_words(layout, "pair", at)
-
-
-def folded(name: str, words: list[str], start: str, numbers: Iterator[int]) -> list[str]:
-    """Return lines that hash words into a name, two at a time."""
-    out = [f"    {name} = {start}"]
-    for k in range(0, len(words), 2):
-        second = f"{words[k + 1]} ^ {next(numbers)}" if k + 1 < len(words) else str(next(numbers))
-        out.append(f"    {name} = _mix({words[k]} ^ {name}, {second})")
-    return out
-
-
-def canonical_text(layout: Layout) -> str:
-    """Return the function that finds the least state of an orbit.
-
-    It returns the state's hash, in c[n] the number of renamings that leave the state as it is, and in c[n + 1] the one
-    that led to it.
-
-    If every renaming counts: processes in the order of what each holds; if that leaves ties, in the order of their
-    shared colours; among permutations that order ties differently, the one whose state has the least hash.
-
-    If only a group does: of the orbit, the states in which the colours of the processes, in their order, come first; of
-    these the one with the least hash. A renaming of the group need not reach a given order of processes, so every one
-    is tried.
-    """
-    n = layout.schema.nodes
-    every = Permutations(n)
-    if len(layout.schema.renamings) < len(every.all):
-        body = [
-            "    _own_colours(s, c)",
-            "    _shared_colours(s, c)",
-            "    lead = 0",
-            *least_hash(
-                layout,
-                Permutations(n, layout.schema.renamings),
-                [
-                    # where its colours come: -1 before those of the best, 1 behind, 0 the same
-                    "order = 0 if found else -1",
-                    f"for k in range({n}):",
-                    "    if order == 0 and found:",
-                    "        if unsigned_less(c[table[old + k]], c[table[lead + k]]):",
-                    "            order = -1",
-                    "        elif unsigned_less(c[table[lead + k]], c[table[old + k]]):",
-                    "            order = 1",
-                ],
-                "order <= 0",
-                "order < 0 or unsigned_less(h, best)",
-                ["lead = old"],
-            ),
-        ]
-    else:
-        body = [
-            f"    c[{n}] = 1",
-            "    _own_colours(s, c)",
-            *in_order_of_colours(n),
-            "    _shared_colours(s, c)",
-            *in_order_of_colours(n),
-            *least_hash(
-                layout,
-                every,
-                [
-                    "sorted_ = True",
-                    f"for k in range({n - 1}):",
-                    "    if unsigned_less(c[table[old + k + 1]], c[table[old + k]]):",
-                    "        sorted_ = False",
-                ],
-                "sorted_",
-                "not found or unsigned_less(h, best)",
-                [],
-            ),
-        ]
-    head = "def canonical(s: State, to: State, spare: State, c: Words, table: Bytes, rank: Bytes) -> int:"
-    return "\n".join([head, *body])
-
-
-def in_order_of_colours(n: int) -> list[str]:
-    """Return lines that return the state with its processes ordered by colour, if no two have the same."""
-    lines = ["    digit = 0", "    seen = 0"]
-    for i in range(n):
-        less = [f"(1 if unsigned_less(c[{j}], c[{i}]) else 0)" for j in range(n) if j != i]
-        lines += [
-            f"    place = {' + '.join(less) or '0'}",
-            f"    digit = digit + place * {n**i}",
-            "    seen = seen | (1 << place)",
-        ]
-    return [
-        *lines,
-        f"    if seen == {(1 << n) - 1}:",
-        f"        c[{n + 1}] = load_short(rank, 2 * digit)",
-        f"        permute(s, to, table, c[{n + 1}])",
-        "        return hash_state(to)",
+def pair_text(layout: Layout) -> list[str]:
+    """Return lines that add to the words of processes what a field of two others, or of theirs, names them in."""
+    n, block = layout.schema.nodes, layout.blocks["pair"]
+    parts = [
+        part
+        for field in layout.schema.fields
+        if layout.block_name(field) == "pair"
+        for k in range(layout.plain_count(field))
+        for part in node_parts(field.kind, block.offset + layout.inner[field.name] + k * field.kind.size)
     ]
 
+    def of_pair(i: str, j: str, by: str) -> list[str]:
+        c = constants(6)
+        places = [(offset_of(at, (i, n * block.stride), (j, block.stride)), kind) for at, kind in parts]
+        both = folded("e", [word_of(n, 1, i), word_of(n, 1, j)], str(next(c)), c, by)
+        return both + named_together(layout, places, [i, j], by, c)
 
-def least_hash(
-    layout: Layout, renamings: Permutations, looking: list[str], eligible: str, better: str, noted: list[str]
+    return each(n, "    ", lambda i, by: each(n, by, lambda j, more: of_pair(i, j, more), "j")) if parts else []
+
+
+def named_together(
+    layout: Layout, places: list[tuple[str, Kind]], owners: list[str], by: str, c: Iterator[int]
 ) -> list[str]:
-    """Return lines that go through renamings and return the least hash among the eligible ones.
+    """Return lines that add to each of several processes that they are named together, in what has the hash `e`.
 
     Args:
-        looking: lines that look at a renaming, whose place in the table is `old`.
-        eligible: the expression whether it is tried, after these lines.
-        better: the expression whether its state, with hash `h`, replaces the best.
-        noted: lines that then record more of it.
+        places: where ids and sets of processes lie.
+        owners: processes that they are named by, as expressions.
+        c: constants, for each place two.
     """
     n = layout.schema.nodes
-    return [
-        "    best = 0",
-        "    found = False",
-        f"    for which in range({len(renamings.all)}):",
-        f"        old = which * {renamings.stride} + {n + 1}",
-        *(f"        {line}" for line in looking),
-        f"        if {eligible}:",
-        "            permute(s, spare, table, which)",
-        "            h = hash_state(spare)",
-        f"            if {better}:",
-        "                best = h",
-        *(f"                {line}" for line in noted),
-        "                found = True",
-        f"                c[{n}] = 0",
-        f"                c[{n + 1}] = which",
-        f"                copy_bytes(as_bytes(to), as_bytes(spare), {layout.size})",
-        "            if h == best:",
-        f"                c[{n}] = c[{n}] + 1",
-        "    return best",
+    told = [(place, kind, next(c), next(c)) for place, kind in places]
+
+    def named(place: str, kind: Kind, line: Callable[[str], str]) -> list[str]:
+        if isinstance(kind, SetOf):
+            has = f"(shr({loaded(kind, 'b', place)}, q) & 1) == 1"
+            return [f"{by}for q in range({n}):", f"{by}    if {has}:", f"{by}        {line('q')}"]
+        return [f"{by}if b[{place}] != 0:", f"{by}    {line(f'b[{place}] - 1')}"]
+
+    def adds(process: str, number: int) -> str:
+        word = word_of(n, 2, process)
+        return f"{word} = wrap_add({word}, _mix(y, {number}))"
+
+    def also(process: str, number: int) -> str:
+        return f"y = wrap_add(y, _mix(e ^ {word_of(n, 1, process)}, {number}))"
+
+    lines = [f"{by}y = e"]
+    for place, kind, number, _ in told:
+        lines += named(place, kind, partial(also, number=number))
+    for place, kind, _, number in told:
+        lines += named(place, kind, partial(adds, number=number))
+    return lines + [f"{by}{adds(owner, next(c))}" for owner in owners]
+
+
+def held_by(layout: Layout, i: str) -> list[str]:
+    """Return what process i holds, without ids and sets of processes, as expressions of words."""
+    blocks = ("history-node", "node")
+    return [word for block in blocks for word in kept_words(layout, block, (i, layout.blocks[block].stride))]
+
+
+def held_of(layout: Layout, i: str, j: str) -> list[str]:
+    """Return what process i holds of j as expressions; if they are one, of itself and what all hold of it."""
+    bits: list[str] = []
+    for field in layout.schema.fields:
+        block = layout.block_name(field)
+        if block in ("pair", "scratch") or (j != i and not block.endswith("node")):
+            continue
+        terms = [(i, layout.blocks[block].stride)] if block.endswith("node") else []
+        first = layout.blocks[block].offset + layout.inner[field.name]
+        for k in range(layout.plain_count(field)):
+            for at, kind in node_parts(field.kind, first + k * field.kind.size):
+                value = loaded(kind, "b", offset_of(at, *terms))
+                bits.append(
+                    f"(shr({value}, {j}) & 1)" if isinstance(kind, SetOf) else f"(1 if {value} == {plus(j, 1)} else 0)"
+                )
+    words = [
+        " | ".join(f"({bit} << {k})" if k else bit for k, bit in enumerate(bits[first : first + 48]))
+        for first in range(0, len(bits), 48)
     ]
+    pair = layout.blocks["pair"].stride
+    return [f"({word})" for word in words] + kept_words(layout, "pair", (i, layout.schema.nodes * pair), (j, pair))
+
+
+def folded(name: str, words: list[str], start: str, numbers: Iterator[int], indent: str) -> list[str]:
+    """Return lines that hash words into a name, two at a time."""
+    out = [f"{indent}{name} = {start}"]
+    for k in range(0, len(words), 2):
+        second = f"{words[k + 1]} ^ {next(numbers)}" if k + 1 < len(words) else str(next(numbers))
+        out.append(f"{indent}{name} = _mix({words[k]} ^ {name}, {second})")
+    return out
+
+
+def order_text(layout: Layout) -> str:
+    """Return the function that writes to a table the renaming that puts processes in the order of their colours.
+
+    Those of one colour stay in their order; it returns how many pairs there are of one colour.
+    """
+    n = layout.schema.nodes
+    old = RenamingTable(n).old
+
+    def placed(i: str, by: str) -> list[str]:
+        found = [f"{by}place = 0"]
+        if i.isdigit():
+            for j in range(n):
+                if j != int(i):
+                    less = f"unsigned_less(c[{j}], c[{i}])" if j > int(i) else f"not unsigned_less(c[{i}], c[{j}])"
+                    found.append(f"{by}place = place + (1 if {less} else 0)")
+                    if j > int(i):
+                        found.append(f"{by}ties = ties + (1 if c[{j}] == c[{i}] else 0)")
+        else:
+            found += [
+                f"{by}for j in range({n}):",
+                f"{by}    if c[j] == c[{i}]:",
+                f"{by}        ties = ties + (1 if j > i else 0)",
+                f"{by}        place = place + (1 if j < i else 0)",
+                f"{by}    elif unsigned_less(c[j], c[{i}]):",
+                f"{by}        place = place + 1",
+            ]
+        return [*found, f"{by}perm[{plus(i, 1)}] = place + 1", f"{by}perm[{old} + place] = {i}"]
+
+    return "\n".join(
+        [
+            "def order_by_colour(c: Words, perm: Bytes) -> int:",
+            "    ties = 0",
+            "    perm[0] = 0",
+            *each(n, "    ", placed),
+            "    add_images(perm)",
+            "    return ties",
+        ]
+    )
 
 
 BYTES_OF = """
@@ -763,5 +895,5 @@ def derived_text(layout: Layout, symmetry: bool) -> str:
     """Return the kernel source of everything that follows from a layout."""
     parts = [MIX, BYTES_OF, pack_text(layout), unpack_text(layout), hash_text(layout)]
     if symmetry:
-        parts += [permute_text(layout), colour_text(layout), canonical_text(layout)]
+        parts += [permute_text(layout), colour_text(layout), order_text(layout)]
     return "\n\n".join(parts) + "\n"

@@ -20,6 +20,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -102,6 +103,36 @@ class Schema:
         if self.roles:
             return self.roles.renamings
         return self.quorums.renamings if self.quorums else tuple(itertools.permutations(range(self.nodes)))
+
+    @property
+    def group(self) -> tuple[tuple[int, ...], ...]:
+        """Return the renamings that keep its quorums; empty if all that keep the roles do."""
+        kept = self.quorums.renamings if self.quorums else ()
+        return kept if len(kept) < math.factorial(self.nodes) else ()
+
+    @property
+    def cells(self) -> list[range]:
+        """Return the processes of each role; without a `group`, any renaming within them is one of `renamings`."""
+        return [role.members for role in self.roles] if self.roles else [range(self.nodes)]
+
+    @property
+    def renames(self) -> bool:
+        """Return whether there is another renaming than the one that changes nothing."""
+        return len(self.group) > 1 if self.group else any(len(cell) > 1 for cell in self.cells)
+
+    def some_renaming(self, source: random.Random) -> tuple[int, ...]:
+        """Return a renaming, at random, that changes something."""
+        p = same = tuple(range(self.nodes))
+        while p == same:
+            p = source.choice(self.group or [tuple(p for cell in self.cells for p in source.sample(cell, len(cell)))])
+        return p
+
+    def to_first(self, p: int) -> tuple[int, ...]:
+        """Return the renaming that maps a process to the first that any maps it to: the identity if that is itself."""
+        if self.group:
+            return min(self.group, key=lambda renaming: (renaming[p], renaming))
+        first = next(cell.start for cell in self.cells if p in cell)
+        return tuple({p: first, first: p}.get(k, k) for k in range(self.nodes))
 
     def __post_init__(self) -> None:
         if self.quorums and self.roles:

@@ -15,8 +15,8 @@ from zabspec.authoring.sources import is_elsewhere
 from zabspec.language import Field, MessageUnion, Record
 from zabspec.language.kinds import Kind
 from zabspec.properties import Property
-from zabspec.quorums import MOST, system_of
-from zabspec.roles import Roles, roles_of
+from zabspec.quorums import system_of
+from zabspec.roles import MOST_PROCESSES, Roles, roles_of
 from zabspec.worlds import over_connections, over_datagrams
 from zabspec.worlds.priority import ORDERING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
@@ -254,6 +254,11 @@ class Protocol:
         return {**self.declared.roles, **self.budgets}
 
     @property
+    def most_nodes(self) -> tuple[int, str]:
+        """Return the maximum number of processes, and why there cannot be more."""
+        return self.world.most_nodes
+
+    @property
     def usual_roles(self) -> Roles | None:
         """Return its roles, with as many processes as it declares; None if it declares none."""
         return Roles.of(self.declared.roles) if self.declared.roles else None
@@ -266,9 +271,9 @@ class Protocol:
         """
         roles = self.declared.roles
         out = ",".join(part for part in amounts.split(",") if part.partition("=")[0] in roles)
-        if (found := roles_of(out)) and found.nodes > MOST:
+        if (found := roles_of(out)) and found.nodes > MOST_PROCESSES:
             said = " and ".join(f"--{r.name.replace('_', '-')} {r.count}" for r in found)
-            raise ConfigError(f"{said} are {found.nodes} processes: a model has at most {MOST}")
+            raise ConfigError(f"{said} are {found.nodes} processes: a model has at most {MOST_PROCESSES}")
         return out
 
     def own_budgets(self, given: str) -> str:
@@ -288,7 +293,7 @@ class Protocol:
                 raise ConfigError(f"{self.name} declares no budget {name!r}{there}")
             what, least, most = f"budget {name}", 0, MOST_OF_BUDGET
             if name in self.declared.roles:
-                what, least, most = f"--{name.replace('_', '-')}", 1, MOST
+                what, least, most = f"--{name.replace('_', '-')}", 1, MOST_PROCESSES
             if not (number.isascii() and number.isdigit() and len(number) < 6 and least <= int(number) <= most):
                 raise ConfigError(f"{what} must be {least} to {most}, not {number or 'nothing'}")
             own[name] = int(number)

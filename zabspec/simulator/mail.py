@@ -2,7 +2,8 @@
 
 Mail waits in a heap ordered by (delivery time, sender, sequence number), as the db-19 lab has it. An entry is one word:
 those three, then the slot in which the message lies. The sequence number is one counter for the whole run, so two
-entries never tie before the slot.
+entries never tie before the slot. Of the sender there are three bits, since the lab has at most seven processes: of
+more, those that differ by eight come in the order of their sequence numbers.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def drawn(s: State, source: int, target: int, count: int) -> int:
 
 def entry(time: int, sender: Node, seq: int, slot: int) -> int:
     """Return the word of an entry."""
-    return (time << TIME_AT) | (sender << SENDER_AT) | (seq << SEQ_AT) | slot
+    return (time << TIME_AT) | ((sender & 7) << SENDER_AT) | (seq << SEQ_AT) | slot
 
 
 def time_of(word: int) -> int:

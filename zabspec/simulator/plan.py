@@ -15,7 +15,6 @@ from zabspec.worlds.steps import BUDGETS
 from zabspec.worlds.world import World
 
 LEAST_DELAY, DELAYS = 1, 3  # the lab's
-MOST_NODES = 7
 MOST_PROPOSALS = 1000
 LONGEST_DELAY = 10_000
 
@@ -97,7 +96,7 @@ class Run:
         if not self.network:
             object.__setattr__(self, "network", found.network)
         within("--seed", self.seed, 0, 2**64 - 1)
-        within("--nodes", self.nodes, 1, MOST_NODES)
+        within("--nodes", self.nodes, 1, found.most_nodes[0])
         within("--rounds", self.rounds, 0, LARGEST_TICK)
         within("--proposals", self.proposals, 0, MOST_PROPOSALS)
         if not 1 <= self.least_delay <= self.least_delay + self.delays - 1 <= LONGEST_DELAY:

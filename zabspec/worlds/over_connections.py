@@ -31,6 +31,7 @@ class OverConnections(World):
         "unordered": connections.UNORDERED,
         "duplicating": connections.DUPLICATING,
     }
+    most_nodes = (7, "its elections and cuts go through every set of processes, in 8 bits of a step's word")
     trusted = frozenset(  # `actor` only declares them: where nothing overrides a function, it does nothing
         m.__name__ for m in (connections, priority, history, step_annotations, actor)
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from zabspec.configuration import Parameters
 from zabspec.language import Field, Int, MessageUnion
+from zabspec.roles import MOST_PROCESSES
 from zabspec.worlds.steps import BUDGETS, Budget
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class World(ABC):
         networks: by name the number by which the modules know it; the first is the default.
         lacks: faults of the simulator's schedule that it does not have.
         trusted: the modules whose functions `conventions` mentions.
+        most_nodes: the maximum number of processes, and why there cannot be more.
     """
 
     name: ClassVar[str]
@@ -35,6 +37,10 @@ class World(ABC):
     networks: ClassVar[Mapping[str, int]]
     lacks: ClassVar[frozenset[str]] = frozenset()
     trusted: ClassVar[frozenset[str]] = frozenset()
+    most_nodes: ClassVar[tuple[int, str]] = (
+        MOST_PROCESSES,
+        "21! renamings do not fit a word of 64 bits",
+    )
 
     @property
     def budgets(self) -> dict[str, Budget]:
