@@ -108,5 +108,6 @@ def operand_texts(step: Step) -> dict[str, str]:
     """Return the operands of a step as text, by name."""
     out = {name: process_name(v) if name in PROCESSES else str(v) for name, v in step.word.operands.items()}
     for name in MASKS & out.keys():
-        out[name] = process_names([p for p in range(step.word.operands[name].bit_length()) if step.word.operands[name] >> p & 1])
+        mask = step.word.operands[name]
+        out[name] = process_names([p for p in range(mask.bit_length()) if mask >> p & 1])
     return out
