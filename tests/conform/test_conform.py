@@ -22,7 +22,7 @@ from traces.conform.explained import (
     text_of,
 )
 from traces.conform.record import BadRecord, Record, read_record
-from traces.conform.search import STALLED, Node, Search, drains_first
+from traces.conform.search import Node, Search, drains_first
 from traces.conform.unbounded import Text
 from traces.record.runner import Runner
 from zabspec.language.kinds import Seq, SetOf
@@ -218,28 +218,6 @@ def test_the_release_is_the_one_the_record_says(tmp_path: Path) -> None:
     assert json.loads(path.read_text().splitlines()[0])["release"] == ""
 
 
-def test_a_guided_search_goes_towards_the_disks(tmp_path: Path) -> None:
-    """Only a narrow one, of releases for which another search follows; and not where none leads there, nor where a
-    TRUNC may follow."""
-    record = record_of(tmp_path, sample())
-    text = text_of(record, "")
-    search = Search(record, text, narrow=True)
-    assert not search.guided  # of this release no other search follows
-    at, final = text.places["log"].base, search.final_log[0]
-    stale = text.places["stale_queue"].base
-    nodes = [Node(text.begin()) for _ in range(3)]
-    for node, log in zip(nodes, (final[:3], (*final[:2], final[4]), final[:5]), strict=True):
-        node.state.slots[at] = log
-        node.state.slots[stale] = (final[3],)
-    found = {(k,): node for k, node in enumerate(nodes)}
-    assert list(search.towards_disk(found)) == [(0,), (2,)]
-    assert list(search.towards_disk({(1,): nodes[1]})) == [(1,)]
-    assert [search.is_next_on_disk(node.state, 0) for node in nodes] == [True, False, False]
-    search.cuts.append((len(record.observations), 0, 0))
-    assert list(search.towards_disk(found)) == [(0,), (1,), (2,)]
-    assert all(search.is_next_on_disk(node.state, 0) for node in nodes)
-
-
 def test_the_write_that_comes_back_is_explained_and_flagged(tmp_path: Path) -> None:
     """Real servers of 3.9.5 behind passive proxies (benchmarks/comes_back.py): see docs/findings/snap-tail.md."""
     record = record_of(tmp_path, sample(COMES_BACK))
@@ -321,12 +299,12 @@ def test_a_transfer_takes_two_steps(tmp_path: Path) -> None:
 def test_what_a_killed_server_starts_with_is_looked_up(tmp_path: Path) -> None:
     """In its ACKEPOCH, or in what it sends as a leader before its epoch is served; else it is not known."""
     record = record_of(tmp_path, sample(TRUNC))
-    search = Search(record, text_of(record, ""), lag=STALLED)
+    search = Search(record, text_of(record, ""))
     search.position = next(k for k, o in enumerate(record.observations) if o.what == "killed")
     assert search.real(search.next_last(2) or 0) == 0x100000013
     assert search.next_last(0) is None  # it is not killed before the end
     record = record_of(tmp_path, sample(COMES_BACK))
-    search = Search(record, search.text, lag=STALLED)
+    search = Search(record, search.text)
     search.position = where(sample(COMES_BACK), 1, what="killed", server=2) - 1
     assert record.observations[search.position].what == "killed"
     assert search.real(search.next_last(1) or 0) == 0x100000004  # it leads, and sends a DIFF

@@ -55,6 +55,24 @@ def test_what_a_server_logs_is_bounded_by_its_next_start(tmp_path: Path) -> None
     assert all(not (begins < cut < ends) for begins, ends, _, _ in search.bounds[2])
 
 
+def test_where_ends_of_terms_log_later_the_quick_search_goes_towards_the_disks(tmp_path: Path) -> None:
+    """Not where none leads there, nor where a TRUNC may follow."""
+    record = read(tmp_path, "conform-3.9.5.jsonl.xz")
+    text = text_of(record, "")
+    search = Quick(record, text)
+    at, final = text.places["log"].base, search.final_log[0]
+    nodes = [Node(text.begin()) for _ in range(3)]
+    for node, log in zip(nodes, (final[:3], (*final[:2], final[4]), final[:5]), strict=True):
+        node.state.slots[at] = log
+    found = {(k,): node for k, node in enumerate(nodes)}
+    assert search.kept(found) == found  # of this release the end of a term logs all first
+    search.drains = False
+    assert list(search.kept(found)) == [(0,), (2,)]
+    assert list(search.kept({(1,): nodes[1]})) == [(1,)]
+    search.cuts.append((len(record.observations), 0, 0))
+    assert list(search.kept(found)) == [(0,), (1,), (2,)]
+
+
 def test_of_states_that_threads_lead_to_the_first_is_kept(tmp_path: Path) -> None:
     """Not of those that differ in anything else."""
     record = read(tmp_path, TRUNC)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from invariants import properties_of
 from invariants.registry import STEP, keeps
 from traces.conform.quick import Quick
 from traces.conform.record import Observation, Record
-from traces.conform.search import STALLED, UNSEEN, Asides, Failure, Search, TooMany, zxids_of
+from traces.conform.search import UNSEEN, Asides, Failure, Search, TooMany, zxids_of
 from traces.conform.unbounded import Msg, Text, Unbounded
 from traces.conform.why import why_not
 from zabspec.limits import Deadline
@@ -95,36 +95,19 @@ def searched(
     record: Record, text: Text, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
     early: Mapping[int, str],
 ) -> tuple[Search, Failure | None]:  # fmt: skip
-    """Run a quick search, and wider ones while the record is not explained; return the last search and its failure.
+    """Run a quick search, and the widest if it explains nothing; return the last search and its failure.
 
-    The first loses states, and its failure means nothing. The second is narrow, the third is not, the fourth also
-    allows a stalled disk. If the fourth exceeds the number of states, the result of the one before stands.
+    The quick one loses states, and its failure means nothing.
 
     Args:
         early: lines that nothing explains, whatever the protocol does, with the reasons.
     """
     quick = Quick(record, text)
     failure = one_search(quick, record, out, end, say, early)
-    if not is_unexplained(failure, out, end):
-        return quick, failure
-    search = Search(record, text, narrow=True)
-    failure = one_search(search, record, out, end, say, early)
-    if is_unexplained(failure, out, end) and not search.drains:
-        search = Search(record, text)
-        failure = one_search(search, record, out, end, say, early)
-    if is_unexplained(failure, out, end):
-        before = replace(out)
-        other = Search(record, text, lag=STALLED)
-        later = one_search(other, record, out, end, say, early)
-        if later is not None or not out.why or failure is None:
-            return other, later
-        out.why, out.explained, out.unjudged, out.widest = before.why, before.explained, before.unjudged, before.widest
-    return search, failure
-
-
-def is_unexplained(failure: Failure | None, out: Conformed, end: Deadline | None) -> bool:
-    """Return whether another search may explain more."""
-    return failure is not None or (bool(out.why) and (end is None or not end.over()))
+    if failure is None and (not out.why or (end is not None and end.over())):
+        return quick, None
+    search = Search(record, text)
+    return search, one_search(search, record, out, end, say, early)
 
 
 def one_search(

@@ -2,18 +2,19 @@
 
 What a server logs in a term is bounded by the zxid with which it next votes or starts, and by its disk in the end. So a
 thread that is far behind needs no limit, and need not be tried with each possible lag. Where this search finds no run,
-the searches of `explained.py` follow.
+the search of `explained.py` that is widest follows.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any
 
 from traces.conform.record import Observation, Record
-from traces.conform.search import COMMITS, STALLED, SYNCS, Failure, Node, Search, Skip, zxid_in
+from traces.conform.search import COMMITS, STALE, SYNCS, Failure, Node, Search, Skip, zxid_in
 from traces.conform.unbounded import Text, Unbounded
+from zabspec.language.bytecode import global_names
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, SERVING
 from zabspec.worlds.steps import ACTION, TO_FOLLOWER, TO_LEADER
 
@@ -29,7 +30,18 @@ class Quick(Search):
     """
 
     def __init__(self, record: Record, text: Text) -> None:
-        super().__init__(record, text, narrow=True, lag=STALLED)
+        super().__init__(record, text)
+        # What is logged where the end of a term does not log all first is known from the disks in the end.
+        self.final_log = {
+            self.index[o.server]: tuple(zxid_in(text, z) for lo, hi in o.log for z in range(lo, hi + 1))
+            for o in record.observations
+            if o.what == "disk"
+        }
+        self.cuts = [
+            (k, self.index[o.follower], o.zxid)
+            for k, o in enumerate(record.observations)
+            if o.what == "packet" and o.kind == "TRUNC"
+        ]
         self.syncs, self.commits = (text.actions.index(name) for name in (SYNCS, COMMITS))
         self.bounds: list[list[tuple[int, int, int, bool]]] = [self.bounds_of(server) for server in record.servers]
         self.own_slots = [self.slots_of(p) for p in range(self.n)]
@@ -94,13 +106,22 @@ class Quick(Search):
         return bound is not None and bool(queue) and queue[0] > bound[0]
 
     def own_steps(self, s: Unbounded, p: int, ends: bool) -> Iterator[int]:
-        logs = ACTION << 24 | p << 16 | self.syncs
+        logs, stale = ACTION << 24 | p << 16 | self.syncs, self.text.actions.index(STALE)
         for w in super().own_steps(s, p, ends):
+            if w >> 24 == ACTION and w & 255 == stale and not self.drains:
+                final = self.final_log.get(p)
+                if final is not None and not self.leads_to(p, (*self.log_of(s, p), s.stale_queue[p][0]), final):
+                    continue
             if w != logs or not self.is_beyond(s, p):
                 yield w
 
     def may_stay_unlogged(self, s: Unbounded, p: int) -> bool:
-        return self.is_beyond(s, p) or super().may_stay_unlogged(s, p)
+        if self.is_beyond(s, p):
+            return True
+        final = self.final_log.get(p)
+        if self.drains or final is None:
+            return super().may_stay_unlogged(s, p)
+        return not self.leads_to(p, (*self.log_of(s, p), s.sync_queue[p][0]), final)
 
     def overdue(self, s: Unbounded, p: int) -> int | None:
         """As soon as nothing depends on it: a leader logs what is committed, up to what it will be seen to have."""
@@ -143,10 +164,14 @@ class Quick(Search):
         return seen and bool(self.names["may_receive"](s, p))
 
     def drained(self, s: Unbounded, p: int) -> Skip | None:
-        zxid = self.dies_with(p)
-        if zxid is None or s.phase[p] != SERVING or s.role[p] != FOLLOWING:
+        """As there; and a follower whose term ends has applied nothing that it has not logged."""
+        if s.phase[p] != SERVING or s.role[p] != FOLLOWING:
             return super().drained(s, p)
-        return self.towards(p, zxid)
+        if (zxid := self.dies_with(p)) is not None:
+            return self.towards(p, zxid)
+        if self.drains or "fast_forward" not in global_names(self.text["end_running"].__code__):
+            return super().drained(s, p)
+        return lambda _, w: w == ACTION << 24 | p << 16 | self.commits
 
     def voting(self, found: list[Node], p: int) -> list[Node]:
         zxid = self.dies_with(p)
@@ -163,6 +188,40 @@ class Quick(Search):
         other, log = self.towards(p, zxid), self.text.places["log"].base + p
         found = super().everything(node, p, lambda s, w: leaves_out(s, w) or other(s, w))
         return [n for n in found if n.state.slots[log][-1:] == (zxid,)] or found
+
+    # --- the disks in the end --------------------------------------------------------------------------
+
+    def log_of(self, s: Unbounded, p: int) -> tuple[int, ...]:
+        log: tuple[int, ...] = s.slots[self.text.places["log"].base + p]
+        return log
+
+    def leads_to(self, p: int, log: tuple[int, ...], final: tuple[int, ...]) -> bool:
+        """Return whether a log, up to what a later TRUNC may remove, is a prefix of the final one."""
+        cut = min((zxid for k, q, zxid in self.cuts if q == p and k >= self.position), default=None)
+        if cut is not None:
+            log = log[: bisect_right(log, zxid_in(self.text, cut))]
+        return log == final[: len(log)]
+
+    def kept(self, found: dict[tuple[Any, ...], Node]) -> dict[tuple[Any, ...], Node]:
+        """Keep the nodes whose logs lead to the final disks; all of them, if none does."""
+        for p, final in self.final_log.items() if not self.drains else ():
+            logs = {self.log_of(n.state, p) for n in found.values()}
+            if len(logs) > 1:
+                right = {log for log in logs if self.leads_to(p, log, final)}
+                found = {key: n for key, n in found.items() if self.log_of(n.state, p) in right} or found
+        return found
+
+    def cut_short(self, node: Node, f: int, zxid: int) -> list[Node]:
+        """Keep the ends of a term whose log leads to the final disk, and of these the two longest logs.
+
+        A thread outlives its term with one transaction.
+        """
+        found, final = super().cut_short(node, f, zxid), self.final_log.get(f)
+        if self.drains or final is None:
+            return found
+        logs = {self.log_of(n.state, f) for n in found}
+        kept = sorted((log for log in logs if self.leads_to(f, log, final)), key=len)[-2:]
+        return [n for n in found if self.log_of(n.state, f) in kept] or found
 
     # --- fewer states ----------------------------------------------------------------------------------
 

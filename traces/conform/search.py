@@ -8,7 +8,7 @@ is seen.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -33,8 +33,8 @@ from zabspec.worlds.steps import (
 )
 
 LOOKAHEAD = 12  # observations by which a leader's proposal is ahead of its first packet, at most
-LAG = 16  # transactions by which a sync or a commit thread is behind, at most
-STALLED = 1000  # the same of a sync thread whose disk stalls
+LAG = 16  # transactions by which a commit thread is behind, at most
+STALLED = 1000  # the same of a sync thread, whose disk may stall
 SOON = 25  # observations within which a leader whose term ends has closed all its connections
 MOST_STATES = 10_000  # looked at for one observation
 MOST_ENDS = 2_000  # states that explain a record up to some place
@@ -116,18 +116,15 @@ class Asides:
 class Search:
     """A search for a run of the model that sends the packets of a record.
 
-    Args:
-        narrow: assume that a follower whose term ends has applied nothing that it has not logged. Then there are fewer
-            states, and an unexplained observation may still have an explanation.
-        lag: the most transactions by which a sync thread is behind.
+    It leaves out no state within the limits above, so that it refutes what it does not explain.
 
     Attributes:
         nodes: the states that explain the record so far. unjudged: lines of packets to an end that is closed, which the
             model does not send.
     """
 
-    def __init__(self, record: Record, text: Text, narrow: bool = False, lag: int = LAG) -> None:
-        self.record, self.text, self.narrow, self.lag = record, text, narrow, lag
+    def __init__(self, record: Record, text: Text) -> None:
+        self.record, self.text = record, text
         self.n = len(record.servers)
         self.index = {server: p for p, server in enumerate(record.servers)}
         self.names = {
@@ -154,15 +151,7 @@ class Search:
         self.widest = 1
         self.instead: set[str] = set()
         self.proposed_at, self.last_named = self.named()
-        # Only where a search that is not narrow follows one that has explained nothing (`explained.py`).
         self.drains = drains_first(text["end_running"])
-        self.guided = narrow and not self.drains
-        self.cuts = [(k, self.index[o.follower], o.zxid) for k, o in enumerate(record.observations) if is_cut(o)]
-        self.final_log = {
-            self.index[o.server]: tuple(zxid_in(text, z) for lo, hi in o.log for z in range(lo, hi + 1))
-            for o in record.observations
-            if o.what == "disk"
-        }
         self.at_hand = 0  # the connection of the packet that is looked at
         self.sent_down: dict[int, list[int]] = {}
         for k, o in enumerate(record.observations):
@@ -316,8 +305,6 @@ class Search:
                         yield LEADER_LEARNS << 24 | p << 16 | f << 8
         for k, name in self.acts:
             if self.names["may_act"](s, p, k) and (name != PROPOSE or self.may_propose(s, p)):
-                if name == STALE and self.guided and not self.is_next_on_disk(s, p):
-                    continue
                 yield ACTION << 24 | p << 16 | k
 
     def may_read(self, s: Unbounded, l: int, f: int) -> bool:
@@ -368,34 +355,6 @@ class Search:
         if self.transfer_ahead(s, waiting[0], l)[1] < s.to_apply[l][0]:
             return None
         return ACTION << 24 | l << 16 | self.text.actions.index(COMMITS)
-
-    def is_next_on_disk(self, s: Unbounded, p: int) -> bool:
-        """Return whether the next transaction that a thread of an earlier term would log matches the final disk.
-
-        A transaction that a later TRUNC may have removed matches too.
-        """
-        final = self.final_log.get(p)
-        return final is None or self.leads_to(p, (*self.log_of(s, p), s.stale_queue[p][0]), final)
-
-    def log_of(self, s: Unbounded, p: int) -> tuple[int, ...]:
-        log: tuple[int, ...] = s.slots[self.text.places["log"].base + p]
-        return log
-
-    def leads_to(self, p: int, log: tuple[int, ...], final: tuple[int, ...]) -> bool:
-        """Return whether a log, up to what a later TRUNC may remove, is a prefix of the final one."""
-        cut = min((zxid for k, q, zxid in self.cuts if q == p and k >= self.position), default=None)
-        if cut is not None:
-            log = log[: bisect_right(log, zxid_in(self.text, cut))]
-        return log == final[: len(log)]
-
-    def towards_disk(self, found: dict[tuple[Any, ...], Node]) -> dict[tuple[Any, ...], Node]:
-        """Keep the nodes whose logs lead to the final disks; all of them, if none does."""
-        for p, final in self.final_log.items():
-            logs = {self.log_of(n.state, p) for n in found.values()}
-            if len(logs) > 1:
-                right = {log for log in logs if self.leads_to(p, log, final)}
-                found = {key: n for key, n in found.items() if self.log_of(n.state, p) in right} or found
-        return found
 
     def may_propose(self, s: Unbounded, l: int) -> bool:
         """Return whether a proposal is named in the record, and soon if it is in a packet."""
@@ -476,8 +435,7 @@ class Search:
                     found[key] = after if after is node else replace(after, at=position)
         if not found:
             return Failure(o, self.instead, [node.state for node in self.nodes])
-        if self.guided and len(found) > 1:
-            found = self.towards_disk(found)
+        found = self.kept(found)
         if len(found) > MOST_ENDS:
             raise TooMany(f"more than {MOST_ENDS:,} states explain the record up to line {o.number}")
         self.nodes = list(found.values())
@@ -492,6 +450,10 @@ class Search:
         if o.what in ("closed", "lost"):
             self.over.update((o.connection, n) for n in ([o.by] if o.what == "closed" else self.record.servers))
         return None
+
+    def kept(self, found: dict[tuple[Any, ...], Node]) -> dict[tuple[Any, ...], Node]:
+        """Return the states to go on from."""
+        return found
 
     def contradiction(self, o: Observation) -> str | None:
         """Return how an observation contradicts earlier ones of the record, or None.
@@ -741,7 +703,7 @@ class Search:
                     m = waiting[0]
                     if m.kind.name == "ACK" and m.zxid <= s.last_committed[p]:
                         return int(TO_LEADER << 24 | p << 16 | f << 8)
-        for name, field_name, lag in ((COMMITS, "to_apply", LAG), (SYNCS, "sync_queue", self.lag)):
+        for name, field_name, lag in ((COMMITS, "to_apply", LAG), (SYNCS, "sync_queue", STALLED)):
             if len(getattr(s, field_name)[p]) > lag and not (name == SYNCS and self.may_stay_unlogged(s, p)):
                 return int(ACTION << 24 | p << 16 | self.text.actions.index(name))
         return None
@@ -750,14 +712,9 @@ class Search:
         """Return whether more transactions may wait for the log than threads may otherwise be behind.
 
         This holds for releases in which the end of a term does not log the queue: NEWLEADER queues all of a DIFF at
-        once, and a guided search knows the final disk.
+        once.
         """
-        if self.drains:
-            return False
-        final = self.final_log.get(p)
-        if self.guided and final is not None:
-            return not self.leads_to(p, (*self.log_of(s, p), s.sync_queue[p][0]), final)
-        return bool(s.phase[p] != SERVING)
+        return not self.drains and bool(s.phase[p] != SERVING)
 
     # --- connections -------------------------------------------------------------------------------
 
@@ -933,20 +890,7 @@ class Search:
                         for last, all_of in chain(s, more, logs):
                             end(last, all_of)
                     break
-        return self.near_disk(list(found.values()), f)
-
-    def near_disk(self, found: list[Node], f: int) -> list[Node]:
-        """Keep the ends of a term whose log leads to the final disk, and of these the two longest logs.
-
-        A thread outlives its term with one transaction. Only a guided search does so (narrow, and of a release whose
-        terms do not end by logging the queue): where it does not explain a record, the other search follows.
-        """
-        final = self.final_log.get(f)
-        if not self.guided or final is None:
-            return found
-        logs = {self.log_of(n.state, f) for n in found}
-        kept = sorted((log for log in logs if self.leads_to(f, log, final)), key=len)[-2:]
-        return [n for n in found if self.log_of(n.state, f) in kept] or found
+        return list(found.values())
 
     def voting(self, found: list[Node], p: int) -> list[Node]:
         """Keep the states whose last zxid is the one that the server's next ACKEPOCH names.
@@ -1000,13 +944,9 @@ class Search:
         leads = s.role[p] == LEADING
         ends = self.text["end_leader" if leads else "end_running"]
         called = global_names(ends.__code__)
-        if (
-            s.phase[p] != SERVING
-            or "fast_forward" not in called
-            or (not drains_first(ends) and (leads or not self.narrow))
-        ):
+        if s.phase[p] != SERVING or "fast_forward" not in called or not drains_first(ends):
             return None
-        which = {k for k, name in self.acts if name in ((SYNCS, COMMITS) if drains_first(ends) else (COMMITS,))}
+        which = {k for k, name in self.acts if name in (SYNCS, COMMITS)}
 
         def leaves_out(_: Unbounded, w: int) -> bool:
             if w >> 16 & 255 != p:
@@ -1043,7 +983,7 @@ class Search:
             after = self.take(n.state, word)
             if after is not None:
                 out.setdefault(after.key(), Node(after, node, (*n.words, word)))
-        return self.starting_with(list(out.values()), p) if self.lag > LAG else list(out.values())
+        return self.starting_with(list(out.values()), p)
 
     def starting_with(self, found: list[Node], p: int) -> list[Node]:
         """Keep the states in which a dead server starts with the last zxid that is then seen; all, if none does."""
@@ -1152,10 +1092,6 @@ def is_packet(text: Text, m: Msg, o: Observation, term: int) -> bool:
     if o.kind == "ACKEPOCH" and m.current != o.fields.get("current"):
         return False
     return bool(m.zxid == zxid_in(text, o.zxid))
-
-
-def is_cut(o: Observation) -> bool:
-    return o.what == "packet" and o.kind == "TRUNC"
 
 
 def zxids_of(o: Observation) -> Iterator[int]:
