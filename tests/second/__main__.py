@@ -3,6 +3,7 @@
     python -m tests.second --seed 0 --count 100
     python -m tests.second --seed 0 --count 5000 --jobs 2 --results campaign.jsonl     goes on where it was stopped
     python -m tests.second --seed 17 --count 1 --engines compiled,tlc --shrink          a small text with the difference
+    python -m tests.second --seed 1000000 --count 100   from this seed on with sets of processes in every place
     python -m tests.second --seed 17 --show                                             the protocol and its request
     python -m tests.second --seed 0 --count 100 --favour "join,connections fifo: crash_electing" --results more.jsonl
                                                                     protocols in which these steps can occur

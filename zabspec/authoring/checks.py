@@ -19,7 +19,8 @@ from zabspec.authoring.places import misdeclared
 from zabspec.language.bytecode import global_names
 from zabspec.language.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
-from zabspec.language.place import Place
+from zabspec.language.meanings import constant, described, is_number
+from zabspec.language.place import Place, is_own_file
 from zabspec.language.reference import MessageView, RecordValue, StateView
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.roles import MOST_PROCESSES, type_name
@@ -66,8 +67,8 @@ NO_ROLE = frozenset({"node", "p", "nobody"})  # names that say something of ever
 
 
 def is_ours(function: FunctionType) -> bool:
-    """Return whether a function is zabcheck's, and not a user protocol's."""
-    return function.__module__.partition(".")[0] in OURS
+    """Return whether a function is zabcheck's, and not a user protocol's, which may have any `__module__`."""
+    return function.__module__.partition(".")[0] in OURS and is_own_file(function.__code__.co_filename)
 
 
 # --- names ----------------------------------------------------------------------------------------
@@ -90,12 +91,8 @@ def check_texts(name: str, tree: ast.Module) -> None:
 
 def constants_of(module: ModuleType) -> dict[str, int | str]:
     """Return the values of a module's names that protocols read as constants."""
-    given = vars(module).items()
-    return {
-        name: value.name if isinstance(value, MessageName) else value
-        for name, value in given
-        if isinstance(value, (int, MessageName)) and not name.startswith("__")
-    }
+    given = {n: v.name if isinstance(v, MessageName) else constant(v) for n, v in vars(module).items()}
+    return {name: value for name, value in given.items() if value is not None and not name.startswith("__")}
 
 
 def check_oracle(name: str, oracle: ModuleType, world: Iterable[ModuleType]) -> None:
@@ -124,11 +121,11 @@ def check_kept(name: str, module: ModuleType, read: Mapping[str, int | str]) -> 
         ProtocolError: one has changed.
     """
     now = constants_of(module)
-    for constant, value in read.items():
-        if now.get(constant) != value:
-            said = f"{constant} was {value} when the file was read, and is {now.get(constant)} now"
+    for known, value in read.items():
+        if (type(now.get(known)), now.get(known)) != (type(value), value):
+            said = f"{known} was {value} when the file was read, and is {now.get(known)} now"
             raise misdeclared(
-                name, ("constant", constant), f"{said}: a value that depends on a size must be a field or a budget"
+                name, ("constant", known), f"{said}: a value that depends on a size must be a field or a budget"
             )
 
 
@@ -177,7 +174,7 @@ def is_alike(here: object, there: object) -> bool:
             return here.name == there.name
         case FunctionType(), FunctionType():  # of which one may be a copy that has the name it was imported by
             return (here.__code__, here.__closure__) == (there.__code__, None) and here.__globals__ is there.__globals__
-    return isinstance(here, int) and here == there
+    return constant(here) is not None and (type(here), here) == (type(there), there)
 
 
 def check_own_names(functions: Iterable[FunctionType]) -> None:
@@ -206,6 +203,9 @@ def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> No
     Raises:
         ProtocolError: a budget's name or amount is invalid.
     """
+    for what in ("nodes", "unforced"):
+        if not is_number(given := getattr(declared, what)):
+            raise misdeclared(name, ("argument", what), f"{what} is an integer, not {described(given)}")
     there = set(worlds)
     for budget, amount in declared.budgets.items():
         at = ("budget", budget)
@@ -218,8 +218,8 @@ def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> No
             said = f"the world of this protocol has no {budget}: rename the budget"
             raise misdeclared(name, at, said)
         most = MOST_OF_WORLDS if budget in BUDGETS else MOST_OF_BUDGET
-        if not isinstance(amount, int) or isinstance(amount, bool) or not 0 <= amount <= most:
-            raise misdeclared(name, at, f"budget {budget} must be 0 to {most}, not {amount!r}")
+        if not is_number(amount) or not 0 <= amount <= most:
+            raise misdeclared(name, at, f"budget {budget} must be 0 to {most}, not {described(amount)}")
 
 
 def check_of(name: str, fields: Iterable[Field], messages: Iterable[Message], roles: Collection[str]) -> None:
@@ -272,8 +272,8 @@ def check_declared_roles(name: str, declared: Declaration, functions: Mapping[st
             raise misdeclared(name, at, f"a role is called by one word in small letters, not {role!r}")
         if role in {*CONSTANTS, *BUDGETS, *declared.budgets} or role in NO_ROLE:
             raise misdeclared(name, at, f"s.{role.upper()} is a constant already: call role {role} something else")
-        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_PROCESSES:
-            raise misdeclared(name, at, f"role {role} has 1 to {MOST_PROCESSES} processes, not {count!r}")
+        if not is_number(count) or not 1 <= count <= MOST_PROCESSES:
+            raise misdeclared(name, at, f"role {role} has 1 to {MOST_PROCESSES} processes, not {described(count)}")
         known = vars(declared.text).get(kind := type_name(role))
         if known is not None and (getattr(known, "__name__", ""), hasattr(known, "__supertype__")) != (kind, True):
             said = f'{kind} is the type of role {role}: {kind} = NewType("{kind}", Node)'
@@ -406,8 +406,9 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
         check_name(name, at, "field", f.name, taken)
         taken[f.name] = TWICE
         check_kind(name, at, f"field {f.name}", f.kind)
-        if any(not isinstance(a, str) and a < 1 for a in f.axes):
-            raise misdeclared(name, at, f"field {f.name} has an axis without entries")
+        for axis in f.axes:
+            if not isinstance(axis, str) and not (is_number(axis) and axis >= 1):
+                raise misdeclared(name, at, f"field {f.name}: an axis has 1 entry or more, not {described(axis)}")
         most = MOST_NODE_AXES[f.observed]
         if f.node_axes > most:
             said = f"field {f.name} has {f.node_axes} axes of processes in a row, and there may be {most}"
@@ -489,8 +490,8 @@ def check_arguments(name: str, at: tuple[str, ...], what: str, kind: Kind) -> No
     for made, arguments in ARGUMENTS.items():
         for argument, expected, said in arguments if isinstance(kind, made) else ():
             given = getattr(kind, argument)
-            if not isinstance(given, expected):
-                raise misdeclared(name, at, f"{what}: {said}, not {given!r}")
+            if not (is_number(given) if expected is int else isinstance(given, expected)):
+                raise misdeclared(name, at, f"{what}: {said}, not {described(given)}")
 
 
 def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:

@@ -18,6 +18,7 @@ from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Si
 from zabspec.authoring.places import misdeclared
 from zabspec.language.kinds import Bool, Int, Kind, NodeId, SetOf
 from zabspec.language.lang import Node, State
+from zabspec.language.meanings import is_number
 from zabspec.language.place import Place
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.roles import type_name
@@ -63,7 +64,7 @@ def check_drift(name: str, declared: Declaration, actions: Iterable[Action]) -> 
         if any(a.budget == drift for a in actions):
             said = f"drift={drift!r} is a budget that steps spend: name one that is only for drift"
             raise misdeclared(name, at, said)
-    elif not isinstance(drift, int) or isinstance(drift, bool) or not 0 <= drift <= MOST_DRIFT:
+    elif not is_number(drift) or not 0 <= drift <= MOST_DRIFT:
         said = f"drift is 0 to {MOST_DRIFT}, the number of ticks by which clocks may differ, or the name of a budget"
         raise misdeclared(name, at, f"{said}, not {drift!r}")
     if declared.world == CONNECTIONS:

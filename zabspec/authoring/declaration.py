@@ -17,6 +17,7 @@ from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast, overload
 
 from zabspec.language.kinds import NOTHING, Bool, Int, Kind, Message, NodeId, OptionalInt, Record, Seq, SetOf
+from zabspec.language.meanings import is_number
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.properties import HISTORY, STATE, STEP, ProgressProperty, Property, first_paragraph, unwrapped
@@ -209,8 +210,7 @@ class Map:
     value: Kind | Map
 
     def __post_init__(self) -> None:
-        counts = isinstance(self.key, int) and not isinstance(self.key, bool)
-        if not (counts and self.key >= 1) and not (isinstance(self.key, str) and self.key):  # type: ignore[operator]
+        if not (is_number(self.key) and self.key >= 1) and not (isinstance(self.key, str) and self.key):
             said = "NODE (every process), the name of a role, or a number of them (0, 1, ...)"
             raise ProtocolError(f"the keys of a map are {said}, not {self.key!r}")
 
@@ -308,7 +308,7 @@ def check_ticks(what: str, most: object) -> None:
     Raises:
         ProtocolError: it is invalid.
     """
-    if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= MOST_TICKS:
+    if not is_number(most) or not 1 <= most <= MOST_TICKS:
         raise ProtocolError(f"{what} is set to 1 to {MOST_TICKS} ticks, not {most!r}")
 
 

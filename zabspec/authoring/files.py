@@ -6,6 +6,7 @@ A source is read again when it, or a module beside it, was edited.
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 import importlib
 import importlib.util
@@ -13,6 +14,8 @@ import linecache
 import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -112,7 +115,7 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str], Named]:
     linecache.checkcache(file)
     sys.modules[name] = module
     try:
-        with _Beside(Path(file).parent) as beside:
+        with _Beside(Path(file).parent) as beside, unchanged_builtins():
             exec(code, module.__dict__)
             named = named_by(module)
     except (Exception, SystemExit) as problem:  # one that ends the command would end it as if all had held
@@ -127,6 +130,23 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str], Named]:
     for other in beside.files:
         check_texts(other, ast.parse(read_bytes(other, LARGEST_SOURCE), other))
     return module, [file, *sorted(beside.files)], named
+
+
+@contextmanager
+def unchanged_builtins() -> Iterator[None]:
+    """Refuse a source that changes Python's builtins, which zabcheck uses too, and restore them.
+
+    Raises:
+        ProtocolError: it does.
+    """
+    known, before = vars(builtins), dict(vars(builtins))
+    try:
+        yield
+    finally:
+        changed = {name: value for name, value in before.items() if known.get(name) is not value}
+        known.update(changed)
+    if changed:
+        raise ProtocolError(f"it changes Python's builtins: {', '.join(changed)}")
 
 
 class _Beside:
@@ -206,7 +226,7 @@ def _from_package(name: str) -> tuple[ModuleType, list[str], Named]:
     forget_loaded(name)
     try:
         sys.path.insert(0, os.getcwd())
-        with _AsWritten(os.getcwd()):
+        with _AsWritten(os.getcwd()), unchanged_builtins():
             module = importlib.import_module(name)
             named = named_by(module)
     except ModuleNotFoundError as problem:

@@ -15,6 +15,7 @@ from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Si
 from zabspec.authoring.places import misdeclared
 from zabspec.language.bytecode import global_names
 from zabspec.language.kinds import SetOf
+from zabspec.language.meanings import is_number
 from zabspec.language.schema import Field, Role
 from zabspec.roles import type_name
 from zabspec.worlds.steps import CONNECTIONS
@@ -48,7 +49,7 @@ def check_membership(
     for role, count in (begun_with(declared) or {}).items():
         if role and role not in declared.roles:
             raise misdeclared(name, at, f"members: there is no role {role!r}; there are {', '.join(declared.roles)}")
-        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        if not is_number(count) or count < 0:
             raise misdeclared(name, at, f"members is the number of initial members, not {count!r}")
     if not marked:
         raise misdeclared(name, at, f"members={given!r}, but nothing is marked @joins or @leaves")

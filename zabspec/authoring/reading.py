@@ -73,6 +73,7 @@ from zabspec.language.bytecode import global_names
 from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
 from zabspec.language.lang import Fields, MessageName, RecordName
+from zabspec.language.meanings import is_number, is_value
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
@@ -547,7 +548,7 @@ class ProtocolSource:
             raise failed(f"{self.name}: {what}", self.module.__file__ or "", problem) from None
         found = value if isinstance(value, tuple) and len(value) == most else (value,)
         for number in found:
-            if not isinstance(number, int) or not 1 <= number <= 200:
+            if not is_number(number) or not 1 <= number <= 200:
                 raise misdeclared(self.name, ("argument", what), f"{what}(size) must be 1 to 200, not {value!r}")
         return found
 
@@ -798,7 +799,7 @@ class _Reader:
             keys = {}
             for name, value in given.items():
                 helper = isinstance(value, FunctionType) and value.__module__ == function.__module__
-                if name.startswith("__") or not (helper or isinstance(value, (int, MessageName))):
+                if name.startswith("__") or not (helper or is_value(value)):
                     continue
                 if name in self.stood:  # some variant stands in for it, wherever it is called
                     continue
@@ -1079,7 +1080,7 @@ class _Reader:
         out = {}
         for name, value in vars(self.module).items():
             function = isinstance(value, FunctionType) and self.own(value)
-            if (function and name not in called | HOOKS) or isinstance(value, (int, MessageName)):
+            if (function and name not in called | HOOKS) or is_value(value):
                 out[name] = f"{name}__own"
         return out
 

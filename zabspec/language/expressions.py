@@ -17,6 +17,7 @@ from zabspec.language.diagnostics import place_at
 from zabspec.language.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
+from zabspec.language.meanings import constant
 from zabspec.language.optional import origins, passes_nothing
 from zabspec.language.place import Place
 from zabspec.language.reference import BY_ZERO, NO_PROCESS
@@ -427,9 +428,13 @@ class Expressions:
 
     # --- roles -------------------------------------------------------------------------------
 
+    def meant(self, name: str) -> Any:
+        """Return what a global name means: a function, a constant, a message or a record; None if it means none."""
+        return self.front.namespace.get(self.apart.get(name, name), self.front.types.get(name))
+
     def is_of_language(self, name: str) -> bool:
         """Return whether a name means the language's word, which a source imports; a source may redefine it."""
-        given = self.front.namespace.get(self.apart.get(name, name))
+        given = self.meant(name)
         return isinstance(given, FunctionType) and given.__module__ == lang.__name__
 
     def role(self, node: ast.Call, at: int) -> OfRole:
@@ -607,11 +612,14 @@ class Expressions:
             if not known and not any(name == p for p, _ in self.params):
                 raise self.fail(node, f"{name} cannot have a value here")
             return t.Var(self.locals[name], name)
-        value = self.front.namespace.get(self.apart.get(name, name))
-        if isinstance(value, bool):
-            return t.Const(t.BOOL, int(value))
-        if isinstance(value, int):
-            return self.constant(value, node)
+        if name in self.python.__code__.co_varnames:
+            raise self.fail(node, f"{name} cannot have a value here: it is given one later")
+        value = self.meant(name)
+        number = constant(value)
+        if isinstance(number, bool):
+            return t.Const(t.BOOL, int(number))
+        if number is not None:
+            return self.constant(number, node)
         if isinstance(value, MessageName):
             return t.Const(t.NameType(), self.tag(value.name, node))
         raise self.fail(node, f"{name} is neither a local name nor a constant")

@@ -15,7 +15,7 @@ from zabspec.language import reference
 from zabspec.language import tree as t
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Kind
-from zabspec.language.lang import MessageName
+from zabspec.language.meanings import constant, is_value
 from zabspec.language.schema import Layout, Role, Schema
 from zabspec.language.structs import is_struct
 from zabspec.language.writes import telling_writes
@@ -23,10 +23,11 @@ from zabspec.language.writes import telling_writes
 
 def own_names(module: ModuleType) -> dict[str, Any]:
     """Return the functions, integer constants, message names and structs that a module defines or imports."""
+    given = {n: v if (number := constant(v)) is None else number for n, v in vars(module).items()}
     return {
         name: value
-        for name, value in vars(module).items()
-        if not name.startswith("__") and (isinstance(value, (FunctionType, int, MessageName)) or is_struct(value))
+        for name, value in given.items()
+        if not name.startswith("__") and (isinstance(value, FunctionType) or is_value(value) or is_struct(value))
     }
 
 

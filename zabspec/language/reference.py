@@ -51,6 +51,10 @@ class RangeError(Exception):
         self.field, self.problem, self.widen = field, problem, widen
         self.told, self.at = told, at
 
+    def __reduce__(self) -> tuple[type[RangeError], tuple[object, ...]]:
+        """Return how another process makes it, as for `LanguageError`."""
+        return type(self), (self.field, self.problem, self.widen, self.told)
+
     @property
     def of_author(self) -> bool:
         """Return whether it is the author's error, rather than a capacity of the model that was too small."""

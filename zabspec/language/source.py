@@ -23,6 +23,10 @@ class LanguageError(Exception):
         self.file, self.line, self.reason, self.place = relative(where.file), line, reason, where
         super().__init__(f"{self.file}:{line}: {reason}")
 
+    def __reduce__(self) -> tuple[type[LanguageError], tuple[object, ...]]:
+        """Return how another process makes it: a pool waits for ever for an error that it cannot unpickle."""
+        return type(self), (self.place.file, self.line, self.reason, self.place)
+
 
 _TOP = os.path.abspath(__file__).removesuffix(os.path.join("zabspec", "language", "source.py"))
 HOLD_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields of the nodes of statements

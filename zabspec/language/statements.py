@@ -11,6 +11,7 @@ from zabspec.language import tree as t
 from zabspec.language.desugaring import assigned_names, fill, must_stay
 from zabspec.language.expressions import NOTED, kind_type, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
+from zabspec.language.meanings import misused_names
 from zabspec.language.place import is_own_file
 from zabspec.language.sentence_typing import Sentences, said, writes
 from zabspec.language.slots import slot_at, writable
@@ -24,6 +25,9 @@ class FunctionTyper(Sentences):
 
     def run(self) -> t.Function:
         a = self.node.args
+        if not is_own_file(self.python.__code__.co_filename):
+            for node, reason in misused_names(self.python, self.node, self.meant):
+                raise self.fail(node, reason)
         if a.posonlyargs or a.kwonlyargs or a.vararg or a.kwarg or a.defaults:
             raise self.fail(self.node, f"{self.name} may have plain parameters without defaults only")
         if self.python.__closure__:

@@ -17,6 +17,8 @@ from zabspec.language.source import definition
 
 CHANGES = ("add", "append", "clear", "discard", "remove")
 
+WROTE = "wrote"  # the world's function that notes a write
+
 
 class Telling(ast.NodeTransformer):
     """Puts a call of `wrote` behind every statement that writes one of some fields.
@@ -41,7 +43,7 @@ class Telling(ast.NodeTransformer):
         if not self.writes(place):
             return node
         self.found = True
-        names = [ast.Name(name, ast.Load()) for name in ("wrote", self.state, self.process)]
+        names = [ast.Name(name, ast.Load()) for name in (WROTE, self.state, self.process)]
         call = ast.Expr(ast.Call(names[0], [*names[1:]], []))
         return [node, ast.fix_missing_locations(ast.copy_location(call, node))]
 

@@ -54,8 +54,9 @@ class Claims(Statements):
             margin += INDENT
             scope.names.processes.append(p)
         atoms = [self.truth(scope, 1) for _ in range(self.one(1, 2, 2, 2, 3))]
+        atoms = [self.led(scope, 1), *atoms[1:]] if self.words.sets else atoms
         if over == 2 and self.chance(0.7):
-            atoms.insert(0, "p != q")
+            atoms.insert(1 if self.words.sets else 0, "p != q")
         sentence = then.replace("@", self.sentence(scope))
         if local and over and self.chance(0.2):
             value = self.number(scope)
@@ -275,7 +276,7 @@ class Claims(Statements):
                     "@progress",
                     f"def goal_{k}(s: State, p: Node) -> bool:",
                     '    """p waits."""',
-                    f"    return {self.truth(scope, 1)}",
+                    f"    return {self.led(scope, 1)}",
                 ]
             )
         return parts, [f"goal-{k}" for k in range(count)]
@@ -289,9 +290,9 @@ class Claims(Statements):
             kind = self.one(Flag(), Number(0, 6))
             name = f"judge_{k}"
             if isinstance(kind, Flag):
-                parts.append([f"def {name}(s: State, p: Node) -> bool:", f"    return {self.truth(scope, 1)}"])
+                parts.append([f"def {name}(s: State, p: Node) -> bool:", f"    return {self.led(scope, 1)}"])
             else:
-                lines = [f"def {name}(s: State, p: Node) -> int:", f"    if {self.truth(scope, 1)}:"]
+                lines = [f"def {name}(s: State, p: Node) -> int:", f"    if {self.led(scope, 1)}:"]
                 lines += [f"        return {self.within(scope, kind)}", f"    return {self.within(scope, kind)}"]
                 parts.append(lines)
             self.words.judges.append(Function(name, True, True, (), kind))

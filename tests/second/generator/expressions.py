@@ -19,7 +19,7 @@ from tests.second.generator.kinds import (
     Row,
     Value,
 )
-from tests.second.generator.scope import CLAIM, GUARD, HANDLER, HISTORY, Scope, Vocabulary
+from tests.second.generator.scope import CLAIM, GUARD, HANDLER, HISTORY, PURE, Scope, Vocabulary
 
 T = TypeVar("T")
 WIDE = 99  # a local's value is taken to lie within -WIDE..WIDE
@@ -265,6 +265,32 @@ class Expressions:
             if text is not None:
                 return text
         return self.compared(scope)
+
+    def led(self, scope: Scope, depth: int = 2) -> str:
+        """A truth value that a statement begins with: a set of processes may be made before it."""
+        if scope.what == PURE or not self.words.sets or not self.chance(self.words.sets):
+            return self.truth(scope, depth)
+        a, k, op = self.those(scope), self.random.randint(0, 2), self.one("==", "!=", "<", "<=", ">", ">=")
+        ways = [
+            f"len({a}) {op} {k}",
+            f"not len({a}) {op} {k}",
+            f"max(len({a}), 1) {op} {k}",
+            f"len({a}) {op} len({self.those(scope)})",
+        ]
+        ways += [f"len({a}) + {self.leaf(scope).text} {op} {k}", f"len({a}) {op} {k} and {self.truth(scope, depth)}"]
+        ways += [f"({self.leaf(scope).text} if len({a}) {op} {k} else {self.leaf(scope).text}) {op} 1"]
+        if definite := self.definite(scope):
+            ways.append(f"{definite} {self.one('in', 'not in')} {a}")
+        if (found := self.read(scope, Members)) is not None:
+            ways.append(f"{a} {self.one('==', '!=')} {found[0]}")
+        return self.one(*ways)
+
+    def those(self, scope: Scope) -> str:
+        """A set of processes."""
+        with scope.block(loop=True):
+            q = scope.fresh("q")
+            scope.names.processes.append(q)
+            return f"{{{q} for {q} in range({scope.state}.NODES) if {self.truth(scope, 1)}}}"
 
     def compared(self, scope: Scope) -> str:
         """Two numbers compared."""

@@ -53,6 +53,7 @@ class Vocabulary:
     disks: bool = False
     symmetric: bool = True
     errors: bool = False  # values may leave their ranges
+    sets: float = 0.0  # how often a statement begins with a set of processes
 
 
 @dataclass

@@ -58,9 +58,9 @@ class Statements(Expressions):
             return indented(self.body(scope, self.random.randint(1, 2), depth))
 
     def branch(self, scope: Scope, depth: int) -> Lines:
-        lines = [f"if {self.truth(scope)}:", *self.inner(scope, depth)]
+        lines = [f"if {self.led(scope)}:", *self.inner(scope, depth)]
         if self.chance(0.25):
-            lines += [f"elif {self.truth(scope, 1)}:", *self.inner(scope, depth)]
+            lines += [f"elif {self.led(scope, 1)}:", *self.inner(scope, depth)]
         if self.chance(0.35):
             lines += ["else:", *self.inner(scope, depth)]
         return lines
@@ -76,7 +76,7 @@ class Statements(Expressions):
                 return []
             lines: Lines = []
             if self.chance(0.25):
-                lines += [f"if {self.truth(scope, 1)}:", f"{INDENT}{self.one('break', 'continue')}"]
+                lines += [f"if {self.led(scope, 1)}:", f"{INDENT}{self.one('break', 'continue')}"]
             lines += self.body(scope, self.random.randint(1, 2), depth)
             if self.chance(0.1):
                 lines += [f"if {self.truth(scope, 1)}:", f"{INDENT}break"]
@@ -185,6 +185,10 @@ class Statements(Expressions):
         if flags and self.chance(0.3):
             return [f"{self.one(*flags)} = {self.truth(scope)}"]
         match self.one("number", "number", "flag", "process", "record"):
+            case "number" if self.words.sets and scope.what != "pure" and self.chance(self.words.sets):
+                text, name = self.those(scope), scope.fresh("n")
+                scope.names.numbers[name] = -WIDE, WIDE
+                return [f"{name} = len({text})"]
             case "number":
                 value = self.number(scope)
                 name = scope.fresh("n")
@@ -194,7 +198,7 @@ class Statements(Expressions):
                     return []
                 return [f"{name}{': int' if self.chance(0.15) else ''} = {value.text}"]
             case "flag":
-                text, name = self.truth(scope), scope.fresh("b")
+                text, name = self.led(scope), scope.fresh("b")
                 scope.names.flags[name] = True
                 return [f"{name}{': bool' if self.chance(0.15) else ''} = {text}"]
             case "process":
@@ -254,6 +258,8 @@ class Statements(Expressions):
         return [f"{place} = {self.within(scope, kind)}"]
 
     def change_set(self, scope: Scope, place: str, kind: Members | Numbers) -> Lines:
+        if isinstance(kind, Members) and self.words.sets and self.chance(self.words.sets):
+            return [f"{place} = {self.those(scope)}"]
         copies = [c for c in self.cells(scope, type(kind)) if c.kind == kind]
         roll = self.random.random()
         if roll < 0.08:

@@ -165,6 +165,9 @@ def protocol(seed: int) -> Generated:
     return Builder(seed).built()
 
 
+WITH_SETS = 1_000_000  # the first of the seeds whose protocols make sets of processes in every place
+
+
 class Builder:
     """Draws one protocol.
 
@@ -195,6 +198,7 @@ class Builder:
         self.random = random = Random(f"second {seed}")
         self.growth = (seed % 16) / 15 * (SMALL if wanted & {"binding", "quorums"} else 1)
         self.words = Vocabulary(
+            sets=0.5 if seed >= WITH_SETS else 0.0,
             world="connections" if random.random() < 0.45 else "datagrams",
             symmetric=random.random() < 0.7,
             errors=random.random() < 0.06,
@@ -350,7 +354,7 @@ class Builder:
                     lines += [INDENT + loop, f"{INDENT * 2}if {draw.truth(scope, 1)}:"]
                     lines += [f"{INDENT * 3}return {draw.argument(scope, returns, 1)}"]
         if len(lines) == 1:
-            lines += [f"    if {draw.truth(scope, 1)}:", f"        return {draw.argument(scope, returns, 1)}"]
+            lines += [f"    if {draw.led(scope, 1)}:", f"        return {draw.argument(scope, returns, 1)}"]
         return [*lines, f"    return {draw.argument(scope, returns, 1)}"]
 
     def add_observations(self) -> None:
@@ -405,7 +409,7 @@ class Builder:
 
     def handled(self, scope: Scope, least: int = 1) -> Lines:
         """The body of a handler."""
-        first = [f"if {self.draw.truth(scope, 1)}:", f"{INDENT}return"] if self.chance(0.12) else []
+        first = [f"if {self.draw.led(scope, 1)}:", f"{INDENT}return"] if self.chance(0.12) else []
         lines = self.draw.body(scope, self.between(least, 3), 2)
         return indented([*first, *lines, *self.use_row_helper(scope)])
 
@@ -417,7 +421,7 @@ class Builder:
         scope = Scope(EVERYWHERE if everywhere else SURROUNDINGS)
         guard = Scope(SURROUNDINGS)
         words.budgets["storms"] = 1
-        self.parts.append(["def may_change_now(s: State) -> bool:", f"    return {draw.truth(guard, 1)}"])
+        self.parts.append(["def may_change_now(s: State) -> bool:", f"    return {draw.led(guard, 1)}"])
         marks = f'when=may_change_now, budget="storms"{", everywhere=True" if everywhere else ""}'
         lines = [f"@environment_step({marks})", "def changes_now(s: State) -> None:"]
         body = draw.over_processes(scope) if self.chance(0.7) else None
@@ -432,7 +436,7 @@ class Builder:
         for k in range(self.between(1, 3)):
             budget = list(words.budgets)[k % len(words.budgets)] if k < 2 or self.chance(0.6) else ""
             guard = Scope(GUARD, own="p")
-            test = draw.truth(guard, 1)
+            test = draw.led(guard, 1)
             may_send = tuple(words.mails) if budget else ()
             scope = self.handler_scope(may_send, self.chance(0.2))
             if k > 0:
