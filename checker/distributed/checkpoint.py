@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from checker.distributed.storage import Storage
     from checker.explore.result import Limits
 
-FORMAT = 1
+FORMAT = 2
 PREDECESSOR = 8  # bytes: see `fingerprints.split_key`
 
 
@@ -302,6 +302,8 @@ def check_same(found: ExplorationTask, asked: ExplorationTask, level: Level, lim
     Raises:
         Refused: a checkpoint is of another request than the one asked.
     """
+    if found.engine != asked.engine:
+        raise Refused(f"the checkpoint {where} is of another engine: resume it with --engine {found.engine}")
     old, new = dataclasses.asdict(found.configuration), dataclasses.asdict(asked.configuration)
     for name, value in old.items():
         if new[name] != value:

@@ -159,6 +159,7 @@ class ExplorationTask:
         every_step: whether stuttering receipts are steps like others, where they are possible; None if they are not, or
             if an older version did not record it.
         reduction: how states are left out; None if every state is visited.
+        engine: which engine explores, as `--engine` names it.
     """
 
     configuration: Configuration
@@ -169,6 +170,7 @@ class ExplorationTask:
     version: str
     every_step: bool | None = None
     reduction: Reduction | None = None
+    engine: str = "spark"
 
     @property
     def bits(self) -> int:

@@ -84,8 +84,6 @@ def explore_on_spark(
         if request.resume:
             kept, level = checkpoint.last()
             parts, wide = kept.parts, kept.wide if request.wide is None else request.wide
-            if any(part.count and not part.blocks for part in level.parts):
-                raise Refused(f"the checkpoint {checkpoint.storage.where} is of another version of zabcheck")
         question, asymmetry = ExplorationTask.of(configuration, properties, symmetry, wide, parts, request.every_step)
         if level is not None:
             check_same(kept, question, level, limits, checkpoint.storage.where)

@@ -47,8 +47,9 @@ class Kept:
         self.checkpoint = Checkpoint(self.folder)
         names = tuple(p.name for p in code.properties)
         self.task = ExplorationTask(
-            code.model.configuration, names, code.symmetry, False, GROUPS, code.identity, code.stuttering_steps
-        )
+            code.model.configuration, names, code.symmetry, False, GROUPS, code.identity, code.stuttering_steps,
+            engine="compiled",
+        )  # fmt: skip
         self.level: Level | None = None
         if resume and not self.checkpoint.depths():
             raise Refused(f"{where} has no checkpoint to resume from")

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import main
-from checker.distributed.checkpoint import Refused
+from checker.distributed.checkpoint import Refused, check_same
 from checker.distributed.files import Folder
 from checker.explore import breadth_first
 from checker.explore.breadth_first import Explorer
@@ -131,6 +132,13 @@ def test_what_a_checkpoint_is_not_of_is_refused(tmp_path: Path, monkeypatch: pyt
         Kept(folder, code("commit-on-propose"), Limits(), True)
     with Kept(folder, code(), Limits(), True), pytest.raises(Refused, match="another run is using"):
         Kept(folder, code(), Limits(), True)
+    question = Kept(folder, code(), Limits(), True)
+    with question:
+        spark = replace(question.task, engine="spark")
+        with pytest.raises(Refused, match="is of another engine: resume it with --engine compiled"):
+            check_same(question.task, spark, question.level, Limits(), "kept")
+        with pytest.raises(Refused, match="is of another engine: resume it with --engine spark"):
+            check_same(spark, question.task, question.level, Limits(), "kept")
     monkeypatch.setattr(code(), "identity", "another text")
     with pytest.raises(Refused, match="another version"):
         explored(folder, resume=True)
