@@ -506,7 +506,8 @@ def differences(made: Drawn, said: dict[str, Any], seen: list[Seen]) -> list[str
         out.append(f"! {verdict}, service {service}, and no quorum serves: {[s.ended for s in seen][:1]}")
     if len(unserved) == len(seen) and verdict in ("OK", "WARN"):
         out.append(f"! {verdict} and no quorum serves")
-    if verdict in ("DANGER", "VIOLATION") and not loses and not unserved and all(s.alike for s in seen):
+    whole = all(len(s.serves) == len(NUMBERS) and s.alike for s in seen)
+    if verdict in ("DANGER", "VIOLATION") and not loses and whole:
         if verdict == "DANGER":
             out.append("! DANGER, and every start ends with everything")
         elif data in ("lost", "in danger"):

@@ -79,6 +79,8 @@ def headline(audit: Audit) -> str:
             f"{delete}, and do not start servers in an arbitrary order: read what to do first."
         )
     if audit.verdict == "UNKNOWN":
+        if any(f.code == "LOGS_NOT_GIVEN" for f in audit.unanswered):
+            return f"UNKNOWN: {audit.unanswered[0].sentence}. {delete} before that is audited."
         if any(f.code == "UNREADABLE" for f in audit.unanswered):
             return f"UNKNOWN: whether data is in danger is unknown: some files cannot be read. {delete} before it can."
         if audit.unanswered:

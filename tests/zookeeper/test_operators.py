@@ -71,6 +71,7 @@ CASES = (
     Case("standalone-alone-3.4.14", "3.4.14", "OK", "whole", "all", servers=("server1",)),
     Case("one-empty-3.9.5", "3.9.5", "OK", "whole", "all"),
     Case("one-heavy-server-3.9.5", "3.9.5", "OK", "whole", "all"),
+    Case("logs-not-given-3.9.5", "3.9.5", "UNKNOWN", "unknown", "all", tuple(("LOGS_NOT_GIVEN", n) for n in THREE)),
     Case("id255-3.5.10", "3.5.10", "OK", "whole", "all"),
     Case("copied-running-3.9.5", "3.9.5", "WARN", "unknown", "all", (("LAST_COPY", "server3"),)),
 )
@@ -81,7 +82,7 @@ def test_the_audit_says_what_servers_do(tmp_path: Path, case: Case) -> None:
     found = case.audited(tmp_path)
     assert (found.verdict, found.data, found.service.state) == (case.verdict, case.data, case.service)
     assert tuple((f.code, f.server) for f in found.findings if f.severity != NOTE) == case.grave
-    assert found.code == (1 if case.verdict in ("VIOLATION", "DANGER") else 0)
+    assert found.code == {"VIOLATION": 1, "DANGER": 1, "UNKNOWN": 3}.get(case.verdict, 0)
 
 
 def case(name: str, release: str = "3.9.5") -> Case:

@@ -132,7 +132,8 @@ class Audit:
     @property
     def unanswered(self) -> list[Finding]:
         """Return the findings that leave it open whether data is in danger."""
-        return [f for f in self.findings if f.code == "UNREADABLE" or (f.code == "GAP_UNKNOWN" and f.severity == WARN)]
+        codes = ("UNREADABLE", "LOGS_NOT_GIVEN", "GAP_UNKNOWN")
+        return [f for f in self.findings if f.code in codes and f.severity == WARN]
 
     @property
     def code(self) -> int:
@@ -154,6 +155,8 @@ class Quorums:
 
     def __init__(self, directories: list[Directory], config: str | None = None) -> None:
         self.numbers = {d.name: d.number for d in directories}
+        named = dict(re.findall(r"^\s*(dataDir|dataLogDir)\s*[=:]\s*(\S+)\s*$", config or "", re.M))
+        self.log_directory = named.get("dataLogDir", "") if named.get("dataLogDir") != named.get("dataDir") else ""
         self.first = parse(config) if config is not None else None
         self.changes: list[tuple[int, Ensemble]] = []
 
@@ -477,6 +480,7 @@ def conclude(
     written, rest_serves = 0, len(groups) == 1
     ends: dict[int, int] = {}
     vanish: dict[str, dict[str, list[str]]] = {}
+    found += [f for s in servers for f in logs_not_given(s, quorums.log_directory)]
     for group in groups:
         counting = quorums if len(groups) == 1 else quorums.of([s.directory for s in group])
         agreement = Agreement(group, replays, counting, each, show_data)
@@ -522,6 +526,15 @@ def conclude(
     return out
 
 
+def logs_not_given(server: Server, log_directory: str) -> list[Finding]:
+    """Return a finding about a server of which only the data directory was given, and whose logs are in another."""
+    if not log_directory or len(server.directory.folders) > 1 or server.logs:
+        return []
+    what = f"its configuration has a dataLogDir, {log_directory}, and of this server only a data directory without "
+    what += "logs was given: give both, as DATA,LOGS"
+    return [Finding("LOGS_NOT_GIVEN", WARN, what, server.name)]
+
+
 def look_ahead(
     servers: list[Server], quorums: Quorums, ends: dict[int, int], found: list[Finding], rules: Rules,
     vanish: dict[str, dict[str, list[str]]],
@@ -535,7 +548,9 @@ def look_ahead(
         own = not f.server or f.server in names
         if f.code in ("SAME_MYID", "NOT_ONE_ENSEMBLE"):
             return Forecast(release, f.sentence)
-        if own and (f.code == "UNREADABLE" or (f.severity == VIOLATION and f.code not in TOLD_BY_START)):
+        if own and (
+            f.code in ("UNREADABLE", "LOGS_NOT_GIVEN") or (f.severity == VIOLATION and f.code not in TOLD_BY_START)
+        ):
             return Forecast(release, f"{f.code} {f.place}: how a server treats such files is unknown".strip())
         if own and f.code in HIDING and f.severity != NOTE:
             return Forecast(release, f"{f.code} {f.place}: its history may continue unseen".strip())

@@ -546,6 +546,11 @@ TABLE = (
         what="A file cannot be read",
         do="Give the command permission to read it: there is no verdict without it.",
     ),
+    Code(
+        "LOGS_NOT_GIVEN",
+        what="The configuration names a directory of logs, and it was not given: what the server has is unknown",
+        do="Give the data and the log directory of each server, as DATA,LOGS.",
+    ),
     Code("EMPTY_SERVER", what="A server without any history", clients="None: it takes a snapshot when it joins."),
     Code("STRAY_FILE", what="Files that are neither logs nor snapshots nor epochs", clients="None."),
     Code("CONFIG", what="Transactions that change the membership: quorums are counted by them", clients="None."),
