@@ -218,12 +218,12 @@ def core() -> str:
 
 # Advice that many codes give, and its name on the page. The page says to copy first.
 ADVICE = {
-    f"{findings.COPY} ": "",
-    findings.COPY: "",
-    findings.RESYNC: "Resynchronize.",
-    findings.DISK: "Check the disk.",
-    findings.HOLD: "Hold.",
-    findings.LAST: "Start last.",
+    f"{findings.PHRASES['copy']} ": "",
+    findings.PHRASES["copy"]: "",
+    findings.PHRASES["resync"]: "Resynchronize.",
+    findings.PHRASES["disk"]: "Check the disk.",
+    findings.PHRASES["hold"]: "Hold.",
+    findings.PHRASES["last"]: "Start last.",
 }
 
 
