@@ -84,7 +84,10 @@ def pytest_sessionfinish() -> None:
     gc.freeze()  # pytest collects five times as it ends, and so does Python
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not os.environ.get("ZABCHECK_EVERY"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("every")])
+        items[:] = [item for item in items if not item.get_closest_marker("every")]
     places = {name: place for place, name in enumerate((*ON_SPARK, *LONGEST))}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
 

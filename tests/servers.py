@@ -1,14 +1,19 @@
-"""Real ZooKeeper servers for tests: of PySpark's jars, or of Maven's local repository."""
+"""Real ZooKeeper servers for tests: of PySpark's jars, or of Maven."""
 
 from __future__ import annotations
 
+import fcntl
+import os
+import subprocess
+import zipfile
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from traces.reenact.distributions import Cannot, Release, find_release
+from traces.reenact.distributions import Cannot, Release, find_release, of_maven, write_poms
 from traces.spark.java import Java
+from zabspec.language.jit import cache_folder
 
 SPARK = "3.9.5"  # the release of PySpark 4.3, which the extra `spark` installs: no test of it is skipped
 
@@ -23,7 +28,31 @@ def found(release: str) -> Release | str:
     try:
         return find_release(release)
     except Cannot as problem:
-        return str(problem)
+        return find_release(release) if fetched(release, "dependency:build-classpath") else str(problem)
+
+
+def fetched(release: str, *goals: str) -> bool:
+    """Get what is of a release from Maven, if this run of the tests may: product and tests download nothing else."""
+    if not os.environ.get("ZABCHECK_MAVEN"):
+        return False
+    pom = write_poms([release])
+    with (cache_folder() / "servers" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two must not write to Maven's local repository at once
+        command = ["mvn", "-q", "-B", "-f", str(pom), *goals, "-DincludeArtifactIds=zookeeper"]
+        return subprocess.run(command, check=False, capture_output=True, timeout=600).returncode == 0
+
+
+@cache
+def sources_of(release: str) -> zipfile.ZipFile:
+    """The sources of a release; where Maven's repository does not have them, the test is skipped."""
+    for _ in range(2):
+        jars = of_maven([release]).get(release)
+        path = jars[0].with_name(f"{jars[0].stem}-sources.jar") if jars else None
+        if path and path.is_file():
+            return zipfile.ZipFile(path)
+        if not fetched(release, "dependency:build-classpath", "dependency:sources"):
+            break
+    pytest.skip(f"Maven's local repository has no sources of ZooKeeper {release} (ZABCHECK_MAVEN=1 gets them)")
 
 
 def official(release: str) -> Release:

@@ -20,7 +20,7 @@ from checker.requests.export import ExportRequest, answer
 from tests.definitions import Row, Story
 from tests.models import much
 from tests.small_tables import small_table
-from tests.zookeeper.written import shared
+from tests.zookeeper.written import data_sets
 from traces import Trace, build_trace
 from traces.causality import sources
 from traces.causality.graph import ABCAST, MESSAGES, cone, graph_of, precedence
@@ -136,7 +136,7 @@ def test_what_a_table_does_not_say_is_said_of_its_graph() -> None:
 
 
 def test_a_real_ensembles_logs_tell_of_broadcasts() -> None:
-    logs = sorted((shared() / "healthy_small").glob("server*/zookeeper.log"))
+    logs = sorted((data_sets() / "healthy_small").glob("server*/zookeeper.log"))
     graph = zabcheck.causal_graph(logs)
     kinds = Counter(d["kind"] for _, d in graph.nodes(data=True))
     assert kinds[ABCAST] >= 666

@@ -284,6 +284,7 @@ def test_an_observer_is_planned_for_and_other_weights_are_refused() -> None:
         plan_for(replace(trace, configuration=five), "observer")
 
 
+@pytest.mark.every
 @pytest.mark.slow(seconds=12)
 def test_a_leader_counts_its_observer_in_3_5_3_and_not_in_3_6_0(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -303,6 +304,7 @@ def test_a_leader_counts_its_observer_in_3_5_3_and_not_in_3_6_0(
     assert any("server 2 (p1), acceptedEpoch: the model has 2, the server 1" in x for x in run.played.differs)
 
 
+@pytest.mark.every
 @pytest.mark.slow(seconds=8)
 def test_a_run_with_an_observer_agrees_step_by_step(tmp_path: Path) -> None:
     """It is brought up to date, gets INFORM, logs and applies. In 3.6.0 the request made of that has no zxid."""

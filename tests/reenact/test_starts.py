@@ -425,6 +425,7 @@ def test_a_real_server_with_a_snapshot_and_no_log_exits_as_the_model_says(
     assert any("the model has [SNAP <0,0>, NEWLEADER]" in x and "[TRUNC <0,0>" in x for x in run.played.differs)
 
 
+@pytest.mark.every
 @pytest.mark.slow(seconds=8)
 def test_a_random_run_from_new_servers_agrees_step_by_step(tmp_path: Path) -> None:
     plan = drawn("3.6.0,log-files", 5, start=NEW)

@@ -122,14 +122,14 @@ def test_tlc_breaks_the_same_property_after_as_many_steps(name: str) -> None:
 
 
 @needs_tlc
-@pytest.mark.skipif(not os.environ.get("ZABCHECK_EVERY"), reason="minutes; ZABCHECK_EVERY runs it")
+@pytest.mark.every
 @pytest.mark.parametrize("name", WIDE)
 def test_tlc_counts_the_same_states_on_every_protocol_and_network(name: str) -> None:
     same(WIDE[name])
 
 
 @needs_tlc
-@pytest.mark.skipif(not os.environ.get("ZABCHECK_EVERY"), reason="a minute; ZABCHECK_EVERY runs it")
+@pytest.mark.every
 def test_tlc_counts_the_same_orbits() -> None:
     values = WIDE["zab-three-loss"]
     assert plain(values, symmetry=True).distinct == explored(values, symmetry=True).distinct

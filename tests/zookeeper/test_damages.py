@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.zookeeper.written import framed, shared
+from tests.zookeeper.written import data_sets, framed
 from traces.zookeeper.audit import audit
 from traces.zookeeper.findings import NOTE
 from traces.zookeeper.server import find_directory
@@ -132,7 +132,7 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.slow(seconds=1)
 def test_a_damage_is_found_on_its_server_and_nowhere_else(tmp_path: Path, damage: str, place: int) -> None:
-    shutil.copytree(shared() / "healthy_small", tmp_path / "set")
+    shutil.copytree(data_sets() / "healthy_small", tmp_path / "set")
     file = DAMAGES[damage](tmp_path / "set" / f"server{place}" / "version-2")
     found = audit([find_directory([tmp_path / "set" / f"server{n}"], f"server{n}") for n in (1, 2, 3)])
     grave = [f for f in found.findings if f.severity != NOTE]

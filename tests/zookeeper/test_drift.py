@@ -12,6 +12,7 @@ import pytest
 
 from checker.zookeeper import source_tree
 from checker.zookeeper.citations import cited_methods, functions, releases, rules_of
+from checker.zookeeper.digests import data as recorded_digests
 from checker.zookeeper.digests import recorded
 from checker.zookeeper.drift import CHANGED, NEW, UNCHANGED, UNKNOWN, MethodDrift, compare, guessed
 from checker.zookeeper.java_syntax import Unparsed, read_java
@@ -21,14 +22,14 @@ from tests.commands.running import assert_refused, run
 SERVER = "zookeeper-server/src/main/java/org/apache/zookeeper/server"
 LEARNER, SUMMARY, QUORUM = f"{SERVER}/quorum/Learner.java", f"{SERVER}/quorum/StateSummary.java", f"{SERVER}/quorum"
 POM = "<project><artifactId>parent</artifactId>\n<version>{}</version></project>"
-# Of org.apache.zookeeper.server.quorum.StateSummary, Apache License 2.0: it is the same in every release.
+# Recorded as what every release has (`of_ours`).
 STATE_SUMMARY = """
 package org.apache.zookeeper.server.quorum;
 public class StateSummary {
     private long currentEpoch;
     private long lastZxid;
     public boolean isMoreRecentThan(StateSummary ss) {
-        return (currentEpoch > ss.currentEpoch) || (currentEpoch == ss.currentEpoch && lastZxid > ss.lastZxid);
+        return currentEpoch == ss.currentEpoch ? lastZxid > ss.lastZxid : currentEpoch > ss.currentEpoch;
     }
 }
 """
@@ -91,6 +92,15 @@ UNLIKE = {
     "an exception": ("new IOException", "new RuntimeException"),
     "what an exception names": ('zxid: " + newLeaderZxid', 'zxid: " + n'),
 }
+
+
+@pytest.fixture(autouse=True)
+def of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is recorded of StateSummary's method is the digest of the one above, not of ZooKeeper's."""
+    data: dict[str, Any] = json.loads(json.dumps(recorded_digests()))
+    (method,) = read_java(STATE_SUMMARY.encode()).classes["StateSummary"].methods("isMoreRecentThan")
+    data["cited"]["StateSummary.isMoreRecentThan"][0]["overloads"] = {"StateSummary": method.digest}
+    monkeypatch.setattr("checker.zookeeper.digests.data", lambda: data)
 
 
 def digests(source: str) -> list[str]:

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.commands.audit import news
 from checker.report.audit_forecast import forecast_lines, verdict_of
+from tests.servers import SPARK, official
 from tests.zookeeper.drawn import draw
 from tests.zookeeper.test_danger import (
     CONFIG,
@@ -35,6 +36,7 @@ from traces.zookeeper.rules import rules_for
 from traces.zookeeper.server import find_directory
 
 SCHEMA = Path(__file__).parents[2] / "checker" / "report" / "schema" / "audit.schema.json"
+SEED, PAIR = 2, (0, 1)  # of a run, and of the accident that its directories have; what is started of them
 PAIRS = (["server1", "server2"], ["server1", "server3"], ["server2", "server3"])
 
 
@@ -397,3 +399,20 @@ def test_the_end_of_a_run_without_a_fault_of_disks_is_ok(tmp_path: Path, seed: i
     """Of the newest release with all repairs; one run with crashes, one with lost connections too."""
     found = audited(tmp_path, draw(seed, crashes=2, losses=1).written())
     assert (found.verdict, verdict_of(ahead_of(found))) == ("OK", "OK")
+
+
+@pytest.mark.slow(seconds=8)
+def test_real_servers_do_what_was_forecast(tmp_path: Path) -> None:
+    """Of two of three that are started, and the third behind them; `python -m benchmarks.forecast servers` has all."""
+    from benchmarks.forecast import audited, drawn_directories, matches, seen_on_servers, started_with
+
+    official(SPARK)
+    folders, _ = drawn_directories(SEED, tmp_path)
+    found = audited(folders, SPARK)
+    assert found.forecast is not None
+    before = [started_with(server, SPARK) for server in found.servers]
+    assert len({frozenset(nodes) for nodes in before}) > 1  # else nothing would be lost, or come
+    seen = seen_on_servers(SPARK, folders, PAIR, late=True)
+    fits = [matches(one, seen, before, PAIR) for one in found.forecast.outcomes]
+    assert any(fits)
+    assert not all(fits)

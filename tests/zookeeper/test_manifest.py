@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from tests.zookeeper.written import SHARED, shared
+from tests.zookeeper.written import DATA, data_sets
 
 # of each set the codes that its findings must have, and in the order of the manifest's words the notes
 CODES = {
@@ -35,10 +35,7 @@ NOTES = {
 
 
 def manifest() -> list[dict[str, str]]:
-    path = SHARED / "MANIFEST.tsv"
-    if not path.exists():
-        return []
-    with path.open() as lines:
+    with (DATA / "ensembles.tsv").open() as lines:
         return list(csv.DictReader(lines, delimiter="\t"))
 
 
@@ -59,7 +56,7 @@ def digest(folder: Path) -> str:
 @pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("row", manifest(), ids=lambda row: row["dataset"])
 def test_a_real_data_set_gets_its_verdict_and_its_place(row: dict[str, str]) -> None:
-    folder = shared() / row["dataset"]
+    folder = data_sets() / row["dataset"]
     before = digest(folder)
     code, answer = run(*sorted(folder.glob("server*")))
     assert digest(folder) == before  # acceptance 6
@@ -73,11 +70,6 @@ def test_a_real_data_set_gets_its_verdict_and_its_place(row: dict[str, str]) -> 
     said = [f for f in (findings or notes) if f["server"] == f"server{row['server']}"]
     places = {(f["file"] or "-", "-" if f["offset"] is None else str(f["offset"]), f["zxid_hex"] or "-") for f in said}
     assert (row["file"], row["offset"], row["zxid"]) in places
-
-
-def test_there_is_a_manifest() -> None:
-    if not manifest():
-        pytest.skip(f"there is no {SHARED / 'MANIFEST.tsv'}: the real data sets are not beside the repository")
 
 
 def test_a_divergence_that_a_real_ensemble_made(tmp_path: Path) -> None:

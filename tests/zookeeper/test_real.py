@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import operator
-import os
 import random
 import shutil
 import subprocess
@@ -21,7 +20,6 @@ from traces.zookeeper.audit import audit
 from traces.zookeeper.findings import NOTE
 from traces.zookeeper.server import find_directory
 
-EVERY = os.environ.get("ZABCHECK_EVERY")
 VERSIONS = ("3.4.10", "3.5.3", "3.6.0", "3.7.0", "3.8.0", "3.8.6", "3.9.1", "3.9.3", "3.9.5")
 ROLLING = (("3.6.0", "3.8.0"), ("3.8.0", "3.9.5"))
 
@@ -78,7 +76,7 @@ def test_a_real_ensemble_with_a_killed_leader_kept_its_promises(tmp_path: Path) 
     check(real, "after")
 
 
-@pytest.mark.skipif(not EVERY, reason="nine releases, a minute each: ZABCHECK_EVERY")
+@pytest.mark.every
 @pytest.mark.parametrize("version", VERSIONS)
 def test_real_ensembles_of_every_release_kept_their_promises(tmp_path: Path, version: str) -> None:
     real = Real(tmp_path / "real", *[version] * 3)
@@ -90,7 +88,7 @@ def test_real_ensembles_of_every_release_kept_their_promises(tmp_path: Path, ver
     check(real, "after")
 
 
-@pytest.mark.skipif(not EVERY, reason="rolling upgrades, a minute each: ZABCHECK_EVERY")
+@pytest.mark.every
 @pytest.mark.parametrize(("old", "new"), ROLLING)
 def test_a_rolling_upgrade_leaves_no_finding(tmp_path: Path, old: str, new: str) -> None:
     for version in (old, new):
@@ -118,9 +116,7 @@ def test_a_rolling_upgrade_leaves_no_finding(tmp_path: Path, old: str, new: str)
     check(real, "after")
 
 
-@pytest.mark.skipif(
-    not EVERY, reason="an ensemble that is written to all the while, half a minute each: ZABCHECK_EVERY"
-)
+@pytest.mark.every
 @pytest.mark.parametrize("version", ["3.6.0", "3.8.0", "3.9.5"])
 def test_an_ensemble_is_audited_in_place_while_it_is_written_to(tmp_path: Path, version: str) -> None:
     """Again and again, with followers killed and brought back meanwhile, on top of what was read before."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import tempfile
 from dataclasses import replace
 from functools import cache
@@ -30,7 +29,6 @@ from traces.zookeeper.trees import Node
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import WIDTH
 
-EVERY = os.environ.get("ZABCHECK_EVERY")
 RELEASES = ("3.4.10", "3.5.3", "3.8.6", "3.9.5")
 
 
@@ -192,7 +190,7 @@ def test_statistics_of_nodes_are_told_as_zookeeper_prints_them() -> None:
     assert said.endswith(", owner 0xffffffffffffffff)")
 
 
-@pytest.mark.skipif(not EVERY, reason="140 servers of four releases, two seconds each: ZABCHECK_EVERY")
+@pytest.mark.every
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("kind", [k.__name__ for k in KINDS])
 def test_a_real_server_starts_as_it_was_told(kind: str, release: str) -> None:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.report.audit_logs import LogsReport
-from tests.zookeeper.written import shared
+from tests.zookeeper.written import data_sets
 from traces.zookeeper.log_picture import MOST_ROWS, Item, shown
 from traces.zookeeper.text_logs import LogEvent, TextHistory
 
@@ -26,7 +26,7 @@ def run(*words: str | Path) -> tuple[int, dict[str, object]]:
 
 
 def real_logs() -> list[Path]:
-    return sorted((shared() / "healthy_small").glob("server*/zookeeper.log"))
+    return sorted((data_sets() / "healthy_small").glob("server*/zookeeper.log"))
 
 
 def test_a_real_ensembles_text_logs_hold() -> None:

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-import pytest
-
-SHARED = Path(__file__).parents[3] / "shared" / "zookeeper"
+DATA = Path(__file__).parents[1] / "data"
 WORLD = struct.pack(">ii5si6s", 31, 5, b"world", 6, b"anyone")
 SESSION = 0x1000019E1660000
 
@@ -275,24 +273,14 @@ def ensemble(folder: Path, *servers: Written) -> list[Path]:
 
 
 @cache
-def shared_sets() -> Path | None:
-    """The real data sets, unpacked once; None: they are not beside the repository."""
+def data_sets() -> Path:
+    """Directories and logs that real ensembles left, unpacked once (tests/data/ensembles.tsv says what is in them)."""
     import atexit
     import shutil
     import tempfile
 
-    packed = SHARED / "ensembles.tar.xz"
-    if not packed.exists():
-        return None
     folder = Path(tempfile.mkdtemp(prefix="zabcheck-ensembles-"))
     atexit.register(shutil.rmtree, folder, True)
-    with tarfile.open(packed) as archive:
+    with tarfile.open(DATA / "ensembles.tar.xz") as archive:
         archive.extractall(folder, filter="data")
-    return folder
-
-
-def shared() -> Path:
-    folder = shared_sets()
-    if folder is None:
-        pytest.skip(f"there are no real data sets: no {SHARED / 'ensembles.tar.xz'}")
     return folder
