@@ -580,7 +580,7 @@ def audit(*servers: str | PathLike[str], **options: Unpack[Auditing]) -> Audited
         return Audited(AuditReport(answer(request), request.as_json()))
 
 
-def quorums(config: str | PathLike[str], seed: int = 0, query_limit: float = 10.0) -> QuorumsChecked:
+def quorums(config: str | PathLike[str], seed: int = 0, query_limit: float = 10.0, release: str = "") -> QuorumsChecked:
     """Prove that the quorums of a `zoo.cfg` intersect, or return two that do not.
 
     Raises:
@@ -589,7 +589,7 @@ def quorums(config: str | PathLike[str], seed: int = 0, query_limit: float = 10.
     from checker.report.quorums import quorums_result
     from checker.requests.quorums import QuorumsRequest, answer
 
-    request = QuorumsRequest(fspath(config), seed, query_limit)
+    request = QuorumsRequest(fspath(config), release, seed, query_limit)
     found = answer(request)
     return QuorumsChecked(quorums_result(request.as_json(), found.as_json(), found.code), found)
 
@@ -608,14 +608,13 @@ def plan(servers: int | None = None, config: str | PathLike[str] | None = None, 
     from pathlib import Path
 
     from checker.report.planned import plan_result
-    from checker.requests.audit import config_text
     from checker.requests.keywords import fields_of
     from checker.requests.plan import SIZES, TIMES, PlanRequest, amount, answer
-    from zabspec.ensemble import parse
+    from checker.requests.quorum_system import zoo_cfg
 
     if config is not None and servers is not None:
         raise RequestError("--servers does not go with a configuration, which lists its servers")
-    ensemble = parse(config_text(Path(config))) if config is not None else None
+    ensemble = zoo_cfg(Path(config)).voters if config is not None else None
     count = len(ensemble.participants) if ensemble is not None else 3 if servers is None else servers
     values: dict[str, Any] = dict(options)
     for name, units, example in (

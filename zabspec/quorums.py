@@ -1,7 +1,7 @@
 """Define the quorum systems of a model: which sets of processes are quorums (DSN'11 II.1), and their automorphisms.
 
 A model counts majorities unless it is given a system. A system comes from the `group.` and `weight.` lines of a zoo.cfg
-(`zabspec/ensemble.py`), and is known by one line of text, in which server k, counted from 1, is process k - 1.
+(`zabspec/zoo_cfg.py`), and is known by one line of text, in which server k, counted from 1, is process k - 1.
 
     weights 2,1,1,1,0
     groups {1,2},{3,4},{5}
@@ -11,12 +11,13 @@ A model counts majorities unless it is given a system. A system comes from the `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
 
-from zabspec.ensemble import ConfigError, Ensemble, parse
+from zabspec.ensemble import ConfigError, Ensemble
+from zabspec.zoo_cfg import ensemble_of
 
 MAJORITY = "majority"  # the name, on a command line, of the system with the empty text
 MOST = 7  # processes of a model
@@ -26,7 +27,6 @@ TEXT = re.compile(
     re.ASCII,
 )
 OBSERVED = "weights 1,1,1,0"  # three servers vote, and the last observes
-WORD = 2**63  # ZooKeeper adds weights up in a signed word of 64 bits
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,20 @@ def text_of(ensemble: Ensemble) -> str:
         raise ConfigError(f"server {ensemble.observers[0]} is an observer, but {alone}")
     if len(servers) > MOST:
         raise ConfigError(f"it has {len(servers)} servers, but a model has at most {MOST} processes")
+    if ensemble.doubtful:
+        raise ConfigError(f"where {ensemble.oracle} says so, each of two servers is a quorum, which no model has")
     return system_of(written(ensemble)).text if ensemble.groups else ""
 
 
 def written(ensemble: Ensemble) -> str:
-    """Return the one text of the groups and weights of an ensemble."""
+    """Return the one text of the groups and weights of an ensemble.
+
+    Raises:
+        ConfigError: no text has them.
+    """
+    counted = sum(ensemble.weight(members) != 0 for members in ensemble.groups.values())
+    if counted != ensemble.counted or set(ensemble.weights) != set(ensemble.participants):
+        raise ConfigError("a group is empty, or has a member that does not vote: no model has such quorums")
     number = {server: k for k, server in enumerate(ensemble.participants, 1)}
     weights = ",".join(str(ensemble.weights[server]) for server in ensemble.participants)
     groups = sorted(sorted(number[m] for m in members) for members in ensemble.groups.values())
@@ -136,27 +145,17 @@ def system_of(text: str) -> QuorumSystem:
         raise ConfigError(f"a quorum system is like `weights 2,1,1` or `groups {{1,2}},{{3}}`, not {text!r:.80}")
     given = found["alone"] or found["weights"]
     weights = [int(w) for w in given.split(",")] if given else []
-    groups = [part.split(",") for part in re.findall(r"\{([\d,]+)\}", found["groups"] or "")]
-    groups = groups or [[str(k) for k in range(1, len(weights) + 1)]]
-    nodes = len(weights) or max(int(m) for members in groups for m in members)
-    ensemble = parse("\n".join(lines(nodes, groups, weights)))
+    groups = [tuple(map(int, part.split(","))) for part in re.findall(r"\{([\d,]+)\}", found["groups"] or "")]
+    groups = groups or [tuple(range(1, len(weights) + 1))]
+    nodes = len(weights) or max(m for members in groups for m in members)
+    roles = dict.fromkeys(range(1, nodes + 1), "participant")
+    ensemble = ensemble_of(roles, enumerate(groups, 1), dict(enumerate(weights, 1)))
     if written(ensemble) != text:
         raise ConfigError(f"this quorum system must be written `{written(ensemble)}`, not `{text}`")
-    if sum(map(abs, ensemble.weights.values())) >= WORD:
-        raise ConfigError(f"the weights of `{text}` add up to more than 64 bits hold")
     table = sum(1 << mask for mask in range(1 << nodes) if ensemble.is_quorum(servers_of(mask, nodes)))
     if not table:
         raise ConfigError(f"`{text}` has no quorum, not even all servers: nothing could ever be committed")
-    if table & 1:
-        raise ConfigError(f"in `{text}` the empty set is a quorum, because of a weight below zero")
     return QuorumSystem(nodes, table, text, tuple(ensemble.weights[k] for k in range(1, nodes + 1)))
-
-
-def lines(nodes: int, groups: Iterable[Iterable[str]], weights: Sequence[int]) -> Iterator[str]:
-    """Return the lines of the zoo.cfg with the same system."""
-    yield from (f"server.{k}=host:1:2" for k in range(1, nodes + 1))
-    yield from (f"group.{k}={':'.join(members)}" for k, members in enumerate(groups, 1))
-    yield from (f"weight.{k}={weight}" for k, weight in enumerate(weights, 1))
 
 
 def servers_of(mask: int, nodes: int) -> frozenset[int]:

@@ -14,9 +14,8 @@ from checker.commands.publishing import published
 from checker.errors import RequestError
 from checker.report.planned import plan_result
 from checker.report.result import StatedResult
-from checker.requests.audit import config_text
 from checker.requests.plan import QUORUMS, SIZES, TIMES, PlanRequest, amount, answer
-from zabspec.ensemble import parse
+from checker.requests.quorum_system import zoo_cfg
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +83,7 @@ def plan(
     """
     if config is not None and servers is not None:
         raise click.UsageError("--servers does not go with a configuration, which has its servers")
-    ensemble = parse(config_text(config)) if config is not None else None
+    ensemble = zoo_cfg(config).voters if config is not None else None
     if ensemble is not None:
         servers = len(ensemble.participants)
     servers = 3 if servers is None else servers

@@ -28,12 +28,11 @@ class Lemma:
 
 def quorum(ensemble: Ensemble, chosen: dict[int, z3.BoolRef]) -> z3.BoolRef:
     """Return the formula that the chosen servers are a quorum, as ZooKeeper counts."""
-    blocks = ensemble.blocks()
     won = []
-    for _, members in blocks:
+    for members, half in ensemble.blocks():
         mine = z3.Sum([z3.If(chosen[s], ensemble.weights[s], 0) for s in members])
-        won.append(z3.If(2 * mine > ensemble.weight(members), 1, 0))
-    return 2 * z3.Sum(won) > len(blocks) if won else z3.BoolVal(False)
+        won.append(z3.If(z3.And(z3.Or([chosen[s] for s in members]), mine > half), 1, 0))
+    return z3.Sum(won) > ensemble.counted // 2
 
 
 def variables(ensemble: Ensemble, name: str) -> dict[int, z3.BoolRef]:
@@ -56,6 +55,9 @@ def intersection(
     Args:
         lemmas: those of `arithmetic`; proved here if not given.
     """
+    if ensemble.doubtful:
+        alone = [frozenset((s,)) for s in ensemble.participants]
+        return Result(SolverAnswer.COUNTEREXAMPLE, 0.0), tuple(alone) if len(alone) == 2 else (alone[0], frozenset())
     if ensemble.lightest >= 0:
         applied = [*(lemmas or arithmetic(seconds, seed))][:APPLIED]
         undecided = [x for x in applied if x.answer is not SolverAnswer.PROVED]
@@ -67,6 +69,14 @@ def intersection(
     disjoint = [z3.Not(z3.And(one[s], other[s])) for s in ensemble.participants]
     result = ask([quorum(ensemble, one), quorum(ensemble, other), *disjoint], seconds=seconds, seed=seed)
     return result, (() if result.model is None else (servers(result, one), servers(result, other)))
+
+
+def any_quorum(ensemble: Ensemble, seconds: float, seed: int) -> bool:
+    """Return whether some servers are a quorum; also if that is undecided."""
+    return (
+        ask([quorum(ensemble, variables(ensemble, "some "))], seconds=seconds, seed=seed).answer
+        is not SolverAnswer.PROVED
+    )
 
 
 @dataclass(frozen=True)
@@ -89,26 +99,30 @@ def survival(ensemble: Ensemble) -> Survival:
     The fewest crashes remove the majority of just as many groups as are needed, in each its heaviest members; the
     smallest quorum is found in the same way.
     """
-    blocks = [members for _, members in ensemble.blocks()]
-    stopped = fewest(ensemble, blocks, len(blocks) - len(blocks) // 2, lambda left, whole: 2 * left <= whole)
-    enough = fewest(ensemble, blocks, len(blocks) // 2 + 1, lambda left, whole: 2 * (whole - left) > whole)
+    needed = ensemble.counted // 2
+    blocks = [(members, half) for members, half in ensemble.blocks() if ensemble.weight(members) > half]
+    stopped = fewest(ensemble, blocks, len(blocks) - needed, lambda left, whole, half: left <= half)
+    enough = fewest(ensemble, blocks, needed + 1, lambda left, whole, half: whole - left > half)
     return Survival(len(stopped) - 1, stopped, len(ensemble.participants) - len(enough), enough)
 
 
 def fewest(
-    ensemble: Ensemble, blocks: Sequence[tuple[int, ...]], count: int, taken: Callable[[int, int], bool]
+    ensemble: Ensemble,
+    blocks: Sequence[tuple[tuple[int, ...], int]],
+    count: int,
+    taken: Callable[[int, int, int], bool],
 ) -> frozenset[int]:
     """Return the fewest members that take `count` of the groups.
 
     Args:
-        taken: whether a group is taken, by the weight of its other members and of all of them.
+        taken: whether a group is taken, by the weight of its other members, of all of them, and what they must exceed.
     """
     sets = []
-    for members in blocks:
+    for members, half in blocks:
         whole = left = ensemble.weight(members)
         heaviest: list[int] = []
         for s in sorted(members, key=lambda s: -ensemble.weights[s]):
-            if taken(left, whole):
+            if taken(left, whole, half):
                 break
             heaviest.append(s)
             left -= ensemble.weights[s]

@@ -22,7 +22,8 @@ def quorums_result(request: Mapping[str, Any], found: Mapping[str, Any], code: i
 
 def parts(report: dict[str, Any]) -> list[Part]:
     """Return the result for people."""
-    lines = [verdict(report), f"{report['kind']}; participants {named(report['participants'])}"]
+    of = f"{report['kind']}; participants {named(report['participants'])}, as {report['release']} reads the file"
+    lines = [verdict(report), of, *(f"note: {said}" for said in report["warnings"])]
     if report["observers"]:
         lines.append(f"observers, which do not vote: {named(report['observers'])}")
     s = report["survives"]
@@ -42,7 +43,7 @@ def verdict(report: dict[str, Any]) -> str:
         one, other = report["disjoint_quorums"]
         return f"two disjoint quorums: {named(one)} and {named(other)}: each could elect a leader of its own"
     if not report["has_quorum"]:
-        return "there is no quorum, even with every server up: no weight counts, so nothing is ever committed"
+        return "there is no quorum, whichever servers are up, so nothing is ever committed"
     if report["intersection"] == "undecided":
         return f"undecided: {report['reason']}"
     return f"proved: any two quorums intersect ({1000 * report['seconds']:.0f} ms)"

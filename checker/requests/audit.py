@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.plain_text import one_line
+from checker.requests.quorum_system import check_release, zoo_cfg
 from checker.requests.request import Request
 from traces.spark.connect import is_connect
 from traces.tables.places import Address, Place
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from traces.zookeeper.audit import Audit
     from traces.zookeeper.difference import Difference
     from traces.zookeeper.server import Directory
+    from zabspec.zoo_cfg import ZooCfg
 
-LARGEST = 1 << 20  # bytes of a configuration
 SERVERS = 64
 ENGINES = ("local", "spark")
 
@@ -64,17 +65,6 @@ class AuditRequest(Request):
         if self.master is not None and self.engine != "spark" and not any("://" in server for server in self.servers):
             raise RequestError("--master is for --engine spark, or for a server at an address")
 
-    def check_release(self) -> None:
-        """Check that the release is known.
-
-        Raises:
-            RequestError: the model has no such release.
-        """
-        from traces.zookeeper.rules import KNOWN
-
-        if self.release and self.release not in KNOWN:
-            raise RequestError(f"there is no release {self.release!r} in the model; there are {', '.join(KNOWN)}")
-
 
 def answer(request: AuditRequest, before: Audit | None = None, keep: bool = False) -> Audit:
     """Audit the servers.
@@ -87,14 +77,14 @@ def answer(request: AuditRequest, before: Audit | None = None, keep: bool = Fals
         RequestError: a directory or the configuration cannot be used.
         NoVerdict: Spark failed.
     """
-    request.check_release()
-    config = config_text(Path(request.config)) if request.config else None
+    check_release(request.release)
+    config = zoo_cfg(Path(request.config), request.release) if request.config else None
     with copied(request) as servers:
         return answer_here(request, servers, config, before, keep)
 
 
 def answer_here(
-    request: AuditRequest, servers: Sequence[Sources], config: str | None, before: Audit | None, keep: bool
+    request: AuditRequest, servers: Sequence[Sources], config: ZooCfg | None, before: Audit | None, keep: bool
 ) -> Audit:
     """Audit servers whose directories are on this machine.
 
@@ -325,39 +315,17 @@ def names_of(paths: list[Path]) -> list[str]:
     return [f"{one_line(p[-1])}#{k}" for k, p in enumerate(parts, 1)]
 
 
-def config_text(path: Path) -> str:
-    """Return the text of a configuration.
-
-    Raises:
-        RequestError: it cannot be read, or is not a configuration.
-    """
-    from zabspec.ensemble import ConfigError, parse
-    from zabspec.files import read_bytes
-
-    try:
-        text = read_bytes(path, LARGEST).decode()
-        parse(text)
-    except OSError as problem:
-        raise RequestError(f"{path}: {problem.strerror}") from None
-    except (UnicodeDecodeError, ValueError):
-        raise RequestError(f"{path} is not text") from None
-    except ConfigError as problem:
-        raise RequestError(f"{path}: {problem}") from None
-    return text
-
-
-def check_numbers(directories: list[Directory], config: str | None) -> None:
+def check_numbers(directories: list[Directory], config: ZooCfg | None) -> None:
     """Check that servers have distinct numbers, which the configuration has too.
 
     Raises:
         RequestError: two servers have one number, or the configuration has no such server.
     """
     from traces.zookeeper.audit import number_of
-    from zabspec.ensemble import parse
 
     if config is None:
         return
-    known = parse(config)
+    known = config.voters
     numbers: dict[int, str] = {}
     for place, d in enumerate(directories, 1):
         number = number_of(d, place)

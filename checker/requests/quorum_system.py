@@ -6,10 +6,45 @@ A request has the text, never the file: what is explored, cached and saved does 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from checker.errors import RequestError
 
+if TYPE_CHECKING:
+    from zabspec.zoo_cfg import ZooCfg
+
 TEXTS = ("weights ", "groups ")  # the beginning of the text of a system
+
+
+def zoo_cfg(path: Path, release: str = "") -> ZooCfg:
+    """Read a configuration as a release does; empty for the newest.
+
+    Raises:
+        RequestError: it cannot be read, or is not a configuration.
+    """
+    from zabspec.ensemble import ConfigError
+    from zabspec.zoo_cfg import read_zoo_cfg
+
+    check_release(release)
+    try:
+        return read_zoo_cfg(path, release)
+    except OSError as problem:
+        raise RequestError(f"{path}: {problem.strerror}") from None
+    except ConfigError as problem:
+        raise RequestError(f"{path}: {problem}") from None
+
+
+def check_release(release: str) -> None:
+    """Check that the model has a release; empty for any.
+
+    Raises:
+        RequestError: it has none.
+    """
+    from zabspec.protocols.zookeeper.text import SAME
+
+    known = [number for numbers in SAME.values() for number in numbers]
+    if release and release not in known:
+        raise RequestError(f"there is no release {release!r} in the model; there are {', '.join(known)}")
 
 
 def quorums_given(value: str) -> str:
@@ -21,8 +56,7 @@ def quorums_given(value: str) -> str:
     Raises:
         RequestError: it is none of these, or no model has such a system.
     """
-    from checker.requests.audit import config_text
-    from zabspec.ensemble import ConfigError, parse
+    from zabspec.ensemble import ConfigError
     from zabspec.quorums import MAJORITY, text_of
 
     if value in ("", MAJORITY):
@@ -30,7 +64,7 @@ def quorums_given(value: str) -> str:
     if value.startswith(TEXTS):
         return check_text(value)
     try:
-        return text_of(parse(config_text(Path(value))))
+        return text_of(zoo_cfg(Path(value)).voters)
     except (ConfigError, RequestError) as problem:
         raise RequestError(f"--quorums: {str(problem).removeprefix(f'{value}: ')} ({value})") from None
 

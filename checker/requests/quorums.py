@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from checker.requests.audit import config_text
+from checker.requests.quorum_system import zoo_cfg
 from checker.requests.request import Request, seconds, solver_seed
 
 if TYPE_CHECKING:
     from checker.proof.lemmas import Lemma, Survival
     from checker.symbolic.solver import Result
     from zabspec.ensemble import Ensemble
+    from zabspec.zoo_cfg import ZooCfg
 
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
@@ -23,6 +24,7 @@ class QuorumsRequest(Request):
 
     Attributes:
         config: a `zoo.cfg`.
+        release: the one that reads it; empty for the newest.
         seed: of the solver.
         query_limit: seconds for each query.
     """
@@ -30,6 +32,7 @@ class QuorumsRequest(Request):
     kind: ClassVar[str] = "quorums"
 
     config: str = ""
+    release: str = ""
     seed: int = 0
     query_limit: float = 10.0
 
@@ -47,7 +50,8 @@ class Quorums:
         disjoint: two that do not; empty if none were found.
         lemmas: for ensembles of any size, and for zxids.
         survival: None if there is no quorum, or a weight is negative.
-        has_quorum: whether all servers together are one.
+        has_quorum: whether some servers are one, as far as that is known.
+        release: the one whose reading of the configuration is meant. warnings: what it reads unlike a person.
     """
 
     ensemble: Ensemble
@@ -56,6 +60,8 @@ class Quorums:
     lemmas: tuple[Lemma, ...]
     survival: Survival | None
     has_quorum: bool
+    release: str
+    warnings: tuple[str, ...]
 
     @property
     def code(self) -> int:
@@ -72,6 +78,8 @@ class Quorums:
         s, result = self.survival, self.intersection
         return {
             "kind": self.ensemble.kind,
+            "release": self.release,
+            "warnings": list(self.warnings),
             "participants": list(self.ensemble.participants),
             "observers": list(self.ensemble.observers),
             "intersection": result.answer.value,
@@ -96,19 +104,20 @@ def answer(request: QuorumsRequest) -> Quorums:
         RequestError: the configuration cannot be read, or is not a configuration.
     """
     from checker.symbolic.solver import interruptibly
-    from zabspec.ensemble import parse
 
-    ensemble = parse(config_text(Path(request.config)))
-    return interruptibly(lambda: quorums(ensemble, request.query_limit, request.seed))
+    config = zoo_cfg(Path(request.config), request.release)
+    return interruptibly(lambda: quorums(config, request.query_limit, request.seed))
 
 
-def quorums(ensemble: Ensemble, limit: float, seed: int) -> Quorums:
+def quorums(config: ZooCfg, limit: float, seed: int) -> Quorums:
     """Check the quorums of an ensemble, each query within a time limit."""
-    from checker.proof.lemmas import arithmetic, intersection, survival, zxid_lemmas
+    from checker.proof.lemmas import any_quorum, arithmetic, intersection, survival, zxid_lemmas
 
-    general = arithmetic(limit, seed)
+    ensemble, general = config.voters, arithmetic(limit, seed)
     result, disjoint = intersection(ensemble, limit, seed, general)
-    negative = ensemble.lightest < 0
-    has_quorum = negative or ensemble.is_quorum(frozenset(ensemble.participants))
-    survives = survival(ensemble) if has_quorum and not negative else None
-    return Quorums(ensemble, result, disjoint, (*general, *zxid_lemmas(limit, seed)), survives, has_quorum)
+    monotone = ensemble.lightest >= 0 and not ensemble.doubtful
+    everybody = ensemble.is_quorum(frozenset(ensemble.participants))
+    has_quorum = everybody or (not monotone and any_quorum(ensemble, limit, seed))
+    survives = survival(ensemble) if has_quorum and monotone else None
+    lemmas = (*general, *zxid_lemmas(limit, seed))
+    return Quorums(ensemble, result, disjoint, lemmas, survives, has_quorum, config.release, config.warnings)

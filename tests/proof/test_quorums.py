@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from checker.cli import main
 from checker.proof.lemmas import arithmetic, intersection, survival, zxid_lemmas
 from checker.symbolic.solver import SolverAnswer
-from zabspec.ensemble import ConfigError, Ensemble, parse
+from zabspec import zoo_cfg
+from zabspec.ensemble import ConfigError, Ensemble
+
+
+def parse(text: str) -> Ensemble:
+    return zoo_cfg.parse(text.encode()).voters
 
 
 def servers(count: int, *more: str) -> str:
@@ -87,16 +92,16 @@ def test_the_verdicts_are_those_of_trying_all_sets(sizes, weights):
     ("text", "sentence"),
     [
         ("tickTime=2000", "no server that votes"),
-        (servers(2, "weight.1=2"), "weights need groups"),
+        (servers(2, "weight.1=2"), "server 1 is in no group: with weights or groups every server must be in one"),
         (servers(2, "group.1=1"), "server 2 is in no group"),
-        (servers(2, "group.1=1:2:1"), "line 3: server 1 is in a group twice"),
-        (servers(2, "group.1=1:2", "group.2=2"), "line 4: server 2 is in a group twice"),
-        (servers(2, "group.1=1:2:3"), "server 3 has a group or a weight but no server.3 line"),
-        (servers(2, "group.1=1:two"), "line 3: a member of group 1 must be a whole number"),
-        (servers(1, "server.1=x:1:2"), "line 2: server.1 is given twice"),
+        (servers(2, "group.1=1:2:1"), "server 1 is in a group twice"),
+        (servers(2, "group.1=1:2", "group.2=2"), "server 2 is in a group twice"),
+        (servers(2, "group.1=1:2:3"), "server 3 is in a group, but neither votes nor has a weight"),
+        (servers(2, "group.1=1:two"), "a member of group.1 must be a whole number"),
+        (servers(1, "server.01=x:1:2:observer"), "server 1 is given under two keys, and with two roles"),
         (servers(1, "server.2=x:1:2:leader"), "participant or observer, not 'leader'"),
-        (servers(1, "server.2=x:1:2:observer", "group.1=1:2"), "server 2 is an observer"),
-        ("server.1=", "line 1: a server is host:port:port"),
+        (servers(1, "server.2=x:1:2:observer", "group.1=1:2"), "observers need at least two servers that vote"),
+        ("server.1=", "server.1: a server is host:port:port"),
     ],
 )
 def test_a_wrong_configuration_says_why(text, sentence):

@@ -224,11 +224,11 @@ def test_no_event_table_is_written_that_would_be_judged_otherwise(tmp_path: Path
     ("more", "says"),
     [
         (["group.1=1:2:3", "weight.1=0", "weight.2=0", "weight.3=0"], "has no quorum"),
-        (["group.1=1:2:3", "weight.1=-1", "weight.2=-1", "weight.3=-1"], "the empty set is a quorum"),
+        (["group.1=1:2:3", "weight.1=-1", "weight.2=-1", "weight.3=-1"], "has no quorum"),
         (["group.1=1:2:3", f"weight.1={2**62}", f"weight.2={2**62}"], "more than 64 bits hold"),
         (["group.1=1:2:3", "weight.1=99999999999999999999"], "must be a whole number"),
         (["server.4=h4:2888:3888:observer"], "server 4 is an observer"),
-        (["weight.1=2"], "weights need groups"),
+        (["weight.1=2"], "is in no group"),
         (["group.1=1:2"], "server 3 is in no group"),
     ],
 )

@@ -16,11 +16,12 @@ def quorums_of(text: str, nodes: int) -> Quorums:
     said = re.search(r"weights (\S+)$", text)
     weight = [int(w) for w in said[1].split(",")] if said else [1] * nodes
     groups = [[int(k) - 1 for k in g.split(",")] for g in re.findall(r"\{([^}]*)\}", text)] or [list(range(nodes))]
-    counting = [g for g in groups if sum(weight[p] for p in g) != 0]
+    whole = [sum(weight[p] for p in g) for g in groups]
 
     def is_quorum(members: Collection[int]) -> bool:
-        won = [g for g in counting if 2 * sum(weight[p] for p in g if p in members) > sum(weight[p] for p in g)]
-        return 2 * len(won) > len(counting)
+        here = [[weight[p] for p in g if p in members] for g in groups]
+        won = [h for h, w in zip(here, whole, strict=True) if h and sum(h) > int(w / 2)]
+        return len(won) > (len(groups) - whole.count(0)) // 2
 
     return is_quorum
 

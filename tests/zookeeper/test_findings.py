@@ -37,12 +37,13 @@ from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.codes import CODES
 from traces.zookeeper.findings import NOTE, VIOLATION, Finding
 from traces.zookeeper.server import find_directory
+from zabspec.zoo_cfg import parse
 
 OLD = history((1, 14), (2, 10), (3, 6), digests=False)
 
 
 def looked_at(folder: Path, servers: list[Written], config: str | None = None) -> Audit:
-    return audit([find_directory([p], p.name) for p in ensemble(folder, *servers)], config)
+    return audit([find_directory([p], p.name) for p in ensemble(folder, *servers)], config and parse(config.encode()))
 
 
 def grave(found: Audit) -> list[Finding]:

@@ -34,6 +34,7 @@ from traces.zookeeper.folding import fold
 from traces.zookeeper.forecast import Forecast, Outcome
 from traces.zookeeper.rules import rules_for
 from traces.zookeeper.server import find_directory
+from zabspec.zoo_cfg import parse
 
 SCHEMA = Path(__file__).parents[2] / "checker" / "report" / "schema" / "audit.schema.json"
 SEED, PAIR = 2, (0, 1)  # of a run, and of the accident that its directories have; what is started of them
@@ -50,7 +51,7 @@ def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
 def audited(folder: Path, disks: list[Written], release: str = "3.9.5", config: str | None = None) -> Audit:
     folders = with_ids(ensemble(folder, *disks))
     found = [find_directory([f], f.name) for f in folders]
-    return audit(found, config, release=release, forecast=True)
+    return audit(found, config and parse(config.encode()), release=release, forecast=True)
 
 
 def with_ids(folders: list[Path]) -> list[Path]:
@@ -325,7 +326,7 @@ def test_what_an_observer_has_was_acknowledged(tmp_path: Path) -> None:
 )
 def test_what_may_never_have_been_committed_is_no_danger(tmp_path: Path, fourth: Written, config: str) -> None:
     folders = with_ids(ensemble(tmp_path, *(server(TXNS[:-2]) for _ in "123"), fourth))
-    found = audit([find_directory([f], f.name) for f in folders], config, release="3.9.5")
+    found = audit([find_directory([f], f.name) for f in folders], parse(config.encode()), release="3.9.5")
     assert "LAST_COPY" not in {f.code for f in found.findings}
 
 

@@ -42,8 +42,9 @@ from traces.zookeeper.snapshots import Snapshot, read_snapshot
 from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, first_line, starts
 from traces.zookeeper.trees import DataTree
 from traces.zookeeper.vanishing import standalone_findings, vanishing, vanishing_findings
-from zabspec.ensemble import ConfigError, Ensemble, parse
+from zabspec.ensemble import ConfigError, Ensemble
 from zabspec.language.kernels import machine
+from zabspec.zoo_cfg import ZooCfg, membership
 
 OK, UNKNOWN = "OK", "UNKNOWN"
 AGAIN = 3  # times that folders are listed again while something comes
@@ -147,17 +148,14 @@ class Quorums:
     """Decides which servers are a quorum, from a configuration and its changes in the logs.
 
     Args:
-        config: the text of a zoo.cfg; None for majorities of the servers given.
-
-    Raises:
-        ConfigError: the text is none.
+        config: a zoo.cfg; None for majorities of the servers given.
     """
 
-    def __init__(self, directories: list[Directory], config: str | None = None) -> None:
+    def __init__(self, directories: list[Directory], config: ZooCfg | None = None) -> None:
         self.numbers = {d.name: d.number for d in directories}
-        named = dict(re.findall(r"^\s*(dataDir|dataLogDir)\s*[=:]\s*(\S+)\s*$", config or "", re.M))
+        named = config.settings if config is not None else {}
         self.log_directory = named.get("dataLogDir", "") if named.get("dataLogDir") != named.get("dataDir") else ""
-        self.first = parse(config) if config is not None else None
+        self.first = config.voters if config is not None else None
         self.changes: list[tuple[int, Ensemble]] = []
 
     def at(self, zxid: int) -> Ensemble | None:
@@ -319,8 +317,8 @@ def config_changes(servers: list[Server], quorums: Quorums) -> list[Finding]:
                 if zxid in found:
                     continue
                 try:
-                    ensemble = parse(config_text(payload_at(f.path, place)))
-                except (Broken, ConfigError, UnicodeDecodeError) as problem:
+                    ensemble, _ = membership(config_text(payload_at(f.path, place)))
+                except (Broken, ConfigError) as problem:
                     out.append(Finding("CONFIG_UNREAD", NOTE, f"{problem}", server.name, f.name, place, zxid))
                     continue
                 found[zxid] = ensemble
@@ -341,7 +339,7 @@ def config_text(payload: bytes) -> str:
     for fields in parts:
         if fields.get("path") == "/zookeeper/config" and isinstance(fields.get("data"), bytes):
             data: bytes = fields["data"]
-            return data.decode()
+            return data.decode("latin-1")
     raise Broken("it writes nothing to /zookeeper/config")
 
 
@@ -354,14 +352,14 @@ def load_kernels() -> None:
 
 
 def audit(
-    directories: list[Directory], config: str | None = None, show_data: bool = False, digests: bool = True,
+    directories: list[Directory], config: ZooCfg | None = None, show_data: bool = False, digests: bool = True,
     before: Audit | None = None, each: Each = in_threads, keep: bool = False, release: str = "",
     forecast: bool = False, options: Mapping[str, str] | None = None,
 ) -> Audit:  # fmt: skip
     """Audit an ensemble.
 
     Args:
-        config: the text of its zoo.cfg, for quorums.
+        config: its zoo.cfg, for quorums.
         digests: replay the logs.
         before: an earlier audit of the same directories; what has not changed since is not read again.
         each: runs a function over many arguments: in threads, or as Spark tasks.
@@ -369,9 +367,6 @@ def audit(
         keep: keep the trees that were replayed, for an audit that goes on from this one.
         forecast: also say what starting these servers can come to.
         options: properties of the servers' JVM, by which they read their files.
-
-    Raises:
-        ConfigError: the configuration is none.
     """
     for place, d in enumerate(directories, 1):
         d.number = number_of(d, place)

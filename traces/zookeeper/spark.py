@@ -13,6 +13,7 @@ from traces.spark.session import session
 from traces.spark.tasks import run_as_tasks
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.server import Directory
+from zabspec.zoo_cfg import ZooCfg
 
 
 def away(directory: Directory) -> Directory:
@@ -26,7 +27,7 @@ def away(directory: Directory) -> Directory:
 
 
 def audit_on_spark(
-    directories: list[Directory], config: str | None, show_data: bool, digests: bool, master: str | None = None,
+    directories: list[Directory], config: ZooCfg | None, show_data: bool, digests: bool, master: str | None = None,
     release: str = "", forecast: bool = False, options: Mapping[str, str] | None = None,
 ) -> Audit:  # fmt: skip
     """Audit an ensemble as Spark tasks, which read the files themselves: a cluster must see them under these paths.
@@ -34,7 +35,6 @@ def audit_on_spark(
     Raises:
         NoSpark: there is none.
         SparkFailed: a job failed.
-        ConfigError: the configuration is none.
     """
     with session(master or "", brief=True) as spark:
 
