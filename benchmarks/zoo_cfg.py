@@ -103,7 +103,7 @@ def grammar(draw: random.Random) -> str:
         lines += [f"group.1={':'.join(map(str, range(1, count + 1)))}", "weight.1=2"]
     if draw.random() < 0.2:
         draw.shuffle(lines)
-    lines += draw.sample(("# a comment", "! another", "", "   ", "\f", "# not continued \\", "caf\u00e9=\u00e9"), 2)
+    lines += draw.sample(("# a comment", "! another", "", "   ", "\f", "# not continued \\", "key\u00e9=\u00e9"), 2)
     text = draw.choice(("\n", "\n", "\n", "\r\n", "\r")).join(lines)
     return draw.choice(("", "", "", "", "\u00ef\u00bb\u00bf", "\n")) + text
 

@@ -12,6 +12,7 @@ from checker.report.audit import headline
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.findings import NOTE
 from traces.zookeeper.server import find_directory
+from zabspec.zoo_cfg import read_zoo_cfg
 
 DATA = Path(__file__).parents[1] / "data" / "audit"
 THREE = ("server1", "server2", "server3")
@@ -47,7 +48,7 @@ class Case:
         directories = [
             find_directory(list(paths), word.split(",")[0]) for paths, word in zip(words, self.servers, strict=True)
         ]
-        config = (place / "zoo.cfg").read_text() if (place / "zoo.cfg").exists() else None
+        config = read_zoo_cfg(place / "zoo.cfg", self.release) if (place / "zoo.cfg").exists() else None
         return audit(directories, config, release=self.release, forecast=forecast)
 
 
