@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
 from typing import IO, Protocol
 
 from checker.explore import kernel
@@ -27,8 +26,10 @@ from zabspec.limits import Deadline
 from zabspec.temporary import unseen_file
 
 GROUPS: int = kernel.GROUPS
-UNIT = 256 << 10  # bytes of packed states in a unit
-BATCH = 16  # units expanded between two rounds of insertion
+UNIT = 128 << 10  # bytes of packed states in a unit
+FILLED = 96 << 10  # bytes of candidates in a group's section, after which a thread begins another buffer
+BATCH = 16  # units expanded between two rounds of insertion, at most
+ENOUGH = 1 << 15  # states after which there are no more of them: their candidates take memory
 ALONE = 512  # states of a batch that one thread expands faster than they are distributed
 BETWEEN = 0.05  # seconds between two reads of clocks and counters, each of which takes longer than a small level
 PIECE = 512  # states expanded between two reads of the clock
@@ -185,11 +186,18 @@ class Slot:
     def enlarge(self) -> None:
         """Use large pages from now on; the content of the last batch is dropped."""
         if not self.huge:
+            if self.budget is not None:
+                self.budget.give(len(self.outs) * GROUPS * FILLED)
             self.huge, self.outs, self.used = True, [], 0
 
     def next_out(self) -> tuple[Block, Block]:
         if self.used == len(self.outs):
-            self.outs.append((Block(GROUPS * self.section, self.huge, self.budget), Block(8 * (GROUPS + 1))))
+            # Sections keep room for the successors of one state, most of which is never written to: it costs no memory
+            # in small pages, and does not count.
+            huge = self.huge and self.section <= 2 * FILLED
+            if self.budget is not None:
+                self.budget.add(GROUPS * FILLED)
+            self.outs.append((Block(GROUPS * self.section, huge), Block(8 * (GROUPS + 1))))
         out = self.outs[self.used]
         out[1].map[:] = bytes(out[1].size)
         self.used += 1
@@ -213,7 +221,7 @@ class Explorer:
         self.groups = [Group() for _ in range(GROUPS)]
         self.where = Block(16 * GROUPS)
         self.pool = Pool(UNIT)
-        section = compiled.numbers["MARGIN"] + (96 << 10)
+        section = compiled.numbers["MARGIN"] + FILLED
         self.slots = [Slot(compiled.work, section) for _ in range(BATCH)]
         self.preds = Predecessors()
         self.steps_properties = sum(1 << k for k, p in enumerate(compiled.properties) if p.of == STEP)
@@ -325,7 +333,7 @@ class Explorer:
         r = self.result
         size, expanded = r.levels[-2], 0
         units = self.units(level)
-        batch = list(islice(units, BATCH))
+        batch = self.next_batch(units)
         while batch:
             self.place_tables()
             self.wanted = self.masks()
@@ -348,7 +356,19 @@ class Explorer:
             if self.cut_short():
                 return
             self.count_work()
-            batch = list(islice(units, BATCH))
+            batch = self.next_batch(units)
+
+    def next_batch(self, units: Iterator[tuple[Chunk, int]]) -> list[tuple[Chunk, int]]:
+        """Return the units to expand next: at least two for each thread, if there are."""
+        batch: list[tuple[Chunk, int]] = []
+        states = 0
+        while len(batch) < BATCH and (states < ENOUGH or len(batch) < 2 * self.threads):
+            unit = next(units, None)
+            if unit is None:
+                break
+            batch.append(unit)
+            states += unit[0].count
+        return batch
 
     def count_work(self) -> None:
         """Report the CPU time spent so far to the compiled code now and then, which may then compile optimised code.

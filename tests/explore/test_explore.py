@@ -283,7 +283,7 @@ def test_the_last_property_with_a_bit_is_judged_and_one_more_refused() -> None:
     assert {name: found.depth for name, found in r.violations.items()} == {"local-primary-order": 29}
     assert r.raw_levels == run(BROKEN).raw_levels
     assert set(r.witnessed) == {p.name for p in (*many, broken)}
-    with pytest.raises(ValueError, match="57 properties; the kernel can judge 56 at once"):
+    with pytest.raises(ValueError, match="64 properties; the kernel can judge 63 at once"):
         Compiled(model, [*many, sound, broken], True)
 
 

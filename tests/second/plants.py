@@ -207,7 +207,7 @@ BY_ANOTHER = {
         "a step that sleeps keeps the name of its peer in a state that is renamed",
         "sleeping",
         "checker/explore/sleep_kernel.py",
-        "                    if b < NODES:\n                        b = perms[at + b] - 1\n",
+        "                    if b < NODES:\n                        b = perm[1 + b] - 1\n",
         "",
         "sleep sets",
         needs='"world": "connections"',
