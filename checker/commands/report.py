@@ -29,8 +29,8 @@ def report(run: Path, page: Path | None, output: Path | None, rerun: bool) -> An
     else is refused. Each counterexample is rerun, and the picture is of that run. The exit code is that of the report.
     --rerun explores the request again; the exit code is 3 if the result differs.
 
-    Or write the folder of a finding in ZooKeeper (zabcheck report ZK-trunc --output DIR): its run as a page, a patch, a
-    JUnit test, and their results on each release. Exit code 3: the model no longer finds it."""
+    Or write the folder of a finding in ZooKeeper (zabcheck report ZK-trunc --output DIR): its run as a page, a repair,
+    a JUnit test, and their results on each release. Exit code 3: the model no longer finds it."""
     if output is not None:
         if page is not None or rerun:
             raise click.UsageError("--output is for a finding, and goes with neither --html nor --rerun")

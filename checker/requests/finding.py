@@ -34,7 +34,7 @@ class FindingRequest(Request):
         """Return the finding.
 
         Raises:
-            RequestError: there is no patch of it, or the patch is not the one that was run.
+            RequestError: there is no repair of it, or it is not the one that was run.
         """
         from checker.zookeeper.finding import finding_of
 
@@ -47,7 +47,7 @@ def answer(request: FindingRequest) -> dict[Path, bytes]:
     """Explore the row, and return the files of the folder by their names.
 
     Raises:
-        RequestError: there is no patch of it, or the patch is not the one that was run.
+        RequestError: there is no repair of it, or it is not the one that was run.
         NoVerdict: the row is not reproduced as recorded, so that the folder would be wrong.
     """
     from checker.report.finding import folder_of

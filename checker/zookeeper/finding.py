@@ -1,4 +1,4 @@
-"""A finding for ZooKeeper's committers: a fix as a patch, a test, and the results of both where they were run."""
+"""A finding for ZooKeeper's committers: a repair, a test, and the results of both where they were run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from checker.errors import RequestError
+from checker.zookeeper.repair import read_repair, repair_text
 
-REPAIR, RUNS, UNGATED, FOLDER = "repair.patch", "runs.json", "ungated.json", "findings"
+REPAIR, RUNS, UNGATED, FOLDER = "repair.json", "runs.json", "ungated.json", "findings"
 TESTS = "zookeeper-server/src/test/java"
-# Another finding's patch, without which a patch does not mend.
+# Another finding's repair, without which a repair does not mend.
 BEHIND = {"trunc-epoch": ("snap-tail",)}
-# A row whose harm the patch and the test of another one are for, too.
+# A row whose harm the repair and the test of another one are for, too.
 SHARED = {"trunc-snap": "trunc-epoch"}
 PACKAGE = re.compile(r"^package ([\w.]+);$", re.MULTILINE)
 
@@ -29,9 +30,9 @@ class Finding:
 
     Attributes:
         name: the row of the track record.
-        shared: the row whose patch and test these are, if it is another one.
-        behind: the rows whose patches come before its own in `repair`.
-        repair: the patch against the tag, behind those that it needs.
+        shared: the row whose repair and test these are, if it is another one.
+        behind: the rows whose repairs come before its own in `repair`.
+        repair: the repair of the tag (`repair.py`), behind those that it needs, as JSON.
         test: the source of the JUnit test.
         test_name: its class.
         runs: what was printed where they were run (`benchmarks/zookeeper_findings.py` writes it).
@@ -49,7 +50,7 @@ class Finding:
 
     @property
     def repaired_by(self) -> str:
-        """The row whose repair the patch is."""
+        """The row whose repair it is."""
         return self.shared or self.name
 
     @property
@@ -70,13 +71,13 @@ class Finding:
         return {"repair": digest_of(self.repair), "test": digest_of(self.test)}
 
     def check(self) -> None:
-        """Check that the patch and the test are those that were run.
+        """Check that the repair and the test are those that were run.
 
         Raises:
             RequestError: they are not.
         """
         if self.runs.get("sha256") != self.digests():
-            raise RequestError(f"the patch or the test of ZK-{self.name} is not the one that was run")
+            raise RequestError(f"the repair or the test of ZK-{self.name} is not the one that was run")
 
 
 def digest_of(text: str) -> str:
@@ -84,7 +85,7 @@ def digest_of(text: str) -> str:
 
 
 def findings() -> list[str]:
-    """Return the rows for which there is a patch and a test."""
+    """Return the rows for which there is a repair and a test."""
     return sorted(one.name for one in files("checker.zookeeper").joinpath(FOLDER).iterdir() if one.is_dir())
 
 
@@ -95,16 +96,17 @@ def finding_of(name: str) -> Finding:
         name: its row, with or without `ZK-`.
 
     Raises:
-        RequestError: there is no patch of it.
+        RequestError: there is no repair of it.
     """
     row = name.removeprefix("ZK-").lower()
     if row not in findings():
-        raise RequestError(f"there is no patch of ZK-{row}; there are those of {', '.join(said())}")
+        raise RequestError(f"there is no repair of ZK-{row}; there are those of {', '.join(said())}")
     every, of = files("checker.zookeeper").joinpath(FOLDER), SHARED.get(row, row)
     folder = every.joinpath(of)
     test = next(one for one in folder.iterdir() if one.name.endswith("Test.java"))
     behind = BEHIND.get(of, ())
-    repair = "".join(every.joinpath(one, REPAIR).read_text() for one in (*behind, of))
+    parts = [read_repair(every.joinpath(one, REPAIR).read_text()) for one in (*behind, of)]
+    repair = repair_text({file: places for part in parts for file, places in part.items()})
     runs, ungated = read(folder.joinpath(RUNS)), read(every.joinpath(row, UNGATED))
     name = test.name.removesuffix(".java")
     return Finding(row, of if of != row else "", behind, repair, test.read_text(), name, runs, ungated)

@@ -18,7 +18,7 @@ from traces.reenact.gates import COMMIT, SYNC, Ask, Gates
 from traces.reenact.mapping import MAPPING, unforceable
 from traces.reenact.plan import decisive, plan_for
 from traces.reenact.player import Player
-from traces.reenact.random_schedules import drawn
+from traces.reenact.random_schedules import OUTLIVES, drawn
 from traces.reenact.rates import interval
 from traces.reenact.recording import Recording
 from traces.reenact.zxids import Zxids
@@ -157,3 +157,14 @@ def test_a_run_of_an_old_release_has_what_nothing_stands_between() -> None:
             assert len(s.state["to_be_applied"][p]) < len(before.state["to_be_applied"][p])
     assert removed
     assert batches
+
+
+def test_no_old_thread_of_an_old_release_parts_a_batch() -> None:
+    """3.5.10 logs all that was queued: a run that drops what is behind the first is none of a server that goes on."""
+    plan, seen = drawn("3.5.10", 1, batches=True), 0
+    for before, s in pairwise(plan.steps):
+        p = s.process
+        if p is not None and len(before.state["stale_queue"][p]) > 1:
+            seen += 1
+            assert s.label != OUTLIVES
+    assert seen

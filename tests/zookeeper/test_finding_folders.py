@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,21 @@ from benchmarks.smallest_repair import RULES
 from benchmarks.ungated import ATTEMPTS
 from checker.report.finding import PASSED, SMALLER, of_release, readme, warnings
 from checker.requests import zookeeper
+from checker.zookeeper import repair as repair_module
 from checker.zookeeper.finding import TESTS, finding_of, findings
 from checker.zookeeper.record import Outcome, RowOutcome
+from checker.zookeeper.repair import (
+    DoesNotFit,
+    Place,
+    apply_repair,
+    digest_around,
+    read_repair,
+    repair_text,
+    repaired,
+)
 from checker.zookeeper.rows import ROWS
 from tests.commands.running import assert_refused, run
+from tests.servers import sources_of
 from traces.reenact.rates import told_rate
 
 HOLDS = Outcome(0, 1, 0.0, True, "", None)
@@ -47,9 +59,9 @@ def test_what_is_shipped_failed_before_and_passed_after(name: str) -> None:
     finding.check()
     tests = set(re.findall(r"@Test\n\s+public void (\w+)\(", finding.test))
     before = finding.runs["releases"][finding.runs["tag"].removeprefix("release-")]["methods"]
-    assert set(before) == set(finding.runs["patched"]) == tests
+    assert set(before) == set(finding.runs["repaired"]) == tests
     assert any(printed != PASSED for printed in before.values())
-    assert all(printed == PASSED for printed in finding.runs["patched"].values())
+    assert all(printed == PASSED for printed in finding.runs["repaired"].values())
     assert "mockito" not in finding.test.lower()
 
 
@@ -63,17 +75,67 @@ def test_what_happened_without_gates_is_shipped(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", findings())
-def test_the_patches_are_whole(name: str, tmp_path: Path) -> None:
-    """The test's patch adds the very file, and git can read the repair's."""
+def test_the_test_s_patch_adds_the_very_file(name: str, tmp_path: Path) -> None:
     finding = finding_of(name)
-    for text in (finding.test_patch, finding.repair):
-        git = ["git", "apply", "--numstat"]
-        assert subprocess.run(git, cwd=tmp_path, input=text.encode(), check=True, capture_output=True).stdout
     subprocess.run(["git", "apply"], cwd=tmp_path, input=finding.test_patch.encode(), check=True)
     assert (tmp_path / finding.test_path).read_text() == finding.test
     assert finding.test_path.startswith(f"{TESTS}/org/apache/zookeeper/server/")
-    context = [line for line in finding.repair.splitlines() if line.startswith(" ")]
-    assert len(context) >= 6 * finding.repair.count("\n@@ ") > 0
+
+
+@pytest.mark.parametrize("name", findings())
+def test_a_repair_fits_its_release_and_holds_no_line_of_it(name: str) -> None:
+    """What is removed, and what is around it, are digests. A line of two words may be in both."""
+    jar = sources_of("3.9.5")
+    for file, places in read_repair(finding_of(name).repair).items():
+        text = jar.read(file).decode()
+        changed = repaired(text, places, file)
+        adds = [line for place in places for line in place.adds]
+        assert len(changed.splitlines()) == len(text.splitlines()) + len(adds) - sum(p.removes for p in places)
+        assert all(place.line == 1 or digest_around(text.split("\n"), place.line - 1, place.removes) == place.digest
+                   for place in places)  # fmt: skip
+        theirs = {line.strip() for line in text.splitlines()}
+        shared = [line.strip() for line in adds if line.strip() in theirs and len(line.strip()) > 2]
+        assert all(len(re.findall(r"\w+", line)) <= 5 for line in shared), shared
+
+
+FILE = "org/apache/zookeeper/A.java"
+LINES = [f"line {n};" for n in range(1, 21)]
+
+
+def of_lines(*places: tuple[int, int, list[str]]) -> dict[str, list[Place]]:
+    """A repair of LINES: the number of a line, how many go, what comes."""
+    return {FILE: [Place(n, k, digest_around(LINES, n - 1, k), tuple(adds)) for n, k, adds in places]}
+
+
+@pytest.mark.parametrize("below", ["", "zookeeper-server/src/main/java"])
+def test_a_repair_is_applied_where_its_lines_are(below: str, tmp_path: Path) -> None:
+    """By the program that the folder has, also where the lines lie elsewhere; else nothing is changed."""
+    repair = of_lines((8, 2, ["ours"]), (15, 0, ["a", "b"]))
+    program, path = tmp_path / "out" / "apply_repair.py", tmp_path / below / FILE
+    for one in (program, path):
+        one.parent.mkdir(parents=True)
+    program.write_bytes(Path(repair_module.__file__).read_bytes())
+    program.with_name("repair.json").write_text(repair_text(repair))
+    assert read_repair(repair_text(repair)) == repair
+    command = [sys.executable, str(program), str(tmp_path)]
+    wanted = [*LINES[:7], "ours", *LINES[9:14], "a", "b", *LINES[14:]]
+    for above in ([], ["import x;"] * 9):
+        path.write_text("\n".join([*above, *LINES]))
+        done = subprocess.run(
+            [sys.executable, str(program), str(tmp_path)], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, f"changed {path}\n"), done.stderr
+        assert path.read_text() == "\n".join([*above, *wanted])
+    path.write_text("\n".join([*LINES[:13], "another", *LINES[14:]]))
+    before = path.read_text()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        1, f"the repair does not fit: {FILE} has no lines like those around line 15\n",
+    )  # fmt: skip
+    assert path.read_text() == before
+    path.unlink()
+    with pytest.raises(DoesNotFit, match="cannot be read"):
+        apply_repair(repair, tmp_path)
 
 
 def test_a_folder_has_all_of_it(tmp_path: Path, explored: list[RowOutcome]) -> None:
@@ -83,12 +145,12 @@ def test_a_folder_has_all_of_it(tmp_path: Path, explored: list[RowOutcome]) -> N
     assert done.exit_code == 0, done.output
     finding = finding_of("trunc")
     assert {path.name for path in folder.iterdir()} == {
-        "README.md", "page.html", "repair.patch", "test.patch", "TruncAcknowledgedProposalTest.java",
+        "README.md", "page.html", "repair.json", "apply_repair.py", "test.patch", "TruncAcknowledgedProposalTest.java",
     }  # fmt: skip
-    assert (folder / "repair.patch").read_text() == finding.repair
+    assert (folder / "repair.json").read_text() == finding.repair
     assert (folder / "page.html").read_text() == f"True {explored[0].row.says}"
     text = (folder / "README.md").read_text()
-    for name in finding.runs["patched"]:
+    for name in finding.runs["repaired"]:
         assert f"| `{name}` | fails: " in text
     ungated = finding.ungated
     assert f"\n{told_rate(ungated['hits'], ungated['times'])}: {ungated['harm']}." in text
@@ -103,7 +165,7 @@ def test_the_table_says_what_was_not_run() -> None:
     known = {"3.4.10": {"not_compiled": "a | b"}, "3.9.5": finding.runs["releases"]["3.9.5"]}
     text = readme(replace(finding, runs=finding.runs | {"releases": known}), row_of("cut"))
     assert "| 3.4.10 | not run | the test does not compile: a \\| b |  |" in text
-    assert "| 3.9.5 | its own | `testTruncateBetweenFiles`, " in text
+    assert "| 3.9.5 | as it is | `testTruncateBetweenFiles`, " in text
     assert text.count(" | passed | passed |") == 1
 
 
@@ -125,8 +187,9 @@ def test_every_folder_says_whether_a_smaller_repair_was_found() -> None:
 
 def test_a_patch_that_needs_another_begins_with_it() -> None:
     needs, needed = finding_of("trunc-epoch"), finding_of("snap-tail")
-    assert needs.repair.startswith(needed.repair)
-    assert len(needs.repair) > len(needed.repair)
+    parts = read_repair(needed.repair)
+    assert {file: read_repair(needs.repair)[file] for file in parts} == parts
+    assert len(read_repair(needs.repair)) > len(parts)
     assert "begins with that of ZK-snap-tail, which it needs" in readme(needs, row_of("trunc-epoch"))
     assert "begins with" not in readme(needed, row_of("snap-tail"))
 
@@ -134,13 +197,13 @@ def test_a_patch_that_needs_another_begins_with_it() -> None:
 def test_for_which_releases_a_patch_is_not_is_said() -> None:
     """The semaphore of late-snapshot's shutdown is held by a thread that waits for the shutdown's own monitor."""
     text = readme(finding_of("late-snapshot"), row_of("late-snapshot"))
-    assert "**The patch is not for 3.9.1, 3.9.2, 3.9.3**" in text
-    assert "On 3.6.0, 3.7.0, 3.8.0, 3.8.5, 3.8.6 the patch applies, and does not mend" in text
-    known = {"methods": {"a": PASSED, "b": "x"}, "helpers": "its own"}
-    assert list(warnings({"1": known | {"patched": {"a": PASSED, "b": PASSED}}, "2": known})) == []
-    assert of_release(known | {"not_patched": "a | b"})[-1] == "a \\| b"
+    assert "**The repair is not for 3.9.1, 3.9.2, 3.9.3**" in text
+    assert "On 3.6.0, 3.7.0, 3.8.0, 3.8.5, 3.8.6 the repair fits, and does not mend" in text
+    known = {"methods": {"a": PASSED, "b": "x"}, "test": "as it is"}
+    assert list(warnings({"1": known | {"repaired": {"a": PASSED, "b": PASSED}}, "2": known})) == []
+    assert of_release(known | {"not_repaired": "a | b"})[-1] == "a \\| b"
     assert of_release(known)[-1] == "not run"
-    assert of_release(known | {"patched": {"a": "x", "b": PASSED}})[-1] == "fails: `a`"
+    assert of_release(known | {"repaired": {"a": "x", "b": PASSED}})[-1] == "fails: `a`"
 
 
 def test_a_finding_that_the_model_does_not_have_is_not_told(tmp_path: Path, explored: list[RowOutcome]) -> None:

@@ -33,6 +33,7 @@ RARE = {  # beside 1 for any other step
     "written back": 0.06,  # else little is ever lost with the power
     "snapshot is due": 0.15, "snapshot is written": 0.25,  # else all are of the first term, and soon over
 }  # fmt: skip
+OUTLIVES = "sync thread of an earlier term"
 OFTEN = 3.0  # the same for what an observer does, and what its leader receives from it: else few runs bring it to serve
 
 
@@ -60,7 +61,7 @@ def drawn(variant: str, seed: int, batches: bool = False, start: str = ESTABLISH
     while len(steps) < longest:
         words = [w for w in map(StepWord.of, runner.possible()) if can(runner, w, names)]
         words = [w for w in words if not too_early(steps, w, names, 2 if batches else 1, start)]
-
+        words = [w for w in words if not (batches and parts_a_batch(runner, w, names))]
         if not words:
             break
         word = serves_at_once(runner, names) or draw.choices(words, [weight(w, names) for w in words])[0]
@@ -112,6 +113,18 @@ def too_early(steps: Sequence[Step], word: StepWord, names: Sequence[str], least
     if word.kind != "action" or names[word.operands["which"]] != DUE or word.process is None:
         return False
     return not thread_is_there(steps, word.process, least, start == ESTABLISHED)
+
+
+def parts_a_batch(runner: Runner, word: StepWord, names: Sequence[str]) -> bool:
+    """Return whether a thread of an earlier term ends with a transaction, and another one of its batch is behind it.
+
+    Servers that take a whole batch log both, unless they crash before.
+    """
+    p = word.process
+    if word.kind != "action" or names[word.operands["which"]] != OUTLIVES or p is None:
+        return False
+    queue = runner.state.stale_queue[p]
+    return len(queue) > 1 and queue[1] != 0
 
 
 def says_one_epoch(runner: Runner, l: int) -> bool:
