@@ -35,6 +35,7 @@ from traces.reenact.servers import free_ports
 from traces.zookeeper.audit import audit
 from traces.zookeeper.rules import zxid_in
 from traces.zookeeper.server import NotOne, find_directory
+from zabspec.zoo_cfg import parse
 
 OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 SILENT = '<configuration><root level="OFF"/></configuration>'
@@ -480,7 +481,8 @@ class Officials:
 def asked(made: Drawn) -> dict[str, Any]:
     """Return the audit's report of directories as JSON values."""
     directories = [find_directory(made.words(n), f"server{n}") for n in NUMBERS]
-    config = made.config(1, list(range(2001, 2010)))
+    plain = next((n for n in NUMBERS if n not in made.logs), 1)
+    config = parse(made.config(plain, list(range(2001, 2010))).encode(), made.release)
     return AuditReport(audit(directories, config, release=made.release, forecast=True)).as_json()
 
 

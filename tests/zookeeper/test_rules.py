@@ -13,6 +13,7 @@ from traces.zookeeper.findings import NOTE
 from traces.zookeeper.rules import options_of, rules_for, zxid_in
 from traces.zookeeper.server import find_directory
 from traces.zookeeper.starting import REFUSES, STARTS, UNKNOWN, Start, start_of
+from zabspec.zoo_cfg import parse
 
 OLD_RULES = rules_for("3.5.10").parts
 
@@ -113,6 +114,31 @@ def test_a_blank_snapshot_under_a_later_name_is_never_ok(tmp_path: Path, old: bo
     assert found.forecast is not None
     assert {tuple(o.started) for o in found.forecast.losing} >= {("server1", "server3"), ("server2", "server3")}
     assert ("server1", "server2") not in {tuple(o.started) for o in found.forecast.losing}
+
+
+@pytest.mark.parametrize(("release", "config", "verdict"), [
+    ("3.5.6", "snapshot.trust.empty=true", "DANGER"), ("3.5.7", "snapshot.trust.empty=true", "OK"),
+    ("3.5.7", "zookeeper.snapshot.trust.empty=true", "DANGER"), ("3.4.14", "", "OK"),
+])  # fmt: skip
+def test_logs_without_snapshots_are_believed_as_the_release_does(
+    tmp_path: Path, release: str, config: str, verdict: str
+) -> None:
+    """3.5.6 drops them, later releases replay them; a line of zoo.cfg counts, under the name that it has there."""
+    folders = [server(OLD, first=False).write(tmp_path / f"server{n}") for n in (1, 2, 3)]
+    lines = "\n".join([config, *(f"server.{n}=host{n}:2888:3888" for n in (1, 2, 3))])
+    found = audit([find_directory([f], f.name) for f in folders], parse(lines.encode(), release), release=release)
+    assert found.verdict == verdict
+    forget = {f.server for f in found.findings if f.code == "START_FORGETS"}
+    assert forget == ({"server1", "server2", "server3"} if release == "3.5.6" else set())
+
+
+def test_a_purged_log_without_a_snapshot_is_never_ok(tmp_path: Path) -> None:
+    """3.4 starts from it with a tree that lacks everything before, and leads with its zxid."""
+    folders = [server(OLD).write(tmp_path / f"server{n}") for n in (1, 2)]
+    folders.append(server(OLD[20:], OLD[20].zxid, first=False).write(tmp_path / "server3"))
+    found = audit([find_directory([f], f.name) for f in folders], release="3.4.14")
+    assert [(f.code, f.server) for f in found.findings if f.severity == "DANGER"] == [("START_FORGETS", "server3")]
+    assert found.code == 1
 
 
 def test_a_record_is_too_large_by_default(tmp_path: Path) -> None:

@@ -35,11 +35,11 @@ from traces.zookeeper.forecast import Forecast, forecast_of
 from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log, read_on
 from traces.zookeeper.order import UNREAD, epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
 from traces.zookeeper.replay import Replay, Replayed, replayed, replayed_on
-from traces.zookeeper.rules import TRUST_EMPTY, Rules, parse_long, rules_for
-from traces.zookeeper.server import Directory, Server, listed
+from traces.zookeeper.rules import TRUST_EMPTY, Rules, first_line, parse_long, rules_for
+from traces.zookeeper.server import LOW, Directory, Server, listed
 from traces.zookeeper.snappy_kernel import unsnap
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
-from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, first_line, starts
+from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, starts
 from traces.zookeeper.trees import DataTree
 from traces.zookeeper.vanishing import standalone_findings, vanishing, vanishing_findings
 from zabspec.ensemble import ConfigError, Ensemble
@@ -50,6 +50,9 @@ OK, UNKNOWN = "OK", "UNKNOWN"
 AGAIN = 3  # times that folders are listed again while something comes
 LOOKS = 10  # times that is looked again at what a running server leaves for a moment
 JUST_NOW = 5.0  # seconds behind a write in which a server is taken to be running
+# What a server makes properties of its JVM, of those that decide what it reads (QuorumPeerConfig.parseProperties)
+PASSED_ON = ("snapshot.trust.empty", "jute.maxbuffer.extrasize")
+FORGETS = "forgets what it had"
 OF_SERVICE = ("WILL_NOT_START", "MAY_NOT_START", "ACCEPTED_AHEAD")
 HOLES = ("GAP", "GAP_UNKNOWN", "MISSING", "PURGED", "LOGS_DELETED", "SNAP_BRIDGED", "PACKED_LOG")
 LOST = ("COMMITTED_LOST", "STANDALONE_LOST")
@@ -154,6 +157,7 @@ class Quorums:
     def __init__(self, directories: list[Directory], config: ZooCfg | None = None) -> None:
         self.numbers = {d.name: d.number for d in directories}
         named = config.settings if config is not None else {}
+        self.options = {f"zookeeper.{key}": named[key] for key in PASSED_ON if key in named}
         self.log_directory = named.get("dataLogDir", "") if named.get("dataLogDir") != named.get("dataDir") else ""
         self.first = config.voters if config is not None else None
         self.changes: list[tuple[int, Ensemble]] = []
@@ -377,7 +381,7 @@ def audit(
     kept = (before.kept if before is not None else {}) if keep else None
 
     def judged(servers: list[Server]) -> Audit:
-        rules = rules_for(release or candidates(servers)[0], options)
+        rules = rules_for(release or candidates(servers)[0], {**(options or {}), **quorums.options})
         servers = [s.read_by(rules) for s in servers]
         replays = replay_all(servers, each, kept) if digests else {}
         return conclude(servers, replays, quorums, show_data, each, kept, rules, forecast, release)
@@ -605,6 +609,7 @@ def service_of(servers: list[Server], started: list[Start], quorum: Quorums) -> 
         out = Service("none", [n for n, x in by.items() if x.outcome == STARTS], [s.name for s in voters])
         out.unable = {n: "will not start" for n, x in by.items() if x.outcome == REFUSES}
         out.unable |= {n: "may not start" for n, x in by.items() if x.outcome not in (STARTS, REFUSES)}
+        out.unable |= {n: FORGETS for n, x in by.items() if x.lacks and forgets(n, x.lacks, servers)}
         for s in voters:
             serving = [t for t in voters if t.name in out.serving]
             if s.name in out.serving and (others := accepted_ahead(s, serving, quorum)):
@@ -618,6 +623,16 @@ def service_of(servers: list[Server], started: list[Start], quorum: Quorums) -> 
         if not best.voters or len(out.serving) > len(best.serving):
             best = out
     return best
+
+
+def forgets(name: str, zxid: int, servers: list[Server]) -> bool:
+    """Return whether there was anything up to a transaction: with a counter, or on any server."""
+    others = [s for s in servers if s.name != name]
+    return (
+        bool(zxid & LOW)
+        or any(lo <= zxid for s in others for lo, _ in s.seen)
+        or any(0 < x.zxid <= zxid for s in others for x in s.snapshots)
+    )
 
 
 def accepted_ahead(server: Server, starting: list[Server], quorum: Quorums) -> list[str]:
@@ -642,9 +657,15 @@ def not_starting(servers: list[Server], started: list[Start], found: list[Findin
     out = []
     for name, why in service.unable.items():
         one = next(x for x in started if x.server == name)
-        if name in told:
+        if why == FORGETS:
+            what = f"started, it {one.sentence}: what came before, up to {zxid_text(one.lacks)}, is not in that tree"
+            empty = [n for n, said in service.unable.items() if said == FORGETS]
+            # with zxid 0 it leads only those that are as empty
+            leads = one.zxid or 2 * len(empty) > len(service.voters)
+            out.append(Finding("START_FORGETS", DANGER if leads else WARN, what, name, zxid=one.lacks))
+        elif name in told:
             continue
-        if why == "will not start":
+        elif why == "will not start":
             out.append(Finding("WILL_NOT_START", severity, f"started, it {one.sentence}", name))
         elif why == "may not start":
             out.append(Finding("MAY_NOT_START", WARN, f"whether it starts {one.sentence}", name))

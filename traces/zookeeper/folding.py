@@ -21,9 +21,9 @@ from typing import Any
 
 from invariants.binding import bound
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.rules import Rules, parse_long
+from traces.zookeeper.rules import Rules, first_line, parse_long
 from traces.zookeeper.server import LOW, Server
-from traces.zookeeper.starting import REFUSES, STARTS, Start, first_line, read_by_start, start_of
+from traces.zookeeper.starting import REFUSES, STARTS, Start, read_by_start, start_of
 from zabspec.authoring.declaration import ConfigError as NoModel
 from zabspec.configuration import UNSET
 from zabspec.ensemble import ConfigError, Ensemble

@@ -20,9 +20,9 @@ from traces.record.values import carried
 from traces.zookeeper.agree import locate, read_txn
 from traces.zookeeper.folding import Block, CannotFold, Folded, fold, is_dead, is_open
 from traces.zookeeper.logs import Reader
-from traces.zookeeper.rules import Rules, parse_long
+from traces.zookeeper.rules import Rules, first_line, parse_long
 from traces.zookeeper.server import Server
-from traces.zookeeper.starting import REFUSES, STARTS, UNKNOWN, first_line, start_of
+from traces.zookeeper.starting import REFUSES, STARTS, UNKNOWN, start_of
 from zabspec.ensemble import Ensemble
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.protocols.zookeeper.state import LEADING, LOOKING, SERVING

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding
 from traces.zookeeper.logs import LogFile
-from traces.zookeeper.rules import packing
+from traces.zookeeper.rules import first_line, packing, parse_long
 from traces.zookeeper.server import LOW, Server, TransactionRun
 from traces.zookeeper.snapshots import Snapshot
 
@@ -250,12 +250,11 @@ def epoch_findings(server: Server) -> list[Finding]:
         data = found.get(name)
         if data is None:
             continue
-        text = data.split(b"\n")[0].rstrip(b"\r")
-        digits = text.lstrip(b"0") or b"0"
-        if text.isdigit() and len(digits) < 20 and int(digits) < LAST_EPOCH:
-            values[name] = int(digits)
-        elif text.isdigit():
-            what = f"it holds {digits[:20].decode()}: zxids have no room for the next epoch, and wrap around"
+        value = parse_long(first_line(data))
+        if value is not None and value < LAST_EPOCH:
+            values[name] = value
+        elif value is not None:
+            what = f"it holds {value}: zxids have no room for the next epoch, and wrap around"
             out.append(Finding("EPOCH_FILE", VIOLATION, what, server.name, name))
         else:
             shown = data[:40].decode("ascii", "backslashreplace")
@@ -281,11 +280,10 @@ def epoch_findings(server: Server) -> list[Finding]:
 
 def pending_heals(found: dict[str, bytes | None], epoch: int) -> bool:
     """Return whether a server recovers by itself from an interrupted update."""
-    text = (found.get("currentEpoch.tmp") or b"").strip()
-    return "updatingEpoch" in found or (text.isdigit() and len(text) < 20 and int(text) == epoch)
+    return "updatingEpoch" in found or parse_long(first_line(found.get("currentEpoch.tmp"))) == epoch
 
 
 def epoch_value(server: Server) -> int:
     """Return currentEpoch; -1 if the file does not contain it."""
-    text = (server.directory.epochs.get("currentEpoch") or b"").split(b"\n")[0].strip()
-    return int(text) if text.isdigit() and len(text) < 20 else -1
+    value = parse_long(first_line(server.directory.epochs.get("currentEpoch")))
+    return -1 if value is None else value

@@ -34,6 +34,11 @@ def parse_long(text: str, base: int = 10) -> int | None:
     return value if -(1 << 63) <= value < 1 << 63 else None
 
 
+def first_line(data: bytes | None) -> str:
+    """Return the first line of a small file, as BufferedReader.readLine reads it."""
+    return (data or b"").decode("latin-1").replace("\r\n", "\n").replace("\r", "\n").split("\n")[0]
+
+
 def java_parts(name: str) -> list[str]:
     """Return the parts of a name as Java's String.split does, which drops empty ones at the end."""
     parts = name.split(".")

@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.logs import LogFile, Reader, read_log
 from traces.zookeeper.memory import Scan
-from traces.zookeeper.rules import KNOWN, TRIED, TRUST_EMPTY, Rules, packing, parse_long, rules_for, version
+from traces.zookeeper.rules import KNOWN, TRIED, TRUST_EMPTY, Rules, first_line, packing, parse_long, rules_for, version
 from traces.zookeeper.server import FIRST, Server
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
 from traces.zookeeper.trees import DataTree, Node
@@ -42,6 +42,7 @@ class Start:
         line: a part of the line in its log that says why it ends; empty if it starts.
         why: the reason, as a sentence.
         option: a JVM option with which it would start with all that is on its disk.
+        lacks: the last transaction that was on its disk, or may have been, and is not in the tree that it starts with.
     """
 
     server: str
@@ -54,6 +55,7 @@ class Start:
     line: str = ""
     why: str = ""
     option: str = ""
+    lacks: int = 0
 
     def same_as(self, other: Start) -> bool:
         return replace(self, releases=[]) == replace(other, releases=[])
@@ -164,11 +166,6 @@ def myid_refused(server: Server) -> tuple[str, str] | None:
         return None
     said = first_line(data)[:40] or ("null" if not data else "")
     return f"serverid {said} is not a number", "myid holds no number"
-
-
-def first_line(data: bytes | None) -> str:
-    """Return the first line of a small file, as BufferedReader.readLine reads it."""
-    return (data or b"").decode("latin-1").replace("\r\n", "\n").replace("\r", "\n").split("\n")[0]
 
 
 def log_files(out: Reading) -> Reading:
@@ -311,6 +308,10 @@ def start_of(server: Server, release: str, options: Mapping[str, str] | None = N
     if reading.line:
         return refused(out, reading.line, reading.why, reading.option)
     runs = read_runs(reading)
+    if reading.forgets:
+        out.lacks = reading.server.logged
+    elif reading.base is None and runs and runs[0][0] not in FIRST:
+        out.lacks = runs[0][0] - 1
     out.zxid = max((hi for _, hi in runs), default=reading.from_zxid)
     out.records = sum(hi - lo + 1 for lo, hi in runs)
     gap, before = out_of_order(runs)
