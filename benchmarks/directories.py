@@ -39,7 +39,7 @@ from zabspec.zoo_cfg import parse
 
 OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 SILENT = '<configuration><root level="OFF"/></configuration>'
-SECONDS = 8.0  # that servers get to serve
+SECONDS = 20.0  # that servers get to serve
 NUMBERS = (1, 2, 3)
 Nodes = dict[str, tuple[str, int]]
 
