@@ -46,6 +46,7 @@ from checker.answers import (
 from checker.errors import NoVerdict, RequestError
 from checker.requests.options import Exploring, Names, Simulating, Sizes
 from zabspec.authoring.declaration import ConfigError, Declaration
+from zabspec.authoring.sources import forget_files
 from zabspec.language import LanguageError
 from zabspec.protocols.registry import Protocol
 
@@ -990,7 +991,8 @@ def named(protocol: AnyProtocol) -> str:
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """Turn the ways in which a command ends into exceptions with its message."""
+    """Begin a request, and turn the ways in which a command ends into exceptions with its message."""
+    forget_files()
     try:
         yield
     except (ConfigError, LanguageError) as problem:

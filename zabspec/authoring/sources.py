@@ -102,6 +102,12 @@ def keep(key: str, read: Read) -> Read:
     return read
 
 
+def forget_files() -> None:
+    """Forget the files that were read: each request executes its protocol's file, which may read what has changed."""
+    for key in [key for key, read in _read.items() if is_file(key)]:
+        del _read[key]
+
+
 def last_read(name: str) -> Read | None:
     """Return what a protocol's name was last read as, or None; its files may have changed since."""
     return _read.get(key_of(name))

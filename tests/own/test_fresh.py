@@ -1,0 +1,67 @@
+"""A protocol's file, and what it reads, is executed again for each request of one process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import zabcheck
+from checker.cli import main
+
+TEXT = """from __future__ import annotations
+from pathlib import Path
+from zabcheck.language import Field, Int, Node, Size, State, action, declare, safety, stored
+HERE
+def state(size: Size) -> list[Field]:
+    return [stored("x", Int(0, MOST), "x")]
+@action(budget="begins")
+def begin(s: State, p: Node) -> None:
+    s.x[p] = LIMIT
+def begun(s: State) -> bool:
+    \"\"\"One has begun.\"\"\"
+    return s.begins_left == 0
+@safety(witness=begun)
+def small(s: State) -> bool:
+    \"\"\"x is at most 1.\"\"\"
+    for p in range(s.NODES):
+        if s.x[p] == 2:
+            return False
+    return True
+PROTOCOL = declare(__name__, state=state, nodes=2, budgets={"begins": 1})
+"""
+READ = 'int(Path(__file__).with_name("limit.txt").read_text())'
+WAYS = {
+    "a constant": f"LIMIT, MOST = {READ}, 3",
+    "a private one": f"_LIMIT, MOST = {READ}, 3\nLIMIT = _LIMIT",
+    "a module beside": "MOST = 3\nfrom beside import LIMIT",
+    "the environment": "import os\nLIMIT, MOST = int(os.environ['FRESH']), 3",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("asked", ["explore", "bmc", "main"])
+def test_each_request_reads_what_is_there_then(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, way: str, asked: str
+) -> None:
+    (folder / "beside.py").write_text(f"from pathlib import Path\nLIMIT = {READ}\n")
+    (folder / "mine.py").write_text(TEXT.replace("HERE", WAYS[way]))
+    for limit, holds in (("1", True), ("2", False), ("1", True)):
+        (folder / "limit.txt").write_text(limit)
+        monkeypatch.setenv("FRESH", limit)
+        if asked == "main":
+            result = CliRunner().invoke(main, ["--protocol", "mine.py", "--engine", "interpret"])
+            assert result.exit_code == (0 if holds else 1)
+        elif asked == "bmc":
+            assert ("small" in zabcheck.bmc(protocol="mine.py", depth=1).sentence) is not holds
+        else:
+            assert ("small" in zabcheck.explore(protocol="mine.py", engine="interpret").sentence) is not holds
+
+
+def test_a_range_that_is_read_when_the_size_is_known(folder: Path) -> None:
+    text = TEXT.replace("HERE", "LIMIT = 2").replace("MOST", READ)
+    (folder / "mine.py").write_text(text)
+    for most, sentence in (("3", "small at depth 1"), ("1", "no-runtime-error"), ("2", "small at depth 1")):
+        (folder / "limit.txt").write_text(most)
+        assert sentence in zabcheck.explore(protocol="mine.py", engine="interpret").sentence
