@@ -204,6 +204,9 @@ class Beginning:
     """A context manager for starting processes: terminal signals are deferred, and never reach the new processes."""
 
     def __enter__(self) -> None:
+        from multiprocessing.resource_tracker import ensure_running
+
+        ensure_running()  # the first process would start it, which unblocks SIGINT and SIGTERM here
         self.before = signal.pthread_sigmask(signal.SIG_BLOCK, OF_TERMINALS)
 
     def __exit__(self, *_: object) -> None:
