@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from traces.zookeeper.log_lines import recognized
@@ -224,6 +224,8 @@ def read_one(path: Path, number: int, out: ServerLines) -> None:
                 out.problems.append(f"{line.place}: a snapshot that another thread takes, which the model does not")
         elif (thread[1] == "main") == (kind in AT_START):  # the same text is written where a TRUNC loads the disk again
             if read_values(line, found):
+                if kind == "looks" and main and main[-1].kind == "starts":
+                    main.append(replace(line, kind="loaded"))  # 3.5 does not log what it has loaded, but votes for it
                 main.append(line)
     if not any(line.kind == "looks" for line in main):
         out.problems.append(f"{path.name} has no election: it is not a log at INFO of a server of an ensemble")
