@@ -614,7 +614,7 @@ def test_an_observer_makes_no_quorum(tmp_path: Path) -> None:
     """Proposals of a dead leader that an observer cannot have committed with it."""
     found = looked_at(tmp_path, with_lost(), WEIGHTS)
     assert grave(found) == []
-    assert found.quorums == "majorities of 2"
+    assert found.quorums == "majorities of 2, participants 1, 2, as the zoo.cfg says"
 
 
 def test_a_change_of_the_membership_is_followed(tmp_path: Path) -> None:
@@ -629,7 +629,7 @@ def test_a_change_of_the_membership_is_followed(tmp_path: Path) -> None:
     assert grave(found) == []
     assert "UNCOMMITTED_TAIL" not in notes(found)
     assert {"CONFIG", "BEHIND"} <= notes(found)
-    assert "1 changes" in found.quorums
+    assert "as the record 2:2 of server1" in found.quorums
 
 
 def test_every_kind_of_transaction_is_replayed(tmp_path: Path) -> None:

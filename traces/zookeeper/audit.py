@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,12 +27,12 @@ from traces.zookeeper.danger import (
     separate_ensembles,
     told_to_observer,
 )
-from traces.zookeeper.decode import Broken, decoded, zxid_text
+from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.digests import compared_at, digest_findings, restart_findings, side_by_side, snapshot_digests
 from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, Finding, worst
 from traces.zookeeper.folding import is_dead
 from traces.zookeeper.forecast import Forecast, forecast_of
-from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log, read_on
+from traces.zookeeper.logs import LogFile, Reader, read_log, read_on
 from traces.zookeeper.order import UNREAD, epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
 from traces.zookeeper.replay import Replay, Replayed, replayed, replayed_on
 from traces.zookeeper.rules import TRUST_EMPTY, Rules, first_line, parse_long, rules_for
@@ -42,16 +42,14 @@ from traces.zookeeper.snapshots import Snapshot, read_snapshot
 from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, starts
 from traces.zookeeper.trees import DataTree
 from traces.zookeeper.vanishing import standalone_findings, vanishing, vanishing_findings
-from zabspec.ensemble import ConfigError, Ensemble
+from traces.zookeeper.voters import Quorums, membership_findings
 from zabspec.language.kernels import machine
-from zabspec.zoo_cfg import ZooCfg, membership
+from zabspec.zoo_cfg import ZooCfg
 
 OK, UNKNOWN = "OK", "UNKNOWN"
 AGAIN = 3  # times that folders are listed again while something comes
 LOOKS = 10  # times that is looked again at what a running server leaves for a moment
 JUST_NOW = 5.0  # seconds behind a write in which a server is taken to be running
-# What a server makes properties of its JVM, of those that decide what it reads (QuorumPeerConfig.parseProperties)
-PASSED_ON = ("snapshot.trust.empty", "jute.maxbuffer.extrasize")
 FORGETS = "forgets what it had"
 OF_SERVICE = ("WILL_NOT_START", "MAY_NOT_START", "ACCEPTED_AHEAD")
 HOLES = ("GAP", "GAP_UNKNOWN", "MISSING", "PURGED", "LOGS_DELETED", "SNAP_BRIDGED", "PACKED_LOG")
@@ -145,68 +143,6 @@ class Audit:
 
     def told(self, *severities: str) -> list[Finding]:
         return [f for f in self.findings if f.severity in severities]
-
-
-class Quorums:
-    """Decides which servers are a quorum, from a configuration and its changes in the logs.
-
-    Args:
-        config: a zoo.cfg; None for majorities of the servers given.
-    """
-
-    def __init__(self, directories: list[Directory], config: ZooCfg | None = None) -> None:
-        self.numbers = {d.name: d.number for d in directories}
-        named = config.settings if config is not None else {}
-        self.options = {f"zookeeper.{key}": named[key] for key in PASSED_ON if key in named}
-        self.log_directory = named.get("dataLogDir", "") if named.get("dataLogDir") != named.get("dataDir") else ""
-        self.first = config.voters if config is not None else None
-        self.changes: list[tuple[int, Ensemble]] = []
-
-    def at(self, zxid: int) -> Ensemble | None:
-        """Return the ensemble that is in force at a transaction; None for majorities of the given servers."""
-        found = [e for z, e in self.changes if z <= zxid]
-        return found[-1] if found else self.first
-
-    def __call__(self, names: Iterable[str], zxid: int) -> bool:
-        ensemble, chosen = self.at(zxid), frozenset(self.numbers[n] for n in names)
-        if ensemble is None:
-            return 2 * len(chosen) > len(self.numbers)
-        return ensemble.is_quorum(chosen & frozenset(ensemble.participants))
-
-    def with_absent(self, names: Iterable[str], zxid: int) -> bool:
-        """Return whether these servers and all that were not given are a quorum."""
-        ensemble = self.at(zxid)
-        if ensemble is None:
-            return self(names, zxid)
-        absent = frozenset(ensemble.participants) - frozenset(self.numbers.values())
-        chosen = frozenset(self.numbers[n] for n in names) | absent
-        return ensemble.is_quorum(chosen & frozenset(ensemble.participants))
-
-    def votes(self, name: str, zxid: int) -> bool:
-        """Return whether a server's vote counts: it is no observer, and its weight is not 0."""
-        ensemble = self.at(zxid)
-        return ensemble is None or ensemble.weights.get(self.numbers[name], 0) > 0
-
-    def observes(self, name: str, zxid: int) -> bool:
-        """Return whether a server is an observer."""
-        ensemble = self.at(zxid)
-        return ensemble is not None and self.numbers[name] in ensemble.observers
-
-    def all_given(self, zxid: int) -> bool:
-        """Return whether every given server is assumed to vote, since nothing says who votes."""
-        return self.at(zxid) is None
-
-    def of(self, directories: list[Directory]) -> Quorums:
-        """Return the quorums of some of the servers as a separate ensemble with majorities."""
-        return Quorums(directories)
-
-    @property
-    def told(self) -> str:
-        if self.first is None and not self.changes:
-            return f"majorities of the {len(self.numbers)} servers given"
-        now = self.changes[-1][1] if self.changes else self.first
-        assert now is not None
-        return now.kind + (f", after {len(self.changes)} changes of the membership" if self.changes else "")
 
 
 def myid_of(directory: Directory) -> int:
@@ -309,42 +245,6 @@ def in_threads(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -
         return [work(*a) for a in arguments]
     with ThreadPoolExecutor(min(len(arguments), os.cpu_count() or 1)) as pool:
         return list(pool.map(lambda a: work(*a), arguments))
-
-
-def config_changes(servers: list[Server], quorums: Quorums) -> list[Finding]:
-    """Return findings about changes of the membership in the logs, and record them in the quorums."""
-    out: list[Finding] = []
-    found: dict[int, Ensemble] = {}
-    for server in servers:
-        for f in server.logs:
-            for place, zxid in f.configs:
-                if zxid in found:
-                    continue
-                try:
-                    ensemble, _ = membership(config_text(payload_at(f.path, place)))
-                except (Broken, ConfigError) as problem:
-                    out.append(Finding("CONFIG_UNREAD", NOTE, f"{problem}", server.name, f.name, place, zxid))
-                    continue
-                found[zxid] = ensemble
-                what = f"from {zxid_text(zxid)} on: {ensemble.kind}, participants {list(ensemble.participants)}"
-                out.append(Finding("CONFIG", NOTE, what, server.name, f.name, place, zxid))
-    quorums.changes = sorted(found.items(), key=lambda item: item[0])
-    return out
-
-
-def config_text(payload: bytes) -> str:
-    """Return what a transaction writes to /zookeeper/config.
-
-    Raises:
-        Broken: it writes nothing there.
-    """
-    txn = decoded(payload)
-    parts: list[dict[str, Any]] = [txn.fields, *(f for _, f in txn.fields.get("parts", ()))]
-    for fields in parts:
-        if fields.get("path") == "/zookeeper/config" and isinstance(fields.get("data"), bytes):
-            data: bytes = fields["data"]
-            return data.decode("latin-1")
-    raise Broken("it writes nothing to /zookeeper/config")
 
 
 def load_kernels() -> None:
@@ -471,7 +371,7 @@ def conclude(
     found = settled_crossings(groups, replays, each)
     for s in servers:
         found += [*file_findings(s), *order_findings(s), *snapshot_findings(s), *epoch_findings(s)]
-    found += config_changes(servers, quorums)
+    found += membership_findings(servers, quorums)
     found += same_number(servers, {s.name: n for s in servers if (n := myid_of(s.directory)) >= 0})
     if len(groups) > 1:
         found.append(mixed(groups))
@@ -553,6 +453,8 @@ def look_ahead(
             return Forecast(release, f"{f.code} {f.place}: how a server treats such files is unknown".strip())
         if own and f.code in HIDING and f.severity != NOTE:
             return Forecast(release, f"{f.code} {f.place}: its history may continue unseen".strip())
+    if differing := next((f for f in found if f.code == "CONFIG_DIFFERS"), None):
+        return Forecast(release, f"which servers vote is not certain: {differing.sentence}")
     ensemble, certain = quorums.at(newest), all(myid_of(s.directory) >= 0 for s in voters)
     if ensemble is None and len(servers) == 1:
         return Forecast(release, "one server was given, but not which servers vote (use --config)")

@@ -50,5 +50,6 @@ JUMP = 1  # from one transaction to another that is not next
 EPOCH = 2  # to the first of a later epoch
 ODD = 3  # a record with odd bits
 
+CONFIG_NODE = "/zookeeper/config"
 CONTAINER = -(1 << 63)  # the owner of a container
 BLOCK = 12  # bits of a counter within a block

@@ -245,6 +245,28 @@ def pieces_of(path: Path, fd: int, size: int) -> Iterator[bytes]:
     return plain_pieces(fd)
 
 
+def node_data(path: Path, node: str) -> bytes | None:
+    """Return the data of a node of a snapshot; None if it has no such node.
+
+    Raises:
+        Unreadable, OSError: the snapshot cannot be read.
+    """
+    key = struct.pack(">i", len(node)) + node.encode()
+    kept = b""
+    with opened(path) as fd:
+        for piece in pieces_of(path, fd, os.fstat(fd).st_size):
+            kept += piece
+            at = kept.find(key)
+            begins = at + len(key) + 4
+            if at >= 0 and len(kept) >= begins:
+                length = max(0, struct.unpack_from(">i", kept, begins - 4)[0])
+                if length > LARGEST or len(kept) >= begins + length:
+                    return kept[begins : begins + length] if length <= LARGEST else None
+            elif at < 0:
+                kept = kept[1 - len(key) :]
+    return None
+
+
 def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
     """Read a snapshot into an empty tree."""
     out = Snapshot(path, zxid)

@@ -1,0 +1,89 @@
+"""Who votes comes from evidence: a zoo.cfg, /zookeeper/config in a snapshot, a record; what disagrees is named."""
+
+from __future__ import annotations
+
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+from tests.zookeeper.healthy import TXNS
+from tests.zookeeper.written import Written, digested, ensemble, server, set_data, snapshot_bytes, tree_of, zxid
+from traces.zookeeper.audit import Audit, audit
+from traces.zookeeper.findings import NOTE
+from traces.zookeeper.server import find_directory
+from traces.zookeeper.snapshots import node_data
+from zabspec.zoo_cfg import ZooCfg, parse
+
+DATA = Path(__file__).parents[1] / "data" / "audit"
+FIVE = "".join(f"server.{n}=127.0.0.1:2888:3888\n" for n in range(1, 6))
+THREE = "".join(f"server.{n}=127.0.0.1:2888:3888:participant;0.0.0.0:2181\n" for n in (3, 4, 5))
+
+
+def audited(folder: Path, names: tuple[int, ...], config: ZooCfg | None = None, forecast: bool = False) -> Audit:
+    directories = [find_directory([folder / f"server{n}"], f"server{n}") for n in names]
+    return audit(directories, config, release="3.9.5", forecast=forecast)
+
+
+def purged(folder: Path) -> Path:
+    """Voters 3, 4, 5 by a reconfiguration of which the record is purged."""
+    with tarfile.open(DATA / "reconfig-record-purged.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def test_a_snapshot_says_who_votes_where_the_record_is_purged(tmp_path: Path) -> None:
+    found = audited(purged(tmp_path), (1, 2, 3, 4, 5))
+    assert found.quorums.startswith(
+        "majorities of 3, participants 3, 4, 5, as /zookeeper/config of server3's snapshot."
+    )
+    assert (found.verdict, found.too_few) == ("OK", False)
+    few = audited(tmp_path, (1, 2, 3))
+    assert few.quorums.endswith("of these 4, 5 were not given")
+    assert few.too_few
+
+
+def test_a_file_that_differs_is_named_and_nothing_is_forecast(tmp_path: Path) -> None:
+    """A server of 3.9.5 counted by the file: with these five voters, 3 and 4 did not serve, and 3, 4 and 5 did."""
+    found = audited(purged(tmp_path), (1, 2, 3, 4, 5), parse(FIVE.encode()), forecast=True)
+    assert [f.code for f in found.findings if f.severity != NOTE] == ["CONFIG_DIFFERS"]
+    assert found.forecast is not None
+    assert "which servers vote is not certain" in found.forecast.unknown
+    same = audited(tmp_path, (1, 2, 3, 4, 5), parse(THREE.encode()))
+    assert same.verdict == "OK"
+    dynamic = "standaloneEnabled=false\ndynamicConfigFile=zoo.cfg.dynamic.{}\n"
+    late = parse(dynamic.format("300000000").encode(), dynamic=FIVE.encode())
+    assert audited(tmp_path, (1, 2, 3, 4, 5), late).quorums.startswith("majorities of 5")  # later than the snapshot
+    early = parse(dynamic.format("100000000").encode(), dynamic=FIVE.encode())
+    assert audited(tmp_path, (1, 2, 3, 4, 5), early).verdict == "WARN"
+
+
+def with_node(version: int, text: str) -> Written:
+    tree = tree_of(TXNS)
+    tree.nodes["/zookeeper/config"].data = f"{text}version={version:x}".encode()
+    out = server(TXNS)
+    out.snapshots[TXNS[-1].zxid] = snapshot_bytes(tree, TXNS[-1].zxid)
+    return out
+
+
+def test_a_record_that_is_later_than_a_snapshot_counts(tmp_path: Path) -> None:
+    at = zxid(3, 2)
+    text = b"server.1=a:1:2;1\nserver.2=b:1:2;1\nserver.3=c:1:2:observer;1\nversion=300000002"
+    txns = [replace(t, kind=16, body=set_data("/zookeeper/config", text)[1]) if t.zxid == at else t for t in TXNS]
+    servers = [with_node(zxid(1, 0), FIVE) for _ in "123"]
+    for n, s in enumerate(servers, 1):
+        s.files = {TXNS[0].zxid: digested(txns)}
+        del s.snapshots[TXNS[-1].zxid]
+        tree = tree_of(TXNS[:14])
+        tree.nodes["/zookeeper/config"].data = f"{FIVE}version=100000000".encode()
+        s.snapshots[TXNS[13].zxid] = snapshot_bytes(tree, TXNS[13].zxid)
+        s.raw["../myid"] = f"{n}\n".encode()
+    folders = ensemble(tmp_path, *servers)
+    assert node_data(folders[0] / "version-2" / f"snapshot.{TXNS[13].zxid:x}", "/zookeeper/config")
+    assert node_data(folders[0] / "version-2" / f"snapshot.{TXNS[13].zxid:x}", "/zookeeper/nothing") is None
+    found = audited(tmp_path, (1, 2, 3))
+    assert found.quorums.startswith("majorities of 2, participants 1, 2, as the record 3:2 of server1's log.100000001")
+
+
+def test_numbers_that_are_guessed_take_no_membership(tmp_path: Path) -> None:
+    ensemble(tmp_path, *(with_node(zxid(1, 0), FIVE) for _ in "123"))
+    assert "a directory has no myid" in audited(tmp_path, (1, 2, 3)).quorums
