@@ -90,7 +90,8 @@ class Drawn:
     def config(self, n: int, ports: list[int]) -> str:
         """Return the configuration of a server; `ports` has those of clients, then quorum and election."""
         lines = [
-            "tickTime=100", "initLimit=80", "syncLimit=40", "admin.enableServer=false", "maxClientCnxns=0",
+            "tickTime=100", "initLimit=600", "syncLimit=300", "admin.enableServer=false", "maxClientCnxns=0",
+            "maxSessionTimeout=60000",
             f"dataDir={self.data(n).parent}", f"clientPort={ports[n - 1]}", "clientPortAddress=127.0.0.1",
         ]  # fmt: skip
         lines += [f"dataLogDir={self.logs_of(n).parent}"] if n in self.logs else []
@@ -346,7 +347,7 @@ class Ensemble:
         kazoo = import_module("kazoo.client")
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)
         client = kazoo.KazooClient(",".join(f"127.0.0.1:{self.ports[n - 1]}" for n in self.running), timeout=10)
-        client.start(60)
+        client.start(120)
         try:
             yield client
         finally:
