@@ -116,6 +116,18 @@ def test_a_blank_snapshot_under_a_later_name_is_never_ok(tmp_path: Path, old: bo
     assert ("server1", "server2") not in {tuple(o.started) for o in found.forecast.losing}
 
 
+def test_a_snapshot_with_a_large_node_is_not_damaged(tmp_path: Path) -> None:
+    large = Txn(OLD[-1].zxid + 1, *create("/large", bytes(3 << 20)))
+    made = server(OLD)
+    made.snapshots[large.zxid] = snapshot_bytes(tree_of([*OLD, large]), None)
+    found = audit([find_directory([made.write(tmp_path / "server1")], "server1")], release="3.9.3")
+    assert [(f.code, f.severity) for f in found.findings if f.severity != NOTE] == [("TOO_LARGE", "DANGER")]
+    assert found.starts[0].zxid == OLD[-1].zxid
+    options = {"jute.maxbuffer": "4194304"}
+    again = audit([s.directory for s in found.servers], release="3.9.3", options=options)
+    assert again.starts[0].zxid == large.zxid
+
+
 @pytest.mark.parametrize(("release", "config", "verdict"), [
     ("3.5.6", "snapshot.trust.empty=true", "DANGER"), ("3.5.7", "snapshot.trust.empty=true", "OK"),
     ("3.5.7", "zookeeper.snapshot.trust.empty=true", "DANGER"), ("3.4.14", "", "OK"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding
+from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, Finding
 from traces.zookeeper.logs import LogFile
 from traces.zookeeper.rules import first_line, packing, parse_long
 from traces.zookeeper.server import LOW, Server, TransactionRun
@@ -224,12 +224,19 @@ def snapshot_findings(server: Server) -> list[Finding]:
     for s in server.snapshots:
         if s.state == "unreadable":
             out.append(Finding("UNREADABLE", WARN, f"it cannot be read: {s.why}", server.name, s.name))
+        elif s.state == "refused":
+            severity = DANGER if s.zxid > server.top else WARN  # nothing else that is read has what it holds
+            out.append(Finding("TOO_LARGE", severity, s.why, server.name, s.name, -1, s.zxid))
         elif not ends_well(s) and s.state in ("torn", "broken"):
             out.append(Finding("TORN_SNAPSHOT", NOTE, s.why, server.name, s.name, s.place, s.zxid))
         elif s.state in ("torn", "broken"):
             out.append(Finding("SNAPSHOT_BROKEN", VIOLATION, s.why, server.name, s.name, s.place, s.zxid))
     if server.snapshots and not any(s.usable for s in server.snapshots):
-        severity = VIOLATION if any(s.state != "unreadable" for s in server.snapshots) and server.records else WARN
+        severity = (
+            VIOLATION
+            if any(s.state not in ("unreadable", "refused") for s in server.snapshots) and server.records
+            else WARN
+        )
         out.append(Finding("NO_SNAPSHOT", severity, "none of its snapshots can be read", server.name))
     elif not server.snapshots and server.records:
         out.append(Finding("NO_SNAPSHOTS", NOTE, "there are logs and no snapshot", server.name))

@@ -46,7 +46,8 @@ class Snapshot:
 
     Attributes:
         zxid: of its name; `digest_zxid` is what its digest is of (0 if it does not say).
-        state: `whole`, `torn` (it ends too early: a server takes the next older one), `broken`, `unreadable`.
+        state: `whole`, `torn` (it ends too early: a server takes the next older one), `broken`, `unreadable`, `refused`
+            (a piece of it is longer than a start reads).
         why: what is broken.
         place: where, in the decompressed stream.
         digest: of the tree, as the file says; `total` is the sum over its nodes, `content` that of paths, data and
@@ -89,7 +90,11 @@ class Snapshot:
 
     def refused(self, longest: int) -> Snapshot:
         """Return it as a start refuses it, which reads no path or data of more than `longest` bytes."""
-        return replace(self, state="broken", why=f"it has {self.widest:,} bytes in one piece, and {longest:,} are read")
+        why = (
+            f"a path or the data of a node has {self.widest:,} bytes, and a start reads {longest:,}: it takes an older "
+        )
+        why += "snapshot"
+        return replace(self, state="refused", why=why)
 
     @property
     def exact(self) -> bool:
