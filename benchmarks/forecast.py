@@ -35,6 +35,7 @@ from checker.report.audit_forecast import grouped
 from tests.zookeeper import test_danger as danger
 from tests.zookeeper.drawn import ACCIDENTS, REPAIRED, draw, nothing, real
 from tests.zookeeper.real import free_ports, launched, mode_of
+from tests.zookeeper.start_kinds import start_tree
 from tests.zookeeper.written import Txn, create, ensemble, server, zxid
 from traces.zookeeper import audit as auditing
 from traces.zookeeper.audit import Audit, audit
@@ -43,7 +44,7 @@ from traces.zookeeper.folding import variant_of
 from traces.zookeeper.forecast import Change, Outcome
 from traces.zookeeper.rules import rules_for
 from traces.zookeeper.server import Server, find_directory
-from traces.zookeeper.starting import STARTS, start_tree
+from traces.zookeeper.starting import STARTS
 
 Nodes = set[tuple[int, str]]  # the czxid and the path of each: what a transaction has created
 

@@ -15,6 +15,13 @@ from tests.servers import official
 from tests.zookeeper.real import free_ports, read_tree
 from tests.zookeeper.test_findings import OLD, TXNS, bytes_of, place_of
 from tests.zookeeper.written import HEAD, Txn, Written, server, snapshot_bytes, tree_of, zxid
+from traces.zookeeper.logs import Reader, read_log
+from traces.zookeeper.memory import Scan
+from traces.zookeeper.rules import Rules
+from traces.zookeeper.server import Server
+from traces.zookeeper.snapshots import read_snapshot
+from traces.zookeeper.starting import read_by_start
+from traces.zookeeper.trees import DataTree, Node
 
 VOTE = re.compile(r"New election\. My id =\s+\d+, proposed zxid\s*=\s*0x([0-9a-f]+)")
 SECONDS = 60.0
@@ -309,3 +316,23 @@ def tree_from(port: int) -> dict[str, bytes]:
         with contextlib.suppress(Exception):
             client.stop()
             client.close()
+
+
+def start_tree(server: Server, rules: Rules) -> dict[str, Node]:
+    """Return the nodes that a server starts with, by path."""
+    reading, tree = read_by_start(server, rules), DataTree()
+    if reading.base is None:
+        tree.begin_empty()
+    else:
+        read_snapshot(reading.base.path, reading.base.zxid, tree)
+        tree.tree.zxid = reading.base.zxid
+    reader = Reader(sums=False)
+
+    def visit(s: Scan) -> None:
+        for _ in tree.apply(s, 0, s.count):
+            pass  # whether a digest is another only makes a line in its log
+
+    for f, stop in reading.files:
+        if f.first_place and stop > f.first_place:
+            read_log(f.path, f.named, reader, visit, until=stop)
+    return {n.path: n for n in tree.nodes()}

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.report.audit import headline
 from tests.servers import official
-from tests.zookeeper.start_kinds import KINDS, started, txns_of, with_epochs
+from tests.zookeeper.start_kinds import KINDS, start_tree, started, txns_of, with_epochs
 from tests.zookeeper.test_findings import OLD, TXNS, broken_snapshot, healthy, looked_at
 from tests.zookeeper.written import Written, ensemble, server, zxid
 from traces import Runner
@@ -24,7 +24,7 @@ from traces.zookeeper.audit import read_server
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.rules import rules_for
 from traces.zookeeper.server import find_directory
-from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, recovered, start_of, start_tree, starts
+from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, recovered, start_of, starts
 from traces.zookeeper.trees import Node
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import WIDTH

@@ -17,12 +17,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.logs import LogFile, Reader, read_log
-from traces.zookeeper.memory import Scan
+from traces.zookeeper.logs import LogFile
 from traces.zookeeper.rules import KNOWN, TRIED, TRUST_EMPTY, Rules, first_line, packing, parse_long, rules_for, version
 from traces.zookeeper.server import FIRST, Server
-from traces.zookeeper.snapshots import Snapshot, read_snapshot
-from traces.zookeeper.trees import DataTree, Node
+from traces.zookeeper.snapshots import Snapshot
 from zabspec.protocols.zookeeper.releases import epoch_of_snapshot_counts
 from zabspec.protocols.zookeeper.shutdown import on_recovery
 from zabspec.protocols.zookeeper.state import WIDTH
@@ -356,29 +354,6 @@ def epochs_checked(out: Start, server: Server, rules: Rules, base: int) -> Start
         return refused(out, line, f"acceptedEpoch says {accepted}, and currentEpoch {current}")
     out.epoch = current
     return out
-
-
-# --- what is applied ---------------------------------------------------------------------------------------
-
-
-def start_tree(server: Server, rules: Rules) -> dict[str, Node]:
-    """Return the nodes that a server starts with, by path."""
-    reading, tree = read_by_start(server, rules), DataTree()
-    if reading.base is None:
-        tree.begin_empty()
-    else:
-        read_snapshot(reading.base.path, reading.base.zxid, tree)
-        tree.tree.zxid = reading.base.zxid
-    reader = Reader(sums=False)
-
-    def visit(s: Scan) -> None:
-        for _ in tree.apply(s, 0, s.count):
-            pass  # whether a digest is another only makes a line in its log
-
-    for f, stop in reading.files:
-        if f.first_place and stop > f.first_place:
-            read_log(f.path, f.named, reader, visit, until=stop)
-    return {n.path: n for n in tree.nodes()}
 
 
 def starts(servers: Sequence[Server], releases: Iterable[str], options: Mapping[str, str] | None = None) -> list[Start]:
