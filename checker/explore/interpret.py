@@ -232,7 +232,8 @@ class Interpreter:
         roles, p = self.model.configuration.played, s.event_process
         who = f"process {p}" if roles is None else roles.name_of(max(0, p))
         where = f" at {who}" if p != NOBODY else ""
-        return f"step {NUMBERED[s.event].called!r}{inside}{where}"
+        kind = NUMBERED.get(s.event)  # none where the error comes first, which no run reaches
+        return f"step {kind.called if kind else ''!r}{inside}{where}"
 
     def orbit(self, data: bytes) -> tuple[bytes, int]:
         """Return the state that represents a state's orbit, and the number of states in the orbit.

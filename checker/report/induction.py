@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from checker.report.result import Part, Result
+from checker.report.result import Part, Result, plural
 from checker.report.result import Verdict as Said
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
         "impossible": [{"move": m, "clauses": list(names)} for m, names in outcome.impossible.items()],
         "at_every_depth": [] if nothing else proved,
         "premises": premises_object(outcome),
+        "second_opinion": None if outcome.second is None else asdict(outcome.second),
         "clauses": [verdict_object(v, outcome) for v in outcome.verdicts],
     }
 
@@ -165,6 +166,11 @@ def as_text(outcome: Outcome) -> str:
             f"each proved or following clause assumes {', '.join(supposed)}, which is not proved: it may fail in a run"
         )
     lines += premise_lines(outcome)
+    if outcome.second is not None and outcome.second.states:
+        lines.append(
+            f"second opinion: the interpreter judged {plural(outcome.second.states, 'random state')} and took "
+            f"{plural(outcome.second.steps, 'step')} from them"
+        )
     if obstacles:
         lines.append(f"nothing is proved: {'; '.join(obstacles)}")
     if outcome.groundless:

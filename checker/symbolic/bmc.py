@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import z3
 
+from checker.symbolic.random_runs import compare
 from checker.symbolic.smt2 import about
 from checker.symbolic.solver import Result, Solver, SolverAnswer, interruptibly
 from checker.symbolic.transition import Transition
@@ -71,6 +72,8 @@ class Bounded:
         reason: why it ended before the requested depth; empty if it did not.
         left_range: where a value would leave its range in some run; empty if none was found.
         premises: by property whether some run meets its premise; without those that z3 did not decide.
+        contradiction: how the interpreter contradicts that nothing is violated; then nothing is concluded.
+        compared: the number of random runs of each kind that were compared with the interpreter.
         seconds: for each query the number of rounds, and the time of it with all that came before it.
     """
 
@@ -81,6 +84,8 @@ class Bounded:
     reason: str = ""
     left_range: str = ""
     premises: dict[str, bool] = field(default_factory=dict)
+    contradiction: str = ""
+    compared: int = 0
     seconds: list[tuple[int, float]] = field(default_factory=list)
 
 
@@ -100,7 +105,7 @@ def check(
     """
     began = time.perf_counter()
     found = Bounded() if found is None else found
-    search = _Search(model, properties, start, bounds)
+    search = Search(model, properties, start, bounds)
 
     def left() -> float:
         spent = time.perf_counter() - began
@@ -130,6 +135,10 @@ def check(
             found.rounds = at
             return found
         found.depth = at
+    found.compared, found.contradiction = compare(search, start or model.program.initial().key(), left)
+    if found.contradiction:
+        found.reason, found.depth = found.contradiction, 0
+        return found
     search.meet_premises(found.premises, left)
     return found
 
@@ -153,7 +162,7 @@ def check_in_time(
     return found
 
 
-class _Search:
+class Search:
     """A growing run, with a query at its end."""
 
     def __init__(self, model: Model, properties: Sequence[Property], start: bytes | None, bounds: Bounds) -> None:
@@ -257,7 +266,8 @@ class _Search:
                 bad = or_(bad, wrong)
         if seconds <= 0:
             return Result(SolverAnswer.UNDECIDED, 0.0, reason="out of time")
-        question = z3.Bool(f"broken in {len(self.run.rounds)}")
+        # another name once runs stay in range: the question has then another meaning
+        question = z3.Bool(f"broken in {len(self.run.rounds)}{' and in range' if self.in_range else ''}")
         self.solver.add(question == self.z3.truth(bad))
         with about("broken within rounds", f"{len(self.run.rounds):02}"):
             result = self.solver.check(question, seconds=seconds)
@@ -276,7 +286,7 @@ class _Search:
         """
         for wrong, error in () if self.in_range else (*self.errors, *self.errors_at_end):
             if self.truth(model, wrong):
-                site = model.eval(self.z3.bits(error, ERROR_BITS), model_completion=True).as_long()
+                site = self.value(model, error, ERROR_BITS)
                 sentence: str = self.transition.typed.sites[site - 1].sentence()
                 return sentence
         return ""
@@ -290,6 +300,11 @@ class _Search:
     def broken(self, model: z3.ModelRef) -> tuple[Property, ...]:
         """Return the properties that the run z3 found violates."""
         return tuple(p for p in self.properties if self.truth(model, self.at_end[p.name]))
+
+    def value(self, model: z3.ModelRef, term: Any, width: int) -> int | bool:
+        """Return the value of a term of so many bits, or of a condition (0 bits)."""
+        found = model.eval(self.z3.bits(term, width), model_completion=True)
+        return bool(z3.is_true(found)) if width == 0 else int(found.as_long())
 
     def schedule(self, model: z3.ModelRef) -> tuple[int, ...]:
         """Return the steps of the run that z3 found."""

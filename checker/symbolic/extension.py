@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from checker.errors import NoVerdict
 from checker.report.result import plural
 from invariants.registry import Property
 from zabspec.model import Configuration, Model
@@ -84,7 +85,7 @@ def z3_answers(
             broken = found.rounds if p in found.broken else 0
             said = (found.depth or broken) and not found.left_range  # a run that left its range was not followed
             bounded = Z3Answer(BOUNDED, found.depth, broken=broken, premise=found.premises.get(p.name))
-            out[p.name] = bounded if said else Z3Answer(UNDECIDED)
+            out[p.name] = bounded if said else Z3Answer(UNDECIDED, trouble=found.contradiction)
     return {p.name: out[p.name] for p in properties}
 
 
@@ -112,6 +113,8 @@ def inductive(
     targets = tuple(p.name for p in properties if p.name not in names)
     outcome = run(Question(asked, names, targets=targets, seconds=seconds), jobs, seconds)
     verdicts = {v.clause.name: v for v in outcome.verdicts}
+    if outcome.second is not None and outcome.second.difference:
+        raise NoVerdict(outcome.obstacles[0])
     if outcome.obstacles:
         return nothing  # steps are left out: if most are, everything is inductive
     if not all(verdicts[n].holds for n in names):

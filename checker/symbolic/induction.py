@@ -202,8 +202,12 @@ class Induction:
     @cached_property
     def legal(self) -> list[z3.BoolRef]:
         """Formulas that are true of every legal state, and the clauses' definitions."""
-        legal = well_formed(self.transition.layout, self.transition.state)
-        return [self.z3.truth(t) for t in (*legal, *self.views.definitions)]
+        return [self.z3.truth(t) for t in (*self.ranges, *self.views.definitions)]
+
+    @cached_property
+    def ranges(self) -> list[Truth]:
+        """The conditions that are true of every legal state."""
+        return well_formed(self.transition.layout, self.transition.state)
 
     @property
     def fine(self) -> Truth:

@@ -17,6 +17,7 @@ from checker.symbolic.counterexample import rows
 from checker.symbolic.enabledness import Possible, Taken
 from checker.symbolic.induction import Finding, Induction
 from checker.symbolic.k_induction import k_inductive
+from checker.symbolic.second_opinion import Claims, SecondOpinion, second_opinion
 from checker.symbolic.smt2 import record_into
 from checker.symbolic.solver import SolverAnswer
 from invariants import properties_of
@@ -35,6 +36,7 @@ Progress = Callable[[str, int, int], None]  # what was answered last, the number
 
 PROVED, K_INDUCTIVE, OPEN, UNDECIDED = "proved", "k-inductive", "not inductive", "undecided"
 LOST = "a solver process was ended"
+UNHEARD = SecondOpinion()  # nothing is concluded
 UNLISTED = "which steps exist"  # there was no time to find out
 
 
@@ -150,6 +152,7 @@ class Outcome:
         symmetry_off: why each process is queried separately; empty if one represents those that are alike.
         premises: which premises of properties runs reach, and which properties they violate; None if not searched.
         required: the properties whose premise must be reached for a verdict.
+        second: how the interpreter's opinion compares; None if there was no time to hear it.
     """
 
     question: Question
@@ -159,6 +162,7 @@ class Outcome:
     symmetry_off: str = ""
     premises: Premises | None = None
     required: tuple[str, ...] = ()
+    second: SecondOpinion | None = UNHEARD
 
     @property
     def refuted(self) -> dict[str, int]:
@@ -221,6 +225,10 @@ class Outcome:
     def obstacles(self) -> list[str]:
         """Why nothing is proved, whatever the result for each clause; a sentence each."""
         out = []
+        if self.second is None:
+            out.append("no time was left for a second opinion")
+        elif self.second.difference:
+            out.append(f"the interpreter contradicts z3: {self.second.difference}; this is a bug of zabcheck")
         if not self.question.alone:
             known = self.question.argument.impossible is not None
             hint = "" if known else " (a clause may exclude it, or the range name a flag that widens it)"
@@ -308,6 +316,13 @@ def answer(task: tuple[Question, int]) -> tuple[Taken, list[Finding]]:
     return taken, [] if taken.impossible else asked.ask(move)
 
 
+def opinion(task: tuple[Question, Claims]) -> SecondOpinion:
+    """Hold an induction and its conclusions against the interpreter."""
+    question, claims = task
+    record_into(question.smt2)
+    return second_opinion(induction(question), claims)
+
+
 def answer_k(task: tuple[Question, str]) -> tuple[str, int, SolverAnswer, float]:
     """Check whether a clause is k-inductive, for the least k."""
     question, name = task
@@ -369,6 +384,10 @@ def run(
         if outcome.unasked:
             for v in verdicts.values():
                 v.undecided += open_
+        kept = frozenset(name for name, v in verdicts.items() if v.word == PROVED)
+        if kept and not outcome.unasked:
+            second = workers.ask(opinion, (question, Claims(kept, frozenset(outcome.impossible))))
+            outcome.second = workers.result(second)
         try_longer(question, verdicts, workers)
         tell_why(question, verdicts, workers)
     outcome.taken.sort(key=lambda t: t.move)
