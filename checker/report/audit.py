@@ -60,7 +60,8 @@ def headline(audit: Audit) -> str:
     whole = "nothing found in these directories, of less than a quorum, puts data in danger" if audit.too_few else ""
     if audit.data == "unknown" and not audit.unanswered:
         whole = "these look like copies of running servers, made one after another: then the data is whole"
-    whole = whole or "the data is whole"
+    tails = [f for f in audit.told(NOTE) if f.code == "UNCOMMITTED_TAIL"]
+    whole = whole or ("what a quorum of these disks has is whole" if tails else "the data is whole")
     if audit.verdict == VIOLATION and not held and blamed:
         return (
             f"VIOLATION: data of {', '.join(blamed)} is damaged or lost ({what}); the others are a quorum without "
