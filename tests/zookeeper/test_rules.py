@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.zookeeper.test_findings import OLD
-from tests.zookeeper.written import HEAD, Txn, create, server, snapshot_bytes, tree_of, zxid
+from tests.zookeeper.written import HEAD, Txn, create, delete, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper.audit import audit, read_server
 from traces.zookeeper.findings import NOTE
 from traces.zookeeper.rules import options_of, rules_for, zxid_in
@@ -151,6 +151,20 @@ def test_a_purged_log_without_a_snapshot_is_never_ok(tmp_path: Path) -> None:
     found = audit([find_directory([f], f.name) for f in folders], release="3.4.14")
     assert [(f.code, f.server) for f in found.findings if f.severity == "DANGER"] == [("START_FORGETS", "server3")]
     assert found.code == 1
+
+
+def test_an_old_disk_beside_purged_servers_is_no_danger(tmp_path: Path) -> None:
+    """What it still has was deleted since, in logs that are purged: the quorum's tree goes on after its end."""
+    gone = Txn(OLD[-1].zxid + 1, *delete("/n1_2"))
+    later = [*OLD, gone, Txn(OLD[-1].zxid + 2, *create("/later"))]
+    purged = []
+    for _ in range(2):
+        made = server(later[-1:], later[-1].zxid, first=False)
+        made.snapshots[later[-1].zxid] = snapshot_bytes(tree_of(later), None)
+        purged.append(made)
+    folders = [s.write(tmp_path / f"server{n}") for n, s in enumerate((*purged, server(OLD[:20])), 1)]
+    found = audit([find_directory([f], f.name) for f in folders], release="3.5.10")
+    assert not [f.sentence for f in found.findings if f.code == "NODES_VANISH"]
 
 
 def test_a_record_is_too_large_by_default(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from traces.zookeeper.logs import Reader, read_log
 from traces.zookeeper.memory import Scan
+from traces.zookeeper.rules import first_line, parse_long
 from traces.zookeeper.server import NotOne, find_directory
 
 _readers: list[Reader] = []
@@ -44,12 +45,6 @@ def read_disk(folder: Path) -> Disk:
     for named, path in directory.logs:
         read_log(path, named, _readers[0], visit)
     snapshots = tuple(sorted({zxid for zxid, path in directory.snapshots if path.exists() and path.stat().st_size}))
-    epochs = [number(directory.epochs.get(name)) for name in ("currentEpoch", "acceptedEpoch")]
-    return Disk(tuple(zxids), snapshots, epochs[0], epochs[1])
-
-
-def number(text: bytes | None) -> int:
-    try:
-        return int(text or b"")
-    except ValueError:
-        return -1
+    found = [parse_long(first_line(directory.epochs.get(name))) for name in ("currentEpoch", "acceptedEpoch")]
+    current, accepted = (-1 if epoch is None else epoch for epoch in found)
+    return Disk(tuple(zxids), snapshots, current, accepted)

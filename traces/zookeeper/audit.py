@@ -395,7 +395,7 @@ def conclude(
             found += restarts
             dead = partial(is_dead, ends=ends)
             blamed = {n for f in found if f.severity == VIOLATION for n in (f.server, *f.servers)}
-            vanish |= vanishing(group, trees, {s.name: replays[s.name] for s in group}, dead, blamed)
+            vanish |= vanishing(group, trees, {s.name: replays[s.name] for s in group}, dead, blamed, counting)
             found += [*vanishing_findings(vanish, trees, found), *standalone_findings(group, trees)]
             found = side_by_side(group, found, counting)
         holes = {f.server for f in found if f.code in HOLES}

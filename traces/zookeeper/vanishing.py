@@ -6,7 +6,7 @@ and all others take over its tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from traces.zookeeper import numbers as k
 from traces.zookeeper.agree import Held, copies_of, read_txn
@@ -30,6 +30,7 @@ def vanishing(
     logs: Mapping[str, Replayed],
     is_dead: Callable[[int], bool],
     blamed: Collection[str],
+    quorum: Callable[[Iterable[str], int], bool],
 ) -> dict[str, dict[str, list[str]]]:
     """Return for each server the nodes that its tree lacks or has in an older version, with the servers that have them.
 
@@ -37,6 +38,7 @@ def vanishing(
         ends: for each server that starts the last transaction, the replay of its start, and its snapshot.
         logs: the replays of whole logs.
         is_dead: whether histories went on without a transaction.
+        quorum: whether servers are a quorum at a transaction.
         blamed: servers with violations of their own, whose trees prove nothing about others.
     """
     out: dict[str, dict[str, list[str]]] = {}
@@ -58,6 +60,9 @@ def vanishing(
             ):
                 continue
             if last >> 32 and explained(base, mine, logs.get(one)):
+                continue
+            # a quorum has one tree, with changes from after the other's end: what that still has was deleted since
+            if base is not None and base.newest > last and quorum(alike(one, ends), top):
                 continue
             here = tree(one)
             lacking = {
@@ -97,6 +102,17 @@ def standalone_findings(servers: Sequence[Server], ends: Ends) -> list[Finding]:
             finding = Finding("STANDALONE_LOST", VIOLATION, what, s.name, "", -1, s.runs[0].lo, last)
             finding.evidence["nodes"] = sorted(lost)[:SHOWN]
             out.append(finding)
+    return out
+
+
+def alike(name: str, ends: Ends) -> list[str]:
+    """Return the servers that have the tree of one, the server itself included, at the end that comes first."""
+    top, mine, _ = ends[name]
+    out = [name]
+    for other, (last, theirs, _) in ends.items():
+        one, two = mine.captured.get(min(top, last)), theirs.captured.get(min(top, last))
+        if other != name and one is not None and two is not None and one[1] == two[1]:
+            out.append(other)
     return out
 
 
