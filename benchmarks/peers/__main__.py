@@ -1,0 +1,62 @@
+"""Run the peers, and print a table; see the package."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.peers.tools import HERE, WAYS, Missing, Run, Way
+
+FILES = {"zabcheck": "model.py", "SPIN": "model.pml.j2", "Stateright": "main.rs.j2", "TLC": "Model.tla"}
+SIZES = {"two_phase_commit": 8, "filter_lock": 5}
+TITLES = ("tool", "setting", "states", "transitions, M", "CPU-s", "to compile it", "MB", "lines")
+
+
+def lines_of(model: str, tool: str) -> int:
+    """Return the lines of a tool's model that are not empty."""
+    return sum(bool(line.strip()) for line in (HERE / model / FILES[tool]).read_text().splitlines())
+
+
+def row(way: Way, model: str, run: Run, expected: int) -> tuple[str, ...]:
+    """Return a row: with figures only if the states are as many as zabcheck has."""
+    states = f"{run.states:,} {'orbits' if way.orbits else ''}".strip()
+    if run.states != expected:
+        return way.tool, way.setting, f"{states}: not {expected:,}", "", "", "", "", str(lines_of(model, way.tool))
+    figures = (f"{run.transitions / 1e6:.2f}", f"{run.seconds:.1f}", f"{run.building:.1f}", f"{run.memory:,.0f}")
+    return way.tool, way.setting, states, *figures, str(lines_of(model, way.tool))
+
+
+def rows(model: str, n: int, scratch: Path, tools: set[str]) -> Iterator[tuple[str, ...]]:
+    """Run every way to explore a model, zabcheck's first, and yield its row."""
+    expected: dict[bool, int] = {}
+    for way in WAYS:
+        if tools and way.tool not in tools | {"zabcheck"}:
+            continue
+        try:
+            run = way.run(model, n, scratch / model)
+        except Missing as why:
+            yield way.tool, way.setting, f"left out: {' '.join(str(why).split())}", "", "", "", "", ""
+            continue
+        yield row(way, model, run, expected.setdefault(way.orbits, run.states))
+
+
+def main() -> None:
+    """Run what the command line says."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
+    parser.add_argument("--model", choices=SIZES, action="append", help="only this model")
+    parser.add_argument("--tool", action="append", default=[], help="only zabcheck and this tool")
+    parser.add_argument("--nodes", type=int, help="processes; by default, as many as take some seconds")
+    parser.add_argument("--scratch", type=Path, help="where the tools are built, to keep them")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for model in given.model or SIZES:
+            n = given.nodes or SIZES[model]
+            print(f"## {model}, {n} processes\n\n| {' | '.join(TITLES)} |\n|{'---|' * len(TITLES)}")
+            for found in rows(model, n, given.scratch or Path(folder), set(given.tool)):
+                print(f"| {' | '.join(found)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
