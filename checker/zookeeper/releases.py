@@ -69,6 +69,8 @@ def with_settings(protocol: Protocol, variant: str, release: str = "") -> str:
 def of_servers(variant: str, release: str, start: str = "established") -> str:
     """Return a variant with what the servers of a re-enactment do besides, which have settings of their own.
 
+    From 3.9.4 on a server refuses a log that lacks a transaction (`hole`), which the model leaves out by default.
+
     Those that take periodic snapshots have one due at each transaction that is logged, and roll the log there. Before
     3.6.0 it is each second of a term, which the model does not count.
 
@@ -79,6 +81,8 @@ def of_servers(variant: str, release: str, start: str = "established") -> str:
         start: where the run begins; empty for the initial state, of new servers.
     """
     names = names_of(variant)
+    if not before(release, 3, 9, 4) and "hole" not in names:
+        return of_servers(",".join(filter(None, (variant, "hole"))), release, start)
     if not start and "snapshots" not in names and not {"log-files", "walk"} & {*names}:
         return ",".join(filter(None, (variant, "log-files")))
     if "snapshots" not in names or before(release, 3, 6) or {"log-files", "walk"} & {*names}:

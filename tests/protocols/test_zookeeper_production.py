@@ -302,8 +302,8 @@ def test_settings_are_those_of_a_release() -> None:
     # What is asked is besides the release's, unless another release's model is.
     assert PlayRequest(variant="full-disk").variant_for("3.6.0") == "3.6.0,full-disk,before-2307"
     assert PlayRequest(variant="power").variant_for("3.8.6") == "3.9.2,power"
-    assert PlayRequest(variant="trunc").variant_for("3.9.5") == "trunc"
-    assert PlayRequest(variant="3.9.3").variant_for("3.9.5") == "3.9.3"
+    assert PlayRequest(variant="trunc").variant_for("3.9.5") == "trunc,hole"  # a log that lacks one
+    assert PlayRequest(variant="3.9.3").variant_for("3.9.5") == "3.9.3,hole"
     assert [settings_for(v) for v in ("3.9.2", "3.9.2,walk")] == [NO_WALK, ()]
     with pytest.raises(Cannot, match="hundreds of megabytes"):
         settings_for("3.9.2,walk-large")

@@ -275,12 +275,12 @@ def test_no_snapshot_of_new_servers_is_due_for_what_was_before(
 def test_files_of_a_new_servers_log_are_named() -> None:
     """One that begins with a transaction of the run may be written over."""
     for release, variant, made in (
-        ("3.9.5", "", "log-files"), ("3.5.3", "3.5.3", "3.5.3,log-files"), ("3.5.3", "3.5.3,walk", "3.5.3,walk"),
-        ("3.9.5", "snapshots", "snapshots,log-files,rolls"), ("3.9.5", "log-files", "log-files"),
+        ("3.9.5", "", "hole,log-files"), ("3.5.3", "3.5.3", "3.5.3,log-files"), ("3.5.3", "3.5.3,walk", "3.5.3,walk"),
+        ("3.9.5", "snapshots", "snapshots,hole,log-files,rolls"), ("3.9.5", "log-files", "log-files,hole"),
     ):  # fmt: skip
         assert of_servers(variant, release, NEW) == made
-    assert (of_servers("", "3.9.5"), of_servers("", "3.9.5", ESTABLISHED)) == ("", "")
-    assert PlayRequest(variant="trunc").variant_for("3.9.5", NEW) == "trunc,log-files"
+    assert (of_servers("3.9.3", "3.9.3"), of_servers("", "3.9.5", ESTABLISHED)) == ("3.9.3", "hole")
+    assert PlayRequest(variant="trunc").variant_for("3.9.5", NEW) == "trunc,hole,log-files"
 
 
 def test_random_runs_of_another_start_are_not_gone_on_from() -> None:
@@ -298,7 +298,7 @@ def test_where_random_runs_begin_is_asked_by_name(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(campaign, "played", played)
     for name in ("new", "established"):
         answer(ConformanceRequest("3.9.5", runs=1, start=name, output=str(tmp_path / name)))
-    assert seen == [(NEW, ["log-files"]), (ESTABLISHED, [""])]
+    assert seen == [(NEW, ["hole,log-files"]), (ESTABLISHED, ["hole"])]
     with pytest.raises(RequestError, match="begin from established or new, not from 'after-snap'"):
         ConformanceRequest("3.9.5", runs=1, start="after-snap")
     with pytest.raises(NoVerdict, match="sessions that are no transactions"):
