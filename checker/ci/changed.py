@@ -1,11 +1,14 @@
 """Select the checks that a change can affect: `--changed-since REV`.
 
-A check is skipped only if nothing that its verdict depends on can have changed: its own table, the source of its
-protocol with its imports, zabcheck itself, and the files that pin the installed zabcheck.
+A check is skipped only if nothing that its verdict depends on can have changed: its own table, the files that this
+names, the source of its protocol with its imports, zabcheck itself, and the files that pin the installed zabcheck. A
+check of a file that git does not follow (ignored, in a submodule, outside the repository), or of a protocol that may
+read more than its imports, is run.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import tomllib
@@ -22,6 +25,11 @@ PINS = (
     "pyproject.toml", "setup.py", "setup.cfg", "*.lock", "*requirements*.txt", "*requirements*.in", "constraints*.txt",
     "Pipfile", "environment*.yml", "environment*.yaml", ".python-version", ".tool-versions", "Dockerfile*",
 )  # fmt: skip
+# Modules that read nothing, and names of Python by which code reads more than it imports.
+PURE = frozenset(
+    {"__future__", "typing", "collections", "dataclasses", "enum", "functools", "itertools", "math", "zabcheck"}
+)
+READERS = frozenset({"open", "eval", "exec", "compile", "__import__", "__file__", "__loader__", "__spec__", "input"})
 PACKAGES = ("zabcheck", "zabspec", "checker", "invariants", "traces")
 
 
@@ -40,12 +48,24 @@ def touched(matrix: Matrix, revision: str) -> tuple[Check, ...]:
         return matrix.checks
     if any(is_below(path, package_folders()) for path in changed):
         return matrix.checks
+    known = followed(top)
+    changed |= {Path(os.path.realpath(p)) for p in (matrix.path, matrix.baseline) if p is not None} - known
     if matrix.baseline is not None and Path(os.path.realpath(matrix.baseline)) in changed:
         return matrix.checks
     before = {check.name: check for check in matrix.checks}
     if Path(os.path.realpath(matrix.path)) in changed:
         before = earlier(matrix, top, commit)
-    return tuple(c for c in matrix.checks if not same(c, before.get(c.name)) or rests_on(c, changed))
+    return tuple(c for c in matrix.checks if not same(c, before.get(c.name)) or rests_on(c, changed, known))
+
+
+def followed(top: Path) -> set[Path]:
+    """Return the files of a repository whose changes git reports.
+
+    Not the files of submodules, nor those that it is told to take for unchanged.
+    """
+    listed = git(top, "ls-files", "--cached", "-v", "-z").split("\0")
+    listed += [f"H {name}" for name in git(top, "ls-files", "--others", "--exclude-standard", "-z").split("\0")]
+    return {Path(os.path.realpath(top / line[2:])) for line in listed if line[:2] == "H " and line[2:]}
 
 
 def changed_lines(matrix: Matrix, revision: str) -> dict[str, set[int]]:
@@ -99,24 +119,47 @@ def is_below(path: Path, folders: Iterable[Path]) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
 
 
-def rests_on(check: Check, changed: set[Path]) -> bool:
-    """Return whether the source of a check's protocol, or a file that it imports, is among the changed files.
+def rests_on(check: Check, changed: set[Path], known: set[Path]) -> bool:
+    """Return whether a check may rest on a file that changed, or on one of which git does not know whether it did.
 
-    For a protocol that is a module of a package, any Python file may be one of these.
+    For a protocol that is a module of a package, any Python file may be one that it imports.
     """
+    files = {Path(os.path.realpath(file)) for file in check.files}
     protocol = str(check.values["protocol"])
     if protocol.endswith(".py") or os.sep in protocol:
         from zabspec.authoring.files import read_file
 
-        files = {Path(os.path.realpath(file)) for file, _ in read_file(protocol).files}
-        return bool(files & changed)
-    return "." in protocol and any(path.suffix == ".py" for path in changed)
+        sources = {Path(os.path.realpath(file)) for file, _ in read_file(protocol).files}
+        if any(reads_more(file, sources) for file in sources):
+            return True
+        files |= sources
+    elif "." in protocol:
+        from zabspec.authoring.files import read_file
+
+        files.add(Path(os.path.realpath(read_file(protocol).files[0][0])))
+        if any(path.suffix == ".py" for path in changed):
+            return True
+    return bool(files & changed) or not files <= known
+
+
+def reads_more(file: Path, sources: Iterable[Path]) -> bool:
+    """Return whether Python code may read more than the sources that it imports: a file of data, another program."""
+    here = {source.stem for source in sources} | {source.parent.name for source in sources} | PURE
+    for node in ast.walk(ast.parse(read_bytes(str(file), LARGEST_SOURCE))):
+        match node:
+            case ast.Import(names=names) if any(name.name.partition(".")[0] not in here for name in names):
+                return True
+            case ast.ImportFrom(module=str(module), level=0) if module.partition(".")[0] not in here:
+                return True
+            case ast.Name(id=name) if name in READERS:
+                return True
+    return False
 
 
 def earlier(matrix: Matrix, top: Path, commit: str) -> dict[str, Check]:
     """Return the checks by name as a commit has their file; empty if it was not there or was not a matrix."""
-    inside = Path(os.path.realpath(matrix.path)).relative_to(os.path.realpath(top)).as_posix()
     try:
+        inside = Path(os.path.realpath(matrix.path)).relative_to(os.path.realpath(top)).as_posix()
         text = git(top, "show", f"{commit}:{inside}")
         found = matrix_of(tomllib.loads(text), matrix.path, text)
     except (MatrixError, ValueError, RecursionError):

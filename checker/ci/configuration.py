@@ -82,6 +82,7 @@ class Check:
         why: of a variant, why it violates a property, or why it does no harm.
         seconds: the CPU seconds that it took when it was last measured; 0 if it was not measured.
         line: of the file, where it begins; 0 if that is not known.
+        files: that its values are read from, besides its protocol's: a `zoo.cfg`, a saved run.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Check:
     why: str = ""
     seconds: float = 0.0
     line: int = 0
+    files: tuple[str, ...] = ()
 
     @property
     def engine(self) -> str:
@@ -307,9 +309,13 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
     name = given["name"]
     options = {k: v for k, v in ({**defaults, **given}).items() if k not in ABOUT}
     options["protocol"] = located(str(options.get("protocol", Parameters.protocol)), path)
+    files = []
     if "trace" in options:
         options["trace"] = str(path.parent / options["trace"])
+        files.append(options["trace"])
     if "quorums" in options:
+        if not is_text_of_quorums(str(options["quorums"])):
+            files.append(str(path.parent / options["quorums"]))
         options["quorums"] = quorums_of(str(options["quorums"]), path, name)
     mine = takes(str(options.get("engine", "")))  # defaults are for all
     options = {k: v for k, v in options.items() if k in given or k in mine}
@@ -318,7 +324,15 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
     except MatrixError as problem:
         raise MatrixError(f"{path}: check {name}: {problem}") from None
     said = {key: " ".join(given.get(key, "").split()) for key in ("claim", "where", "story", "why")}
-    return Check(name, options, expect, **said, seconds=float(given.get("seconds", 0.0)), line=lines.get(name, 0))
+    return Check(
+        name,
+        options,
+        expect,
+        **said,
+        seconds=float(given.get("seconds", 0.0)),
+        line=lines.get(name, 0),
+        files=tuple(files),
+    )
 
 
 @cache
@@ -341,15 +355,19 @@ def located(protocol: str, path: Path) -> str:
     return protocol
 
 
+def is_text_of_quorums(value: str) -> bool:
+    """Return whether a value describes a quorum system itself, and names no file."""
+    return value in ("", MAJORITY) or value.startswith(TEXTS)
+
+
 def quorums_of(value: str, path: Path, name: str) -> str:
     """Return the text of a check's quorum system; a file's name is relative to the folder of the matrix.
 
     Raises:
         MatrixError: there is no such system.
     """
-    plain = value in ("", MAJORITY) or value.startswith(TEXTS)
     try:
-        return quorums_given(value if plain else str(path.parent / value))
+        return quorums_given(value if is_text_of_quorums(value) else str(path.parent / value))
     except RequestError as problem:
         raise MatrixError(f"{path}: check {name}: {problem}") from None
 

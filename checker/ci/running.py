@@ -156,7 +156,7 @@ def outcomes(
         groups.setdefault(a.key, []).append(a)
     shared, ended = Shared(), False
     out: dict[str, Outcome] = {}
-    for group in groups.values():
+    for group in (part for whole in groups.values() for part in alike(whole)):
         if ended:
             out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=[INTERRUPTED]) for a in group}
             continue
@@ -178,6 +178,35 @@ def outcomes(
                 raise
             out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=[cut.message]) for a in group}
     return [out[a.check.name] for a in asked]
+
+
+def alike(group: list[ReadyCheck]) -> Iterable[list[ReadyCheck]]:
+    """Split the checks of a key by what else their properties decide about an exploration, which counts states.
+
+    It is whether states that are renamings of each other are one, and whether stuttering receipts are left out.
+    """
+    first = group[0].configuration
+    if len(group) == 1 or first is None:
+        return [group]
+    from checker.explore.stuttering import why_every_receipt
+    from checker.explore.symmetry import asymmetry
+    from invariants import properties_of
+    from invariants.binding import full_namespace
+    from zabspec.language import LanguageError
+    from zabspec.model import Model
+
+    model = Model(first)
+    front = model.program.front_end(full_namespace(model))
+    by_name = {p.name: p for p in properties_of(first.protocol)}
+    parts: dict[tuple[bool, bool], list[ReadyCheck]] = {}
+    try:
+        for a in group:
+            judged = [by_name[name] for name in a.names]
+            decided = bool(asymmetry(model, judged, front)), bool(why_every_receipt(model, judged, front))
+            parts.setdefault(decided, []).append(a)
+    except LanguageError:  # which the exploration reports
+        return [group]
+    return parts.values()
 
 
 def answers(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[ReadyCheck, CheckFindings]]:

@@ -94,6 +94,57 @@ def test_what_a_change_touches_is_run(file: str, more: str, rerun: list[str]) ->
     assert names() == []
 
 
+CFG = "server.1=a:1:2\nserver.2=b:1:2\ngroup.1=1:2\nweight.1=1\nweight.2=1\n"
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_file_that_a_check_names_is_one_that_it_rests_on() -> None:
+    Path("zoo.cfg").write_text(CFG)
+    Path("zabcheck.toml").write_text(MATRIX.replace('"zab"', '"zab"\nquorums = "zoo.cfg"'))
+    git("add", "-A")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "quorums")
+    assert names() == []
+    Path("zoo.cfg").write_text(CFG.replace("weight.2=1", "weight.2=3"))
+    assert names() == ["zab"]
+
+
+def test_what_git_does_not_follow_is_run(repository: Path) -> None:
+    text = (repository / "tpc.py").read_text()
+    (repository / "ignored").mkdir()
+    (repository / "ignored/tpc.py").write_text(text)
+    (repository / ".gitignore").write_text("ignored\n")
+    inner = repository / "inner"
+    inner.mkdir()
+    git("-C", str(inner), "init", "-q")
+    (inner / "tpc.py").write_text(text)
+    git("-C", str(inner), "add", "-A")
+    git("-C", str(inner), "-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "inner")
+    (repository / "zabcheck.toml").write_text(
+        MATRIX.replace("tpc.py", "ignored/tpc.py").replace("sub/other.py", "inner/tpc.py")
+    )
+    git("add", "-A")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "second")
+    assert names() == ["mine", "other"]
+    (repository / "zabcheck.toml").write_text(MATRIX)
+    git("add", "-A")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "third")
+    assert names() == []
+    git("update-index", "--assume-unchanged", "tpc.py")
+    assert names() == ["mine"]
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize(
+    "line", ["import json", "from pathlib import Path", "import os.path as p", "MOST = len(open(__file__).read())"]
+)
+def test_a_protocol_that_may_read_data_is_run(line: str) -> None:
+    with Path("tpc.py").open("a") as out:
+        out.write(f"\n{line}\n")
+    git("add", "-A")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "reads")
+    assert names() == ["mine"]
+
+
 @pytest.mark.usefixtures("repository")
 def test_a_check_that_is_not_what_it_was_is_run() -> None:
     path = Path("zabcheck.toml")

@@ -24,6 +24,7 @@ from checker.report import progress
 from checker.report.result import Counterexample
 from invariants import properties_of
 from tests.report.sarif_schema import validator
+from tests.symbolic.test_small_protocols import SMALL
 from zabspec.model import Configuration, Model
 
 # Two-phase commit as `zabcheck init` writes it, two processes, in plain Python: 474 states, nothing is compiled.
@@ -404,6 +405,37 @@ def test_checks_that_end_at_a_violation_share_only_equal_properties(gate: Gate, 
     gate(text, "--only", "nothing")
     matrix = read_matrix(Path("zabcheck.toml"))
     assert len({a.key for a in running.asked_by(matrix, matrix.checks)}) == groups
+
+
+ORDERED = '''@safety(witness=up)
+def ordered(s: State) -> bool:
+    """Nobody before another is above 3."""
+    for p in range(s.NODES):
+        for q in range(s.NODES):
+            if p < q and s.level[p] > 3:
+                return False
+    return True
+
+
+'''
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_check_has_the_same_answer_in_any_company(gate: Gate) -> None:
+    """A property that distinguishes processes turns symmetry off, for its own check alone."""
+    text = SMALL["as it is"].text.replace("PROTOCOL =", ORDERED + "PROTOCOL =")
+    Path("small.py").write_text(text)
+    given = ('protocol = "small.py"', "keep_going = true")
+    checks = {name: one(HOLDS, f'properties = ["{name}"]', *given, name=name) for name in ("low", "ordered")}
+
+    def states(text: str) -> dict[str, int]:
+        result = gate(text, "--json")
+        assert result.exit_code == 0, result.stdout
+        return {c["name"]: c["result"]["states"] for c in json.loads(result.stdout)["checks"]}
+
+    together = states("".join(checks.values()))
+    assert together == states(checks["low"]) | states(checks["ordered"])
+    assert together["low"] < together["ordered"]
 
 
 @pytest.mark.slow(seconds=1)
