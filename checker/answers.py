@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from checker.graph.report import GraphReport
     from checker.live.report import LiveReport
     from checker.mutate.report import MutationReport
-    from checker.proof.break_it import Broken
+    from checker.proof.break_it import BrokenMutant
     from checker.proof.prove import Proof
     from checker.refinement.report import RefinementReport
     from checker.report.audit import AuditReport
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from traces.record.trace import Step, Trace
     from traces.replay.replay import Replayed as Played
     from traces.shorten.realise import Realised as PlainRun
-    from traces.sweep.findings import Finding
+    from traces.sweep.findings import SweepFinding
     from traces.sweep.summary import Summary
-    from traces.zookeeper.findings import Finding as ZooKeeperFinding
+    from traces.zookeeper.findings import AuditFinding
     from zabspec.model import Configuration
     from zabspec.simulator.run import Run
     from zabspec.timed.planned import CapacityPlan
@@ -324,7 +324,7 @@ class Audited(Answered):
         self.audit = report.audit
 
     @property
-    def findings(self) -> Sequence[ZooKeeperFinding]:
+    def findings(self) -> Sequence[AuditFinding]:
         """The findings, the most severe first, in the order that the command prints."""
         return tuple(self.audit.findings)
 
@@ -576,7 +576,7 @@ class Proved(Answered):
         found: one proof for each seed; for a mutant, the run that violates a property.
     """
 
-    def __init__(self, result: Result, found: Sequence[Proof] | Broken) -> None:
+    def __init__(self, result: Result, found: Sequence[Proof] | BrokenMutant) -> None:
         super().__init__(result)
         self.found = found
 
@@ -615,7 +615,7 @@ class Swept(Answered):
     def __init__(self, result: Result, swept: FinishedSweep) -> None:
         super().__init__(result)
         self.summary: Summary = swept.summary
-        self.findings: Sequence[Finding] = swept.found
+        self.findings: Sequence[SweepFinding] = swept.found
         self.files = tuple(swept.files)
 
     def html(self) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from checker.report.result import Place
+from checker.report.result import ReportPlace
 from zabspec.language.notation import naming_processes
 
 if TYPE_CHECKING:
@@ -22,18 +22,18 @@ MOST_DECORATORS = 20  # lines before the name of a function
 
 
 @naming_processes
-def way_to(trace: Trace) -> list[Place]:
+def way_to(trace: Trace) -> list[ReportPlace]:
     """Return a source location for each step, in order; the last is the step that violates the property."""
     from traces.explain.names import headline
 
     out = []
     for step in trace.steps:
         place = place_of(trace, step)
-        out.append(Place(place.path, place.line, named=place.named, says=f"{step.number}. {headline(step)}"))
+        out.append(ReportPlace(place.path, place.line, named=place.named, says=f"{step.number}. {headline(step)}"))
     return out
 
 
-def faulty(trace: Trace, changed: Changed) -> Place | None:
+def faulty(trace: Trace, changed: Changed) -> ReportPlace | None:
     """Return the location of the rule to blame: the function of a variant, or else a function that a change touches.
 
     Of several functions, the one that the run entered last.
@@ -85,19 +85,19 @@ def is_changed(function: FunctionType, changed: Changed) -> bool:
     return any(code.co_firstlineno <= line <= last for line in lines)
 
 
-def place_of(trace: Trace, step: Step) -> Place:
+def place_of(trace: Trace, step: Step) -> ReportPlace:
     """Return the location of the last handler that a step entered.
 
     If it entered none, as a fault does, the location is that of the protocol's source.
     """
-    found: Place | None = None
+    found: ReportPlace | None = None
     for name, function in handlers(trace):
         if name in entered(step):
             found = located(function, name)
     if found is not None:
         return found
     file = getattr(trace.model.protocol.modules[-1], "__file__", None)
-    return Place(Path(file) if file else None, named=step.label)
+    return ReportPlace(Path(file) if file else None, named=step.label)
 
 
 def entered(step: Step) -> list[str]:
@@ -128,10 +128,10 @@ def receiving(module: Any) -> dict[str, FunctionType]:
     return out
 
 
-def located(function: FunctionType, name: str) -> Place:
+def located(function: FunctionType, name: str) -> ReportPlace:
     path, first = Path(function.__code__.co_filename), function.__code__.co_firstlineno
     if not path.is_file():
-        return Place(None, named=f"{function.__name__} ({name})")
+        return ReportPlace(None, named=f"{function.__name__} ({name})")
     beyond = range(first, first + MOST_DECORATORS)
     line = next((k for k in beyond if linecache.getline(str(path), k).lstrip().startswith("def ")), first)
-    return Place(path, line, named=f"{function.__name__} ({name})")
+    return ReportPlace(path, line, named=f"{function.__name__} ({name})")

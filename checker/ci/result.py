@@ -16,10 +16,10 @@ from checker.report.result import (
     FAILURE,
     SKIPPED,
     Counterexample,
-    Finding,
     Named,
     Part,
-    Place,
+    ReportFinding,
+    ReportPlace,
     Result,
     Rule,
     Table,
@@ -185,12 +185,12 @@ class CheckResult(Result):
         return rules + [Rule(name, says, help=HELP_OF_CHECKS) for name, says in RULES.items()]
 
     @cached_property
-    def findings(self) -> Sequence[Finding]:
+    def findings(self) -> Sequence[ReportFinding]:
         """Return one finding for each difference, and one for each check without a verdict."""
         return [finding for o in self.outcomes for finding in self.findings_of(o)]
 
-    def findings_of(self, o: Outcome) -> Iterator[Finding]:
-        name, here = o.check.name, Place(self.path, o.check.line, named=o.check.name)
+    def findings_of(self, o: Outcome) -> Iterator[ReportFinding]:
+        name, here = o.check.name, ReportPlace(self.path, o.check.line, named=o.check.name)
         for d in o.differences:
             place, way = self.places(o, d, here)
             c = counterexample(o, d)
@@ -198,12 +198,12 @@ class CheckResult(Result):
             further = {"check": name, "expected": o.check.expect.source}
             beside = [replace(here, says="the check")] if place != here else []
             rule, same = d.name if d.what == NEW else d.what, f"{name}/{d.what}/{d.name}"
-            yield Finding(rule, "error", says, [place], way, same, d.known, further, beside, name, d.what)
+            yield ReportFinding(rule, "error", says, [place], way, same, d.known, further, beside, name, d.what)
         if o.status == UNDECIDED:
             says = "; ".join(o.reasons)
-            yield Finding("no verdict", "warning", says, [here], same=f"{name}/no verdict", of=name)
+            yield ReportFinding("no verdict", "warning", says, [here], same=f"{name}/no verdict", of=name)
 
-    def places(self, o: Outcome, d: Difference, here: Place) -> tuple[Place, list[Place]]:
+    def places(self, o: Outcome, d: Difference, here: ReportPlace) -> tuple[ReportPlace, list[ReportPlace]]:
         """Return the location of a difference, and those of the steps of the run that leads there.
 
         A violation is located at the rule to blame, or at the handler of the last step if none is known. Any other

@@ -38,7 +38,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Part:
+class LevelPart:
     """One part of a level: the states that a task found, and the fingerprints of the owner with its number.
 
     Attributes:
@@ -58,7 +58,7 @@ class Part:
         return self.states.count
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Part:
+    def from_json(cls, data: dict[str, Any]) -> LevelPart:
         runs = tuple(File(**run) for run in data["runs"])
         blocks = tuple((int(count), int(size)) for count, size in data.get("blocks", ()))
         return cls(File(**data["states"]), File(**data["predecessors"]), runs, blocks)
@@ -97,7 +97,7 @@ class Level:
     """
 
     depth: int
-    parts: list[Part]
+    parts: list[LevelPart]
     levels: list[int]
     raw_levels: list[int]
     totals: list[int]
@@ -134,7 +134,7 @@ class Level:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Level:
         usage = Usage(**data.get("usage", {}))
-        return cls(**{**data, "parts": [Part.from_json(part) for part in data["parts"]], "usage": usage})
+        return cls(**{**data, "parts": [LevelPart.from_json(part) for part in data["parts"]], "usage": usage})
 
 
 def manifest_name(depth: int) -> str:

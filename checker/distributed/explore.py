@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from checker.distributed.absorb import write_run
-from checker.distributed.checkpoint import Checkpoint, Level, Part, folder_of, located
+from checker.distributed.checkpoint import Checkpoint, Level, LevelPart, folder_of, located
 from checker.distributed.cluster import Cancelled, Cluster, Here
 from checker.distributed.code import ExplorationTask, code_for
 from checker.distributed.files import NOTHING
@@ -172,13 +172,13 @@ class SparkExplorer:
         parts = []
         for k in range(question.parts):
             if k != owner:
-                parts.append(Part(NOTHING, NOTHING, ()))
+                parts.append(LevelPart(NOTHING, NOTHING, ()))
                 continue
             name = f"{folder_of(0)}/{k:05}"
             states = self.storage.write(f"{name}.states", [packed], 1)
             predecessors = self.storage.write(f"{name}.pred", [bytes(8)], 1)
             run = write_run(self.storage, f"{name}.run", [Fingerprints(first, second)], question.wide)
-            parts.append(Part(states, predecessors, (run,), ((1, len(packed)),)))
+            parts.append(LevelPart(states, predecessors, (run,), ((1, len(packed)),)))
         level = Level(0, parts, [1], [code.orbit_size(initial)], [0] * kernel.R_BROKEN)
         all_ = (1 << len(code.properties)) - 1 & ~code.of_steps
         broken, met, error = code.judged_state(initial, all_)
@@ -190,7 +190,7 @@ class SparkExplorer:
 
     def next_level(self, level: Level, answers: list[dict[str, Any]]) -> Level:
         """Return the level that the tasks' answers describe; nothing else is counted."""
-        parts: list[Part] = [answer["part"] for answer in answers]
+        parts: list[LevelPart] = [answer["part"] for answer in answers]
         reports = [report for answer in answers for report in answer["reports"]]
         if len(reports) != self.question.parts:
             raise RuntimeError(f"{self.question.parts} parts had to be expanded, but {len(reports)} were")

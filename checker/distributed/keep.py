@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from checker.distributed.candidates import Candidates, chunks_of
-from checker.distributed.checkpoint import Level, Part, folder_of
+from checker.distributed.checkpoint import Level, LevelPart, folder_of
 from checker.distributed.code import ExplorationTask
 from checker.distributed.files import NOTHING, PADDING, Damaged, File
 from checker.distributed.storage import Storage
@@ -75,7 +75,7 @@ class Keeping:
                 raise RuntimeError(f"{count} states had to be kept, but {sum(n for n, _ in self.blocks)} were")
         spent = time.process_time() - cpu
         return {
-            "part": Part(states, predecessors, absorbed["runs"], tuple(self.blocks)),
+            "part": LevelPart(states, predecessors, absorbed["runs"], tuple(self.blocks)),
             "raw": self.raw,
             "broken": self.broken,
             "reports": [report],

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from checker.distributed.checkpoint import Checkpoint, Level, Part, Refused, check_same, folder_of
+from checker.distributed.checkpoint import Checkpoint, Level, LevelPart, Refused, check_same, folder_of
 from checker.distributed.code import ExplorationTask
 from checker.distributed.files import Damaged, File, Folder, StorageError
 from checker.explore import kernel
@@ -85,7 +85,7 @@ class Kept:
         try:
             self.folder.create(folder_of(depth))
             preds = explorer.preds.groups(depth)
-            parts = Part(
+            parts = LevelPart(
                 self.write(depth, "states", states_of(level), count),
                 self.write(depth, "predecessors", [counts(n for n, _ in preds), *(data for _, data in preds)], count),
                 (*(before.parts[0].runs if before else ()), self.write(depth, "prints", prints_of(level), count)),

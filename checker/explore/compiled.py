@@ -21,7 +21,7 @@ from zabspec.language import derive, frontend, llvm_text
 from zabspec.language.cache_key import compiler_digest, digest_of, program_digest
 from zabspec.language.error_sites import site_number
 from zabspec.language.jit import MachineCode, has_bit_gather
-from zabspec.language.place import Place
+from zabspec.language.place import SourcePlace
 from zabspec.language.program import own_names
 from zabspec.language.reference import StateView
 from zabspec.language.source import from_here
@@ -57,7 +57,7 @@ def taken_name(name: str, held: object) -> ConfigError:
         return ConfigError(f"{said} (it is {held})")
     if is_ours(held):
         return ConfigError(f"{said} (in {held.__module__})")
-    place = Place(held.__code__.co_filename, held.__code__.co_firstlineno)
+    place = SourcePlace(held.__code__.co_filename, held.__code__.co_firstlineno)
     return ProtocolError(f"{place.text}: {said}", place)
 
 

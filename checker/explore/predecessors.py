@@ -19,7 +19,7 @@ PREDECESSOR = 6  # bytes kept for each state: the number of its parent in the le
 
 
 @dataclass
-class Part:
+class PredecessorPart:
     """The predecessors of one group of a level.
 
     Attributes:
@@ -37,7 +37,7 @@ class Predecessors:
     """The predecessors of all levels, each in groups."""
 
     def __init__(self) -> None:
-        self.levels: list[list[Part]] = []
+        self.levels: list[list[PredecessorPart]] = []
         self.file: IO[bytes] | None = None
         self.spilled = 0  # levels from the first on that are on disk
 
@@ -49,7 +49,7 @@ class Predecessors:
 
         If memory is scarce all that is in memory is written to disk; where there is no room on disk, it stays.
         """
-        level = [Part(count, packed) for count, packed in groups]
+        level = [PredecessorPart(count, packed) for count, packed in groups]
         self.levels.append(level)
         budget.add(sum(PREDECESSOR * part.count for part in level))
         if budget.scarce():
@@ -96,7 +96,7 @@ class Predecessors:
             at -= part.count
         raise IndexError(f"level {depth} has no state {index}")
 
-    def entries(self, part: Part, first: int, count: int) -> bytes:
+    def entries(self, part: PredecessorPart, first: int, count: int) -> bytes:
         """Return entries of a part, from memory or disk."""
         if part.packed is not None:
             return part.packed[PREDECESSOR * first : PREDECESSOR * (first + count)]

@@ -67,7 +67,7 @@ class Mutant:
         return f"{self.path}:{self.at}: {self.kind}: `{before}` becomes `{after}`"
 
 
-class Text:
+class EditedSource:
     """A source, its syntax tree, and the byte range of each node."""
 
     def __init__(self, path: str, text: str) -> None:
@@ -89,7 +89,7 @@ class Text:
 
 def mutants_of(path: str, text: str) -> list[Mutant]:
     """Return every mutant of a source, in the order of its lines."""
-    whole, data = Text(path, text), text.encode()
+    whole, data = EditedSource(path, text), text.encode()
     out = []
     for statement in whole.tree.body:
         start = whole.lines[min(d.lineno for d in (*getattr(statement, "decorator_list", ()), statement)) - 1]
@@ -118,7 +118,7 @@ def sampled(mutants: list[Mutant], least: int, seed: int) -> list[Mutant]:
 class Edits:
     """Walks a syntax tree and makes edits of its nodes."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: EditedSource) -> None:
         self.text = text
         self.statement: ast.stmt | None = None
         self.function: ast.FunctionDef | None = None

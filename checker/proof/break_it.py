@@ -23,7 +23,7 @@ HELP = 1.0  # seconds for a lemma, which only helps
 
 
 @dataclass
-class Broken:
+class BrokenMutant:
     """A mutant's failing queries with their counterexamples to induction, and a run from the initial state.
 
     `asked`: answers by (action, clause): `fails`, `proved` or `undecided`. `refused`: the reason why the sound protocol
@@ -58,7 +58,7 @@ class Broken:
 
 def break_it(
     mutant: Mutant, seed: int, seconds: float, tell: Callable[[str], None], search: float | None = None
-) -> Broken:
+) -> BrokenMutant:
     """Check again what the changed actions could violate.
 
     Args:
@@ -73,7 +73,7 @@ def break_it(
     instance = Instance(tuple(frozenset(int(d) - 1 for d in q) for q in quorums))
     if mutant.of.over is not None:
         instance = replace(instance, attempts=3, histories=3, connections=2)
-    theory, found = mutant.theory, Broken(mutant, instance)
+    theory, found = mutant.theory, BrokenMutant(mutant, instance)
     prover, finite = Prover(theory, seed, seconds), Search(theory, instance, seconds, seed)
     for action in theory.actions:
         if action.name not in mutant.actions:
@@ -108,7 +108,7 @@ def break_it(
     return found
 
 
-def violation(found: Broken, seed: int, search: float | None) -> None:
+def violation(found: BrokenMutant, seed: int, search: float | None) -> None:
     """Add a run from the initial state that violates a property: the known one, or one that z3 finds."""
     theory = found.mutant.theory
     if search is not None:
@@ -124,7 +124,7 @@ def violation(found: Broken, seed: int, search: float | None) -> None:
             found.refused = refused if isinstance(refused, Refused) else None
 
 
-def text(found: Broken) -> str:
+def text(found: BrokenMutant) -> str:
     """Return the result as text."""
     fails = [key for key, answer in found.asked.items() if answer == "fails"]
     open_ = [key for key, answer in found.asked.items() if answer == "undecided"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from checker.proof.meaning import Environment, meaning
 from checker.refinement.shapes import Attempt, parameters, place, places
-from checker.refinement.text import Ghosts, Text, python_text
+from checker.refinement.text import Ghosts, TextWorld, python_text
 from zabspec.abstract.invariant import Clause
 from zabspec.abstract.logic import ATTEMPT, HISTORY, PROCESS, QUORUM, TRUE, Expression, Many, Quantified, Symbol, conj
 from zabspec.abstract.protocol import AbstractAction, Definition
@@ -75,7 +75,7 @@ def generate(theory: Theory, first_fault: int) -> Generated:
     Args:
         first_fault: the number of the first guard's fault.
     """
-    world = Text()
+    world = TextWorld()
     writer = Writer(world, first_fault)
     bodies = [writer.beginning(theory)]
     actions, clauses = {}, {}
@@ -121,7 +121,7 @@ def premise(formula: Expression) -> Expression:
 class Writer:
     """Writes functions, and numbers the guards."""
 
-    def __init__(self, world: Text, first_fault: int) -> None:
+    def __init__(self, world: TextWorld, first_fault: int) -> None:
         self.world = world
         self.state = Ghosts(world)
         self.first_fault = first_fault

@@ -56,7 +56,7 @@ def variables_in(text: str) -> set[str]:
 
 
 @dataclass
-class Text:
+class TextWorld:
     """The world of source text. `functions` are those that its quantifiers became, in the order they are needed."""
 
     functions: list[str] = field(default_factory=list)
@@ -179,7 +179,7 @@ def loop_lines(sort: Sort, x: Element, indent: str) -> list[str]:
 class Ghosts:
     """The abstract state as the state's fields hold it."""
 
-    def __init__(self, world: Text) -> None:
+    def __init__(self, world: TextWorld) -> None:
         self.world = world
 
     def value(self, symbol: Symbol, arguments: Sequence[Any]) -> Any:

@@ -16,7 +16,7 @@ from checker.report.result import (
     FAILURE,
     SKIPPED,
     Part,
-    Place,
+    ReportPlace,
     Result,
     Rule,
     Verdict,
@@ -28,7 +28,7 @@ from traces.explain.folding import WIDTH
 from traces.zookeeper.audit import Audit, Service
 from traces.zookeeper.codes import CODES, TABLE
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, Finding
+from traces.zookeeper.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, AuditFinding
 from traces.zookeeper.server import Server
 from traces.zookeeper.starting import STARTS, Start
 
@@ -216,14 +216,16 @@ class AuditReport(Result):
         return [Rule(c.code, f"{c.what}.", " ".join(value for _, value in c.advice())) for c in TABLE]
 
     @cached_property
-    def findings(self) -> Sequence[result.Finding]:
+    def findings(self) -> Sequence[result.ReportFinding]:
         out = []
         for f in self.audit.findings:
             named = f.server or ", ".join(f.servers)
-            where = Place(path_of(self.audit, f), 0, f.offset if f.offset >= 0 else None, 0, named)
+            where = ReportPlace(path_of(self.audit, f), 0, f.offset if f.offset >= 0 else None, 0, named)
             same = f"{f.code} {f.server} {f.file} {f.zxid}"
             level, further = LEVELS[f.severity], finding_json(f)
-            out.append(result.Finding(f.code, level, f"{f.place}: {f.sentence}", [where], same=same, further=further))
+            out.append(
+                result.ReportFinding(f.code, level, f"{f.place}: {f.sentence}", [where], same=same, further=further)
+            )
         return out
 
     @property
@@ -273,7 +275,7 @@ def server_line(s: Server) -> str:
     return f"{zxid_text(first)} to {zxid_text(s.top)}, {len(s.logs)} logs, {len(s.snapshots)} snapshots"
 
 
-def finding_text(f: Finding) -> list[str]:
+def finding_text(f: AuditFinding) -> list[str]:
     """Return the lines of a finding: its sentence, its evidence and the advice."""
     row = CODES[f.code]
     lines = [f"{f.severity} {f.code}{f' {f.place}' if f.place else ''}", *wrapped(f.sentence, "  ")]
@@ -324,7 +326,7 @@ def operation_words(part: Mapping[str, Any]) -> str:
 # --- machines ------------------------------------------------------------------------------------------
 
 
-def finding_json(f: Finding) -> dict[str, Any]:
+def finding_json(f: AuditFinding) -> dict[str, Any]:
     row = CODES[f.code]
     return {
         "code": f.code,
@@ -376,7 +378,7 @@ def server_json(s: Server, audit: Audit) -> dict[str, Any]:
     }
 
 
-def path_of(audit: Audit, f: Finding) -> Path | None:
+def path_of(audit: Audit, f: AuditFinding) -> Path | None:
     """Return the file of a finding; None if it has none, or if it is a temporary copy from an address."""
     for s in audit.servers:
         if s.directory.origins or not f.file or (f.server not in (s.name, "") and s.name not in f.servers):

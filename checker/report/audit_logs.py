@@ -10,7 +10,7 @@ from checker.plain_text import one_line
 from checker.report.result import Part, Result, Verdict
 
 if TYPE_CHECKING:
-    from traces.zookeeper.text_logs import Broken, TextHistory
+    from traces.zookeeper.text_logs import BrokenCondition, TextHistory
 
 SHOWN = 200  # phases in the text
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
@@ -51,7 +51,7 @@ class LogsReport(Result):
 
     history: TextHistory
     judged: Mapping[str, str]
-    broken: Sequence[Broken]
+    broken: Sequence[BrokenCondition]
     request: Mapping[str, Any] | None = None
 
     kind = "audit-logs"

@@ -12,7 +12,7 @@ from traces.pages.shell import environment
 from traces.zookeeper.audit import Audit
 from traces.zookeeper.codes import CODES
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, Finding
+from traces.zookeeper.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, AuditFinding
 from traces.zookeeper.server import Server
 
 GAP = 0.6  # between two epochs, in percent of the line
@@ -66,7 +66,7 @@ def as_html(
     )  # fmt: skip
 
 
-def finding_of(f: Finding, words: Callable[[str, Any], list[str]]) -> dict[str, Any]:
+def finding_of(f: AuditFinding, words: Callable[[str, Any], list[str]]) -> dict[str, Any]:
     """Return the content of a finding on the page."""
     row = CODES[f.code]
     return {

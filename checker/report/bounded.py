@@ -18,7 +18,7 @@ HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
 
 @dataclass(frozen=True)
-class Broken:
+class BoundedViolation:
     """The properties that a run violates at its last step, and the run.
 
     Its steps begin at the initial state; the last `steps` of them were found by z3.
@@ -49,12 +49,12 @@ class BoundedReport(Result):
     found: Bounded
     asked_depth: int
     request: Mapping[str, Any] | None = None
-    broken: Broken | None = None
+    broken: BoundedViolation | None = None
     counterexample: Counterexample | None = None
 
     kind = "bmc"
 
-    def violated(self, broken: Broken, counterexample: Counterexample) -> BoundedReport:
+    def violated(self, broken: BoundedViolation, counterexample: Counterexample) -> BoundedReport:
         """Return the report of a run that violates properties."""
         return replace(self, broken=broken, counterexample=counterexample)
 

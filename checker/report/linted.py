@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checker.report.result import Finding, Part, Place, Result, Row, Rule, Table, Words, plural
+from checker.report.result import Part, ReportFinding, ReportPlace, Result, Row, Rule, Table, Words, plural
 from checker.report.sources import top_of
 from checker.requests.lint import Linted, Mistake
 
@@ -74,13 +74,13 @@ class LintReport(Result):
         )
 
     @property
-    def findings(self) -> Sequence[Finding]:
+    def findings(self) -> Sequence[ReportFinding]:
         return [
-            Finding(
+            ReportFinding(
                 MISTAKE if m.level == "error" else NOTE,
                 m.level,
                 m.reason,
-                [Place(Path(m.path).resolve(), m.line)],
+                [ReportPlace(Path(m.path).resolve(), m.line)],
                 of=Path(m.path).name,
             )
             for m in self.linted.mistakes

@@ -9,7 +9,7 @@ from checker.ending import HELD, NO_VERDICT, VIOLATED
 from checker.report.result import StatedResult, plural
 
 if TYPE_CHECKING:
-    from checker.proof.break_it import Broken
+    from checker.proof.break_it import BrokenMutant
     from checker.proof.prove import Proof
     from zabspec.quorums import QuorumSystem
 
@@ -74,7 +74,7 @@ def of_system(found: Quorums, held: bool) -> str:
     )
 
 
-def broken_result(request: Mapping[str, Any], found: Broken) -> StatedResult:
+def broken_result(request: Mapping[str, Any], found: BrokenMutant) -> StatedResult:
     """Return the result for a mutant."""
     from checker.proof.break_it import text
     from traces.explain.folding import fitted

@@ -155,7 +155,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Place:
+class ReportPlace:
     """A location: a line of a source, bytes of a binary file, or a name only.
 
     Attributes:
@@ -176,7 +176,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ReportFinding:
     """One thing that is wrong.
 
     Attributes:
@@ -196,12 +196,12 @@ class Finding:
     rule: str
     level: str
     says: str
-    places: Sequence[Place] = ()
-    steps: Sequence[Place] = ()
+    places: Sequence[ReportPlace] = ()
+    steps: Sequence[ReportPlace] = ()
     same: str = ""
     accepted: str = ""
     further: Mapping[str, Any] = field(default_factory=dict)
-    related: Sequence[Place] = ()
+    related: Sequence[ReportPlace] = ()
     of: str = ""
     what: str = ""
 
@@ -336,7 +336,7 @@ class Result(ABC):
         return ()
 
     @property
-    def findings(self) -> Sequence[Finding]:
+    def findings(self) -> Sequence[ReportFinding]:
         """Return what is wrong, in the order in which it is to be read."""
         return ()
 

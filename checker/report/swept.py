@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from checker.report.result import Part, StatedResult, Table
 
 if TYPE_CHECKING:
-    from traces.sweep.findings import Finding
+    from traces.sweep.findings import SweepFinding
     from traces.sweep.spot_check import SpotCheck
     from traces.sweep.store import Store
     from traces.sweep.summary import Summary
@@ -26,7 +26,7 @@ class Swept(Protocol):
         """The totals of all runs."""
 
     @property
-    def found(self) -> Sequence[Finding]:
+    def found(self) -> Sequence[SweepFinding]:
         """The first run that violates each property, for each program."""
 
     @property

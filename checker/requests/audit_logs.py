@@ -12,7 +12,7 @@ from checker.requests.request import Request
 
 if TYPE_CHECKING:
     from checker.report.audit_logs import LogsReport
-    from traces.zookeeper.text_logs import Broken, LogEvent, TextHistory
+    from traces.zookeeper.text_logs import BrokenCondition, LogEvent, TextHistory
 
 TXN = re.compile(r"<(\d+),(\d+)>")
 
@@ -54,7 +54,7 @@ def answer(request: AuditLogsRequest) -> LogsReport:
     return LogsReport(history, judged, [*history.broken, *breaks], request.as_json())
 
 
-def properties(history: TextHistory) -> tuple[dict[str, str], list[Broken]]:
+def properties(history: TextHistory) -> tuple[dict[str, str], list[BrokenCondition]]:
     """Return the history properties over proposals and commits, each with its verdict, and their violations.
 
     Raises:
@@ -72,7 +72,7 @@ def properties(history: TextHistory) -> tuple[dict[str, str], list[Broken]]:
     from traces.judging.single_run import judge_rows
     from traces.judging.totals import COUNTS
     from traces.zookeeper.decode import zxid_text
-    from traces.zookeeper.text_logs import OBSERVES, Broken
+    from traces.zookeeper.text_logs import OBSERVES, BrokenCondition
 
     tally = judge_rows(history.rows, OBSERVES)
     broken = []
@@ -87,7 +87,7 @@ def properties(history: TextHistory) -> tuple[dict[str, str], list[Broken]]:
             why = why.replace(f"p{k} ", f"server {server} ")
         said = [e for e in lines if e is not None]
         why = TXN.sub(lambda t: zxid_text(int(t[1]) << 32 | int(t[2])), why)
-        broken.append(Broken(v.property, step_of(said), why, said))
+        broken.append(BrokenCondition(v.property, step_of(said), why, said))
     out = {}
     for p, counts in zip(JUDGED, tally.counts, strict=True):
         if not p.default:

@@ -16,7 +16,7 @@ from checker.requests.properties import LITERAL, chosen_properties
 from zabspec.limits import Deadline
 
 if TYPE_CHECKING:
-    from checker.report.bounded import BoundedReport, Broken
+    from checker.report.bounded import BoundedReport, BoundedViolation
     from checker.report.result import Counterexample
     from invariants.registry import Property
     from traces import Runner
@@ -80,7 +80,7 @@ def beginning(request: BmcRequest) -> tuple[Configuration, tuple[int, ...]]:
     return trace.configuration, words if at is None else words[:at]
 
 
-def saved(model: Model, judged: Sequence[Property], broken: Broken, request: BmcRequest) -> Counterexample:
+def saved(model: Model, judged: Sequence[Property], broken: BoundedViolation, request: BmcRequest) -> Counterexample:
     """Return the run as a trace, verified and saved."""
     from checker.explore.result import Exploration, Violation
     from zabspec.authoring.sources import path_of
@@ -142,13 +142,15 @@ def breaks(runner: Runner, p: Property) -> bool:
         return False
 
 
-def first_broken(model: Model, start: Sequence[int], words: Sequence[int], judged: Sequence[Property]) -> Broken:
+def first_broken(
+    model: Model, start: Sequence[int], words: Sequence[int], judged: Sequence[Property]
+) -> BoundedViolation:
     """Return what a run violates first, and where: z3 evaluates only the end of each round.
 
     Raises:
         NoVerdict: it violates nothing, or does not replay: then z3's formulas differ from the protocol.
     """
-    from checker.report.bounded import Broken
+    from checker.report.bounded import BoundedViolation
     from invariants.registry import STEP
     from traces import Runner, TraceError
     from zabspec.language.reference import RangeError
@@ -162,7 +164,7 @@ def first_broken(model: Model, start: Sequence[int], words: Sequence[int], judge
                 runner.step(words[k - 1])
             broken = tuple(p for p in judged if (k or p.of != STEP) and breaks(runner, p))
             if broken:
-                return Broken(broken, (*start, *words[:k]), k)
+                return BoundedViolation(broken, (*start, *words[:k]), k)
     except (TraceError, RangeError) as problem:
         raise NoVerdict(
             f"the run that z3 found is not a run of the model ({problem}): this is a bug of zabcheck, please report it"

@@ -12,7 +12,7 @@ from checker.requests.quorum_system import check_text
 from checker.requests.request import Request, seconds, solver_seed
 
 if TYPE_CHECKING:
-    from checker.proof.break_it import Broken
+    from checker.proof.break_it import BrokenMutant
     from checker.proof.prove import Proof
     from zabspec.quorums import QuorumSystem
 
@@ -88,7 +88,7 @@ class Instance:
         }
 
 
-def answer(request: ProveRequest, progress: Progress | None = None) -> list[Proof] | Broken:
+def answer(request: ProveRequest, progress: Progress | None = None) -> list[Proof] | BrokenMutant:
     """Make the proof once for each seed, or show how the mutant violates a property.
 
     Raises:

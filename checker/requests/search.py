@@ -20,7 +20,7 @@ from zabspec.limits import Deadline
 
 if TYPE_CHECKING:
     from checker.search.report import SearchReport, Shortened
-    from checker.search.search import Broken, Walked
+    from checker.search.search import Walked, WalkViolation
     from invariants.registry import Property
     from zabspec.model import Model
 
@@ -122,7 +122,7 @@ class OutOfTime(Exception):
     """Minimising a run takes too long."""
 
 
-def shortened(model: Model, broken: Broken, walked: Walked, request: SearchRequest) -> Shortened:
+def shortened(model: Model, broken: WalkViolation, walked: Walked, request: SearchRequest) -> Shortened:
     """Return the trace of a violation, minimised if there is time for it, verified in the other worlds, and saved."""
     from checker.search.report import Shortened
     from traces import TraceError, build_trace

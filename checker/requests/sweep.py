@@ -16,7 +16,7 @@ from zabspec.files import place_of, without_secrets
 
 if TYPE_CHECKING:
     from traces.sweep.checksum import CheckedBlock
-    from traces.sweep.findings import Finding
+    from traces.sweep.findings import SweepFinding
     from traces.sweep.grid import Grid
     from traces.sweep.remote import RemoteSweep
     from traces.sweep.spot_check import SpotCheck
@@ -150,7 +150,7 @@ class Swept:
 
     store: Store
     summary: Summary
-    found: tuple[Finding, ...]
+    found: tuple[SweepFinding, ...]
     again: SpotCheck
     files: tuple[Path, ...]
     address: Address | None = None

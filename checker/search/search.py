@@ -34,7 +34,7 @@ Tell = Callable[["Walked"], None]
 
 
 @dataclass(frozen=True)
-class Broken:
+class WalkViolation:
     """A violation that a walk found.
 
     Attributes:
@@ -76,7 +76,7 @@ class Walked:
     step_counts: dict[str, int] = field(default_factory=dict)
     event_counts: dict[int, int] = field(default_factory=dict)
     met: set[str] = field(default_factory=set)
-    broken: dict[str, Broken] = field(default_factory=dict)
+    broken: dict[str, WalkViolation] = field(default_factory=dict)
     cells: int = 0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -198,11 +198,11 @@ class Search:
         self.note_met(met)
         for k, p in enumerate(self.code.properties):
             if broken >> k & 1:
-                self.result.broken[p.name] = Broken(p, 0, ())
+                self.result.broken[p.name] = WalkViolation(p, 0, ())
         if error:
             self.result.error = self.code.said_of(error)
             if error & OF_AUTHOR:
-                self.result.broken[NO_RUNTIME_ERROR.name] = Broken(NO_RUNTIME_ERROR, 0, ())
+                self.result.broken[NO_RUNTIME_ERROR.name] = WalkViolation(NO_RUNTIME_ERROR, 0, ())
         return not error and not (broken and not self.keep_going)
 
     def done(self) -> bool:
@@ -298,10 +298,10 @@ class Search:
         schedule = (*cell.schedule, *slot.path[: answer[kernel.W_LENGTH]])
         for k, p in enumerate(self.code.properties):
             if mask_of >> k & 1 and (p.name not in broken or walk < broken[p.name].walk):
-                broken[p.name] = Broken(p, walk, schedule)
+                broken[p.name] = WalkViolation(p, walk, schedule)
         known = broken.get(NO_RUNTIME_ERROR.name)
         if answer[kernel.W_FAILED] and (known is None or walk < known.walk):
-            broken[NO_RUNTIME_ERROR.name] = Broken(NO_RUNTIME_ERROR, walk, schedule)
+            broken[NO_RUNTIME_ERROR.name] = WalkViolation(NO_RUNTIME_ERROR, walk, schedule)
         if answer[kernel.W_NEW]:
             self.cells.append(Cell(self.code.state(slot.best.raw), schedule, answer[kernel.W_NEW]))
             self.tries.append(0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from checker.symbolic.induction import Finding, Induction, describe
+from checker.symbolic.induction import Induction, InductionFinding, describe
 from invariants.registry import STEP
 from traces.explain.names import history_text, process_name, txn_text
 from traces.record.values import state_json
@@ -20,7 +20,7 @@ from zabspec.language.symbolic_memory import SLOTS, values_of
 from zabspec.language.symbolic_terms import Term, Truth, conjuncts, evaluate
 
 
-def rows(induction: Induction, finding: Finding) -> list[tuple[str, str, str]]:
+def rows(induction: Induction, finding: InductionFinding) -> list[tuple[str, str, str]]:
     """Return the relevant rows of a counterexample: a field, its value before the step and after it."""
     layout = induction.transition.layout
     before, after = (state_json(StateView(layout, data)) for data in (finding.before, finding.after))
@@ -36,7 +36,7 @@ def rows(induction: Induction, finding: Finding) -> list[tuple[str, str, str]]:
     return out
 
 
-def matters(induction: Induction, finding: Finding) -> set[int]:
+def matters(induction: Induction, finding: InductionFinding) -> set[int]:
     """Return the cells that the clause, the step and its guard read."""
     transition = induction.transition
     clause = next(c for c in (*induction.every, *induction.targets) if c.name == finding.clause)
@@ -99,7 +99,7 @@ def decisive(t: Term, values: dict[Term, int | bool]) -> Iterator[Term]:
 # --- texts -------------------------------------------------------------------------------------
 
 
-def step_text(finding: Finding) -> str:
+def step_text(finding: InductionFinding) -> str:
     """Return the step of a counterexample as text."""
     return finding.move or describe(finding.word)
 

@@ -55,7 +55,7 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Finding:
+class InductionFinding:
     """The result for one clause and one action.
 
     Attributes:
@@ -243,7 +243,7 @@ class Induction:
 
     # --- the queries ---------------------------------------------------------------------------
 
-    def initially(self) -> list[Finding]:
+    def initially(self) -> list[InductionFinding]:
         """Check whether the initial state satisfies each clause."""
         initial: Values = dict(self.transition.initial)
         out = []
@@ -251,11 +251,13 @@ class Induction:
             good = self.transition.holds(c, initial) is True
             data = b"" if good else self.model.program.initial().key()
             out.append(
-                Finding(c.name, "", SolverAnswer.PROVED if good else SolverAnswer.COUNTEREXAMPLE, 0.0, 0, data, data)
+                InductionFinding(
+                    c.name, "", SolverAnswer.PROVED if good else SolverAnswer.COUNTEREXAMPLE, 0.0, 0, data, data
+                )
             )
         return out
 
-    def implied(self) -> list[Finding]:
+    def implied(self) -> list[InductionFinding]:
         """Check whether each target that is not about steps follows from the clauses."""
         solver = self.solver(self.known)
         out = []
@@ -264,15 +266,15 @@ class Induction:
                 with about("implied", p.name):
                     result = self.refute(solver, not_(self.transition.holds(p, self.transition.state)))
                 data = b"" if result.model is None else self.bytes_in(result.model, self.transition.state)
-                out.append(Finding(p.name, "", result.answer, result.seconds, 0, data, data))
+                out.append(InductionFinding(p.name, "", result.answer, result.seconds, 0, data, data))
         return out
 
-    def ask(self, move: Move, only: Iterable[str] = ()) -> list[Finding]:
+    def ask(self, move: Move, only: Iterable[str] = ()) -> list[InductionFinding]:
         """Check whether an action preserves each clause, or each of those named.
 
         Return one finding for each clause that it may violate.
         """
-        found: dict[str, Finding] = {}
+        found: dict[str, InductionFinding] = {}
         names = set(only) or {p.name for p in (*self.clauses, *self.targets)}
         with about(move.label):
             for action in self.split(move, self.action(move)):
@@ -280,7 +282,7 @@ class Induction:
                 for f in self.ask_case(move, action, names):
                     before = found.get(f.clause)
                     spent = f.seconds + (before.seconds if before is not None else 0.0)
-                    found[f.clause] = Finding(f.clause, f.move, f.answer, spent, f.word, f.before, f.after)
+                    found[f.clause] = InductionFinding(f.clause, f.move, f.answer, spent, f.word, f.before, f.after)
         return list(found.values())
 
     def split(self, move: Move, action: StepChoice) -> Iterator[StepChoice]:
@@ -307,7 +309,7 @@ class Induction:
                 smaller = self.transition.action(move.word, and_(action.guard, case))
                 yield from self.split_by(move, smaller, fields[1:])
 
-    def ask_case(self, move: Move, action: StepChoice, names: set[str]) -> Iterator[Finding]:
+    def ask_case(self, move: Move, action: StepChoice, names: set[str]) -> Iterator[InductionFinding]:
         """Yield the findings of one case of an action, for the clauses named."""
         takes = and_(action.guard, equal(action.error, 0, 32))
         if takes is False:
@@ -337,7 +339,7 @@ class Induction:
                 before = self.bytes_in(result.model, self.transition.state)
                 after_ = self.bytes_in(result.model, action.after)
             spent = time.perf_counter() - began
-            yield Finding(name, move.label, result.answer, spent, move.word, before, after_)
+            yield InductionFinding(name, move.label, result.answer, spent, move.word, before, after_)
 
     def may_break(self, action: StepChoice, clause: Property) -> bool:
         """Return whether a clause reads a field that an action may change; if not, it is preserved."""

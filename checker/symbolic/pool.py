@@ -15,7 +15,7 @@ from checker.explore.symmetry import asymmetry
 from checker.symbolic.assumptions import EPOCHS, cut, faults, places
 from checker.symbolic.counterexample import rows
 from checker.symbolic.enabledness import Possible, Taken
-from checker.symbolic.induction import Finding, Induction
+from checker.symbolic.induction import Induction, InductionFinding
 from checker.symbolic.k_induction import k_inductive
 from checker.symbolic.second_opinion import Claims, SecondOpinion, second_opinion
 from checker.symbolic.smt2 import record_into
@@ -110,7 +110,7 @@ class Verdict:
     clause: Property
     asked: int = 0
     seconds: float = 0.0
-    failing: Finding | None = None
+    failing: InductionFinding | None = None
     undecided: list[str] = field(default_factory=list)
     k: int = 1
     follows: bool = False
@@ -300,7 +300,7 @@ def moves_of(question: Question) -> tuple[str, list[tuple[str, str]]]:
     return told_apart(question), [(m.label, m.name) for m in induction(question).moves]
 
 
-def answer(task: tuple[Question, int]) -> tuple[Taken, list[Finding]]:
+def answer(task: tuple[Question, int]) -> tuple[Taken, list[InductionFinding]]:
     """Return the result about the enabledness of a move, and its findings.
 
     For the number -1 they are the result about listing the enabled steps, and the findings about what has to hold
@@ -337,7 +337,7 @@ def answer_k(task: tuple[Question, str]) -> tuple[str, int, SolverAnswer, float]
     return name, question.k, last, time.perf_counter() - began
 
 
-def show(task: tuple[Question, Finding]) -> tuple[tuple[str, str, str], ...]:
+def show(task: tuple[Question, InductionFinding]) -> tuple[tuple[str, str, str], ...]:
     """Return the relevant rows of a counterexample."""
     question, finding = task
     record_into(question.smt2)
@@ -438,7 +438,7 @@ class Workers:
         return next((answered for _, answered in self.results({"": asked})), None)
 
 
-def note(verdicts: dict[str, Verdict], findings: Iterable[Finding]) -> None:
+def note(verdicts: dict[str, Verdict], findings: Iterable[InductionFinding]) -> None:
     """Add the results for an action to the verdicts."""
     for f in findings:
         v = verdicts[f.clause]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from checker.tla.control import Control, falls_through
 from checker.tla.env import ROOT, Env, Fresh, Operator, Untranslatable, Ways, Word, walk
 from checker.tla.facts import CHOICES
-from checker.tla.syntax import FALSE, TRUE, If, Let, Node, Quantified, Text, conj, disj, either, flat, let, neg
+from checker.tla.syntax import FALSE, TRUE, If, Let, Node, Quantified, TlaText, conj, disj, either, flat, let, neg
 from checker.tla.values import zero
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int
@@ -69,7 +69,7 @@ class Actions(Control):
         if flat(value).text.isidentifier():
             return self.emitting(rest, env.named(s.name, value))
         called = self.fresh.name(s.name)
-        return let([(called, value)], self.emitting(rest, env.named(s.name, Text(called))))
+        return let([(called, value)], self.emitting(rest, env.named(s.name, TlaText(called))))
 
     def emitting_if(self, s: t.If, env: Env) -> Node:
         self.refuse_left(s, self.live.left(s))
@@ -97,7 +97,7 @@ class Actions(Control):
             if len(listing) < 2:
                 return self.emitting(s.body, env.named(s.name, listing[0])) if listing else FALSE
         name = self.fresh.name(s.name)
-        inside = self.emitting(s.body, env.named(s.name, Text(name)))
+        inside = self.emitting(s.body, env.named(s.name, TlaText(name)))
         return inside if inside == FALSE else Quantified("\\E", name, over, inside)
 
     def refuse_left(self, s: t.Stmt, names: Sequence[str]) -> None:
@@ -157,7 +157,7 @@ class Actions(Control):
             if named_[-1]:
                 args.append(self.text(operand, env).text)
         action = self.action(int(number), tuple(named_))
-        return Text(f"{action.name}({', '.join(args)})" if args else action.name)
+        return TlaText(f"{action.name}({', '.join(args)})" if args else action.name)
 
     # --- what a step does -----------------------------------------------------------------------------
 
@@ -177,7 +177,9 @@ class Actions(Control):
             state, word = (p for p, _ in f.params)
             self.chooses = self.choices(number) > 1
             env = Env({word: Word(number, (*names, "", "", "")[:3])}, {state: ROOT})  # type: ignore[arg-type]
-            body = self.block(f.body, env, lambda at: Text(at.now(state)), Ways(lambda at, _: Text(at.now(state))))
+            body = self.block(
+                f.body, env, lambda at: TlaText(at.now(state)), Ways(lambda at, _: TlaText(at.now(state)))
+            )
             made = Operator(name, [n for n in names if n], self.taken_step(number, body))
             self.kinds[number, operands] = made
             self.current, self.fresh, self.written, self.acting = outer
@@ -190,25 +192,25 @@ class Actions(Control):
         self.number = number
         if chooses < 2 and not said:
             match body:
-                case Let(body=Text(text=inner)):
-                    return Let(body.names, Text(f"{ROOT}' = {inner}", True))
-                case Text(text=inner):
-                    return Text(f"{ROOT}' = {inner}", True)
-            return let([("next", body)], Text(f"{ROOT}' = next", True))
+                case Let(body=TlaText(text=inner)):
+                    return Let(body.names, TlaText(f"{ROOT}' = {inner}", True))
+                case TlaText(text=inner):
+                    return TlaText(f"{ROOT}' = {inner}", True)
+            return let([("next", body)], TlaText(f"{ROOT}' = next", True))
         after, result = self.fresh.name("t"), self.fresh.name("result")
         becomes = self.becoming(after, said)
         if chooses > 1:
             # a step with more alternatives than are listed would be another model without them
             beyond = f'Assert({after}.choices <= {MOST_CHOICES}, "a step may choose in more than {MOST_CHOICES} ways")'
-            kept = [Text(beyond)] if chooses >= MOST_CHOICES else []
-            here = conj(*kept, Text(f"choice < {after}.choices", True), becomes)
+            kept = [TlaText(beyond)] if chooses >= MOST_CHOICES else []
+            here = conj(*kept, TlaText(f"choice < {after}.choices", True), becomes)
             return self.choosing(result, body, after, here, said)
         return let([(result, body)], Quantified("\\E", after, f"{{{result}}}", becomes))
 
     def becoming(self, after: str, said: Sequence[Field]) -> Node:
         """Return the assignment of the state after a step to the variable, with step annotations reset."""
         forgotten = ", ".join(f"!.{f.name} = {self.before(f)}" for f in said)
-        return Text(f"{ROOT}' = [{after} EXCEPT {forgotten}]" if said else f"{ROOT}' = {after}", True)
+        return TlaText(f"{ROOT}' = [{after} EXCEPT {forgotten}]" if said else f"{ROOT}' = {after}", True)
 
     def before(self, f: Field) -> str:
         """Return the value that the variable has of a step annotation."""
@@ -223,7 +225,7 @@ class Actions(Control):
         only = self.becoming(first, [f for f in said if f.name not in (CHOICE, CHOICES)])
         each = Quantified("\\E", after, f"{{{result}(choice)}}", becomes)
         ways = Quantified("\\E", "choice", f"0..{self.choices(number) - 1}", each)
-        taken = Quantified("\\E", first, f"{{{result}(0)}}", If(Text(f"{first}.choices = 1", True), only, ways))
+        taken = Quantified("\\E", first, f"{{{result}(0)}}", If(TlaText(f"{first}.choices = 1", True), only, ways))
         return Let(((f"{result}(choice)", body),), taken)
 
     def choices(self, number: int) -> int:

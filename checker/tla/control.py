@@ -8,7 +8,22 @@ from collections.abc import Sequence
 from checker.tla.env import Env, Fresh, Next, Ways, Word, walk
 from checker.tla.places import place_of
 from checker.tla.statements import MINUS, Statements
-from checker.tla.syntax import FALSE, TRUE, If, Let, Many, Node, Quantified, Text, conj, disj, either, flat, let, words
+from checker.tla.syntax import (
+    FALSE,
+    TRUE,
+    If,
+    Let,
+    Many,
+    Node,
+    Quantified,
+    TlaText,
+    conj,
+    disj,
+    either,
+    flat,
+    let,
+    words,
+)
 from zabspec.language import tree as t
 from zabspec.language.liveness import Liveness, live_in
 
@@ -110,20 +125,20 @@ class Control(Statements):
         parts = [(f"state{k or ''}", env.now(state)) for k, state in enumerate(states)]
         parts += [(label, self.value_text(name, env)) for name, label in self.labels(states, names).items()]
         if len(parts) == 1:
-            return Text(parts[0][1], " " in parts[0][1] and parts[0][1][0] not in "[{(")
-        return Text("[" + ", ".join(f"{name} |-> {value}" for name, value in parts) + "]")
+            return TlaText(parts[0][1], " " in parts[0][1] and parts[0][1][0] not in "[{(")
+        return TlaText("[" + ", ".join(f"{name} |-> {value}" for name, value in parts) + "]")
 
     def parted(self, whole_: Node, states: Sequence[str], names: Sequence[str], env: Env, after: Next) -> Node:
         """Return the continuation with the parts of what a branch left."""
         if len(states) + len(names) == 1:
             called = self.fresh.name("s" if states else names[0])
-            on = env.at(states[0], called) if states else env.named(names[0], Text(called))
+            on = env.at(states[0], called) if states else env.named(names[0], TlaText(called))
             return let([(called, whole_)], after(on))
         called = self.fresh.name("r")
         for k, state in enumerate(states):
             env = env.at(state, f"{called}.state{k or ''}")
         for name, label in self.labels(states, names).items():
-            env = env.named(name, Text(f"{called}.{label}"))
+            env = env.named(name, TlaText(f"{called}.{label}"))
         return let([(called, whole_)], after(env))
 
     def do_While(self, s: t.While, env: Env, after: Next, ways: Ways) -> Node:
@@ -153,13 +168,13 @@ class Control(Statements):
             env = env.at(state, params[-1])
         for name in names:
             params.append(self.fresh.name(name))
-            env = env.named(name, Text(params[-1]))
+            env = env.named(name, TlaText(params[-1]))
         return env, params
 
     def called_with(self, called: str, env: Env, states: Sequence[str], names: Sequence[str]) -> Node:
         """Return a call of an operator with the states and names that it continues from."""
         args = self.given_on(env, states, names)
-        return Text(f"{called}({', '.join(args)})" if args else called)
+        return TlaText(f"{called}({', '.join(args)})" if args else called)
 
     def given_on(self, env: Env, states: Sequence[str], names: Sequence[str]) -> list[str]:
         """Return the arguments of an operator that takes states and names."""
@@ -206,7 +221,7 @@ class Control(Statements):
         name = self.fresh.name(s.name)
         found, missed = (TRUE, FALSE) if value else (FALSE, TRUE)
         body = self.block(
-            s.body, env.named(s.name, Text(name)), lambda _: missed, Ways(lambda *_: found, None, lambda _: missed)
+            s.body, env.named(s.name, TlaText(name)), lambda _: missed, Ways(lambda *_: found, None, lambda _: missed)
         )
         asked: Node = Quantified("\\E" if value else "\\A", name, over, body)
         answer = TRUE if value else FALSE
@@ -221,8 +236,8 @@ class Control(Statements):
         for k, state in enumerate(states):
             inner = inner.at(state, called if single else f"{called}.state{k or ''}")
         for name, label in self.labels(states, names).items():
-            inner = inner.named(name, Text(called if single else f"{called}.{label}"))
-        inner = inner.named(s.name, Text(item))
+            inner = inner.named(name, TlaText(called if single else f"{called}.{label}"))
+        inner = inner.named(s.name, TlaText(item))
 
         def round_(on: Env) -> Node:
             return self.together(on, states, names)
@@ -233,11 +248,11 @@ class Control(Statements):
             return self.parted(asked, states, names, env, after)
         if states and single and (after_idle := without_idle_rounds(body, called, item, over, begin)) is not None:
             over = after_idle
-        if isinstance(body, Text):
-            whole_: Node = Text(folding(f"LAMBDA {called}, {item} : {body.text}", begin, over))
+        if isinstance(body, TlaText):
+            whole_: Node = TlaText(folding(f"LAMBDA {called}, {item} : {body.text}", begin, over))
         else:
             each = self.fresh.name("each")
-            whole_ = let([(f"{each}({called}, {item})", body)], Text(folding(each, begin, over)))
+            whole_ = let([(f"{each}({called}, {item})", body)], TlaText(folding(each, begin, over)))
         return self.parted(whole_, states, names, env, after)
 
     def recursive(
@@ -251,33 +266,36 @@ class Control(Statements):
 
         def again(on: Env) -> Node:
             args = [f"{left} {MINUS} {{{item}}}", *self.given_on(on, states, names)]
-            return Text(f"{called}({', '.join(args)})")
+            return TlaText(f"{called}({', '.join(args)})")
 
-        body = self.block(s.body, inner.named(s.name, Text(item)), again, Ways(ways.back, after, again))
+        body = self.block(s.body, inner.named(s.name, TlaText(item)), again, Ways(ways.back, after, again))
         end = after(inner)
         first = "Pick" if over == "Node" else "Least"
-        step = either(Text(f"{left} = {{}}", True), end, let([(item, Text(f"{first}({left})"))], body))
+        step = either(TlaText(f"{left} = {{}}", True), end, let([(item, TlaText(f"{first}({left})"))], body))
         head = f"RECURSIVE {called}({', '.join('_' for _ in params)}) {called}({', '.join(params)})"
-        return Let(((head, step),), Text(f"{called}({', '.join([over, *self.given_on(env, states, names)])})"))
+        return Let(((head, step),), TlaText(f"{called}({', '.join([over, *self.given_on(env, states, names)])})"))
 
 
 def gathered(body: Node, called: str, item: str, over: str, begin: str) -> Node | None:
     """Translate a loop that only tests some or all rounds, or counts or collects; None if it is no such loop."""
     collected = f"{called} \\union {{{item}}}"
     match body:
-        case If(test=rest, then=Text(text=then), other=Text(text=other)) if (then, other) == (collected, called):
+        case If(test=rest, then=TlaText(text=then), other=TlaText(text=other)) if (then, other) == (collected, called):
             those = f"{{{item} \\in {over} : {flat(rest).text}}}"
-            return Text(those) if begin == "{}" and called not in words(rest) else None
-        case Many(parts=parts) if parts[-1] == Text(called) and begin in ("TRUE", "FALSE"):
+            return TlaText(those) if begin == "{}" and called not in words(rest) else None
+        case Many(parts=parts) if parts[-1] == TlaText(called) and begin in ("TRUE", "FALSE"):
             rest = (conj if body.op == "/\\" else disj)(*parts[:-1])
-        case Many(parts=parts) if parts[0] == Text(called) and begin in ("TRUE", "FALSE"):
+        case Many(parts=parts) if parts[0] == TlaText(called) and begin in ("TRUE", "FALSE"):
             rest = (conj if body.op == "/\\" else disj)(*parts[1:])
-        case If(test=rest, then=Text(text=then), other=Text(text=other)) if (then, other) == (f"{called} + 1", called):
+        case If(test=rest, then=TlaText(text=then), other=TlaText(text=other)) if (then, other) == (
+            f"{called} + 1",
+            called,
+        ):
             counted = f"Cardinality({{{item} \\in {over} : {flat(rest).text}}})"
             return (
                 None
                 if called in words(rest)
-                else Text(counted if begin == "0" else f"{begin} + {counted}", begin != "0")
+                else TlaText(counted if begin == "0" else f"{begin} + {counted}", begin != "0")
             )
         case _:
             return None
@@ -285,7 +303,7 @@ def gathered(body: Node, called: str, item: str, over: str, begin: str) -> Node 
     if called in words(rest):
         return None
     asked = Quantified("\\A" if every else "\\E", item, over, rest)
-    return asked if (begin == "TRUE") == every else Text(begin)
+    return asked if (begin == "TRUE") == every else TlaText(begin)
 
 
 def without_idle_rounds(body: Node, called: str, item: str, over: str, begin: str) -> str | None:
@@ -295,7 +313,7 @@ def without_idle_rounds(body: Node, called: str, item: str, over: str, begin: st
     the sequence has its initial length in them. Return None for any other loop.
     """
     match body:
-        case If(test=Many(op="/\\", parts=(Text(text=guard), *_)) | Text(text=guard), other=Text(text=other)):
+        case If(test=Many(op="/\\", parts=(TlaText(text=guard), *_)) | TlaText(text=guard), other=TlaText(text=other)):
             pass
         case _:
             return None

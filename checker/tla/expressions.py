@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from checker.tla.env import ROOT, Env, Fresh, Next, Operator, Untranslatable, Value, Ways, Word, walk
 from checker.tla.facts import Facts
-from checker.tla.places import Part, Place, place_of
-from checker.tla.syntax import FALSE, TRUE, If, Let, Node, Quantified, Text, either, flat, neg
+from checker.tla.places import AccessPart, TlaPlace, place_of
+from checker.tla.syntax import FALSE, TRUE, If, Let, Node, Quantified, TlaText, either, flat, neg
 from checker.tla.values import named, number, zero
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, Kind, NodeId, Record
@@ -40,7 +40,7 @@ class Expressions(Facts):
             for param, kind in f.params:
                 called = self.fresh.name(param)
                 params.append(called)
-                env = env.at(param, called) if kind == t.STATE else env.named(param, Text(called))
+                env = env.at(param, called) if kind == t.STATE else env.named(param, TlaText(called))
             body = self.body(f, env)
             self.operators[name] = Operator(self.names[name], params, body, f)
             self.touched[name] = self.written
@@ -54,9 +54,9 @@ class Expressions(Facts):
                 return value if value is not None else TRUE
             state = at.now(self.state_of(f))
             if f.returns == t.VOID:
-                return Text(state)
+                return TlaText(state)
             assert value is not None
-            return Text(f"[state |-> {state}, value |-> {flat(value).text}]")
+            return TlaText(f"[state |-> {state}, value |-> {flat(value).text}]")
 
         return self.block(f.body, env, lambda at: back(at, None), Ways(back))
 
@@ -69,7 +69,7 @@ class Expressions(Facts):
     def process(self, e: t.Expr, env: Env) -> Node:
         """Return an expression in the place of a process."""
         if isinstance(e, t.Const) and e.value == -1:
-            return Text("NOBODY")
+            return TlaText("NOBODY")
         return self.expr(e, env, True)
 
     def kept_as(self, kind: Kind, e: t.Expr, env: Env) -> Node:
@@ -84,11 +84,11 @@ class Expressions(Facts):
             return either(self.expr(e.test, env), *sides) if known is None else sides[not known]
         return self.expr(e, env)
 
-    def enumerated_value(self, kind: Int, value: int) -> Text:
+    def enumerated_value(self, kind: Int, value: int) -> TlaText:
         name = kind.named(value)
         if (name, value) in self.constants:
             self.enumerated[name] = value
-            return Text(name)
+            return TlaText(name)
         return number(value)
 
     def expr(self, e: t.Expr, env: Env, process: bool = False) -> Node:
@@ -97,10 +97,10 @@ class Expressions(Facts):
         if known is not None and not isinstance(e.type, t.NameType):
             if isinstance(known, bool):
                 return TRUE if known else FALSE
-            return Text("NOBODY") if process and known == -1 else number(known)
+            return TlaText("NOBODY") if process and known == -1 else number(known)
         return getattr(self, f"on_{type(e).__name__}", self.unknown)(e, env)
 
-    def text(self, e: t.Expr, env: Env) -> Text:
+    def text(self, e: t.Expr, env: Env) -> TlaText:
         return flat(self.expr(e, env))
 
     def unknown(self, e: t.Expr, env: Env) -> Node:
@@ -108,9 +108,9 @@ class Expressions(Facts):
 
     def on_Var(self, e: t.Var, env: Env) -> Node:
         if e.type == t.STATE:
-            return Text(env.now(e.name))
+            return TlaText(env.now(e.name))
         value = env.names[e.name]
-        assert isinstance(value, (Text, Let, If, Quantified)) or value is not None
+        assert isinstance(value, (TlaText, Let, If, Quantified)) or value is not None
         if isinstance(value, Word):
             raise Untranslatable(f"{self.where(e)}: a step word is passed on")
         return value if not isinstance(value, (int, bool)) else number(int(value))
@@ -119,10 +119,10 @@ class Expressions(Facts):
         if isinstance(e.type, t.NameType):
             raise Untranslatable(f"{self.where(e)}: a message's name is not a value")
         if isinstance(e.type, t.SetType):
-            return Text("{}")
+            return TlaText("{}")
         return number(e.value)
 
-    def index(self, part: Part, env: Env) -> str:
+    def index(self, part: AccessPart, env: Env) -> str:
         """Return the accesses to a part of a value: `[i]` or `.name`."""
         if part.how == "part":
             return f".{named(part.name)}"
@@ -149,12 +149,12 @@ class Expressions(Facts):
             base = self.field(place, env)
             if place.field.name in env.aside:
                 value = env.aside[place.field.name]
-                if not isinstance(value, Text):
+                if not isinstance(value, TlaText):
                     return value  # type: ignore[return-value]
                 base = value.tight
-        return Text(base + "".join(self.index(p, env) for p in place.parts))
+        return TlaText(base + "".join(self.index(p, env) for p in place.parts))
 
-    def field(self, place: Place, env: Env) -> str:
+    def field(self, place: TlaPlace, env: Env) -> str:
         assert place.field is not None
         assert isinstance(place.base, t.Var)
         if place.field.role is Role.SCRATCH and place.field.name not in env.aside:
@@ -169,19 +169,19 @@ class Expressions(Facts):
         if found is not None and not isinstance(found, (Word, int)):
             return found
         if e.op in SIMPLE:
-            return Text(f"{self.text(e.left, env).tight} {SIMPLE[e.op]} {self.text(e.right, env).tight}", True)
+            return TlaText(f"{self.text(e.left, env).tight} {SIMPLE[e.op]} {self.text(e.right, env).tight}", True)
         if e.op == "&" and self.static(e.right, env) == 1:
             inner = e.left
             if isinstance(inner, t.Binary) and inner.op == ">>":
                 by = self.text(inner.right, env).tight
-                return Text(f"({self.text(inner.left, env).tight} \\div 2^{by}) % 2", True)
-            return Text(f"{self.text(inner, env).tight} % 2", True)
+                return TlaText(f"({self.text(inner.left, env).tight} \\div 2^{by}) % 2", True)
+            return TlaText(f"{self.text(inner, env).tight} % 2", True)
         if e.op == "<<":
-            return Text(f"{self.text(e.left, env).tight} * 2^{self.text(e.right, env).tight}", True)
+            return TlaText(f"{self.text(e.left, env).tight} * 2^{self.text(e.right, env).tight}", True)
         if e.op == ">>":
-            return Text(f"{self.text(e.left, env).tight} \\div 2^{self.text(e.right, env).tight}", True)
+            return TlaText(f"{self.text(e.left, env).tight} \\div 2^{self.text(e.right, env).tight}", True)
         if e.op in BITS:
-            return Text(f"{BITS[e.op]}({self.text(e.left, env).text}, {self.text(e.right, env).text})")
+            return TlaText(f"{BITS[e.op]}({self.text(e.left, env).text}, {self.text(e.right, env).text})")
         raise Untranslatable(f"{self.where(e)}: a module has no operation {e.op}")
 
     def on_Compare(self, e: t.Compare, env: Env) -> Node:
@@ -190,7 +190,7 @@ class Expressions(Facts):
                 assert isinstance(b, t.MessageKind)
                 assert isinstance(b.message.type, t.MessageType)
                 name = b.message.type.union.messages[a.value - 1].name
-                return Text(f'{self.text(b.message, env).tight}.kind {COMPARE[e.op]} "{name}"', True)
+                return TlaText(f'{self.text(b.message, env).tight}.kind {COMPARE[e.op]} "{name}"', True)
         sides = []
         for a, b in ((e.left, e.right), (e.right, e.left)):
             if self.is_process(a, env) or self.is_process(b, env):
@@ -201,10 +201,10 @@ class Expressions(Facts):
                 sides.append(self.text(a, env))
         left, right = sides
         if self.static(e.left, env) is not None and e.op in TURNED:
-            return Text(f"{right.tight} {TURNED[e.op]} {left.tight}", True)
+            return TlaText(f"{right.tight} {TURNED[e.op]} {left.tight}", True)
         if isinstance(e.left.type, t.RecordType) and e.op not in ("==", "!="):
             return self.ordered(e.left.type.record, e.op, left, right)
-        return Text(f"{left.tight} {COMPARE[e.op]} {right.tight}", True)
+        return TlaText(f"{left.tight} {COMPARE[e.op]} {right.tight}", True)
 
     def enumeration(self, e: t.Expr) -> Int | None:
         """Return the enumeration that a value belongs to, if it is read from a field of one."""
@@ -215,7 +215,7 @@ class Expressions(Facts):
         kind = e.place.kind if isinstance(e, t.Load) else None
         return kind if isinstance(kind, Int) and kind.names else None
 
-    def ordered(self, record: Record, op: str, left: Text, right: Text) -> Node:
+    def ordered(self, record: Record, op: str, left: TlaText, right: TlaText) -> Node:
         """Return the comparison of two records by their first field, then by the next."""
         if truths := [n for n, k in record.fields.items() if isinstance(k, Bool)]:
             said = f"{record.name} is compared by its order, and {truths[0]} is a truth value, which has none in TLA+"
@@ -230,16 +230,16 @@ class Expressions(Facts):
             for f in reversed(list(record.fields)):
                 a, b = f"a.{named(f)}", f"b.{named(f)}"
                 body = (
-                    Text(f"{a} < {b} \\/ ({a} = {b} /\\ ({flat(body).text}))", True)
+                    TlaText(f"{a} < {b} \\/ ({a} = {b} /\\ ({flat(body).text}))", True)
                     if body != FALSE
-                    else Text(f"{a} < {b}", True)
+                    else TlaText(f"{a} < {b}", True)
                 )
             self.operators[name] = Operator(name, ["a", "b"], body)
         less = f"{name}({left.text}, {right.text})"
-        return Text(less) if op == "<" else Text(f"{left.tight} = {right.tight} \\/ {less}", True)
+        return TlaText(less) if op == "<" else TlaText(f"{left.tight} = {right.tight} \\/ {less}", True)
 
     def on_SameSeq(self, e: t.SameSeq, env: Env) -> Node:
-        return Text(f"{self.text(e.left, env).tight} = {self.text(e.right, env).tight}", True)
+        return TlaText(f"{self.text(e.left, env).tight} = {self.text(e.right, env).tight}", True)
 
     def on_Logic(self, e: t.Logic, env: Env) -> Node:
         parts = [self.expr(p, env) for p in e.parts]
@@ -270,7 +270,7 @@ class Expressions(Facts):
             raise Untranslatable(f"{self.where(e)}: {f.called} changes the state inside a condition")
         if any(self.word(a, env) is not None for a in e.args) or self.of_variables(e, env):
             return self.inlined(f, e, env)
-        return Text(self.called(f, e, env))
+        return TlaText(self.called(f, e, env))
 
     def called(self, f: t.Function, e: t.Call, env: Env) -> str:
         operator = self.operator(f.name)
@@ -310,7 +310,7 @@ class Expressions(Facts):
                 names[name] = None
             elif word is not None or known is not None:
                 names[name] = (
-                    word if word is not None else (Text("NOBODY") if name in f.processes and known == -1 else known)
+                    word if word is not None else (TlaText("NOBODY") if name in f.processes and known == -1 else known)
                 )
             else:
                 names[name] = self.process(a, env) if name in f.processes else self.expr(a, env)
@@ -324,11 +324,11 @@ class Expressions(Facts):
     def on_RecordField(self, e: t.RecordField, env: Env) -> Node:
         if not e.bits:
             return number(e.lo)
-        return Text(f"{self.text(e.value, env).tight}.{named(self.part_of_record(e))}")
+        return TlaText(f"{self.text(e.value, env).tight}.{named(self.part_of_record(e))}")
 
     def on_MakeRecord(self, e: t.MakeRecord, env: Env) -> Node:
         parts = (f"{named(n)} |-> {flat(self.kept_as(e.record.fields[n], v, env)).text}" for n, v, _ in e.parts)
-        return Text("[" + ", ".join(parts) + "]")
+        return TlaText("[" + ", ".join(parts) + "]")
 
     def on_MakeMessage(self, e: t.MakeMessage, env: Env) -> Node:
         assert isinstance(e.type, t.MessageType)
@@ -338,28 +338,28 @@ class Expressions(Facts):
         parts = [f'kind |-> "{m.name}"']
         parts += [f"{named(by_offset[o])} |-> {flat(self.kept_as(k, v, env)).text}" for o, k, v, _ in e.parts]
         parts += [f"{named(n)} |-> {zero(k).text}" for n, k in union.envelope.items()]
-        return Text("[" + ", ".join(parts) + "]")
+        return TlaText("[" + ", ".join(parts) + "]")
 
     def on_SetHas(self, e: t.SetHas, env: Env) -> Node:
         assert isinstance(e.value.type, t.SetType)
         item = self.process(e.item, env) if e.value.type.kind.nodes else self.expr(e.item, env)
-        return Text(f"{flat(item).tight} \\in {self.text(e.value, env).tight}", True)
+        return TlaText(f"{flat(item).tight} \\in {self.text(e.value, env).tight}", True)
 
     def on_SetSize(self, e: t.SetSize, env: Env) -> Node:
-        return Text(f"Cardinality({self.text(e.value, env).text})")
+        return TlaText(f"Cardinality({self.text(e.value, env).text})")
 
     def on_SetWith(self, e: t.SetWith, env: Env) -> Node:
         assert isinstance(e.value.type, t.SetType)
         item = self.process(e.item, env) if e.value.type.kind.nodes else self.expr(e.item, env)
-        return Text(f"{self.text(e.value, env).tight} \\union {{{flat(item).text}}}", True)
+        return TlaText(f"{self.text(e.value, env).tight} \\union {{{flat(item).text}}}", True)
 
     def on_IsQuorum(self, e: t.IsQuorum, env: Env) -> Node:
         if not isinstance(e.value.type, t.SetType):
             raise Untranslatable(f"{self.where(e)}: a set of processes that is a mask")
-        return Text(f"IsQuorum({self.text(e.value, env).text})")
+        return TlaText(f"IsQuorum({self.text(e.value, env).text})")
 
     def on_SeqLength(self, e: t.SeqLength, env: Env) -> Node:
-        return Text(f"Len({self.text(e.seq, env).text})")
+        return TlaText(f"Len({self.text(e.seq, env).text})")
 
     def on_Builtin(self, e: t.Builtin, env: Env) -> Node:
         if e.op not in ("min", "max"):
@@ -368,7 +368,7 @@ class Expressions(Facts):
         out = args[0]
         for a in args[1:]:
             out = f"{e.op.capitalize()}({out}, {a})"
-        return Text(out)
+        return TlaText(out)
 
     # --- statements (the rest is in `Statements`) -----------------------------------------------
 

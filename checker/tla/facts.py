@@ -7,7 +7,7 @@ from typing import Any
 
 from checker.tla.env import Env, Fresh, Operator, Value, Word, fixed, walk
 from checker.tla.places import place_of
-from checker.tla.syntax import Text
+from checker.tla.syntax import TlaText
 from checker.tla.values import BOUND, WORDS_OF_TLA, named, node
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, NodeId
@@ -216,9 +216,9 @@ class Facts:
         if shift == 24:
             return word.kind
         if shift == 32:
-            return Text("choice") if self.chooses else 0
+            return TlaText("choice") if self.chooses else 0
         name = word.operands[(16, 8, 0).index(shift)]
-        return Text(name) if name else 0
+        return TlaText(name) if name else 0
 
     def static_binary(self, e: t.Binary, env: Env) -> int | None:
         found = self.operand(e, env)

@@ -11,7 +11,7 @@ from zabspec.language.schema import Field, Layout
 
 
 @dataclass(frozen=True)
-class Part:
+class AccessPart:
     """One access into a value: an index of an axis, a position in a sequence, or a named part of a message."""
 
     how: str  # axis, place, part
@@ -21,7 +21,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Place:
+class TlaPlace:
     """A location in a state or in a value.
 
     Attributes:
@@ -32,7 +32,7 @@ class Place:
 
     field: Field | None
     base: t.Expr
-    parts: tuple[Part, ...]
+    parts: tuple[AccessPart, ...]
 
     @property
     def field_name(self) -> str:
@@ -49,27 +49,27 @@ def field_at(layout: Layout, offset: int) -> tuple[Field, int]:
     raise AssertionError(f"no field lies at {offset}")
 
 
-def place_of(place: t.Memory, layout: Layout) -> Place:
+def place_of(place: t.Memory, layout: Layout) -> TlaPlace:
     """Return the location that an offset and its terms describe."""
     terms = list(place.terms)
-    parts: list[Part] = []
+    parts: list[AccessPart] = []
     if place.base.type == t.STATE:
         f, offset = field_at(layout, place.offset)
         kind: Kind = f.kind
-        parts += [Part("axis", term.index, process=term.process) for term in terms[: len(f.axes)]]
+        parts += [AccessPart("axis", term.index, process=term.process) for term in terms[: len(f.axes)]]
         del terms[: len(f.axes)]
-        return Place(f, place.base, (*parts, *inside(kind, offset, terms, place)))
+        return TlaPlace(f, place.base, (*parts, *inside(kind, offset, terms, place)))
     assert isinstance(place.base.type, (t.SeqType, t.MessageType))
     kind = place.base.type.kind if isinstance(place.base.type, t.SeqType) else place.base.type.union
-    return Place(None, place.base, tuple(inside(kind, place.offset, terms, place)))
+    return TlaPlace(None, place.base, tuple(inside(kind, place.offset, terms, place)))
 
 
-def inside(kind: Kind, offset: int, terms: list[Any], place: t.Memory) -> list[Part]:
-    parts: list[Part] = []
+def inside(kind: Kind, offset: int, terms: list[Any], place: t.Memory) -> list[AccessPart]:
+    parts: list[AccessPart] = []
     while terms or offset:
         if isinstance(kind, Seq):
             offset -= kind.header
-            parts.append(Part("place", terms.pop(0).index))
+            parts.append(AccessPart("place", terms.pop(0).index))
             kind = kind.element
         else:
             assert isinstance(kind, MessageUnion)
@@ -81,5 +81,5 @@ def inside(kind: Kind, offset: int, terms: list[Any], place: t.Memory) -> list[P
             else:
                 offset -= kind.envelope_offsets[name]
                 kind = kind.envelope[name]
-            parts.append(Part("part", name=name))
+            parts.append(AccessPart("part", name=name))
     return parts

@@ -9,7 +9,7 @@ from typing import Any
 from checker.tla.env import ROOT, Env, Next, Operator, Untranslatable, Ways, Word, walk
 from checker.tla.expressions import Expressions
 from checker.tla.places import place_of
-from checker.tla.syntax import Node, Text, flat, let
+from checker.tla.syntax import Node, TlaText, flat, let
 from checker.tla.values import whole, zero
 from zabspec.language import tree as t
 from zabspec.language.kinds import Int, Kind, Seq, SetOf
@@ -58,7 +58,7 @@ class Statements(Expressions):
         for state in states:
             if env.pending.get(state):
                 called = self.fresh.name("s")
-                names.append((called, Text(env.now(state))))
+                names.append((called, TlaText(env.now(state))))
                 env = env.at(state, called)
         return let(names, then(env))
 
@@ -77,9 +77,9 @@ class Statements(Expressions):
 
         def called(at: Env) -> Node:
             result = self.fresh.name("r")
-            value = Text(self.called(f, call, at))
+            value = TlaText(self.called(f, call, at))
             on = at.at(given.name, f"{result}.state")
-            known = Known(call.type, Text(f"{result}.value"), "return" in f.processes)
+            known = Known(call.type, TlaText(f"{result}.value"), "return" in f.processes)
             return let([(result, value)], self.hoisted(substituted(e, call, known), on, then))
 
         return self.ready([call], env, called)
@@ -103,7 +103,7 @@ class Statements(Expressions):
                 process = self.is_process(part, at)
                 called = self.fresh.name("was")
                 names.append((called, self.expr(part, at, process)))
-                now = substituted(now, part, Known(part.type, Text(called), process))
+                now = substituted(now, part, Known(part.type, TlaText(called), process))
             return let(names, then(at, now))
 
         return self.ready(parts, env, named_)
@@ -155,9 +155,9 @@ class Statements(Expressions):
             value = self.expr(e, at, self.is_process(t.Var(s.value.type, s.name), at))
             text = flat(value).text
             if len(text) <= SHORT and ("." not in text or text.endswith(".value")):
-                return after(at.named(s.name, Text(text, flat(value).loose)))
+                return after(at.named(s.name, TlaText(text, flat(value).loose)))
             called = self.fresh.name(s.name)
-            return let([(called, value)], after(at.named(s.name, Text(called))))
+            return let([(called, value)], after(at.named(s.name, TlaText(called))))
 
         return self.hoisted(s.value, env, assigned)
 
@@ -223,7 +223,7 @@ class Statements(Expressions):
 
         def value(at: Env) -> Node:
             item = self.process(s.item, at) if nodes else self.expr(s.item, at)
-            return Text(f"@ {UNION if s.add else MINUS} {{{flat(item).text}}}")
+            return TlaText(f"@ {UNION if s.add else MINUS} {{{flat(item).text}}}")
 
         return self.change(s.place, "change", [s.item], env, after, value)
 
@@ -237,7 +237,7 @@ class Statements(Expressions):
         def appended(at: Env, e: t.Expr) -> Node:
             return self.change(
                 s.place, "append", [e], at, after,
-                lambda on: Text(f"Append(@, {flat(self.kept_as(kind.element, e, on)).text})"),
+                lambda on: TlaText(f"Append(@, {flat(self.kept_as(kind.element, e, on)).text})"),
             )  # fmt: skip
 
         return self.hoisted(s.value, env, appended)
@@ -245,8 +245,8 @@ class Statements(Expressions):
     def do_Remove(self, s: t.Remove, env: Env, after: Next, ways: Ways) -> Node:
         def value(at: Env) -> Node:
             if self.static(s.index, at) == 0:
-                return Text("Tail(@)")
-            return Text(f"RemoveAt(@, {self.place_in(s.index, at)})")
+                return TlaText("Tail(@)")
+            return TlaText(f"RemoveAt(@, {self.place_in(s.index, at)})")
 
         return self.change(s.place, "remove", [s.index], env, after, value)
 
@@ -293,8 +293,8 @@ class Statements(Expressions):
 
         def called(at: Env) -> Node:
             result = self.fresh.name("r")
-            value = Text(self.called(f, call, at))
-            known = Known(call.type, Text(f"{result}.value"), "return" in f.processes)
+            value = TlaText(self.called(f, call, at))
+            known = Known(call.type, TlaText(f"{result}.value"), "return" in f.processes)
             on = at.at(state, f"{result}.state")
             return let([(result, value)], self.do_Evaluate(t.Evaluate(0, substituted(e, call, known)), on, after, ways))
 
@@ -312,7 +312,7 @@ class Statements(Expressions):
         if f is not None and f.returns != t.VOID:
             call = f"{call}.state"
         called = self.fresh.name("s")
-        return let([(called, Text(call))], after(env.at(state, called)))
+        return let([(called, TlaText(call))], after(env.at(state, called)))
 
     def forget(self) -> None:
         """Add the operator that sets what is volatile of a process to the least of its range."""
@@ -323,9 +323,9 @@ class Statements(Expressions):
                 value = self.least_of(f.kind).text
                 changes.append(f"!.{f.name}[p] = {whole(f.axes[1:], value, '|->')}")
         body = f"[s EXCEPT {', '.join(changes)}]" if changes else "s"  # a protocol may have nothing volatile
-        self.operators.setdefault("Forget", Operator("Forget", ["s", "p"], Text(body)))
+        self.operators.setdefault("Forget", Operator("Forget", ["s", "p"], TlaText(body)))
 
-    def least_of(self, kind: Kind) -> Text:
+    def least_of(self, kind: Kind) -> TlaText:
         """Return the value whose bytes are all zero, by its name if it has one."""
         return self.enumerated_value(kind, kind.lo) if isinstance(kind, Int) and kind.names else zero(kind)
 

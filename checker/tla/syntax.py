@@ -11,14 +11,14 @@ WIDTH = 110
 
 
 @dataclass_transform(frozen_default=True)
-class Part:
+class TlaPart:
     """Base of the parts of expressions; each of its subclasses is a dataclass."""
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True)(cls)
 
 
-class Text(Part):
+class TlaText(TlaPart):
     """An expression that fits on a line. `loose`: it needs parentheses next to an operator."""
 
     text: str
@@ -29,14 +29,14 @@ class Text(Part):
         return f"({self.text})" if self.loose else self.text
 
 
-class Let(Part):
+class Let(TlaPart):
     """LET names IN body."""
 
     names: tuple[tuple[str, Node], ...]
     body: Node
 
 
-class If(Part):
+class If(TlaPart):
     """IF test THEN then ELSE other."""
 
     test: Node
@@ -44,14 +44,14 @@ class If(Part):
     other: Node
 
 
-class Many(Part):
+class Many(TlaPart):
     """A conjunction or disjunction; `op` is the operator."""
 
     op: str
     parts: tuple[Node, ...]
 
 
-class Quantified(Part):
+class Quantified(TlaPart):
     """A quantification over a set; `quantifier` is the operator."""
 
     quantifier: str
@@ -60,9 +60,9 @@ class Quantified(Part):
     body: Node
 
 
-Node = Text | Let | If | Many | Quantified
+Node = TlaText | Let | If | Many | Quantified
 
-TRUE, FALSE = Text("TRUE"), Text("FALSE")
+TRUE, FALSE = TlaText("TRUE"), TlaText("FALSE")
 
 
 def let(names: Sequence[tuple[str, Node]], body: Node) -> Node:
@@ -70,7 +70,7 @@ def let(names: Sequence[tuple[str, Node]], body: Node) -> Node:
     names = asked_for(names, body)
     if not names:
         return body
-    if isinstance(body, Text) and body.text == names[-1][0]:
+    if isinstance(body, TlaText) and body.text == names[-1][0]:
         return let(names[:-1], names[-1][1])
     if isinstance(body, Let):
         return Let((*names, *body.names), body.body)
@@ -124,12 +124,12 @@ def neg(e: Node) -> Node:
         return FALSE if e == TRUE else TRUE
     text = flat(e)
     if text.text.startswith("~") and not text.loose:
-        return Text(text.text[1:])
+        return TlaText(text.text[1:])
     for op, other in ((" = ", " # "), (" # ", " = "), (" \\in ", " \\notin ")):
         left, found, right = text.text.partition(op)
         if found and text.loose and plain(left) and plain(right):
-            return Text(f"{left}{other}{right}", True)
-    return Text(f"~{text.tight}")
+            return TlaText(f"{left}{other}{right}", True)
+    return TlaText(f"~{text.tight}")
 
 
 def plain(text: str) -> bool:
@@ -167,20 +167,20 @@ def either(test: Node, then: Node, other: Node) -> Node:
     return If(test, then, other)
 
 
-def flat(e: Node) -> Text:
+def flat(e: Node) -> TlaText:
     """Return an expression in one line."""
     match e:
-        case Text():
+        case TlaText():
             return e
         case Let():
             names = " ".join(f"{name} == {flat(value).text}" for name, value in e.names)
-            return Text(f"LET {names} IN {flat(e.body).text}", True)
+            return TlaText(f"LET {names} IN {flat(e.body).text}", True)
         case If():
-            return Text(f"IF {flat(e.test).text} THEN {flat(e.then).text} ELSE {flat(e.other).text}", True)
+            return TlaText(f"IF {flat(e.test).text} THEN {flat(e.then).text} ELSE {flat(e.other).text}", True)
         case Many():
-            return Text(f" {e.op} ".join(flat(p).tight for p in e.parts), True)
+            return TlaText(f" {e.op} ".join(flat(p).tight for p in e.parts), True)
         case Quantified():
-            return Text(f"{e.quantifier} {e.name} \\in {e.over} : {flat(e.body).text}", True)
+            return TlaText(f"{e.quantifier} {e.name} \\in {e.over} : {flat(e.body).text}", True)
 
 
 def laid_out(e: Node, column: int = 0) -> list[str]:
@@ -213,7 +213,7 @@ def laid_out(e: Node, column: int = 0) -> list[str]:
         case Quantified():
             lines = laid_out(e.body, column + 2)
             return [f"{e.quantifier} {e.name} \\in {e.over} :", pad + "  " + lines[0], *lines[1:]]
-        case Text():
+        case TlaText():
             return [one]
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from checker.tla.syntax import Text
+from checker.tla.syntax import TlaText
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.schema import NODE, Field
 
@@ -120,59 +120,59 @@ def type_of(f: Field, of: str) -> str:
     return bounds + "(" + in_range(f.kind, value) + ")" if bounds else in_range(f.kind, value)
 
 
-def zero(kind: Kind) -> Text:
+def zero(kind: Kind) -> TlaText:
     """Return the value whose bytes are all zero."""
     match kind:
         case Bool():
-            return Text("FALSE")
+            return TlaText("FALSE")
         case NodeId():
-            return Text("NOBODY")
+            return TlaText("NOBODY")
         case Int():
             return number(kind.lo)
         case SetOf():
-            return Text("{}")
+            return TlaText("{}")
         case Seq():
-            return Text("<<>>")
+            return TlaText("<<>>")
         case Record():
-            return Text("[" + ", ".join(f"{named(n)} |-> {zero(k).text}" for n, k in kind.fields.items()) + "]")
+            return TlaText("[" + ", ".join(f"{named(n)} |-> {zero(k).text}" for n, k in kind.fields.items()) + "]")
         case _:
-            return Text("NoMessage")
+            return TlaText("NoMessage")
 
 
-def number(value: int) -> Text:
-    return Text(str(value)) if value >= 0 else Text(f"-{-value}", True)
+def number(value: int) -> TlaText:
+    return TlaText(str(value)) if value >= 0 else TlaText(f"-{-value}", True)
 
 
-def value_of(kind: Kind, value: Any, count: int) -> Text:
+def value_of(kind: Kind, value: Any, count: int) -> TlaText:
     """Return a value in a state, given as the CPython world reads it."""
     match kind:
         case Bool():
-            return Text("TRUE" if value else "FALSE")
+            return TlaText("TRUE" if value else "FALSE")
         case NodeId():
             return node(int(value))
         case Int():
             return number(int(value))
         case SetOf():
             members = [k for k in range(kind.count) if k in value]
-            return Text("{" + ", ".join(node(k).text if kind.nodes else str(k) for k in members) + "}")
+            return TlaText("{" + ", ".join(node(k).text if kind.nodes else str(k) for k in members) + "}")
         case Seq():
-            return Text(
+            return TlaText(
                 "<<" + ", ".join(value_of(kind.element, value[k], count).text for k in range(len(value))) + ">>"
             )
         case Record():
             parts = (f"{named(n)} |-> {value_of(k, getattr(value, n), count).text}" for n, k in kind.fields.items())
-            return Text("[" + ", ".join(parts) + "]")
+            return TlaText("[" + ", ".join(parts) + "]")
         case MessageUnion():
             if not value.kind:
-                return Text("NoMessage")
+                return TlaText("NoMessage")
             m = kind.messages[value.kind - 1] if isinstance(value.kind, int) else kind.named(str(value.kind))
             fields = {**m.fields, **kind.envelope}
             parts = (f"{named(n)} |-> {value_of(k, getattr(value, n), count).text}" for n, k in fields.items())
-            return Text(f'[kind |-> "{m.name}", ' + ", ".join(parts) + "]")
+            return TlaText(f'[kind |-> "{m.name}", ' + ", ".join(parts) + "]")
         case _:
             raise AssertionError(type(kind).__name__)
 
 
-def node(p: int) -> Text:
+def node(p: int) -> TlaText:
     """Return a process."""
-    return Text("NOBODY") if p < 0 else Text(f"p{p}")
+    return TlaText("NOBODY") if p < 0 else TlaText(f"p{p}")

@@ -29,7 +29,7 @@ from traces.explain.names import counted, joined
 from traces.walk.address import Address
 from traces.walk.cover import NEVER, Looked, looked_at
 from traces.walk.saved import check_current
-from traces.walk.walker import VIOLATED, Place, Verdict, WalkError
+from traces.walk.walker import VIOLATED, Verdict, WalkError, WalkPlace
 from zabspec.language.source import LanguageError
 from zabspec.model import ConfigError
 
@@ -204,7 +204,9 @@ class Jobs:
         job.said, job.address = said, address
         job.state = state
 
-    def looked(self, job: Job, found: Served, place: Place, goal: str, name: str, here: bool) -> tuple[str, str, str]:
+    def looked(
+        self, job: Job, found: Served, place: WalkPlace, goal: str, name: str, here: bool
+    ) -> tuple[str, str, str]:
         """Search for a run; return how it ended, the message, and the address."""
         watch = Following(job)
         if here:
@@ -229,7 +231,9 @@ class Jobs:
         how = f"a run, perhaps not a shortest ({nothing})," if nothing else "a shortest run"
         return FOUND, f"{how}{from_here} that {what}: {counted(len(words), 'step')}", address.text
 
-    def sought(self, job: Job, found: Served, begin: Place, model: ContinuedModel, p: Property) -> tuple[str, str, str]:
+    def sought(
+        self, job: Job, found: Served, begin: WalkPlace, model: ContinuedModel, p: Property
+    ) -> tuple[str, str, str]:
         """Search for a state in which an expression is true; return how it ended, the message, and the address."""
         words, nothing = continued(model, p, False, self.bounds, Following(job))
         if words is None:

@@ -18,7 +18,7 @@ from traces.pages.colours import variables
 from traces.pictures.svg import STYLE
 from traces.walk.address import Address, way_text
 from traces.walk.view import about, drawn, shown
-from traces.walk.walker import Place, WalkError
+from traces.walk.walker import WalkError, WalkPlace
 
 # The modules of the page, each after those that it imports.
 MODULES = (
@@ -105,7 +105,7 @@ class SavedPage:
 
 
 def saved_page(
-    found: Served, address: Address, whole_way: Place, levels: int, told: Mapping[str, Any] | None = None
+    found: Served, address: Address, whole_way: WalkPlace, levels: int, told: Mapping[str, Any] | None = None
 ) -> SavedPage:
     """Return a walk, and the places around each of its own, as one file.
 
@@ -148,15 +148,15 @@ def saved_page(
     return SavedPage(text, f"{steps} steps with {len(places) - steps - 1} states around them, {len(text) / 1e6:.1f} MB")
 
 
-def around(end: Place, levels: int) -> dict[tuple[int, ...], Place]:
+def around(end: WalkPlace, levels: int) -> dict[tuple[int, ...], WalkPlace]:
     """Return the places of a walk and those up to some levels away from it.
 
     Raises:
         WalkError: these are too many.
     """
     walker = end.walker
-    out: dict[tuple[int, ...], Place] = {}
-    place: Place | None = end
+    out: dict[tuple[int, ...], WalkPlace] = {}
+    place: WalkPlace | None = end
     while place is not None:
         out[place.path] = place
         place = place.parent

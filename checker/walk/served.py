@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from checker.errors import RequestError
 from checker.requests.walk import WalkRequest, answer, request_of_address
 from traces.walk.address import Address, made_of
-from traces.walk.walker import Place, Walker, WalkError
+from traces.walk.walker import Walker, WalkError, WalkPlace
 
 MOST = 8  # models that are kept beside those of the command line
 
@@ -42,7 +42,7 @@ class Served:
         return replace(first, way=way, at=len(way) if at is None else at, made=self.made, tool=self.walker.tool)
 
 
-Standing = tuple[Served, Place, Place]  # a model, the current place, and the end of the path
+Standing = tuple[Served, WalkPlace, WalkPlace]  # a model, the current place, and the end of the path
 
 
 class Serving:
@@ -93,7 +93,7 @@ class Serving:
         return Served(request, walker, made_of(walker), threading.Lock())
 
     @contextmanager
-    def at(self, address: Address) -> Iterator[tuple[Served, Place, Place]]:
+    def at(self, address: Address) -> Iterator[tuple[Served, WalkPlace, WalkPlace]]:
         """Yield a model with the place of an address, and the place at the end of its path, for exclusive use.
 
         Raises:

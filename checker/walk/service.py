@@ -21,7 +21,7 @@ from traces.walk.compare import Comparison, compared, fields, only_here
 from traces.walk.cover import NEVER, POSSIBLE, RAN, CoveredFunction, covered
 from traces.walk.saved import check_current, trace_of
 from traces.walk.view import about, drawn, shown
-from traces.walk.walker import Place
+from traces.walk.walker import WalkPlace
 
 if TYPE_CHECKING:
     from zabspec.protocols.registry import Protocol
@@ -89,7 +89,7 @@ class Service:
         with self.serving.at(address) as (found, here, whole):
             return {**self.places(found, here, whole), "picture": drawn(whole, address.at)}
 
-    def places(self, found: Served, here: Place, whole: Place) -> dict[str, Any]:
+    def places(self, found: Served, here: WalkPlace, whole: WalkPlace) -> dict[str, Any]:
         """Return a place and its address."""
         address = found.address(whole.path, len(here.path))
         return {
@@ -345,7 +345,7 @@ def sentence_of_pair(c: Comparison, at: int, together: bool, leads: str) -> str:
     )
 
 
-def marks_of(here: Place, there: Place) -> dict[str, Any]:
+def marks_of(here: WalkPlace, there: WalkPlace) -> dict[str, Any]:
     """Return what is marked at a place beside another: steps that the other does not have, and fields that differ."""
     return {
         "depth": len(here.path),

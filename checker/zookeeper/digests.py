@@ -12,7 +12,7 @@ from typing import Any
 
 from checker.errors import NoVerdict
 from checker.zookeeper.citations import cited_methods
-from checker.zookeeper.java_calls import Calls, Member, Place
+from checker.zookeeper.java_calls import Calls, ClassPlace, Member
 from checker.zookeeper.java_normal import NORMALISER, Normal
 from checker.zookeeper.java_syntax import Method
 from checker.zookeeper.source_tree import SourceTree
@@ -77,7 +77,7 @@ def read_side(tree: SourceTree) -> Side:
     return Side(cited, used_by(calls, at))
 
 
-def look_up(calls: Calls, cited: str) -> tuple[Entry, Place | None]:
+def look_up(calls: Calls, cited: str) -> tuple[Entry, ClassPlace | None]:
     """Return a method of a tree, and the class that declares it, or None.
 
     A class that does not declare it inherits it from the nearest one above that does.
@@ -90,7 +90,7 @@ def look_up(calls: Calls, cited: str) -> tuple[Entry, Place | None]:
     classes = calls.tree.classes(paths[0])
     if isinstance(classes, str):
         return Entry(why=classes), None
-    found = calls.methods(Place(paths[0], name), method, None)
+    found = calls.methods(ClassPlace(paths[0], name), method, None)
     if found is None:
         where = f"method {method} in class {name}" if name in classes else f"class {name} in {paths[0]}"
         return Entry(why=f"{MISSING}{where}"), None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
+class ClassPlace:
     """A class in a file of a tree."""
 
     path: str
@@ -35,7 +35,7 @@ class Member:
         is_field: whether it is a field.
     """
 
-    place: Place
+    place: ClassPlace
     name: str
     is_field: bool = False
 
@@ -52,7 +52,7 @@ class Calls:
         self.tree = tree
         self.known = {path for paths in tree.paths.values() for path in paths}
 
-    def class_at(self, place: Place | None) -> JavaClass | None:
+    def class_at(self, place: ClassPlace | None) -> JavaClass | None:
         """Return the class at a place; None if its file does not parse."""
         if place is None:
             return None
@@ -61,7 +61,7 @@ class Calls:
 
     # --- names --------------------------------------------------------------------------------------
 
-    def named(self, name: str, path: str) -> Place | None:
+    def named(self, name: str, path: str) -> ClassPlace | None:
         """Return the class that a name means in a file."""
         classes = self.tree.classes(path)
         if isinstance(classes, str):
@@ -69,7 +69,7 @@ class Calls:
         first, _, rest = name.partition(".")
         last = name.rpartition(".")[2]
         if first in classes:
-            return Place(path, last) if last in classes else None
+            return ClassPlace(path, last) if last in classes else None
         some = next(iter(classes.values()), None)
         full = some.imports.get(first, "") if some is not None else ""
         beside = str(PurePosixPath(path).with_name(f"{first}.java"))
@@ -77,7 +77,7 @@ class Calls:
             return self.within(beside, last)
         return self.of_full_name(f"{full}.{rest}" if full and rest else full or name)
 
-    def of_full_name(self, full: str) -> Place | None:
+    def of_full_name(self, full: str) -> ClassPlace | None:
         parts = full.split(".")
         for k in range(len(parts), 1, -1):
             for root in ROOTS:
@@ -86,14 +86,14 @@ class Calls:
                     return self.within(path, parts[-1])
         return None
 
-    def within(self, path: str, name: str) -> Place | None:
+    def within(self, path: str, name: str) -> ClassPlace | None:
         classes = self.tree.classes(path)
-        return Place(path, name) if not isinstance(classes, str) and name in classes else None
+        return ClassPlace(path, name) if not isinstance(classes, str) and name in classes else None
 
-    def chain(self, place: Place) -> Iterator[tuple[Place, JavaClass]]:
+    def chain(self, place: ClassPlace) -> Iterator[tuple[ClassPlace, JavaClass]]:
         """Yield a class and those above it, the nearest first."""
-        seen: set[Place] = set()
-        left: list[Place | None] = [place]
+        seen: set[ClassPlace] = set()
+        left: list[ClassPlace | None] = [place]
         while left:
             at = left.pop(0)
             found = self.class_at(at)
@@ -102,16 +102,16 @@ class Calls:
                 yield at, found
                 left += [self.named(name, at.path) for name in found.above]
 
-    def around(self, place: Place) -> Iterator[Place]:
+    def around(self, place: ClassPlace) -> Iterator[ClassPlace]:
         """Yield a class and those around it."""
-        at: Place | None = place
+        at: ClassPlace | None = place
         while at is not None and (found := self.class_at(at)) is not None:
             yield at
-            at = Place(at.path, found.outer) if found.outer else None
+            at = ClassPlace(at.path, found.outer) if found.outer else None
 
     # --- members ------------------------------------------------------------------------------------
 
-    def methods(self, place: Place, name: str, arguments: int | None) -> tuple[Place, list[Method]] | None:
+    def methods(self, place: ClassPlace, name: str, arguments: int | None) -> tuple[ClassPlace, list[Method]] | None:
         """Return the methods of a name that take so many arguments, and the class that declares them."""
         for at, found in self.chain(place):
             methods = [m for m in found.methods(name) if arguments is None or m.takes(arguments)]
@@ -119,11 +119,11 @@ class Calls:
                 return at, methods
         return None
 
-    def field(self, place: Place, name: str) -> tuple[Place, Field] | None:
+    def field(self, place: ClassPlace, name: str) -> tuple[ClassPlace, Field] | None:
         """Return a field of a class, and the class that declares it."""
         return next(((at, found.fields[name]) for at, found in self.chain(place) if name in found.fields), None)
 
-    def called(self, call: Node, place: Place, body: Normal) -> tuple[Place, list[Method]] | None:
+    def called(self, call: Node, place: ClassPlace, body: Normal) -> tuple[ClassPlace, list[Method]] | None:
         """Return the methods that a call may mean, by the number of its arguments."""
         name, of = text_of(call.child_by_field_name("name")), call.child_by_field_name("object")
         arguments = call.child_by_field_name("arguments")
@@ -137,7 +137,7 @@ class Calls:
         owner = self.imported_from(name, place)
         return self.methods(owner, name, count) if owner is not None else None
 
-    def variable(self, name: str, place: Place) -> tuple[Place, Field] | None:
+    def variable(self, name: str, place: ClassPlace) -> tuple[ClassPlace, Field] | None:
         """Return the field that a simple name means."""
         for at in self.around(place):
             if (found := self.field(at, name)) is not None:
@@ -145,17 +145,17 @@ class Calls:
         owner = self.imported_from(name, place)
         return self.field(owner, name) if owner is not None else None
 
-    def imported_from(self, name: str, place: Place) -> Place | None:
+    def imported_from(self, name: str, place: ClassPlace) -> ClassPlace | None:
         found = self.class_at(place)
         full = found.imports.get(f"static {name}", "") if found is not None else ""
         return self.of_full_name(full.rpartition(".")[0]) if full else None
 
     # --- types --------------------------------------------------------------------------------------
 
-    def declared_as(self, kind: Node | None, path: str) -> Place | None:
+    def declared_as(self, kind: Node | None, path: str) -> ClassPlace | None:
         return None if kind is None else self.named(name_of_type(kind).rstrip("[]"), path)
 
-    def type_of(self, node: Node | None, place: Place, body: Normal) -> Place | None:
+    def type_of(self, node: Node | None, place: ClassPlace, body: Normal) -> ClassPlace | None:
         """Return the class of an expression; None if it is not one of the tree, or not known."""
         if node is None:
             return None
@@ -181,7 +181,7 @@ class Calls:
             return self.type_of(node.child_by_field_name("consequence"), place, body)
         return None
 
-    def type_of_name(self, identifier: Node, place: Place, body: Normal) -> Place | None:
+    def type_of_name(self, identifier: Node, place: ClassPlace, body: Normal) -> ClassPlace | None:
         local, name = body.local(identifier), text_of(identifier)
         if local is not None:
             if text_of(local.type) == "var":
@@ -190,7 +190,7 @@ class Calls:
         field = self.variable(name, place)
         return self.declared_as(field[1].type, field[0].path) if field is not None else self.named(name, place.path)
 
-    def type_of_field(self, access: Node, place: Place, body: Normal) -> Place | None:
+    def type_of_field(self, access: Node, place: ClassPlace, body: Normal) -> ClassPlace | None:
         name = text_of(access.child_by_field_name("field"))
         of = access.child_by_field_name("object")
         if name == "this":
@@ -203,7 +203,7 @@ class Calls:
 
     # --- what a body uses ---------------------------------------------------------------------------
 
-    def used(self, place: Place, body: Normal) -> Iterator[Member]:
+    def used(self, place: ClassPlace, body: Normal) -> Iterator[Member]:
         """Yield the members that a body uses, in the order of their places in it; one that is used twice comes twice.
 
         Args:
@@ -213,7 +213,7 @@ class Calls:
         for node in body.covered():
             yield from self.used_by(node, place, body)
 
-    def used_by(self, node: Node, place: Place, body: Normal) -> Iterator[Member]:
+    def used_by(self, node: Node, place: ClassPlace, body: Normal) -> Iterator[Member]:
         if node.type == "method_invocation":
             if (called := self.called(node, place, body)) is not None:
                 yield Member(called[0], called[1][0].name)

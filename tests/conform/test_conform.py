@@ -23,7 +23,7 @@ from traces.conform.explained import (
 )
 from traces.conform.record import BadRecord, Record, read_record
 from traces.conform.search import Node, Search, drains_first
-from traces.conform.unbounded import Text
+from traces.conform.unbounded import ReleaseProtocol
 from traces.record.runner import Runner
 from zabspec.language.kinds import Seq, SetOf
 from zabspec.language.schema import Role
@@ -134,7 +134,7 @@ def test_a_state_without_bounds_is_the_one_with_bounds() -> None:
         "zookeeper", "", timeouts=1, crashes=1, losses=1, budgets="elections=3,proposals=2,write_errors=0"
     )
     model = Model(configuration)
-    text = Text("", 3, 3, WIDTH, {})
+    text = ReleaseProtocol("", 3, 3, WIDTH, {})
     names = {f.name: f for f in model.program.schema.fields if f.role in (Role.PERSISTENT, Role.VOLATILE, Role.NETWORK)}
     steps = 0
     for seed in range(2):
@@ -234,7 +234,12 @@ def test_the_write_that_comes_back_is_explained_and_flagged(tmp_path: Path) -> N
 def test_ends_of_terms_differ_in_what_they_do_first() -> None:
     """Where the tree is brought up to the log before the rest is logged, it matters what was logged by then."""
     names = ("", "3.6.0", "3.9.2", "3.5.3")
-    assert [drains_first(Text(name, 3, 3, WIDTH, {})["end_running"]) for name in names] == [True, False, False, True]
+    assert [drains_first(ReleaseProtocol(name, 3, 3, WIDTH, {})["end_running"]) for name in names] == [
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_what_was_outstanding_at_a_transfer_was_proposed_before_it(tmp_path: Path) -> None:

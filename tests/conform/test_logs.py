@@ -30,7 +30,7 @@ from traces.conform.from_lines import (
 )
 from traces.conform.guided import Guided
 from traces.conform.server_lines import ServerLine, ServerLines, handled_line, read_server_lines
-from traces.conform.unbounded import Text
+from traces.conform.unbounded import ReleaseProtocol
 from traces.reenact.stores import Disk, read_disk
 from zabspec.worlds.steps import ACTION, ELECT, JOIN, RECOVER, TO_FOLLOWER, TO_LEADER
 
@@ -398,7 +398,7 @@ def test_nothing_excludes_a_run_of_the_model() -> None:
     assert {"syncs", "serves", "got DIFF", "acknowledged", "loaded"} <= kinds
 
 
-def random_run(text: Text, seed: int, steps: int) -> tuple[ServerLines, dict[int, Disk]]:
+def random_run(text: ReleaseProtocol, seed: int, steps: int) -> tuple[ServerLines, dict[int, Disk]]:
     """Return what a random run of the protocol writes, and its disks in the end."""
     draw, s = random.Random(seed), text.begin()
     lines = ServerLines({n: [] for n in NUMBERS}, {n: [] for n in NUMBERS})

@@ -39,7 +39,7 @@ from checker.commands.common import PATH_OR_ADDRESS  # noqa: E402
 from checker.distributed import absorb, code, expand, keep, workspace  # noqa: E402
 from checker.distributed import checkpoint as checkpoints  # noqa: E402
 from checker.distributed.absorb import run_of, write_run  # noqa: E402
-from checker.distributed.checkpoint import Checkpoint, Level, Part, Refused, located  # noqa: E402
+from checker.distributed.checkpoint import Checkpoint, Level, LevelPart, Refused, located  # noqa: E402
 from checker.distributed.cluster import Cluster, Here  # noqa: E402
 from checker.distributed.code import ExplorationTask  # noqa: E402
 from checker.distributed.costs import NotWorth  # noqa: E402
@@ -213,7 +213,7 @@ def test_an_owner_has_a_contiguous_share_of_the_cells(word: int, power: int) -> 
 @given(st.lists(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 99)), max_size=6), min_size=1, max_size=5))
 def test_a_level_is_shared_out_whole_and_evenly(parts: list[list[tuple[int, int]]]) -> None:
     files = [File("", 0, 0, sum(count for count, _ in blocks)) for blocks in parts]
-    level = Level(1, [Part(f, f, (), tuple(b)) for f, b in zip(files, parts, strict=True)], [1], [1], [])
+    level = Level(1, [LevelPart(f, f, (), tuple(b)) for f, b in zip(files, parts, strict=True)], [1], [1], [])
     pieces = [piece for share in level.shares() for piece in share]
     for k, blocks in enumerate(parts):
         mine = [piece for piece in pieces if piece.part == k]

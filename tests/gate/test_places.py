@@ -15,7 +15,7 @@ from checker.ci.changed import lines_that_differ
 from checker.cli import main
 from checker.commands.init import START
 from checker.report.formats.sarif import sarif
-from checker.report.result import Finding, Place, Rule
+from checker.report.result import ReportFinding, ReportPlace, Rule
 from checker.report.sources import from_top, top_of
 from tests.report.sarif_schema import validator
 
@@ -151,7 +151,7 @@ def test_the_top_of_the_sources(tmp_path: Path) -> None:
     assert top_of(tmp_path / "link" / "x.py") == tmp_path / "repo"
     assert str(from_top(tmp_path / "link" / "x.py", tmp_path / "repo")) == "a/b/x.py"
     assert from_top(tmp_path / "other.py", tmp_path / "repo") is None
-    finding = Finding("r", "error", "x", [Place(tmp_path / "link" / "x.py", 1)])
+    finding = ReportFinding("r", "error", "x", [ReportPlace(tmp_path / "link" / "x.py", 1)])
     document = json.loads(sarif([finding], [Rule("r", "s")], tmp_path / "repo", 1))
     place = document["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
     assert place["uri"] == "a/b/x.py"

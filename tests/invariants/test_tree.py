@@ -25,7 +25,7 @@ from tests.histories import Abcast, Deliver, MadeUp, Recorder, Synthetic, Txn, W
 from tests.models import much
 from traces.record.file import read_trace
 from zabspec.language.reference import RecordValue, StateView
-from zabspec.language.sentences import Broken, sentence_of
+from zabspec.language.sentences import ExplainedFalse, sentence_of
 from zabspec.model import Configuration
 
 # --- the naive judge ------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ class Compared:
             s: StateView = self.run.state
             result = self.run.names[judging(name).holds.__name__](s)
             assert (sentence_of(result) == "") == bool(result)
-            assert not isinstance(result, Broken) or None not in result.values, result.text
+            assert not isinstance(result, ExplainedFalse) or None not in result.values, result.text
             self.ghost[name] = self.ghost[name] and bool(result)
             self.naive[name] = self.naive[name] and judge(self.run.told)
             assert self.ghost[name] == self.naive[name], (name, *map(shown, self.run.told))

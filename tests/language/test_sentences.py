@@ -10,7 +10,7 @@ import pytest
 from tests.language.test_language import HEADER, Worlds, program
 from zabspec.language import NODE, Field, Int, LanguageError, Layout, Role, Schema, StateView
 from zabspec.language.lang import broken
-from zabspec.language.sentences import Broken, sentence_of
+from zabspec.language.sentences import ExplainedFalse, sentence_of
 
 SAID = "from zabspec.language.lang import broken\n"
 
@@ -134,7 +134,7 @@ def test_every_world_judges_alike_and_no_error_is_of_a_sentence(worlds: Worlds) 
 def test_it_is_false_in_whatever_it_is_compared_and_stored() -> None:
     said = broken("no")
     assert said == False and not said and said != True and hash(said) == hash(False)  # noqa: E712, PT018
-    assert isinstance(said, Broken) and sentence_of(said) == "no." and sentence_of(False) == ""  # noqa: PT018
+    assert isinstance(said, ExplainedFalse) and sentence_of(said) == "no." and sentence_of(False) == ""  # noqa: PT018
 
 
 REFUSED: dict[str, tuple[str, str]] = {

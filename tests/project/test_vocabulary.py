@@ -165,7 +165,10 @@ def test_keys_of_json_are_not_called_by_old_words() -> None:
     assert found == LEFT_KEYS, f"new keys with old words, or fewer than listed; say instead: {OLD_KEYS}"
 
 
-COMMON = ("Run", "Found", "Answer", "Action", "Plan", "Report", "Listener", "Property", "Variant")
+COMMON = (
+    "Run", "Found", "Answer", "Action", "Plan", "Report", "Listener", "Property", "Variant", "Broken", "Part", "Text",
+    "Place", "Finding",
+)  # fmt: skip
 
 
 @pytest.mark.slow(seconds=1)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.proof import needs
-from checker.proof.break_it import Broken, break_it
+from checker.proof.break_it import BrokenMutant, break_it
 from checker.proof.finite import Finite, Instance, Table
 from checker.proof.phrases import induction_lines
 from checker.proof.prove import Proof, parts, prove, sound, witnesses
@@ -56,7 +56,7 @@ def proved(seed: int, limit: float) -> Proof:
 
 
 @cache
-def broken(name: str, seed: int, limit: float) -> Broken:
+def broken(name: str, seed: int, limit: float) -> BrokenMutant:
     return break_it(MUTANTS[name], seed, limit, quiet)
 
 
@@ -369,7 +369,7 @@ def test_a_proof_is_of_a_system_whose_quorums_intersect(monkeypatch, text, proce
 
 @pytest.mark.slow(seconds=3)
 def test_the_command_shows_a_mutant(monkeypatch):
-    def made(mutant: Mutant, seed: int, limit: float, tell: object, search: float | None) -> Broken:
+    def made(mutant: Mutant, seed: int, limit: float, tell: object, search: float | None) -> BrokenMutant:
         assert search is None
         return broken(mutant.name, seed, limit)
 

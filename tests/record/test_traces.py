@@ -36,7 +36,7 @@ from traces.record.file import trace_of
 from traces.record.trace import Step, StepWord
 from traces.record.values import state_of
 from zabspec.language.reference import StateView
-from zabspec.language.sentences import Broken, sentence_of
+from zabspec.language.sentences import ExplainedFalse, sentence_of
 from zabspec.language.source import definition
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import KINDS
@@ -612,7 +612,7 @@ def test_every_false_has_its_sentence_and_every_place_of_it_a_value() -> None:
                 if p.judges(configuration.protocol):
                     result = names[p.holds.__name__](s)
                     assert (sentence_of(result) == "") == bool(result)
-                    if isinstance(result, Broken):
+                    if isinstance(result, ExplainedFalse):
                         assert None not in result.values, (p.name, result.text)
                         broken[p.name] += 1
     assert min(broken.values()) > 0

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from jsonschema.exceptions import ValidationError  # type: ignore[import-untyped]
 
 from checker.report.formats.sarif import sarif
-from checker.report.result import Finding, Place, Rule
+from checker.report.result import ReportFinding, ReportPlace, Rule
 from tests.report.sarif_schema import validator
 
 ROOT = Path("/sources")
 RULES = [Rule("agreement", "What one delivers all deliver."), Rule("gap", "A zxid is missing.", "In full.")]
 
 
-def written(*findings: Finding, code: int = 1, trouble: tuple[str, ...] = ()) -> dict[str, Any]:
+def written(*findings: ReportFinding, code: int = 1, trouble: tuple[str, ...] = ()) -> dict[str, Any]:
     """The one run of a document that keeps the schema."""
     document = json.loads(sarif(findings, RULES, ROOT, code, trouble))
     validator().validate(document)
@@ -36,8 +36,8 @@ def test_the_schema_refuses_what_is_no_sarif() -> None:
 
 
 def test_a_finding_in_a_text_says_file_line_and_the_way_there() -> None:
-    steps = [Place(ROOT / "zab.py", 7, named="f_3_2", says="p1 <- PROPOSE")]
-    finding = Finding("agreement", "error", "p0 delivered t1", [Place(ROOT / "a b.py", 3)], steps, same="x")
+    steps = [ReportPlace(ROOT / "zab.py", 7, named="f_3_2", says="p1 <- PROPOSE")]
+    finding = ReportFinding("agreement", "error", "p0 delivered t1", [ReportPlace(ROOT / "a b.py", 3)], steps, same="x")
     result = written(finding)["results"][0]
     assert result["ruleId"] == "agreement"
     assert result["ruleIndex"] == 0
@@ -53,17 +53,17 @@ def test_a_finding_in_a_text_says_file_line_and_the_way_there() -> None:
 
 
 def test_a_finding_in_a_file_of_bytes_says_its_offset() -> None:
-    place = Place(Path("/data/version-2/log.100000001"), offset=0, length=40, named="server 2")
-    result = written(Finding("gap", "error", "1 is missing", [place]))["results"][0]
+    place = ReportPlace(Path("/data/version-2/log.100000001"), offset=0, length=40, named="server 2")
+    result = written(ReportFinding("gap", "error", "1 is missing", [place]))["results"][0]
     where = result["locations"][0]["physicalLocation"]
     assert where["artifactLocation"] == {"uri": "file:///data/version-2/log.100000001"}
     assert where["region"] == {"byteOffset": 0, "byteLength": 40}
 
 
 def test_what_is_let_pass_is_suppressed_with_its_reason() -> None:
-    result = written(Finding("gap", "error", "1", accepted="until 2030-01-01: it is known"), code=0)["results"][0]
+    result = written(ReportFinding("gap", "error", "1", accepted="until 2030-01-01: it is known"), code=0)["results"][0]
     assert result["suppressions"][0]["justification"] == "until 2030-01-01: it is known"
-    assert "suppressions" not in written(Finding("gap", "error", "1"))["results"][0]
+    assert "suppressions" not in written(ReportFinding("gap", "error", "1"))["results"][0]
 
 
 def test_a_run_without_an_answer_is_no_success() -> None:
@@ -75,7 +75,9 @@ def test_a_run_without_an_answer_is_no_success() -> None:
 
 
 def test_a_message_means_nothing_but_itself() -> None:
-    run = written(Finding("gap", "note", "{0} of {p0, p1}"), Finding("gap", "none", "see [here](file:///x)"))
+    run = written(
+        ReportFinding("gap", "note", "{0} of {p0, p1}"), ReportFinding("gap", "none", "see [here](file:///x)")
+    )
     assert run["results"][0]["message"]["text"] == "{{0}} of {{p0, p1}}"
     assert run["results"][1]["message"]["text"] == r"see \[here\](file:///x)"
     assert run["results"][1]["kind"] == "informational"
@@ -83,24 +85,24 @@ def test_a_message_means_nothing_but_itself() -> None:
 
 def test_there_is_no_finding_without_a_rule() -> None:
     with pytest.raises(ValueError, match="'unheard-of'"):
-        sarif([Finding("unheard-of", "error", "?")], RULES, ROOT, 1)
+        sarif([ReportFinding("unheard-of", "error", "?")], RULES, ROOT, 1)
     with pytest.raises(ValueError, match="'fatal'"):
-        sarif([Finding("gap", "fatal", "?")], RULES, ROOT, 1)
+        sarif([ReportFinding("gap", "fatal", "?")], RULES, ROOT, 1)
 
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 NAMES = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1, max_size=10)
 PLACES = st.builds(
-    Place, st.none() | NAMES.map(lambda name: ROOT / name) | NAMES.map(lambda name: Path("/elsewhere") / name),
+    ReportPlace, st.none() | NAMES.map(lambda name: ROOT / name) | NAMES.map(lambda name: Path("/elsewhere") / name),
     st.integers(0, 9), st.none() | st.integers(0, 1 << 40), st.integers(0, 9), TEXT, TEXT,
 )  # fmt: skip
 FINDINGS = st.builds(
-    Finding, st.sampled_from(["agreement", "gap"]), st.sampled_from(["error", "warning", "note", "none"]), TEXT,
+    ReportFinding, st.sampled_from(["agreement", "gap"]), st.sampled_from(["error", "warning", "note", "none"]), TEXT,
     st.lists(PLACES, max_size=2), st.lists(PLACES, max_size=2), TEXT, TEXT,
 )  # fmt: skip
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(FINDINGS, max_size=2), st.lists(TEXT, max_size=1))
-def test_whatever_is_found_keeps_the_schema(findings: list[Finding], trouble: list[str]) -> None:
+def test_whatever_is_found_keeps_the_schema(findings: list[ReportFinding], trouble: list[str]) -> None:
     written(*findings, trouble=tuple(trouble))

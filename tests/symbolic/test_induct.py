@@ -35,7 +35,7 @@ from checker.symbolic.bmc import Bounded
 from checker.symbolic.counterexample import rows
 from checker.symbolic.enabledness import Taken
 from checker.symbolic.extension import Z3Answer, inductive, z3_answers
-from checker.symbolic.induction import Finding, Induction, Move
+from checker.symbolic.induction import Induction, InductionFinding, Move
 from checker.symbolic.pool import LOST, Outcome, Question, Verdict, clause_named, run
 from checker.symbolic.solver import SolverAnswer
 from invariants import PROPERTIES
@@ -155,7 +155,7 @@ WEAKENED = [
 ]
 
 
-def genuine(induction: Induction, finding: Finding) -> bool:
+def genuine(induction: Induction, finding: InductionFinding) -> bool:
     """Whether a counterexample to induction is one, in the CPython world."""
     model = induction.model
     names, layout = bound(model), model.program.layout
@@ -357,7 +357,7 @@ def told(holds: bool = True, obstacle: str = "", targets: tuple[str, ...] = ()) 
     question = Question(CONFIGURATION, (CLAUSES[0].name,), others, targets, chosen=True)
     verdicts = [Verdict(c, follows=c.name in targets) for c in question.named(question.asked)]
     if not holds:
-        verdicts[0].failing = Finding(CLAUSES[0].name, "timeout(process=0)", SolverAnswer.COUNTEREXAMPLE, 0.0)
+        verdicts[0].failing = InductionFinding(CLAUSES[0].name, "timeout(process=0)", SolverAnswer.COUNTEREXAMPLE, 0.0)
     entered = frozenset(Model(CONFIGURATION).program.steps)
     taken = Taken(
         "crash(process=0)", SolverAnswer.COUNTEREXAMPLE, entered=entered, errors=(obstacle,) if obstacle else ()
@@ -647,7 +647,7 @@ def test_ctrl_c_stops_it_within_a_second():
 
 
 def test_a_counterexample_left_for_lack_of_time_is_reported_as_one() -> None:
-    finding = Finding(CLAUSES[0].name, "timeout(process=0)", SolverAnswer.COUNTEREXAMPLE, 0.0)
+    finding = InductionFinding(CLAUSES[0].name, "timeout(process=0)", SolverAnswer.COUNTEREXAMPLE, 0.0)
     lines = counterexample(Verdict(CLAUSES[0], failing=finding))
     assert lines[0].startswith(f"{CLAUSES[0].name} is not inductive: ")
     assert lines[1:] == ["no time was left to find which fields of the counterexample matter"]

@@ -15,7 +15,7 @@ from checker.commands.init import START
 from checker.explore.premises import Premises, reached_by, stages
 from checker.report.induction import answer_of, as_object, as_text, proved_of
 from checker.symbolic import pool
-from checker.symbolic.induction import Finding
+from checker.symbolic.induction import InductionFinding
 from checker.symbolic.pool import Outcome, Question, Verdict
 from checker.symbolic.solver import SolverAnswer
 from invariants import properties_of, property_named
@@ -118,7 +118,7 @@ def of_zab(variant: str) -> tuple[Outcome, Configuration]:
     c = Configuration(variant=variant, nodes=2, txns=1, timeouts=0, crashes=0, losses=0)
     question = Question(c, ("counters", "links"), targets=NAMES)
     verdicts = [Verdict(p) for p in question.named(question.asked)]
-    verdicts[0].failing = Finding("counters", "recover(process=0)", SolverAnswer.COUNTEREXAMPLE, 0.1)
+    verdicts[0].failing = InductionFinding("counters", "recover(process=0)", SolverAnswer.COUNTEREXAMPLE, 0.1)
     for v in verdicts[2:]:
         v.follows = True
     return Outcome(question, verdicts), c

@@ -8,7 +8,7 @@ import pytest
 
 from checker.tla.env import Untranslatable
 from checker.tla.module import Module, check_names, module_of
-from checker.tla.places import Place
+from checker.tla.places import TlaPlace
 from checker.tla.tlc import TlcFailed, run_tlc
 from checker.tla.values import message_type, named
 from invariants import properties_of
@@ -183,7 +183,7 @@ PROTOCOL = declare(__name__, state=state, budgets={"turns": 1, "crashes": 1}, no
 
 def test_a_place_inside_a_value_is_in_no_field() -> None:
     """So that no field counts as changed with it."""
-    assert Place(None, t.Var(t.STATE, "shown"), ()).field_name == ""
+    assert TlaPlace(None, t.Var(t.STATE, "shown"), ()).field_name == ""
 
 
 def test_a_value_is_not_changed_through_a_name(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from checker.explore.result import Exploration, Limits
 from checker.tla.control import gathered, without_idle_rounds
 from checker.tla.env import Env, Fresh
 from checker.tla.module import Module, Untranslatable, module_of
-from checker.tla.syntax import FALSE, WIDTH, If, Let, Node, Text, conj, definition, disj, flat, let, neg
+from checker.tla.syntax import FALSE, WIDTH, If, Let, Node, TlaText, conj, definition, disj, flat, let, neg
 from checker.tla.tlc import Counts, TlcFailed, parsed, run_tlc, tlc_jar
 from invariants import properties_of
 from invariants.registry import STEP, Property
@@ -184,11 +184,11 @@ def test_what_says_which_steps_there_are_asks_once() -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (disj(Text("x = k", True), Text("acc")), "\\E k \\in S : x = k"),
-        (conj(Text("acc"), Text("x = k", True)), "FALSE"),
-        (If(Text("x = k", True), Text("acc + 1"), Text("acc")), "Cardinality({k \\in S : x = k})"),
-        (If(Text("acc = k", True), Text("acc + 1"), Text("acc")), None),
-        (disj(Text("acc = k", True), Text("acc")), None),
+        (disj(TlaText("x = k", True), TlaText("acc")), "\\E k \\in S : x = k"),
+        (conj(TlaText("acc"), TlaText("x = k", True)), "FALSE"),
+        (If(TlaText("x = k", True), TlaText("acc + 1"), TlaText("acc")), "Cardinality({k \\in S : x = k})"),
+        (If(TlaText("acc = k", True), TlaText("acc + 1"), TlaText("acc")), None),
+        (disj(TlaText("acc = k", True), TlaText("acc")), None),
     ],
 )
 def test_a_loop_that_only_looks_is_a_quantifier(body: Node, said: str | None) -> None:
@@ -197,22 +197,26 @@ def test_a_loop_that_only_looks_is_a_quantifier(body: Node, said: str | None) ->
     assert (None if found is None else flat(found).text) == said
 
 
-ROUND = Text("(35 - i) < Len(s2.in_flight)", True)
-DONE = Text("[s2 EXCEPT !.done = TRUE]")
+ROUND = TlaText("(35 - i) < Len(s2.in_flight)", True)
+DONE = TlaText("[s2 EXCEPT !.done = TRUE]")
 
 
 @pytest.mark.parametrize(
     ("body", "begin", "over"),
     [
-        (If(conj(ROUND, Text("c")), DONE, Text("s2")), "s", "Max(0, 36 - Len(s.in_flight))..35"),
-        (If(ROUND, DONE, Text("s2")), "s", "Max(0, 36 - Len(s.in_flight))..35"),
-        (If(ROUND, DONE, Text("s3")), "s", None),  # it does something where the sequence is not as long
-        (If(ROUND, DONE, Text("s2")), "[s EXCEPT !.a = 1]", None),
-        (If(conj(Text("c"), ROUND), DONE, Text("s2")), "s", None),
-        (If(disj(ROUND, Text("c")), DONE, Text("s2")), "s", None),
-        (If(Text("(34 - i) < Len(s2.in_flight)", True), DONE, Text("s2")), "s", None),
-        (If(Text("(35 - i) < Len(s.in_flight)", True), DONE, Text("s2")), "s", None),
-        (If(Text("i < Len(s2.in_flight)", True), DONE, Text("s2")), "s", None),  # these come last, and it may grow
+        (If(conj(ROUND, TlaText("c")), DONE, TlaText("s2")), "s", "Max(0, 36 - Len(s.in_flight))..35"),
+        (If(ROUND, DONE, TlaText("s2")), "s", "Max(0, 36 - Len(s.in_flight))..35"),
+        (If(ROUND, DONE, TlaText("s3")), "s", None),  # it does something where the sequence is not as long
+        (If(ROUND, DONE, TlaText("s2")), "[s EXCEPT !.a = 1]", None),
+        (If(conj(TlaText("c"), ROUND), DONE, TlaText("s2")), "s", None),
+        (If(disj(ROUND, TlaText("c")), DONE, TlaText("s2")), "s", None),
+        (If(TlaText("(34 - i) < Len(s2.in_flight)", True), DONE, TlaText("s2")), "s", None),
+        (If(TlaText("(35 - i) < Len(s.in_flight)", True), DONE, TlaText("s2")), "s", None),
+        (
+            If(TlaText("i < Len(s2.in_flight)", True), DONE, TlaText("s2")),
+            "s",
+            None,
+        ),  # these come last, and it may grow
     ],
 )
 def test_a_loop_from_the_last_place_begins_where_there_is_one(body: Node, begin: str, over: str | None) -> None:
@@ -220,39 +224,39 @@ def test_a_loop_from_the_last_place_begins_where_there_is_one(body: Node, begin:
 
 
 def test_what_nothing_asks_for_is_not_defined() -> None:
-    used, unused, by_used = ("a", Text("1")), ("b", Text("2")), ("f(x)", Text("a + x", True))
-    assert let([used, unused, by_used], Text("f(3)")) == Let((used, by_used), Text("f(3)"))
+    used, unused, by_used = ("a", TlaText("1")), ("b", TlaText("2")), ("f(x)", TlaText("a + x", True))
+    assert let([used, unused, by_used], TlaText("f(3)")) == Let((used, by_used), TlaText("f(3)"))
     assert let([used, unused], FALSE) == FALSE
-    head = ("RECURSIVE loop(_) loop(left)", Text("loop(left)"))
-    assert let([head], Text("loop({})")) == Let((head,), Text("loop({})"))
-    assert let([head], Text("1")) == Text("1")
+    head = ("RECURSIVE loop(_) loop(left)", TlaText("loop(left)"))
+    assert let([head], TlaText("loop({})")) == Let((head,), TlaText("loop({})"))
+    assert let([head], TlaText("1")) == TlaText("1")
 
 
 @pytest.mark.parametrize(
     ("said", "denied"),
     [
-        (Text("s.role[p] = x", True), "s.role[p] # x"),
-        (Text("f(a, b[1]) # c", True), "f(a, b[1]) = c"),
-        (Text("p \\in s.Q[l]", True), "p \\notin s.Q[l]"),
-        (Text("~done(s)"), "done(s)"),
-        (Text("a = b /\\ c", True), "~(a = b /\\ c)"),
-        (Text("IF c THEN x ELSE y = z", True), "~(IF c THEN x ELSE y = z)"),
-        (Text("\\E k \\in S : f(k) = x", True), "~(\\E k \\in S : f(k) = x)"),
-        (Text("Cardinality({k \\in S : g(k) = x}) = 2", True), "~(Cardinality({k \\in S : g(k) = x}) = 2)"),
-        (Text("f(x = y)"), "~f(x = y)"),
+        (TlaText("s.role[p] = x", True), "s.role[p] # x"),
+        (TlaText("f(a, b[1]) # c", True), "f(a, b[1]) = c"),
+        (TlaText("p \\in s.Q[l]", True), "p \\notin s.Q[l]"),
+        (TlaText("~done(s)"), "done(s)"),
+        (TlaText("a = b /\\ c", True), "~(a = b /\\ c)"),
+        (TlaText("IF c THEN x ELSE y = z", True), "~(IF c THEN x ELSE y = z)"),
+        (TlaText("\\E k \\in S : f(k) = x", True), "~(\\E k \\in S : f(k) = x)"),
+        (TlaText("Cardinality({k \\in S : g(k) = x}) = 2", True), "~(Cardinality({k \\in S : g(k) = x}) = 2)"),
+        (TlaText("f(x = y)"), "~f(x = y)"),
     ],
 )
-def test_the_contrary_of_a_comparison_is_another_comparison(said: Text, denied: str) -> None:
+def test_the_contrary_of_a_comparison_is_another_comparison(said: TlaText, denied: str) -> None:
     assert flat(neg(said)).text == denied
 
 
 def test_a_definition_is_one_line_where_it_fits() -> None:
-    part = Text("some_function(state, process) = 1", True)
-    assert definition("f(s)", disj(part, Text("c"))) == "f(s) == (some_function(state, process) = 1) \\/ c"
-    long = definition("f(s)", disj(*(Text(f"{part.text}{k}", True) for k in range(9))))
+    part = TlaText("some_function(state, process) = 1", True)
+    assert definition("f(s)", disj(part, TlaText("c"))) == "f(s) == (some_function(state, process) = 1) \\/ c"
+    long = definition("f(s)", disj(*(TlaText(f"{part.text}{k}", True) for k in range(9))))
     assert long.splitlines()[:2] == ["f(s) ==", f"  \\/ {part.text}0"]
     assert max(map(len, long.splitlines())) < WIDTH
-    named = definition("f(s)", Let((("a", Text("1")),), Text("a + a", True)))
+    named = definition("f(s)", Let((("a", TlaText("1")),), TlaText("a + a", True)))
     assert named == "f(s) ==\n  LET a == 1\n  IN  a + a", "and what it names has a line of its own"
 
 

@@ -20,7 +20,7 @@ from tests.models import python_successors
 from tests.pictures.browser import Browser, browser
 from tests.walk.asking import OWN, SIX
 from traces.walk.view import shown
-from traces.walk.walker import Place, Walker
+from traces.walk.walker import Walker, WalkPlace
 
 # What stands in the page of each field: its name, then the cell of each process, or the one that it has.
 TABLE = """
@@ -32,7 +32,7 @@ BUDGETS = "[...document.querySelectorAll('#bar .budgets li')].map(e => e.textCon
 STEPS = "[...document.querySelectorAll('#steps .choice .head')].map(e => e.textContent)"
 
 
-def same_as_shown(page: Browser, place: Place) -> None:
+def same_as_shown(page: Browser, place: WalkPlace) -> None:
     """The page shows the fields, the budgets and the possible steps of a place, and no others."""
     view = shown(place)
     assert sorted(page.run(TABLE)) == sorted([f["name"], *(c["now"] for c in f["cells"])] for f in view["fields"])

@@ -12,7 +12,7 @@ from tests.models import judged, model, python_successors
 from traces.walk.address import Address, made_of
 from traces.walk.saved import trace_of
 from traces.walk.view import about, drawn, shown
-from traces.walk.walker import HOLDS, VIOLATED, Place, Walker, WalkError
+from traces.walk.walker import HOLDS, VIOLATED, Walker, WalkError, WalkPlace
 from zabspec.model import Configuration
 
 SIX = {
@@ -32,7 +32,7 @@ def walker(name: str) -> Walker:
     return Walker(model(c), judged(c.protocol))
 
 
-def wander(name: str, seed: int, steps: int) -> Place:
+def wander(name: str, seed: int, steps: int) -> WalkPlace:
     """A place at random."""
     source, at = random.Random(seed), walker(name).start
     for _ in range(steps):
@@ -49,7 +49,7 @@ def test_places_are_the_interpreters(name: str) -> None:
     and the whole walk, saved, replays in the simulator."""
     c, size = SIX[name], walker(name).layout.size
     end = wander(name, 7, 8)
-    place: Place | None = end
+    place: WalkPlace | None = end
     while place is not None:
         mine = {}
         for p in place.possible:

@@ -35,7 +35,7 @@ from tests.zookeeper.written import (
 )
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.codes import CODES
-from traces.zookeeper.findings import NOTE, VIOLATION, Finding
+from traces.zookeeper.findings import NOTE, VIOLATION, AuditFinding
 from traces.zookeeper.server import find_directory
 from zabspec.zoo_cfg import parse
 
@@ -46,7 +46,7 @@ def looked_at(folder: Path, servers: list[Written], config: str | None = None) -
     return audit([find_directory([p], p.name) for p in ensemble(folder, *servers)], config and parse(config.encode()))
 
 
-def grave(found: Audit) -> list[Finding]:
+def grave(found: Audit) -> list[AuditFinding]:
     return [f for f in found.findings if f.severity != NOTE]
 
 

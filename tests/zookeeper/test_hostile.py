@@ -26,7 +26,7 @@ from tests.zookeeper.test_findings import TXNS, healthy
 from tests.zookeeper.written import Txn, Written, create, digested, ensemble, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper import kernel, tree_kernel
 from traces.zookeeper.audit import audit
-from traces.zookeeper.memory import Scan, Text, Tree
+from traces.zookeeper.memory import ByteBuffer, Scan, Tree
 from traces.zookeeper.server import find_directory
 from zabspec.language.kernels import machine
 
@@ -51,14 +51,14 @@ def test_kernels_read_and_write_within_their_memory() -> None:
     data = b"".join(t.record() for txns in whole.files.values() for t in txns)
     for _ in range(12):
         bytes_ = resealed(bytes(16) + data, draw)[16:]
-        text = Text(room=len(bytes_))
+        text = ByteBuffer(room=len(bytes_))
         text.views["data"].memory[:] = bytes_
         scans = []
         for run_ in (kernel.scan_on, machine(kernel.scan_on)):
             s = Scan(text=text, most=64, double=128)
             s.longest, s.filled = 1 << 20, len(bytes_)
             run_(s)
-            tree = Tree(text=Text(room=1 << 12), most=128, slots=256, lists=0, most_events=64)
+            tree = Tree(text=ByteBuffer(room=1 << 12), most=128, slots=256, lists=0, most_events=64)
             tree_kernel.fill_table(tree) if run_ is kernel.scan_on else machine(tree_kernel.fill_table)(tree)
             (tree_kernel.replay if run_ is kernel.scan_on else machine(tree_kernel.replay))(tree, s, 0, s.count)
             scans.append((s.count, s.stop, s.events, [s.hash[k] for k in range(s.count)], tree.total, tree.missed))
@@ -67,7 +67,7 @@ def test_kernels_read_and_write_within_their_memory() -> None:
 
 def test_the_checksum_is_adler_and_the_digest_crc() -> None:
     draw = random.Random(3)
-    text, tree = Text(room=9000), Tree(text=Text(room=1), most=1, slots=2, lists=0, most_events=1)
+    text, tree = ByteBuffer(room=9000), Tree(text=ByteBuffer(room=1), most=1, slots=2, lists=0, most_events=1)
     tree_kernel.fill_table(tree)
     for length in (0, 1, 7, 8, 9, 100, 2047, 2048, 2049, 5000, 9000):
         data = draw.randbytes(length)

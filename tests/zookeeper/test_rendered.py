@@ -25,9 +25,9 @@ from traces.zookeeper import audit as audits
 from traces.zookeeper import numbers as k
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.codes import TABLE
-from traces.zookeeper.decode import KINDS, Broken, decoded
+from traces.zookeeper.decode import KINDS, BrokenPayload, decoded
 from traces.zookeeper.difference import first_difference
-from traces.zookeeper.findings import RANKS, Finding
+from traces.zookeeper.findings import RANKS, AuditFinding
 from traces.zookeeper.server import find_directory
 
 VERDICTS = ("VIOLATION", "DANGER", "UNKNOWN", "WARN", "OK")
@@ -70,7 +70,7 @@ def evidence() -> list[object]:
         payload = struct.pack(">qiqqi", -1, 1, AT, 1, kind) + body
         try:
             out += [decoded(payload).as_json(show) for show in (False, True)]
-        except Broken:
+        except BrokenPayload:
             out.append(None)  # as the audit has it
     return out
 
@@ -100,7 +100,7 @@ def test_every_finding_with_every_transaction_in_every_format(tmp_path: Path, se
     findings = []
     for code, place, last in zip(TABLE, places, cycle([-1, AT + 1]), strict=False):
         named = {f"{n}. evidence": value for n, value in enumerate(shown_as)}
-        findings.append(Finding(code.code, severity, "it is so", *place, last, ["server1", "server2"], named))
+        findings.append(AuditFinding(code.code, severity, "it is so", *place, last, ["server1", "server2"], named))
     whole = list(rendered(AuditReport(Audit(found.servers, findings, found.replays, "q", starts=found.starts))))
     assert all(c.code in str(whole[0]) for c in TABLE)
     for finding in findings:  # headlines and sentences name the first

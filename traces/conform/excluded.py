@@ -16,7 +16,7 @@ from datetime import datetime
 from itertools import combinations, pairwise
 
 from traces.conform.server_lines import ServerLine, ServerLines
-from traces.conform.unbounded import ERRORS, Text
+from traces.conform.unbounded import ERRORS, ReleaseProtocol
 from traces.reenact.stores import Disk
 from zabspec.protocols.zookeeper.state import LEADING, SERVING
 from zabspec.worlds.connections import OPEN
@@ -26,7 +26,7 @@ TOGETHER = 0.2  # seconds between lines of one thread in which no election and n
 Found = tuple[ServerLine, str]
 
 
-def excluded_line(lines: ServerLines, disks: Mapping[int, Disk], text: Text) -> Found | None:
+def excluded_line(lines: ServerLines, disks: Mapping[int, Disk], text: ReleaseProtocol) -> Found | None:
     """Return the first line that contradicts another one or a disk, with the reason, or None."""
     found = [
         *wrong_syncs(lines, text), *unlike_received(lines), *unlike_votes(lines), *wrong_epochs(lines),
@@ -66,7 +66,7 @@ def are_next(lines: list[ServerLine]) -> bool:
 # --- what a leader sends ----------------------------------------------------------------------------------
 
 
-def wrong_syncs(lines: ServerLines, text: Text) -> Iterator[Found]:
+def wrong_syncs(lines: ServerLines, text: ReleaseProtocol) -> Iterator[Found]:
     """Yield lines of leaders with numbers that no leader has, or that send what the protocol does not by them.
 
     What else is in the committed log, the line does not say: what is sent is compared with what the protocol sends for
@@ -93,7 +93,7 @@ def wrong_syncs(lines: ServerLines, text: Text) -> Iterator[Found]:
         yield line, f"with these numbers, the model sends {instead}"
 
 
-def sent_for(text: Text, values: tuple[int, ...], zxid: int) -> Iterator[tuple[str, int]]:
+def sent_for(text: ReleaseProtocol, values: tuple[int, ...], zxid: int) -> Iterator[tuple[str, int]]:
     """Yield what the protocol sends by a line's numbers, with any committed log between its first and last.
 
     Args:
@@ -108,7 +108,7 @@ def sent_for(text: Text, values: tuple[int, ...], zxid: int) -> Iterator[tuple[s
             yield from sent_by(text, sorted({*ends, *some}), last, peer)
 
 
-def sent_by(text: Text, log: list[int], last: int, peer: int) -> Iterator[tuple[str, int]]:
+def sent_by(text: ReleaseProtocol, log: list[int], last: int, peer: int) -> Iterator[tuple[str, int]]:
     """Yield what the protocol sends first, with a committed log."""
     own = {z: (z >> 32) * text.width + (z & 0xFFFFFFFF) for z in {*log, last, peer}}
     s = text.begin()

@@ -13,7 +13,7 @@ from invariants.registry import STEP, keeps
 from traces.conform.quick import Quick
 from traces.conform.record import Observation, Record
 from traces.conform.search import UNSEEN, Asides, Failure, Search, TooMany, zxids_of
-from traces.conform.unbounded import Msg, Text, Unbounded
+from traces.conform.unbounded import Msg, ReleaseProtocol, Unbounded
 from traces.conform.why import why_not
 from zabspec.limits import Deadline
 from zabspec.protocols.zookeeper.state import PHASES
@@ -92,7 +92,7 @@ def conformed(
 
 
 def searched(
-    record: Record, text: Text, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
+    record: Record, text: ReleaseProtocol, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
     early: Mapping[int, str],
 ) -> tuple[Search, Failure | None]:  # fmt: skip
     """Run a quick search, and the widest if it explains nothing; return the last search and its failure.
@@ -165,7 +165,7 @@ def gone_through(
     return None
 
 
-def told(search: Search, record: Record, text: Text, out: Conformed) -> None:
+def told(search: Search, record: Record, text: ReleaseProtocol, out: Conformed) -> None:
     """Replay one run that explains the whole record, and store the verdict or why there is none."""
     node = search.nodes[0]
     words = node.run()
@@ -204,7 +204,7 @@ def no_room(record: Record) -> str | None:
     return None
 
 
-def text_of(record: Record, variant: str) -> Text:
+def text_of(record: Record, variant: str) -> ReleaseProtocol:
     """Return the protocol of a release, with room for a record, and transfers in the two steps that servers take."""
     zxids = [z for o in record.observations for z in zxids_of(o)]
     epochs = max((z >> 32 for z in zxids), default=0) + 2
@@ -214,9 +214,9 @@ def text_of(record: Record, variant: str) -> Text:
 
 
 @lru_cache(maxsize=4)
-def text_with(variant: str, n: int, epochs: int, width: int) -> Text:
+def text_with(variant: str, n: int, epochs: int, width: int) -> ReleaseProtocol:
     """Return the protocol of a release with the given room, and with the search's fields of connections."""
-    return Text(variant, n, epochs, width, {"unseen_up": (n, n), "unseen_down": (n,), "connection": (n, n)})
+    return ReleaseProtocol(variant, n, epochs, width, {"unseen_up": (n, n), "unseen_down": (n,), "connection": (n, n)})
 
 
 class Replay:
@@ -225,7 +225,7 @@ class Replay:
     This is independent of the search: a step that is not possible, or a packet that is not sent, is detected here.
     """
 
-    def __init__(self, record: Record, text: Text, unjudged: set[int]) -> None:
+    def __init__(self, record: Record, text: ReleaseProtocol, unjudged: set[int]) -> None:
         self.record, self.text, self.unjudged = record, text, unjudged
         self.state = text.begin()
         self.sent: dict[tuple[int, int], list[tuple[list[Msg], list[Msg]]]] = {}

@@ -19,7 +19,7 @@ from traces.conform.clocks import align
 from traces.conform.excluded import OF_SYNCS, excluded_line
 from traces.conform.guided import Guided, NoRun, OutOfTime
 from traces.conform.server_lines import MAIN_LINES, ServerLine, ServerLines
-from traces.conform.unbounded import Text, Unbounded
+from traces.conform.unbounded import ReleaseProtocol, Unbounded
 from traces.reenact.stores import Disk
 from traces.zookeeper.log_lines import written_by
 from zabspec.limits import Deadline
@@ -143,7 +143,7 @@ def two_ensembles(lines: ServerLines) -> str | None:
     return None
 
 
-def text_for(lines: ServerLines, disks: Mapping[int, Disk], variant: str) -> Text:
+def text_for(lines: ServerLines, disks: Mapping[int, Disk], variant: str) -> ReleaseProtocol:
     """Return the protocol of a release, with room for the epochs and transactions of logs and disks."""
     zxids = list(zxids_of(lines, disks))
     epochs, width = max(z >> 32 for z in zxids) + 2, max(z & 0xFFFFFFFF for z in zxids) + 4
@@ -151,9 +151,9 @@ def text_for(lines: ServerLines, disks: Mapping[int, Disk], variant: str) -> Tex
 
 
 @lru_cache(maxsize=2)
-def text_with(variant: str, n: int, epochs: int, width: int) -> Text:
+def text_with(variant: str, n: int, epochs: int, width: int) -> ReleaseProtocol:
     """Return the protocol of a release with the given room."""
-    return Text(variant, n, epochs, width, {})
+    return ReleaseProtocol(variant, n, epochs, width, {})
 
 
 def zxids_of(lines: ServerLines, disks: Mapping[int, Disk]) -> Iterator[int]:
@@ -171,7 +171,7 @@ def zxids_of(lines: ServerLines, disks: Mapping[int, Disk]) -> Iterator[int]:
 
 
 def built(
-    lines: ServerLines, disks: Mapping[int, Disk], text: Text, end: Deadline | None, out: FromLines
+    lines: ServerLines, disks: Mapping[int, Disk], text: ReleaseProtocol, end: Deadline | None, out: FromLines
 ) -> None:  # fmt: skip
     """Build a run, take it again, and store the verdict."""
     run = Guided(text, lines, disks, end)
@@ -243,7 +243,7 @@ class Replay:
         left_out: by `id`, lines of terms that the run leaves out.
     """
 
-    def __init__(self, text: Text, lines: ServerLines, left_out: set[int]) -> None:
+    def __init__(self, text: ReleaseProtocol, lines: ServerLines, left_out: set[int]) -> None:
         self.text, self.servers = text, lines.servers
         self.state: Unbounded = text.begin()
         self.properties = [p for p in properties_of("zookeeper") if p.of != STEP]

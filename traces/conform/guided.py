@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from traces.conform.server_lines import ServerLine, ServerLines
-from traces.conform.unbounded import ERRORS, Text, Unbounded
+from traces.conform.unbounded import ERRORS, ReleaseProtocol, Unbounded
 from traces.reenact.stores import Disk
 from zabspec.limits import Deadline
 from zabspec.protocols.zookeeper.state import (
@@ -125,7 +125,7 @@ class Guided:
     """
 
     def __init__(
-        self, text: Text, lines: ServerLines, disks: Mapping[int, Disk], end: Deadline | None = None
+        self, text: ReleaseProtocol, lines: ServerLines, disks: Mapping[int, Disk], end: Deadline | None = None
     ) -> None:  # fmt: skip
         self.text, self.disks, self.end = text, disks, end
         self.servers = lines.servers

@@ -13,7 +13,7 @@ from typing import Any
 
 from traces.conform.record import Observation, Record
 from traces.conform.search import COMMITS, STALE, SYNCS, Failure, Node, Search, Skip, zxid_in
-from traces.conform.unbounded import Text, Unbounded
+from traces.conform.unbounded import ReleaseProtocol, Unbounded
 from zabspec.language.bytecode import global_names
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, SERVING
 from zabspec.worlds.steps import ACTION, TO_FOLLOWER, TO_LEADER
@@ -29,7 +29,7 @@ class Quick(Search):
             the last zxid of the log there, and whether it is a kill.
     """
 
-    def __init__(self, record: Record, text: Text) -> None:
+    def __init__(self, record: Record, text: ReleaseProtocol) -> None:
         super().__init__(record, text)
         # What is logged where the end of a term does not log all first is known from the disks in the end.
         self.final_log = {

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from traces.conform.record import Observation, Record
-from traces.conform.unbounded import ERRORS, Msg, Text, Unbounded
+from traces.conform.unbounded import ERRORS, Msg, ReleaseProtocol, Unbounded
 from zabspec.language.bytecode import global_names, instructions_in
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, SERVING, WAITING
 from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, NONE, OPEN
@@ -123,7 +123,7 @@ class Search:
             model does not send.
     """
 
-    def __init__(self, record: Record, text: Text) -> None:
+    def __init__(self, record: Record, text: ReleaseProtocol) -> None:
         self.record, self.text = record, text
         self.n = len(record.servers)
         self.index = {server: p for p, server in enumerate(record.servers)}
@@ -1070,13 +1070,13 @@ def shown(value: object) -> str:
     return str(value)
 
 
-def zxid_in(text: Text, zxid: int) -> int:
+def zxid_in(text: ReleaseProtocol, zxid: int) -> int:
     """Return a servers' zxid as the protocol writes it; -1 if the protocol has no room for it."""
     epoch, counter = zxid >> 32, zxid & 0xFFFFFFFF
     return epoch * text.width + counter if 0 <= epoch <= text.epochs and counter < text.width else -1
 
 
-def is_packet(text: Text, m: Msg, o: Observation, term: int) -> bool:
+def is_packet(text: ReleaseProtocol, m: Msg, o: Observation, term: int) -> bool:
     """Return whether a message of the protocol is this packet."""
     if m.kind.name != o.kind:
         return False

@@ -21,7 +21,7 @@ from zabspec.language.reference import load
 from zabspec.language.schema import Field, Role
 from zabspec.model import Configuration, Model
 
-__all__ = ["ERRORS", "Msg", "Text", "Unbounded"]
+__all__ = ["ERRORS", "Msg", "ReleaseProtocol", "Unbounded"]
 
 PLENTY = 1 << 60  # of a budget: what a record has is not counted
 ERRORS = (IndexError, ZeroDivisionError, AttributeError)
@@ -220,7 +220,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Place:
+class SlotPlace:
     """Where a field lies: in the list of slots of a state, or among the step annotations."""
 
     base: int
@@ -235,9 +235,9 @@ class Unbounded:
     __slots__ = ("slots", "text")
 
     slots: list[Any]
-    text: Text
+    text: ReleaseProtocol
 
-    def __init__(self, text: Text, slots: list[Any]) -> None:
+    def __init__(self, text: ReleaseProtocol, slots: list[Any]) -> None:
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "slots", slots)
 
@@ -275,7 +275,7 @@ class Unbounded:
         return members.bit_count() >= int(self.text.constants["MAJORITY"])
 
 
-class Text:
+class ReleaseProtocol:
     """The model of a release, with room for what a record contains.
 
     Args:
@@ -298,7 +298,7 @@ class Text:
         self.constants: dict[str, Any] = {
             **program.schema.constants, "ELECTIONS": epochs, "PROPOSALS": width * (epochs + 2),
         }  # fmt: skip
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, SlotPlace] = {}
         self.volatile: list[tuple[int, int, Any]] = []
         self.initial: list[Any] = []
         self.scratch: list[Any] = []
@@ -308,7 +308,7 @@ class Text:
                 self.ghosts = len(self.initial)
             self.place(f)
         for name, sizes in more.items():
-            self.places[name] = Place(len(self.initial), sizes, None, True)
+            self.places[name] = SlotPlace(len(self.initial), sizes, None, True)
             self.initial += [0] * count_of(sizes)
         namespace = full_namespace(model)
         self.names = load(program.layout, namespace, program.types, program.steps)
@@ -352,7 +352,7 @@ class Text:
             sizes, empty, view = sizes[:1], (), SparseRow
         if f.role is Role.BUDGET:
             empty = PLENTY if f.name != "write_errors_left" else 0
-        self.places[f.name] = Place(len(where), sizes, view, kept)
+        self.places[f.name] = SlotPlace(len(where), sizes, view, kept)
         if f.role is Role.VOLATILE:
             self.volatile.append((len(where), count_of(sizes[1:]), empty))
         where += [empty] * count_of(sizes)

@@ -24,7 +24,7 @@ from traces.record.values import state_of
 from zabspec.language.kinds import Record
 from zabspec.language.notation import naming_processes, with_names
 from zabspec.language.reference import ERRORS, RecordValue, SeqView, SetView
-from zabspec.language.sentences import Broken, sentence_of
+from zabspec.language.sentences import ExplainedFalse, sentence_of
 from zabspec.model import Model
 
 A_PROCESS = re.compile(r"(?<![A-Za-z0-9_])p$")  # the text before a number that is a process
@@ -153,12 +153,12 @@ def reason(trace: Trace, name: str = "") -> Reason | None:
     result = outcome(trace, prop)
     if result:
         raise TraceError(f"nothing in the last {'step' if prop.of == STEP else 'state'} violates {name!r}")
-    if not isinstance(result, Broken):
+    if not isinstance(result, ExplainedFalse):
         return _unsaid(trace, name)
     return Reason(with_names(sentence_of(result)), tuple(_when(trace, prop, result)), named(result))
 
 
-def named(said: Broken) -> Named:
+def named(said: ExplainedFalse) -> Named:
     """Collect the processes, transactions and epochs among the values of a property's sentence."""
     processes: set[int] = set()
     txns: set[str] = set()
@@ -179,7 +179,7 @@ def named(said: Broken) -> Named:
     return Named(frozenset(processes), frozenset(txns), frozenset(epochs))
 
 
-def _when(trace: Trace, prop: Property, said: Broken) -> Iterator[tuple[int, str]]:
+def _when(trace: Trace, prop: Property, said: ExplainedFalse) -> Iterator[tuple[int, str]]:
     """Return the events that a sentence names, with their steps; only the last step counts for a property of steps."""
     wanted, reads = named(said), _reads(trace.model, prop.holds.__name__)
     count = len(trace.steps)

@@ -12,7 +12,7 @@ from traces.judging.memory import Table
 from traces.judging.numbers import G_DIGEST, G_IDENTITY, G_OTHER_EPOCH, G_TIME, NULL, OTHER
 from traces.judging.runs import COLUMNS, ERRORS, IN_KERNEL, KIND_CODES, codes_of, kinds_of, table_of, words_of
 from traces.judging.unknowns import GAPS
-from traces.tables.table import Part, TableError, read_part
+from traces.tables.table import TableError, TablePart, read_part
 from zabspec.language.kernels import machine
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Summary:
     name: str
 
 
-def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
+def summary_of(part: TablePart, base: int, shift: int = SHIFT) -> Summary:
     """Sum up a part.
 
     Args:
@@ -163,7 +163,7 @@ def one_word(epoch: Any, number: Any) -> Any:
     return np.asarray(epoch, np.int64) * np.int64(-7046029254386353131) + np.asarray(number, np.int64)
 
 
-def drilled(part: Part, base: int, chosen: Chosen) -> tuple[pa.Table, Any]:
+def drilled(part: TablePart, base: int, chosen: Chosen) -> tuple[pa.Table, Any]:
     """Return the rows of a part that tell the history of the chosen transactions, and their numbers in the run.
 
     Raises:

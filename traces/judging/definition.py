@@ -17,7 +17,7 @@ from traces.judging.numbers import NULL
 from traces.judging.observed import Observed, Unknown, asked
 from traces.judging.runs import KIND_CODES, needs
 from traces.judging.sentence import Happened, Violation, behind, happened, moment_end, rows_of, used_in
-from zabspec.language.sentences import Broken, sentence_of
+from zabspec.language.sentences import ExplainedFalse, sentence_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,7 +109,7 @@ def violation_of(batch: Batch, kinds: pa.ChunkedArray, place: int, prop: Propert
 def rows_named(batch: Batch, kinds: pa.ChunkedArray, start: int, prop: Property, judged: Judged) -> Sequence[Happened]:
     """Return the last rows of what a sentence names, and the one by which it became true."""
     found: list[int] = []
-    if isinstance(judged.said, Broken):
+    if isinstance(judged.said, ExplainedFalse):
         wanted, read = named(judged.said), set(codes(prop)) - {numbers.BEGIN}
         for r in range(judged.by, start - 1, -1):
             if int(batch.kind_of[batch.kinds[r]]) not in read:

@@ -24,7 +24,7 @@ from traces.judging.totals import Progress, Stopped, Totals, Unit, ignored, neve
 from traces.record.trace import text_of
 from traces.tables.own import FIELD, PLAIN, Source
 from traces.tables.places import Place
-from traces.tables.table import Part, TableError, first_line, opened_parquet, parts_of, printable
+from traces.tables.table import TableError, TablePart, first_line, opened_parquet, parts_of, printable
 from zabspec.authoring.reading import ObservationKind
 from zabspec.language.reference import ERRORS, StateView, range_error
 from zabspec.language.sentences import sentence_of
@@ -100,7 +100,7 @@ def observed_units(path: Place, source: Source) -> list[ObservedUnit]:
     parts = parts_of(path, check_columns)
     known = all(p.least is not None for p in parts)
     behind = [*accumulate(reversed([p.least or 0 for p in parts]), min)][::-1]  # the least number from a part on
-    out: list[list[Part]] = []
+    out: list[list[TablePart]] = []
     most = 0
     for k, part in enumerate(parts):
         if not out or (known and most < behind[k]):

@@ -16,7 +16,7 @@ from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable,
 from traces.judging.sentence import Violation, violation
 from traces.judging.unknowns import ALWAYS_SAID, Where, affected, among, first_row, merged
 from traces.tables.places import Address
-from traces.tables.table import LONGEST, Part, TableError, printable, read_part
+from traces.tables.table import LONGEST, TableError, TablePart, printable, read_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +45,7 @@ class Unit:
         long: whether they are one run that is too long for one task.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[TablePart, ...]
     long: bool = False
 
     @property
@@ -103,12 +103,12 @@ def asked_for(names: Sequence[str]) -> int:
     return mask_of(names or [p.name for p in JUDGED if p.default])
 
 
-def units_of(parts: Sequence[Part], longest: int = LONGEST) -> list[Unit]:
+def units_of(parts: Sequence[TablePart], longest: int = LONGEST) -> list[Unit]:
     """Return the units of a table; row groups that share a run are one unit.
 
     Which runs are in a row group is known from its statistics, or else the footer says that it holds whole runs.
     """
-    units: list[list[Part]] = []
+    units: list[list[TablePart]] = []
     for part in parts:
         if units and goes_on(units[-1][-1], part):
             units[-1].append(part)
@@ -117,13 +117,13 @@ def units_of(parts: Sequence[Part], longest: int = LONGEST) -> list[Unit]:
     return [Unit(tuple(u), sum(p.rows for p in u) > longest and one_run(u)) for u in units]
 
 
-def one_run(parts: Sequence[Part]) -> bool:
+def one_run(parts: Sequence[TablePart]) -> bool:
     """Return whether the statistics say that row groups hold one run."""
     least = parts[0].least
     return least is not None and all(p.least == p.most == least for p in parts)
 
 
-def goes_on(one: Part, other: Part) -> bool:
+def goes_on(one: TablePart, other: TablePart) -> bool:
     """Return whether a run may lie in both of two consecutive row groups."""
     if one.path != other.path:  # what many wrote at once
         return one.least is not None and one.least == one.most == other.least == other.most
@@ -270,7 +270,7 @@ def judge_each(unit: Unit, asked: int, stopped: Stopped = never) -> PerRun:
     known = judgeable(unit.observes) & asked
     slow = [p for p in JUDGED if known >> BITS[p.name] & 1 and p.name not in KERNEL]
     asked, known = (mask & ~mask_of([p.name for p in slow]) for mask in (asked, known))
-    broken_runs: list[Broken] = []
+    broken_runs: list[RunViolations] = []
     for place, found in batch.judged():
         if stopped():
             break
@@ -282,7 +282,7 @@ def judge_each(unit: Unit, asked: int, stopped: Stopped = never) -> PerRun:
             if stopped():
                 break
             if plain[k]:
-                broken_runs.append(Broken(place + k, int(found[k, 1]) & known))
+                broken_runs.append(RunViolations(place + k, int(found[k, 1]) & known))
             else:
                 broken_runs.append(with_gaps(out, place + k, found[k].tolist(), asked, known))
     broken_runs = [b for b in broken_runs if b.mask or b.partial or b.defined]
@@ -292,7 +292,7 @@ def judge_each(unit: Unit, asked: int, stopped: Stopped = never) -> PerRun:
 
 
 @dataclass(frozen=True)
-class Broken:
+class RunViolations:
     """The violations in a run.
 
     Attributes:
@@ -329,7 +329,7 @@ def say_plainly(out: PerRun, places: Any, found: Any, asked: int, known: int) ->
 
 def by_definition(
     out: PerRun, place: int, gaps: Sequence[int], prop: Property, stopped: Callable[[], bool]
-) -> list[Broken]:
+) -> list[RunViolations]:
     """Check runs by the source of a property without a kernel, and record the verdicts.
 
     Args:
@@ -343,7 +343,7 @@ def by_definition(
         judged = judged_by_definition(batch, place + k, prop)
         word = judged.word
         if word == "violated":
-            found.append(Broken(place + k, 0, defined={prop.name: judged}))
+            found.append(RunViolations(place + k, 0, defined={prop.name: judged}))
         elif word == "open":
             read = read_by(prop)
             here = [gap for gap in among(mask) if gap.null and (not gap.kinds or read & set(gap.kinds))]
@@ -360,7 +360,7 @@ def by_definition(
     return found
 
 
-def with_gaps(out: PerRun, place: int, found: Sequence[int], asked: int, known: int) -> Broken:
+def with_gaps(out: PerRun, place: int, found: Sequence[int], asked: int, known: int) -> RunViolations:
     """Record the verdicts on a run that leaves something unknown, or has what the kernel does not compare.
 
     Args:
@@ -397,7 +397,7 @@ def with_gaps(out: PerRun, place: int, found: Sequence[int], asked: int, known: 
     for gap in among(mask):
         if gap.bit in ALWAYS_SAID:
             out.gaps.append((place, "", gap.bit, first_row(batch, place, gap)))
-    return Broken(place, said, rows)
+    return RunViolations(place, said, rows)
 
 
 def text_of(value: pa.Scalar) -> str | None:
@@ -409,7 +409,7 @@ def text_of(value: pa.Scalar) -> str | None:
     return text and printable(text)
 
 
-def violations_of(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[tuple[int, Violation]]:
+def violations_of(unit: Unit, batch: Batch, broken: Sequence[RunViolations]) -> list[tuple[int, Violation]]:
     """Return the violations of some runs of a unit, each with its witness and the place of its run."""
     texts = unit.read(("kind", "detail"))
     out = []

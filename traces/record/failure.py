@@ -17,7 +17,7 @@ from invariants.registry import RUNTIME, Property, keeps, meets
 from zabspec.language.diagnostics import Stop, innermost, pointed
 from zabspec.language.error_sites import remedy
 from zabspec.language.notation import process_name, with_names
-from zabspec.language.place import Place, is_own_file
+from zabspec.language.place import SourcePlace, is_own_file
 from zabspec.language.reference import BY_ZERO, ERRORS, RangeError, StateView
 from zabspec.language.schema import NODE, Layout
 from zabspec.language.source import annotated, known_tree
@@ -141,7 +141,7 @@ def with_processes(model: Model, stop: Stop) -> tuple[tuple[str, str], ...]:
     )
 
 
-def shown(place: Place) -> tuple[str, int, int]:
+def shown(place: SourcePlace) -> tuple[str, int, int]:
     """Return the source line of a place without indentation, and the columns of the marked piece in it."""
     text, _, marks = pointed(place).partition("\n")
     column = len(marks) - len(marks.lstrip())

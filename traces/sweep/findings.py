@@ -18,7 +18,7 @@ class NotRepeated(Exception):
 
 
 @dataclass(frozen=True)
-class Finding:
+class SweepFinding:
     """A property that a program violates.
 
     Attributes:
@@ -41,7 +41,7 @@ class Finding:
     command: str
 
 
-def findings(store: Store, summary: Summary, parse: Callable[[str], Run] | None = None) -> tuple[Finding, ...]:
+def findings(store: Store, summary: Summary, parse: Callable[[str], Run] | None = None) -> tuple[SweepFinding, ...]:
     """Return the violations of a sweep by program, in the order of their first runs.
 
     Args:
@@ -65,5 +65,5 @@ def findings(store: Store, summary: Summary, parse: Callable[[str], Run] | None 
             command = command_line(run)
             if parse is not None and parse(command) != run:
                 raise NotRepeated(f"{command} is not the run of row {number}")
-            out.append(Finding(program, name, tally.violated, tally.judged, number, tick, sha256, command))
+            out.append(SweepFinding(program, name, tally.violated, tally.judged, number, tick, sha256, command))
     return tuple(out)

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from traces.pages.shell import environment
 from traces.sweep.block import COUNTS
-from traces.sweep.findings import Finding
+from traces.sweep.findings import SweepFinding
 from traces.sweep.grid import AXES, NONE, Grid
 from traces.sweep.plots import INK, PALE, interval, pictures
 from traces.sweep.spot_check import SpotCheck
@@ -21,7 +21,7 @@ ON_PAGES = {INK: "bad", PALE: "faint", "#000000": "ink", "#ffffff": "paper"}  # 
 MOST_ROWS = 30  # of the combinations that broke together
 
 
-def write_report(store: Store, summary: Summary, found: tuple[Finding, ...], again: SpotCheck) -> tuple[Path, ...]:
+def write_report(store: Store, summary: Summary, found: tuple[SweepFinding, ...], again: SpotCheck) -> tuple[Path, ...]:
     """Write `report.html`, a single file, and `report.md` with its pictures beside it; return their paths.
 
     Raises:
@@ -62,7 +62,7 @@ def cell(value: object) -> str:
     return str(value).replace("|", "\\|")
 
 
-def facts_of(question: Grid, summary: Summary, found: tuple[Finding, ...]) -> dict[str, Any]:
+def facts_of(question: Grid, summary: Summary, found: tuple[SweepFinding, ...]) -> dict[str, Any]:
     """Return what the templates show."""
     return {
         "verdict": verdict(question, summary),
@@ -81,7 +81,7 @@ def facts_of(question: Grid, summary: Summary, found: tuple[Finding, ...]) -> di
     }
 
 
-def finding_rows(found: tuple[Finding, ...]) -> list[dict[str, Any]]:
+def finding_rows(found: tuple[SweepFinding, ...]) -> list[dict[str, Any]]:
     """Return the commands, each with the properties that it is the first to violate."""
     out: dict[tuple[tuple[str, ...], str], dict[str, Any]] = {}
     for f in found:

@@ -268,7 +268,7 @@ class TableWriter:
 
 
 @dataclass(frozen=True)
-class Part:
+class TablePart:
     """Row groups of one file that hold whole runs (`whole`) or a part of one.
 
     Attributes:
@@ -372,7 +372,7 @@ def hidden(path: Path, under: Path) -> Sequence[str]:
     return path.relative_to(under).parts
 
 
-def parts_of(path: Place, check: Callable[[Place, pa.Schema], None] | None = None) -> list[Part]:
+def parts_of(path: Place, check: Callable[[Place, pa.Schema], None] | None = None) -> list[TablePart]:
     """Return the row groups of a table's files in order, one per part, as the footers describe them.
 
     Args:
@@ -385,7 +385,7 @@ def parts_of(path: Place, check: Callable[[Place, pa.Schema], None] | None = Non
     return [part for file in files_of(path) for part in parts_of_file(file, check or check_schema)]
 
 
-def parts_of_file(file: Place, check: Callable[[Place, pa.Schema], None]) -> Iterator[Part]:
+def parts_of_file(file: Place, check: Callable[[Place, pa.Schema], None]) -> Iterator[TablePart]:
     import pyarrow as pa
 
     try:
@@ -416,7 +416,7 @@ def parts_of_file(file: Place, check: Callable[[Place, pa.Schema], None]) -> Ite
         stats = group.column(at).statistics
         least, most = (stats.min, stats.max) if stats is not None and stats.has_min_max else (None, None)
         if group.num_rows:
-            yield Part(
+            yield TablePart(
                 where, (k,), group.num_rows, least, most, keys.get(BOUNDARY + "whole") == "true",
                 USUAL if observes is None else tuple(k for k in observes.split(",") if k in OBSERVED),
             )  # fmt: skip
@@ -453,7 +453,7 @@ def check_schema(file: Place, found: pa.Schema) -> None:
             raise TableError(f"{file}: column {name!r} is {kind}, and in an event table it is {wanted}")
 
 
-def read_part(part: Part, columns: Sequence[str]) -> pa.Table:
+def read_part(part: TablePart, columns: Sequence[str]) -> pa.Table:
     """Return some columns of a part.
 
     Raises:

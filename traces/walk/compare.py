@@ -9,7 +9,7 @@ from traces.explain.names import headline
 from traces.pictures.states import entries
 from traces.record.trace import JsonState, StepWord
 from traces.record.values import state_json
-from traces.walk.walker import Place, Possible, Walker, WalkError
+from traces.walk.walker import Possible, Walker, WalkError, WalkPlace
 from zabspec.language.reference import StateView
 from zabspec.language.schema import Role
 
@@ -41,13 +41,13 @@ class Comparison:
         alone: fields that only one of the models has, which are not compared.
     """
 
-    end: Place
+    end: WalkPlace
     first: Difference | None
     refused: str
     alone: tuple[str, ...]
 
 
-def compared(whole: Place, other: Walker) -> Comparison:
+def compared(whole: WalkPlace, other: Walker) -> Comparison:
     """Take the way to a place in another model.
 
     Raises:
@@ -73,7 +73,7 @@ def compared(whole: Place, other: Walker) -> Comparison:
     return Comparison(right, first, refused, tuple(sorted(names[0] ^ names[1])))
 
 
-def way_to(place: Place | None) -> Iterator[Place]:
+def way_to(place: WalkPlace | None) -> Iterator[WalkPlace]:
     """Yield a place and all before it, the last first."""
     while place is not None:
         yield place
@@ -89,14 +89,14 @@ def key(walker: Walker, word: StepWord) -> tuple[object, ...]:
     return word.kind, word.choice, *sorted(operands.items())
 
 
-def difference(at: int, left: Place, right: Place) -> Difference | None:
+def difference(at: int, left: WalkPlace, right: WalkPlace) -> Difference | None:
     """Return how two places differ, or None if all that both models have is equal."""
     only = [tuple(called(p) for p in only_here(*pair)) for pair in ((left, right), (right, left))]
     found = Difference(at, only[0], only[1], tuple(fields(left, right)))
     return found if found.left or found.right or found.fields else None
 
 
-def only_here(here: Place, there: Place) -> list[Possible]:
+def only_here(here: WalkPlace, there: WalkPlace) -> list[Possible]:
     """Return the steps that are possible at one place and not at another place of another model."""
     known = {key(there.walker, p.step.word) for p in there.possible}
     return [p for p in here.possible if key(here.walker, p.step.word) not in known]
@@ -106,7 +106,7 @@ def called(p: Possible) -> str:
     return headline(p.step)
 
 
-def fields(left: Place, right: Place) -> Iterator[tuple[str, str, str]]:
+def fields(left: WalkPlace, right: WalkPlace) -> Iterator[tuple[str, str, str]]:
     """Yield the fields that both models have with different values, without budgets, which are configuration."""
     theirs = {f.name: f for f in right.walker.layout.schema.fields}
     for f in left.walker.layout.schema.fields:
@@ -118,7 +118,7 @@ def fields(left: Place, right: Place) -> Iterator[tuple[str, str, str]]:
                 yield f.name, mine, other
 
 
-def text_of(place: Place, name: str) -> str:
+def text_of(place: WalkPlace, name: str) -> str:
     """Return a field as text."""
     layout = place.walker.layout
     f = layout.fields[name]

@@ -17,7 +17,7 @@ from typing import Any
 
 from traces.record.trace import StepWord
 from traces.walk.compare import way_to
-from traces.walk.walker import Place, Walker
+from traces.walk.walker import Walker, WalkPlace
 from zabspec.language.bytecode import all_code
 from zabspec.language.kinds import Seq
 from zabspec.language.reference import ERRORS, StateView
@@ -48,7 +48,7 @@ class CoveredFunction:
         return sum(m == mark for _, _, m in self.lines)
 
 
-def covered(whole: Place) -> list[CoveredFunction]:
+def covered(whole: WalkPlace) -> list[CoveredFunction]:
     """Run the steps of a walk again, and those that were possible on it, and note which lines run."""
     walker = whole.walker
     functions = functions_of(walker)

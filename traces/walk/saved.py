@@ -6,7 +6,7 @@ from traces.record.runner import build_trace
 from traces.record.trace import Trace, TraceError, text_of
 from traces.record.verification import verify
 from traces.replay.replay import replay
-from traces.walk.walker import Place, Walker, WalkError
+from traces.walk.walker import Walker, WalkError, WalkPlace
 
 
 def check_current(walker: Walker) -> None:
@@ -20,7 +20,7 @@ def check_current(walker: Walker) -> None:
         raise WalkError(f"the source of {name} has changed since this walk began: reload it first")
 
 
-def trace_of(place: Place) -> Trace:
+def trace_of(place: WalkPlace) -> Trace:
     """Return the trace of the way to a place, verified in the explorer and replayed in the simulator.
 
     The trace names the property that its last step is the first to violate, if there is one; else it is a plain run.

@@ -18,7 +18,7 @@ from traces.pictures.states import table_of
 from traces.pictures.svg import diagram
 from traces.pictures.words import words_of
 from traces.record.trace import Step, Trace
-from traces.walk.walker import UNDECIDED, VIOLATED, Place, Possible, Verdict, Walker
+from traces.walk.walker import UNDECIDED, VIOLATED, Possible, Verdict, Walker, WalkPlace
 from zabspec.language.notation import naming_processes, with_names
 
 CROP = HEAD - 8  # of the diagram, where the names of the lanes are: these stay in sight by themselves
@@ -36,7 +36,7 @@ def about(walker: Walker) -> dict[str, Any]:
 
 
 @naming_processes
-def shown(place: Place) -> dict[str, Any]:
+def shown(place: WalkPlace) -> dict[str, Any]:
     """Return what a page shows of a place, without the picture of the way to it."""
     return {
         "depth": len(place.path),
@@ -48,7 +48,7 @@ def shown(place: Place) -> dict[str, Any]:
     }
 
 
-def came(place: Place) -> dict[str, Any] | None:
+def came(place: WalkPlace) -> dict[str, Any] | None:
     """Return the last step of the way, or None at the initial state."""
     if place.parent is None:
         return None
@@ -65,17 +65,17 @@ def said(walker: Walker, step: Step) -> dict[str, Any]:
     }
 
 
-def done(before: Place, step: Step) -> list[str]:
+def done(before: WalkPlace, step: Step) -> list[str]:
     """Return what a step changes, one line each."""
     return changes(one_step(before, step), 1)
 
 
-def one_step(before: Place, step: Step) -> Trace:
+def one_step(before: WalkPlace, step: Step) -> Trace:
     """Return a step as a trace of its own, from the state in which it is taken."""
     return replace(before.trace(), initial=before.json, steps=(step,))
 
 
-def possible(place: Place, p: Possible) -> dict[str, Any]:
+def possible(place: WalkPlace, p: Possible) -> dict[str, Any]:
     """Return what a page shows of a possible step."""
     if p.fault:
         group = "faults"
@@ -95,7 +95,7 @@ def possible(place: Place, p: Possible) -> dict[str, Any]:
     }
 
 
-def verdict(place: Place, v: Verdict) -> dict[str, Any]:
+def verdict(place: WalkPlace, v: Verdict) -> dict[str, Any]:
     """Return what a page shows of a property at a place."""
     here = len(place.path)
     events = place.events(v.property) if v.verdict == VIOLATED else ()
@@ -113,7 +113,7 @@ def verdict(place: Place, v: Verdict) -> dict[str, Any]:
     }
 
 
-def runtime(place: Place) -> list[dict[str, Any]]:
+def runtime(place: WalkPlace) -> list[dict[str, Any]]:
     """Return the verdict on `no-runtime-error`; empty if no run-time error is possible here."""
     failing = [(p.index + 1, p.failure) for p in place.possible if p.failure is not None]
     met = [] if place.unlisted is None else [(0, place.unlisted)]
@@ -137,14 +137,14 @@ def runtime(place: Place) -> list[dict[str, Any]]:
     ]
 
 
-def budgets(place: Place) -> list[dict[str, Any]]:
+def budgets(place: WalkPlace) -> list[dict[str, Any]]:
     """Return the remainder and the amount of each budget."""
     first = dict(place.walker.budgets(place.walker.initial))
     left = dict(place.walker.budgets(place.json))
     return [{"name": n.replace("_", " "), "left": k, "of": first[n]} for n, k in left.items() if first[n]]
 
 
-def fields(place: Place) -> list[dict[str, Any]]:
+def fields(place: WalkPlace) -> list[dict[str, Any]]:
     """Return every field of the state, with its previous value if the last step changed it."""
     before = place.parent or place
     trace = one_step(before, place.steps[-1]) if place.parent is not None else before.trace()
@@ -159,7 +159,7 @@ def fields(place: Place) -> list[dict[str, Any]]:
 
 
 @naming_processes
-def drawn(whole: Place, at: int) -> dict[str, Any]:
+def drawn(whole: WalkPlace, at: int) -> dict[str, Any]:
     """Return a way as lanes, with fixed heads; steps beyond the current one are faint.
 
     Args:

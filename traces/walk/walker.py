@@ -104,7 +104,7 @@ class WalkTrace(Trace):
         return self.walked
 
 
-class Place:
+class WalkPlace:
     """A state, with the steps that lead to it.
 
     Args:
@@ -116,7 +116,7 @@ class Place:
     """
 
     def __init__(
-        self, walker: Walker, path: tuple[int, ...], steps: tuple[Step, ...], mark: Mark, parent: Place | None
+        self, walker: Walker, path: tuple[int, ...], steps: tuple[Step, ...], mark: Mark, parent: WalkPlace | None
     ) -> None:
         self.walker, self.path, self.steps, self.mark, self.parent = walker, path, steps, mark, parent
 
@@ -227,8 +227,8 @@ class Walker:
                 f"the initial state has a run-time error: {failure_of(model, error, STEP).sentence}"
             ) from None
         self.initial = state_json(self.runner.state)
-        self.kept: OrderedDict[tuple[int, ...], Place] = OrderedDict()
-        self.start = Place(self, (), (), self.runner.mark(), None)
+        self.kept: OrderedDict[tuple[int, ...], WalkPlace] = OrderedDict()
+        self.start = WalkPlace(self, (), (), self.runner.mark(), None)
 
     @property
     def configuration(self) -> Configuration:
@@ -236,7 +236,7 @@ class Walker:
 
     # --- places ------------------------------------------------------------------------------------
 
-    def place(self, path: Sequence[int]) -> Place:
+    def place(self, path: Sequence[int]) -> WalkPlace:
         """Return the place at the end of a way.
 
         Args:
@@ -256,7 +256,7 @@ class Walker:
             found = self.after(found, index)
         return found
 
-    def after(self, place: Place, index: int) -> Place:
+    def after(self, place: WalkPlace, index: int) -> WalkPlace:
         """Return the place after one more step.
 
         Args:
@@ -279,15 +279,15 @@ class Walker:
             return self.kept[path]
         self.runner.go_to(place.mark)
         step = self.runner.step(chosen.step.word.word)
-        return self.keep(Place(self, path, (*place.steps, step), self.runner.mark(), place))
+        return self.keep(WalkPlace(self, path, (*place.steps, step), self.runner.mark(), place))
 
-    def keep(self, place: Place) -> Place:
+    def keep(self, place: WalkPlace) -> WalkPlace:
         self.kept[place.path] = place
         if len(self.kept) > MOST_KEPT:
             self.kept.popitem(last=False)
         return place
 
-    def along(self, words: Sequence[int]) -> Place:
+    def along(self, words: Sequence[int]) -> WalkPlace:
         """Return the place at the end of a schedule of step words.
 
         Raises:
@@ -312,7 +312,7 @@ class Walker:
         self.runner.go_to(mark)
         return self.runner.possible()
 
-    def possible(self, place: Place) -> tuple[Possible, ...]:
+    def possible(self, place: WalkPlace) -> tuple[Possible, ...]:
         """Return the steps possible at a place, in their fixed order, each with its effects."""
         try:
             listed = self.words(place.mark)
@@ -330,7 +330,7 @@ class Walker:
             out += self.alternatives(place, word, known, len(out))
         return tuple(out)
 
-    def alternatives(self, place: Place, word: int, known: Known, first: int) -> list[Possible]:
+    def alternatives(self, place: WalkPlace, word: int, known: Known, first: int) -> list[Possible]:
         """Return the alternatives of a step that is possible at a place, each with its effects.
 
         Args:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from traces.zookeeper.decode import Broken, Txn, decoded, zxid_text
-from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, Finding
+from traces.zookeeper.decode import BrokenPayload, Txn, decoded, zxid_text
+from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, AuditFinding
 from traces.zookeeper.logs import Reader, payload_at, read_blocks
 from traces.zookeeper.memory import Scan
 from traces.zookeeper.numbers import BAD_CHECKSUM, BLOCK
@@ -60,7 +60,7 @@ def locate(server: Server, zxid: int, reader: Reader) -> Held | None:
 def read_txn(server: Server, held: Held) -> Txn | None:
     try:
         return decoded(payload_at(server.logs[held.file].path, held.place))
-    except Broken:
+    except BrokenPayload:
         return None
 
 
@@ -117,7 +117,7 @@ class Agreement:
     each: Each
     show_data: bool = False
     reader: Reader = field(default_factory=lambda: Reader(sums=False))
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[AuditFinding] = field(default_factory=list)
     left: int = 0
     written: int = 0
     wrong: set[tuple[str, int]] = field(default_factory=set)
@@ -170,7 +170,9 @@ class Agreement:
             sides = " | ".join(", ".join(dict.fromkeys(g)) for g in groups)
             what = f"under {zxid_text(zxid)} there are {len(groups)} transactions ({sides}){many}; {why}"
             file = self.named(shown[0]).logs[place.file].name
-            finding = Finding(code, VIOLATION, what, shown[0] if wrong else "", file, place.place, zxid, items[-1][0])
+            finding = AuditFinding(
+                code, VIOLATION, what, shown[0] if wrong else "", file, place.place, zxid, items[-1][0]
+            )
             finding.servers = wrong or sorted(set(shown))
             for group in groups:
                 name, h = next(
@@ -251,8 +253,9 @@ class Agreement:
             held = locate(self.named(name), zxid, self.reader)
             what = f"what {zxid_text(first)} follows: {said}; no file shows which is right"
             file = self.named(name).logs[held.file].name if held else ""
-            self.findings.append(Finding("EPOCH_BOUNDARY", VIOLATION, what, "", file, held.place if held else -1, zxid,
-                                         preds[name], list(preds)))  # fmt: skip
+            at, before = held.place if held else -1, preds[name]
+            finding = AuditFinding("EPOCH_BOUNDARY", VIOLATION, what, "", file, at, zxid, before, list(preds))
+            self.findings.append(finding)
             return
         for name, pred in preds.items():
             if pred != right:
@@ -268,7 +271,7 @@ class Agreement:
         what = (
             f"it goes from {zxid_text(run.before)} to {zxid_text(run.lo)} without {zxid_text(zxid)}..{zxid_text(right)}"
         )
-        finding = Finding(
+        finding = AuditFinding(
             "MISSING",
             VIOLATION,
             f"{what} ({why}){unread(server, run)}",
@@ -293,7 +296,7 @@ class Agreement:
         what += ", with no snapshot in between"
         file, place = (server.logs[held.file].name, held.place) if held else ("", -1)
         what = f"{what} ({why}){also}"
-        finding = Finding("ABANDONED_APPLIED", VIOLATION, what, name, file, place, zxid, pred)
+        finding = AuditFinding("ABANDONED_APPLIED", VIOLATION, what, name, file, place, zxid, pred)
         txn = read_txn(server, held) if held else None
         finding.evidence["transaction"] = None if txn is None else txn.as_json(self.show_data)
         self.findings.append(finding)
@@ -315,7 +318,7 @@ class Agreement:
                     what += "" if lo == hi else f"..{zxid_text(hi)}"
                     what += f", and this server's log continues without{unread(server, run)}"
                     file = server.file_of(run).name
-                    finding = Finding("MISSING", VIOLATION, what, server.name, file, run.place, lo, hi)
+                    finding = AuditFinding("MISSING", VIOLATION, what, server.name, file, run.place, lo, hi)
                     held = locate(self.named(having[0]), lo, self.reader)
                     txn = read_txn(self.named(having[0]), held) if held else None
                     finding.evidence[f"on {having[0]}"] = None if txn is None else txn.as_json(self.show_data)
@@ -352,7 +355,7 @@ class Agreement:
                 what += f"; unless one of {', '.join(alike)} was copied from another: their files of that time "
                 what += "have the same names and lengths, and copies count once"
                 severity = DANGER
-            self.findings.append(Finding("COMMITTED_LOST", severity, what, "", file, place, zxid, last, past))
+            self.findings.append(AuditFinding("COMMITTED_LOST", severity, what, "", file, place, zxid, last, past))
 
     def alike(self, holders: list[Server], zxid: int) -> list[str]:
         """Return the servers whose files look like copies of one, if these servers are a quorum only with all of them.
@@ -381,7 +384,7 @@ class Agreement:
                 zxid = max(end + 1, lo)
                 if (server.name, zxid) not in told and zxid >> 32 == hi >> 32:
                     what = f"{zxid_text(zxid)}..{zxid_text(hi)} are below a later snapshot, and in no live history"
-                    self.findings.append(Finding("ABANDONED", NOTE, what, server.name, "", -1, zxid, hi))
+                    self.findings.append(AuditFinding("ABANDONED", NOTE, what, server.name, "", -1, zxid, hi))
 
     def beyond(self, server: Server) -> bool:
         """Return whether a server's history ends with transactions that no later history has."""
@@ -408,12 +411,12 @@ class Agreement:
             if last and not self.quorum(having, last):
                 zxid = min((max(agreed + 1, lo) for lo, hi in server.seen if hi > agreed), default=last)
                 what = f"{zxid_text(zxid)}..{zxid_text(last)} are not on a quorum of the servers given"
-                self.findings.append(Finding("UNCOMMITTED_TAIL", NOTE, what, server.name, "", -1, zxid, last))
+                self.findings.append(AuditFinding("UNCOMMITTED_TAIL", NOTE, what, server.name, "", -1, zxid, last))
             elif last and last < most and last < agreed and not self.beyond(server):
                 what = f"its history ends with {zxid_text(last)}, the others' with {zxid_text(most)}"
-                self.findings.append(Finding("BEHIND", NOTE, what, server.name, "", -1, last))
+                self.findings.append(AuditFinding("BEHIND", NOTE, what, server.name, "", -1, last))
 
-    def run(self) -> list[Finding]:
+    def run(self) -> list[AuditFinding]:
         self.compare()
         self.missing()
         self.boundaries()

@@ -29,7 +29,7 @@ from traces.zookeeper.danger import (
 )
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.digests import compared_at, digest_findings, restart_findings, side_by_side, snapshot_digests
-from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, Finding, worst
+from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, AuditFinding, worst
 from traces.zookeeper.folding import is_dead
 from traces.zookeeper.forecast import Forecast, forecast_of
 from traces.zookeeper.logs import LogFile, Reader, read_log, read_on
@@ -95,7 +95,7 @@ class Audit:
     """
 
     servers: list[Server]
-    findings: list[Finding]
+    findings: list[AuditFinding]
     replays: dict[str, Replayed] = field(default_factory=dict)
     quorums: str = ""
     open: list[str] = field(default_factory=list)
@@ -132,7 +132,7 @@ class Audit:
         return WARN if WARN in kinds else OK
 
     @property
-    def unanswered(self) -> list[Finding]:
+    def unanswered(self) -> list[AuditFinding]:
         """Return the findings that leave it open whether data is in danger."""
         codes = ("UNREADABLE", "LOGS_NOT_GIVEN", "GAP_UNKNOWN")
         return [f for f in self.findings if f.code in codes and f.severity == WARN]
@@ -141,7 +141,7 @@ class Audit:
     def code(self) -> int:
         return {VIOLATION: 1, DANGER: 1, UNKNOWN: 3}.get(self.verdict, 0)
 
-    def told(self, *severities: str) -> list[Finding]:
+    def told(self, *severities: str) -> list[AuditFinding]:
         return [f for f in self.findings if f.severity in severities]
 
 
@@ -348,9 +348,9 @@ def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Re
     return out
 
 
-def settled_crossings(groups: list[list[Server]], replays: dict[str, Replayed], each: Each) -> list[Finding]:
+def settled_crossings(groups: list[list[Server]], replays: dict[str, Replayed], each: Each) -> list[AuditFinding]:
     """Settle what epochs follow where a purged snapshot may say it; replay again the logs of which that changes."""
-    out: list[Finding] = []
+    out: list[AuditFinding] = []
     for group in groups:
         told = settle_crossings(group, replays)
         out += [f for found in told.values() for f in found]
@@ -407,13 +407,13 @@ def conclude(
     multis = sum(f.failed_multis for s in servers for f in s.logs)
     if multis:
         found.append(
-            Finding(
+            AuditFinding(
                 "FAILED_MULTI", NOTE, f"{multis:,} records of failed multis, compared without the kinds of their parts"
             )
         )
     if written:
         what = f"{written:,} transactions are written differently and have the same effect"
-        found.append(Finding("ENCODING", NOTE, what))
+        found.append(AuditFinding("ENCODING", NOTE, what))
     ahead = look_ahead(servers, quorums, ends, found, rules, vanish) if forecast else None
     if ahead is not None and ahead.losing and not any(f.severity in (VIOLATION, DANGER) for f in found):
         found.append(can_be_lost(ahead))
@@ -425,17 +425,17 @@ def conclude(
     return out
 
 
-def logs_not_given(server: Server, log_directory: str) -> list[Finding]:
+def logs_not_given(server: Server, log_directory: str) -> list[AuditFinding]:
     """Return a finding about a server of which only the data directory was given, and whose logs are in another."""
     if not log_directory or len(server.directory.folders) > 1 or server.logs:
         return []
     what = f"its configuration has a dataLogDir, {log_directory}, and of this server only a data directory without "
     what += "logs was given: give both, as DATA,LOGS"
-    return [Finding("LOGS_NOT_GIVEN", WARN, what, server.name)]
+    return [AuditFinding("LOGS_NOT_GIVEN", WARN, what, server.name)]
 
 
 def look_ahead(
-    servers: list[Server], quorums: Quorums, ends: dict[int, int], found: list[Finding], rules: Rules,
+    servers: list[Server], quorums: Quorums, ends: dict[int, int], found: list[AuditFinding], rules: Rules,
     vanish: dict[str, dict[str, list[str]]],
 ) -> Forecast:  # fmt: skip
     """Forecast what starting these servers can lead to."""
@@ -482,19 +482,19 @@ def look_ahead(
     return out
 
 
-def can_be_lost(ahead: Forecast) -> Finding:
+def can_be_lost(ahead: Forecast) -> AuditFinding:
     """Return a finding about what the forecast says can be lost, for the case that no other finding says so."""
     first = min(ahead.losing, key=lambda o: not (o.loses or o.may_lose or o.vanish))
     what = f"{' and '.join(first.started)}, started without the others, elect {first.leader} and "
     if first.vanish and not (first.loses or first.may_lose):
         what += f"serve without {len(first.vanish)} nodes that others have: {', '.join(first.vanish[:5])}"
-        return Finding("CAN_BE_LOST", DANGER, what, servers=first.started)
+        return AuditFinding("CAN_BE_LOST", DANGER, what, servers=first.started)
     if not (first.loses or first.may_lose):
         what += f"begin epoch {first.epoch} again, of which {', '.join(first.again)} has transactions"
-        return Finding("CAN_BE_LOST", DANGER, what, servers=first.started)
+        return AuditFinding("CAN_BE_LOST", DANGER, what, servers=first.started)
     lo, hi = (first.loses or first.may_lose)[0]
     what += f"continue without {zxid_text(lo)}..{zxid_text(hi)}, which may have been acknowledged"
-    return Finding("CAN_BE_LOST", DANGER, what, "", "", -1, lo, hi, first.started)
+    return AuditFinding("CAN_BE_LOST", DANGER, what, "", "", -1, lo, hi, first.started)
 
 
 def service_of(servers: list[Server], started: list[Start], quorum: Quorums) -> Service:
@@ -552,7 +552,9 @@ def accepted_epoch(server: Server) -> int:
     return max(server.top >> 32, epoch_value(server)) if value is None else value
 
 
-def not_starting(servers: list[Server], started: list[Start], found: list[Finding], service: Service) -> list[Finding]:
+def not_starting(
+    servers: list[Server], started: list[Start], found: list[AuditFinding], service: Service
+) -> list[AuditFinding]:
     """Return findings about servers that do not start, or cannot join the others, where nothing graver is found."""
     severity = WARN if service.state in ("all", "quorum", "unknown") else DANGER
     told = {f.server for f in found if f.severity in (VIOLATION, DANGER) or (f.severity == severity == WARN)}
@@ -564,22 +566,22 @@ def not_starting(servers: list[Server], started: list[Start], found: list[Findin
             empty = [n for n, said in service.unable.items() if said == FORGETS]
             # with zxid 0 it leads only those that are as empty
             leads = one.zxid or 2 * len(empty) > len(service.voters)
-            out.append(Finding("START_FORGETS", DANGER if leads else WARN, what, name, zxid=one.lacks))
+            out.append(AuditFinding("START_FORGETS", DANGER if leads else WARN, what, name, zxid=one.lacks))
         elif name in told:
             continue
         elif why == "will not start":
-            out.append(Finding("WILL_NOT_START", severity, f"started, it {one.sentence}", name))
+            out.append(AuditFinding("WILL_NOT_START", severity, f"started, it {one.sentence}", name))
         elif why == "may not start":
-            out.append(Finding("MAY_NOT_START", WARN, f"whether it starts {one.sentence}", name))
+            out.append(AuditFinding("MAY_NOT_START", WARN, f"whether it starts {one.sentence}", name))
         else:
             accepted = accepted_epoch(next(s for s in servers if s.name == name))
             what = f"its acceptedEpoch is {accepted}, and {', '.join(service.ahead[name])}, a quorum, begin an earlier "
             what += "epoch when they are started without it: then it cannot follow their leader"
-            out.append(Finding("ACCEPTED_AHEAD", severity, what, name, "acceptedEpoch"))
+            out.append(AuditFinding("ACCEPTED_AHEAD", severity, what, name, "acceptedEpoch"))
     return out
 
 
-def hold_back(servers: list[Server], found: list[Finding], quorum: Quorums) -> bool:
+def hold_back(servers: list[Server], found: list[AuditFinding], quorum: Quorums) -> bool:
     """Withdraw the advice to move a directory away where that could lose a last copy or the quorum.
 
     It is withdrawn if the servers without findings are no quorum without the server, or the server may have a last

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.digests import differences
-from traces.zookeeper.findings import NOTE, WARN, Finding
+from traces.zookeeper.findings import NOTE, WARN, AuditFinding
 from traces.zookeeper.replay import WORD, Replayed, restarted, tree_at
 from traces.zookeeper.server import Server, TransactionRun
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
 
 
-def settle_crossings(servers: Sequence[Server], replays: Mapping[str, Replayed]) -> dict[str, list[Finding]]:
+def settle_crossings(servers: Sequence[Server], replays: Mapping[str, Replayed]) -> dict[str, list[AuditFinding]]:
     """Settle the beginnings of epochs about which logs differ, or digests disagree, and a purged snapshot may say why.
 
     Where it may, the run is no longer taken to follow directly on what is before it.
@@ -29,8 +29,8 @@ def settle_crossings(servers: Sequence[Server], replays: Mapping[str, Replayed])
     Returns:
         Findings for each server of which a run was changed, by its name.
     """
-    out: dict[str, list[Finding]] = {}
-    changed: list[tuple[Server, TransactionRun, Finding]] = []
+    out: dict[str, list[AuditFinding]] = {}
+    changed: list[tuple[Server, TransactionRun, AuditFinding]] = []
     before: dict[int, dict[str, int]] = {}
     for s in servers:
         for run in s.runs:
@@ -71,7 +71,7 @@ def unlike_log(server: Server, run: TransactionRun, replay: Replayed | None) -> 
 
 def told_by_trees(
     server: Server, run: TransactionRun, apart: Sequence[Server], replays: Mapping[str, Replayed], longest: bool
-) -> Finding | None:
+) -> AuditFinding | None:
     """Return a finding if a run need not follow directly on what is before it, and None if it does.
 
     Args:
@@ -84,9 +84,9 @@ def told_by_trees(
     lo, hi = run.before + 1, run.lo - 1
     said = f"the log goes from {zxid_text(run.before)} to {zxid_text(run.lo)}, and its snapshots of that time are gone"
 
-    def finding(severity: str, what: str) -> Finding:
+    def finding(severity: str, what: str) -> AuditFinding:
         where = (server.name, server.file_of(run).name, run.place)
-        return Finding("GAP_UNKNOWN", severity, f"{said}: {what}", *where, lo, hi)
+        return AuditFinding("GAP_UNKNOWN", severity, f"{said}: {what}", *where, lo, hi)
 
     replay = replays.get(server.name)
     snapshot = server.next_snapshot(run)

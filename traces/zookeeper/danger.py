@@ -15,7 +15,7 @@ from typing import Protocol
 
 from traces.zookeeper.agree import Agreement, blocks_of, copies_of, locate, read_txn
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.findings import DANGER, NOTE, WARN, Finding
+from traces.zookeeper.findings import DANGER, NOTE, WARN, AuditFinding
 from traces.zookeeper.logs import Reader
 from traces.zookeeper.order import epoch_value
 from traces.zookeeper.server import LOW, Server
@@ -64,13 +64,13 @@ class Disks:
     servers: list[Server]
     quorum: Counting
     agreement: Agreement
-    found: list[Finding]
-    findings: list[Finding] = field(default_factory=list)
+    found: list[AuditFinding]
+    findings: list[AuditFinding] = field(default_factory=list)
     doubted: set[str] = field(default_factory=set)
 
     def add(self, code: str, severity: str, what: str, server: str = "", file: str = "", zxid: int = -1,
             last: int = -1, servers: Iterable[str] = ()) -> None:  # fmt: skip
-        self.findings.append(Finding(code, severity, what, server, file, -1, zxid, last, list(servers)))
+        self.findings.append(AuditFinding(code, severity, what, server, file, -1, zxid, last, list(servers)))
 
     @property
     def voters(self) -> list[Server]:
@@ -278,7 +278,7 @@ def told_to_observer(servers: Sequence[Server], quorum: Counting) -> tuple[int, 
     return out
 
 
-def doubted_servers(servers: Sequence[Server], found: Sequence[Finding]) -> list[str]:
+def doubted_servers(servers: Sequence[Server], found: Sequence[AuditFinding]) -> list[str]:
     """Return the servers that may have lost what they acknowledged, by the findings about them."""
     codes = ("EPOCH_AHEAD", "PARTED", "SET_BACK", *HIDING)
     named = {n for f in found if f.code in codes and f.severity != NOTE for n in (f.server, *f.servers)}
@@ -286,8 +286,8 @@ def doubted_servers(servers: Sequence[Server], found: Sequence[Finding]) -> list
 
 
 def danger_findings(
-    servers: list[Server], quorum: Counting, agreement: Agreement, found: list[Finding]
-) -> list[Finding]:  # fmt: skip
+    servers: list[Server], quorum: Counting, agreement: Agreement, found: list[AuditFinding]
+) -> list[AuditFinding]:  # fmt: skip
     """Return findings about the dangers on the disks of an ensemble.
 
     Args:
@@ -309,7 +309,7 @@ def danger_findings(
 # --- whether it is one ensemble -----------------------------------------------------------------------
 
 
-def same_number(servers: list[Server], numbers: dict[str, int]) -> list[Finding]:
+def same_number(servers: list[Server], numbers: dict[str, int]) -> list[AuditFinding]:
     """Return findings about servers whose files myid contain the same number."""
     by_number: dict[int, list[str]] = defaultdict(list)
     for s in servers:
@@ -320,7 +320,7 @@ def same_number(servers: list[Server], numbers: dict[str, int]) -> list[Finding]
         if len(names) > 1:
             what = f"{', '.join(names)} all have the number {number} (myid): copies of one server count once, "
             what += "and servers that run with one number count each other's acknowledgements as their own"
-            out.append(Finding("SAME_MYID", DANGER, what, servers=names))
+            out.append(AuditFinding("SAME_MYID", DANGER, what, servers=names))
     return out
 
 
@@ -371,10 +371,10 @@ def began_without(one: Server, two: Server) -> bool:
     return len(epochs) > 1 or any(x.usable and x.zxid & LOW for x in two.snapshots)
 
 
-def mixed(groups: list[list[Server]]) -> Finding:
+def mixed(groups: list[list[Server]]) -> AuditFinding:
     """Return a finding about servers of several ensembles."""
     said = " | ".join(", ".join(s.name for s in g) for g in groups)
     what = f"{said}: servers of different sides have not one transaction in common: these are "
     what += f"{len(groups)} ensembles, or one whose logs do not reach back to what its servers share; each side is "
     what += "audited by itself"
-    return Finding("NOT_ONE_ENSEMBLE", DANGER, what, servers=[s.name for g in groups for s in g])
+    return AuditFinding("NOT_ONE_ENSEMBLE", DANGER, what, servers=[s.name for g in groups for s in g])

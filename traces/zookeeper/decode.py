@@ -20,7 +20,7 @@ ALIKE = {k.CREATE2: k.CREATE, k.RECONFIG: k.SET_DATA, k.DELETE_CONTAINER: k.DELE
 MOST_PARTS = 10_000  # of a vector that is decoded
 
 
-class Broken(ValueError):
+class BrokenPayload(ValueError):
     """A payload does not match its kind."""
 
 
@@ -43,7 +43,7 @@ class Bytes:
             Broken: there are fewer.
         """
         if count < 0 or self.at + count > len(self.data):
-            raise Broken(f"{count} bytes should follow, but there are {len(self.data) - self.at}")
+            raise BrokenPayload(f"{count} bytes should follow, but there are {len(self.data) - self.at}")
         self.at += count
         return self.data[self.at - count : self.at]
 
@@ -67,7 +67,7 @@ class Bytes:
         """
         length = self.number("i")
         if length < -1 or length > min(MOST_PARTS, (len(self.data) - self.at) // 4):
-            raise Broken(f"a list of {length} entries")
+            raise BrokenPayload(f"a list of {length} entries")
         return max(0, length)
 
     def acls(self) -> list[tuple[int, str, str]]:
@@ -222,7 +222,7 @@ def body(kind: int, b: Bytes, end: int) -> dict[str, Any]:
         return {"paths": [b.text() for _ in range(b.count())]}
     if kind == k.MULTI:
         return {"parts": [part(b) for _ in range(b.count())]}
-    raise Broken(f"there is no kind of transaction {kind}")
+    raise BrokenPayload(f"there is no kind of transaction {kind}")
 
 
 def part(b: Bytes) -> tuple[int, dict[str, Any]]:
@@ -231,7 +231,7 @@ def part(b: Bytes) -> tuple[int, dict[str, Any]]:
     inside = Bytes(b.buffer() or b"")
     try:
         said = body(kind, inside, -1)
-    except Broken:
+    except BrokenPayload:
         said = {"raw": inside.data}
     return kind, said
 

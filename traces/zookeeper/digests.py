@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from traces.zookeeper.agree import Each
-from traces.zookeeper.decode import Broken, decoded, zxid_text
-from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding
+from traces.zookeeper.decode import BrokenPayload, decoded, zxid_text
+from traces.zookeeper.findings import NOTE, VIOLATION, WARN, AuditFinding
 from traces.zookeeper.logs import payload_at
 from traces.zookeeper.replay import Episode, Replay, Replayed, restarted, restarted_on, tree_at
 from traces.zookeeper.server import LOW, Server
@@ -22,20 +22,20 @@ CAUSES = ("GAP", "MISSING", "ZXID_DECREASE", "DUP_DIFFERS", "DIVERGENT_TXN", "AB
 
 
 def digest_findings(
-    servers: list[Server], replays: Mapping[str, Replayed], found: list[Finding], show_data: bool = False
-) -> list[Finding]:
+    servers: list[Server], replays: Mapping[str, Replayed], found: list[AuditFinding], show_data: bool = False
+) -> list[AuditFinding]:
     """Return findings about records whose digest is not the tree's.
 
     A mismatch that an earlier finding explains is noted in that finding instead.
     """
-    out: list[Finding] = []
+    out: list[AuditFinding] = []
     for server in servers:
         replay = replays.get(server.name)
         if replay is None:
             continue
         if server.records and not replay.checked and replay.applied:
             what = f"{replay.applied:,} transactions replayed, and none has a digest"
-            out.append(Finding("NO_DIGESTS", NOTE, what, server.name))
+            out.append(AuditFinding("NO_DIGESTS", NOTE, what, server.name))
         for episode in replay.episodes:
             cause = caused(server, episode, found)
             if cause is not None:
@@ -58,15 +58,15 @@ def told(episode: Episode) -> str:
     )
 
 
-def at_episode(code: str, severity: str, what: str, server: Server, e: Episode, show_data: bool) -> Finding:
-    finding = Finding(code, severity, what, server.name, e.file.name, e.place, e.zxid)
-    with contextlib.suppress(Broken):
+def at_episode(code: str, severity: str, what: str, server: Server, e: Episode, show_data: bool) -> AuditFinding:
+    finding = AuditFinding(code, severity, what, server.name, e.file.name, e.place, e.zxid)
+    with contextlib.suppress(BrokenPayload):
         finding.evidence["transaction"] = decoded(payload_at(e.file, e.place)).as_json(show_data)
     finding.evidence |= {"digest of the record": f"{e.wanted:#x}", "digest of the tree": f"{e.found:#x}"}
     return finding
 
 
-def caused(server: Server, episode: Episode, found: list[Finding]) -> Finding | None:
+def caused(server: Server, episode: Episode, found: list[AuditFinding]) -> AuditFinding | None:
     """Return the finding about this server that explains why its tree differs from a record on, or None.
 
     It is the last one between the record before, whose digest was right, and this one.
@@ -83,7 +83,7 @@ def caused(server: Server, episode: Episode, found: list[Finding]) -> Finding | 
     return None
 
 
-def behind(server: Server, f: Finding, episode: Episode) -> bool:
+def behind(server: Server, f: AuditFinding, episode: Episode) -> bool:
     """Return whether an episode begins with the first digest behind a finding.
 
     No record in between shows that the tree was right.
@@ -105,7 +105,7 @@ def shared(server: Server, episode: Episode, servers: list[Server], replays: Map
 # --- snapshots and restarts ----------------------------------------------------------------------------
 
 
-def snapshot_digests(server: Server, replay: Replayed) -> list[Finding]:
+def snapshot_digests(server: Server, replay: Replayed) -> list[AuditFinding]:
     """Return findings about snapshots whose digest is not that of the tree at their transaction in the log."""
     out = []
     for s in server.snapshots:
@@ -116,30 +116,30 @@ def snapshot_digests(server: Server, replay: Replayed) -> list[Finding]:
         own = s.total & word if s.exact and s.newest <= s.zxid else s.digest & word
         if own != s.digest & word:
             what = f"its digest is {s.digest & word:#x}, and that of its nodes {own:#x}"
-            out.append(Finding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
+            out.append(AuditFinding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
             continue
         if 0 < s.digest_zxid < s.zxid and s.zxid & LOW:
             what = f"it is named after {zxid_text(s.zxid)}, and its digest is of the tree at {zxid_text(s.digest_zxid)}"
-            out.append(Finding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
+            out.append(AuditFinding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
             continue
         if said is not None and said[2] and said[0] != s.digest & word:
             what = f"it has {s.digest & word:#x} for the tree at {zxid_text(s.digest_zxid)}, "
             what += f"which the log gives {said[0]:#x}"
-            out.append(Finding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
+            out.append(AuditFinding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
     return out
 
 
 def restart_findings(
-    servers: list[Server], replays: Mapping[str, Replayed], found: list[Finding], each: Each,
+    servers: list[Server], replays: Mapping[str, Replayed], found: list[AuditFinding], each: Each,
     kept: dict[tuple[str, str], Replay] | None = None,
-) -> tuple[list[Finding], dict[str, tuple[int, Replayed, Snapshot | None]]]:  # fmt: skip
+) -> tuple[list[AuditFinding], dict[str, tuple[int, Replayed, Snapshot | None]]]:  # fmt: skip
     """Compare the trees after a restart with each server's log and with one another.
 
     Returns:
         Findings, and for each server that has anything its last transaction, the replay of its restart, and the
         snapshot that it begins with.
     """
-    out: list[Finding] = []
+    out: list[AuditFinding] = []
     ends: dict[str, tuple[int, Replayed, Snapshot | None]] = {}
     graves = [f for f in found if f.severity == VIOLATION and f.code in (*CAUSES, "DIGEST_MISMATCH", "COMMITTED_LOST")]
     blamed = {name for f in graves for name in (f.server, *f.servers)}
@@ -186,7 +186,7 @@ def without_shared(again: Replayed, replay: Replayed | None, shared: set[int]) -
 
 def restart_of(
     server: Server, base: Snapshot, again: Replayed, replay: Replayed | None, blamed: bool, parts: bool = False
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """Compare a server's restart with its own log.
 
     Args:
@@ -203,7 +203,7 @@ def restart_of(
         e = again.episodes[0]
         what = f"from {base.name} and the records behind it a restart builds a tree that is not as the "
         what += f"digests say: {told(e)}"
-        return [Finding("RESTART_DIFFERS", VIOLATION, what, server.name, base.name, -1, e.zxid)]
+        return [AuditFinding("RESTART_DIFFERS", VIOLATION, what, server.name, base.name, -1, e.zxid)]
     if parts:
         return []
     mine, logs = again.captured.get(again.last), replay.captured.get(again.last)
@@ -216,16 +216,16 @@ def restart_of(
         return []
     what = f"from {base.name} a restart builds another tree at {zxid_text(again.last)} than the log: "
     what += f"{len(nodes)} nodes differ"
-    finding = Finding("RESTART_DIFFERS", VIOLATION, what, server.name, base.name, -1, again.last)
+    finding = AuditFinding("RESTART_DIFFERS", VIOLATION, what, server.name, base.name, -1, again.last)
     finding.evidence["nodes"] = dict(list(nodes.items())[:SHOWN])
     return [finding]
 
 
 def between(
     servers: list[Server], ends: Mapping[str, tuple[int, Replayed, Snapshot | None]], told: set[str]
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """Return findings about servers whose trees differ at one transaction, though nothing else was found about them."""
-    out: list[Finding] = []
+    out: list[AuditFinding] = []
     names = [s.name for s in servers if s.name in ends and s.name not in told]
     by_name = {s.name: s for s in servers}
     for k, one in enumerate(names):
@@ -244,7 +244,7 @@ def between(
             wrong = one if b[2] and not a[2] else two if a[2] and not b[2] else ""
             what = f"at {zxid_text(at)} the trees of {one} and {two} differ in {len(nodes)} nodes"
             code, severity = ("TREE_DIFFERS", VIOLATION) if real else ("TREE_STATS", NOTE)
-            finding = Finding(code, severity, what, wrong, "", -1, at, -1, [one, two])
+            finding = AuditFinding(code, severity, what, wrong, "", -1, at, -1, [one, two])
             finding.evidence["nodes"] = dict(list(nodes.items())[:SHOWN])
             out.append(finding)
     return out
@@ -258,8 +258,8 @@ ACCUSING = ("DIGEST_MISMATCH", "ABANDONED_APPLIED", "MISSING", "SNAPSHOT_DIGEST"
 
 
 def side_by_side(
-    servers: list[Server], found: list[Finding], quorum: Callable[[Iterable[str], int], bool]
-) -> list[Finding]:
+    servers: list[Server], found: list[AuditFinding], quorum: Callable[[Iterable[str], int], bool]
+) -> list[AuditFinding]:
     """Return the findings, but withdraw accusations of a majority.
 
     A digest is that of one leader's tree: it shows that the trees differ, not that a majority is wrong. A write that
@@ -281,14 +281,14 @@ def side_by_side(
         f"the trees of {', '.join(accused)}, a quorum, are{since} not those of the digests in the logs, and those of "
     )
     what += f"{', '.join(others)} are: no file shows which of them is right"
-    out = Finding("TREES_APART", VIOLATION, what, zxid=first, servers=[s.name for s in servers])
+    out = AuditFinding("TREES_APART", VIOLATION, what, zxid=first, servers=[s.name for s in servers])
     out.evidence["nodes"] = dict(list(who_has_what(servers).items())[:SHOWN])
     for n, f in enumerate(mine, 1):
         out.evidence[f"{n}. {f.code} {f.server}".rstrip()] = f.sentence
     return [*(f for f in found if not any(f is m for m in mine)), out]
 
 
-def follows_from_damage(accusation: Finding, found: list[Finding]) -> bool:
+def follows_from_damage(accusation: AuditFinding, found: list[AuditFinding]) -> bool:
     """Return whether a server's own hole or damage explains what it lacks, or the digests behind it."""
     damages = [f.zxid for f in found if f.code in OWN and f.severity == VIOLATION and f.server == accusation.server]
     if not damages or accusation.code == "ABANDONED_APPLIED":

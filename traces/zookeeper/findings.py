@@ -16,7 +16,7 @@ GRAVE = (VIOLATION, DANGER, WARN)  # everything but notes
 
 
 @dataclass
-class Finding:
+class AuditFinding:
     """A finding or a note.
 
     Attributes:
@@ -59,6 +59,6 @@ class Finding:
         return ", ".join(said)
 
 
-def worst(findings: list[Finding]) -> list[Finding]:
+def worst(findings: list[AuditFinding]) -> list[AuditFinding]:
     """Sort findings by severity, the worst first."""
-    return sorted(findings, key=Finding.order)
+    return sorted(findings, key=AuditFinding.order)

@@ -10,7 +10,7 @@ block of 4,096 zxids are added up, so that servers are compared block by block, 
 
 from __future__ import annotations
 
-from traces.zookeeper.memory import Scan, Text
+from traces.zookeeper.memory import ByteBuffer, Scan
 from traces.zookeeper.numbers import (
     BAD_BODY,
     BAD_CHECKSUM,
@@ -62,7 +62,7 @@ TALLY = FAILED_MULTI | HAS_DIGEST | BARE  # what is counted, and no event
 EVENTFUL = BAD_CHECKSUM | BAD_BODY | UNKNOWN_KIND | ON_CONFIG | LEFT_OVER
 
 
-def long_at(d: Text, p: int) -> int:
+def long_at(d: ByteBuffer, p: int) -> int:
     """Return the eight bytes at a place as a signed number, most significant first."""
     return (
         shl(d.data[p], 56)
@@ -76,7 +76,7 @@ def long_at(d: Text, p: int) -> int:
     )
 
 
-def little_at(d: Text, p: int) -> int:
+def little_at(d: ByteBuffer, p: int) -> int:
     """Return the eight bytes at a place as a signed number, least significant first."""
     return (
         d.data[p]
@@ -90,13 +90,13 @@ def little_at(d: Text, p: int) -> int:
     )
 
 
-def int_at(d: Text, p: int) -> int:
+def int_at(d: ByteBuffer, p: int) -> int:
     """Return the four bytes at a place as a signed number, most significant first."""
     w = (d.data[p] << 24) | (d.data[p + 1] << 16) | (d.data[p + 2] << 8) | d.data[p + 3]
     return w - 4294967296 if w >= 2147483648 else w
 
 
-def adler(d: Text, p: int, end: int) -> int:
+def adler(d: ByteBuffer, p: int, end: int) -> int:
     """Return the Adler-32 of the bytes of a range (RFC 1950), computed eight at a time.
 
     The sum and the weighted sum of a word's bytes are lanes of a product.
@@ -121,7 +121,7 @@ def adler(d: Text, p: int, end: int) -> int:
     return (b << 16) | a
 
 
-def hashed(d: Text, h: int, p: int, end: int) -> int:
+def hashed(d: ByteBuffer, h: int, p: int, end: int) -> int:
     """Continue a hash over the length and the bytes of a range."""
     h = wrap_add(h, end - p)
     while p + 8 <= end:
@@ -139,7 +139,7 @@ def hashed(d: Text, h: int, p: int, end: int) -> int:
 # --- bodies: the end of what a kind of transaction says, or -1 where it is not that -------------------
 
 
-def past_buffer(d: Text, p: int, end: int) -> int:
+def past_buffer(d: ByteBuffer, p: int, end: int) -> int:
     """Return the place behind a buffer or string: a length (-1 for null) and that many bytes."""
     if p < 0 or p + 4 > end:
         return -1
@@ -157,12 +157,12 @@ def past(p: int, end: int, count: int) -> int:
     return p + count
 
 
-def past_acls(d: Text, p: int, end: int) -> int:
+def past_acls(d: ByteBuffer, p: int, end: int) -> int:
     """Return the place behind a list of permissions, scheme and identity."""
     return past_list(d, p, end, True)
 
 
-def past_list(d: Text, p: int, end: int, acls: bool) -> int:
+def past_list(d: ByteBuffer, p: int, end: int, acls: bool) -> int:
     """Return the place behind a list of strings, or of permissions with two strings each."""
     if p < 0 or p + 4 > end:
         return -1
@@ -178,7 +178,7 @@ def past_list(d: Text, p: int, end: int, acls: bool) -> int:
     return p
 
 
-def past_create(d: Text, kind: int, p: int, end: int) -> int:
+def past_create(d: ByteBuffer, kind: int, p: int, end: int) -> int:
     """Return the place behind a create of any kind.
 
     Its body is path, data, permissions, the ephemeral flag, the parent's version, and the time to live.
@@ -194,7 +194,7 @@ def past_create(d: Text, kind: int, p: int, end: int) -> int:
     return p
 
 
-def past_part(d: Text, kind: int, p: int, end: int) -> int:
+def past_part(d: ByteBuffer, kind: int, p: int, end: int) -> int:
     """Return the place behind the body of a transaction other than a multi; -1 if malformed, -2 if of unknown kind."""
     if kind == CREATE or kind == CREATE2 or kind == CREATE_CONTAINER or kind == CREATE_TTL:
         return past_create(d, kind, p, end)
@@ -218,7 +218,7 @@ def part_of_multi(kind: int) -> bool:
     return kind != CREATE_SESSION and kind != CLOSE_SESSION and kind != MULTI
 
 
-def past_multi(d: Text, p: int, end: int) -> int:
+def past_multi(d: ByteBuffer, p: int, end: int) -> int:
     """Return the place behind the parts of a multi."""
     if p + 4 > end:
         return -1
@@ -236,7 +236,7 @@ def past_multi(d: Text, p: int, end: int) -> int:
     return p
 
 
-def multi_odd(d: Text, p: int) -> int:
+def multi_odd(d: ByteBuffer, p: int) -> int:
     """Return the oddities of a multi that `past_multi` has passed: it failed, or a part does not match its kind."""
     n = int_at(d, p)
     p = p + 4
@@ -263,7 +263,7 @@ def multi_odd(d: Text, p: int) -> int:
     return failed if failed != 0 else bad
 
 
-def config_bit(d: Text, p: int, end: int) -> int:
+def config_bit(d: ByteBuffer, p: int, end: int) -> int:
     """Return ON_CONFIG if the path at a place is /zookeeper/config, else 0."""
     if p + 4 + CONFIG_NAME > end:
         return 0
@@ -275,7 +275,7 @@ def config_bit(d: Text, p: int, end: int) -> int:
     return ON_CONFIG
 
 
-def failed_hash(d: Text, p: int, end: int) -> int:
+def failed_hash(d: ByteBuffer, p: int, end: int) -> int:
     """Return the hash of a failed multi without the kinds of its parts, which `past_multi` has passed."""
     h = hashed(d, 1, p, p + TXN_HEAD)
     p = p + TXN_HEAD
@@ -293,7 +293,7 @@ def failed_hash(d: Text, p: int, end: int) -> int:
 # --- records ---------------------------------------------------------------------------------------
 
 
-def read_record(s: Scan, d: Text, n: int, p: int, length: int) -> None:
+def read_record(s: Scan, d: ByteBuffer, n: int, p: int, length: int) -> None:
     """Read the payload at a place as entry n."""
     finish = p + length
     kind = int_at(d, p + 28)
@@ -431,6 +431,6 @@ def scan_on(s: Scan) -> int:
     return stop
 
 
-def hash_text(d: Text, h: int, p: int, end: int) -> int:
+def hash_text(d: ByteBuffer, h: int, p: int, end: int) -> int:
     """Call `hashed` from outside the kernel."""
     return hashed(d, h, p, end)

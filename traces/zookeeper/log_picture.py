@@ -14,7 +14,7 @@ from traces.explain.flights import Fate, Flight
 from traces.pictures.picture import Arrow, Mark, Picture, Row, Stretch
 from traces.record.trace import Transmission
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.text_logs import Broken, LogEvent, TextHistory, phase_text
+from traces.zookeeper.text_logs import BrokenCondition, LogEvent, TextHistory, phase_text
 
 MOST_ROWS = 300
 NEAR = 10  # rows on either side of one that is named
@@ -58,7 +58,7 @@ class LogPicture:
     values: dict[str, list[list[tuple[int, str]]]]
 
 
-def items_of(history: TextHistory, broken: Sequence[Broken]) -> list[Item]:
+def items_of(history: TextHistory, broken: Sequence[BrokenCondition]) -> list[Item]:
     """Return every candidate row, in order of time."""
     named: dict[tuple[str, int], list[str]] = {}
     for b in broken:
@@ -107,7 +107,7 @@ def shown(items: list[Item]) -> list[Item | int]:
     return out
 
 
-def picture_of_logs(history: TextHistory, broken: Sequence[Broken], tool: str) -> LogPicture:
+def picture_of_logs(history: TextHistory, broken: Sequence[BrokenCondition], tool: str) -> LogPicture:
     """Return the picture of text logs.
 
     Args:

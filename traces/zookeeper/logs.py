@@ -15,7 +15,7 @@ from pathlib import Path
 from traces.zookeeper import kernel
 from traces.zookeeper import numbers as k
 from traces.zookeeper.files import data_from, has_gone
-from traces.zookeeper.memory import Scan, Text
+from traces.zookeeper.memory import ByteBuffer, Scan
 from zabspec.files import Unreadable, opened, reason
 from zabspec.language.kernels import machine
 
@@ -124,7 +124,7 @@ class Reader:
         self.make(room)
 
     def make(self, room: int) -> None:
-        self.text = Text(room=room)
+        self.text = ByteBuffer(room=room)
         self.scan = Scan(text=self.text, most=ENTRIES, double=2 * ENTRIES)
         self.scan.longest = LONGEST
         self.bytes = self.text.views["data"].memory

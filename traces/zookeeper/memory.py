@@ -5,7 +5,7 @@ from __future__ import annotations
 from zabspec.language.structs import Struct, part, size, word, words
 
 
-class Text(Struct):
+class ByteBuffer(Struct):
     """A buffer of bytes."""
 
     room = size()
@@ -19,7 +19,7 @@ class Scan(Struct):
     where in the buffer its payload begins and its body ends.
     """
 
-    text = part(Text)
+    text = part(ByteBuffer)
     most = size()  # entries
     double = size()  # twice as many
     base = word()  # where in the file the buffer begins
@@ -74,7 +74,7 @@ class Tree(Struct):
     a list, found by a hash table of owners. A node's number is given anew when it is deleted.
     """
 
-    text = part(Text)
+    text = part(ByteBuffer)
     most = size()  # nodes
     slots = size()  # a power of two, above `most`
     lists = size()  # how many lists of permissions the snapshot has

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, Finding
+from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, AuditFinding
 from traces.zookeeper.logs import LogFile
 from traces.zookeeper.rules import first_line, packing, parse_long
 from traces.zookeeper.server import LOW, Server, TransactionRun
@@ -15,19 +15,19 @@ ALONE = "a compressed log without another copy"
 LAST_EPOCH = (1 << 31) - 1  # of a zxid, which is a long and not below zero
 
 
-def file_findings(server: Server) -> list[Finding]:
+def file_findings(server: Server) -> list[AuditFinding]:
     """Return findings about unreadable files and damaged records."""
     out = []
     d = server.directory
     for path, why in d.trouble:
-        out.append(Finding("UNREADABLE", WARN, f"it cannot be read: {why}", d.name, path.name))
+        out.append(AuditFinding("UNREADABLE", WARN, f"it cannot be read: {why}", d.name, path.name))
     for n, f in enumerate(server.logs):
         if f.trouble:
-            out.append(Finding("UNREADABLE", WARN, f"it cannot be read: {f.trouble}", d.name, f.name))
+            out.append(AuditFinding("UNREADABLE", WARN, f"it cannot be read: {f.trouble}", d.name, f.name))
         for damage in f.damages:
             severity = WARN if damage.code in NOTES else VIOLATION
             zxid = damage.zxid if damage.zxid > 0 else -1
-            finding = Finding(damage.code, severity, damage.detail, d.name, f.name, damage.place, zxid)
+            finding = AuditFinding(damage.code, severity, damage.detail, d.name, f.name, damage.place, zxid)
             if damage.hides:
                 finding.evidence["hidden from ZooKeeper"] = "the rest of the file"
             out.append(finding)
@@ -35,14 +35,14 @@ def file_findings(server: Server) -> list[Finding]:
             place, zxid = f.torn
             what = "the file ends within its last record"
             where = "" if n == len(server.logs) - 1 else ", and the next file continues"
-            out.append(Finding("TORN_TAIL", NOTE, what + where, d.name, f.name, place, zxid if zxid > 0 else -1))
+            out.append(AuditFinding("TORN_TAIL", NOTE, what + where, d.name, f.name, place, zxid if zxid > 0 else -1))
         if f.ending == "empty":
             last = n == len(server.logs) - 1
             what = "no record was written to it" + ("" if last else ", and later files follow")
-            out.append(Finding("EMPTY_LOG", NOTE, what, d.name, f.name, 0))
+            out.append(AuditFinding("EMPTY_LOG", NOTE, what, d.name, f.name, 0))
         if f.lost_events:
             what = f"{f.lost_events:,} more anomalies of this file are not reported"
-            out.append(Finding("TOO_MANY", WARN, what, d.name, f.name))
+            out.append(AuditFinding("TOO_MANY", WARN, what, d.name, f.name))
     out += packed_logs(server)
     names = [*(f.name for f in server.logs), *(x.name for x in server.snapshots)]
     byname = [name for name in names if name.count(".") > 1 and not packing(name)]
@@ -52,15 +52,15 @@ def file_findings(server: Server) -> list[Finding]:
     ):
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         if names:
-            out.append(Finding("STRAY_FILE", NOTE, f"{what}: {', '.join(names[:5])}{more}", d.name))
+            out.append(AuditFinding("STRAY_FILE", NOTE, f"{what}: {', '.join(names[:5])}{more}", d.name))
     if not server.logs and not any(s.zxid for s in server.snapshots):
-        out.append(Finding("EMPTY_SERVER", NOTE, "there is no log and no snapshot but the first", d.name))
+        out.append(AuditFinding("EMPTY_SERVER", NOTE, "there is no log and no snapshot but the first", d.name))
     elif not server.records and not server.top and not any(f.damages for f in server.logs):
-        out.append(Finding("EMPTY_SERVER", NOTE, "there is no transaction in its logs", d.name))
+        out.append(AuditFinding("EMPTY_SERVER", NOTE, "there is no transaction in its logs", d.name))
     return out
 
 
-def packed_logs(server: Server) -> list[Finding]:
+def packed_logs(server: Server) -> list[AuditFinding]:
     """Return findings about compressed copies of logs, which ZooKeeper takes for logs by their names."""
     out = []
     plain = {f.named: f.name for f in server.logs if f.ending not in ("packed", "folder")}
@@ -70,16 +70,16 @@ def packed_logs(server: Server) -> list[Finding]:
             beside = f"a compressed copy beside {plain[f.named]}" if f.named in plain else ALONE
             unread = f.named < needed
             what = "from before what a start reads" if unread else "which a start that reads it refuses as no log"
-            out.append(Finding("PACKED_LOG", NOTE if unread else WARN, f"{beside}, {what}", server.name, f.name))
+            out.append(AuditFinding("PACKED_LOG", NOTE if unread else WARN, f"{beside}, {what}", server.name, f.name))
     return out
 
 
 # --- order -------------------------------------------------------------------------------------------
 
 
-def order_findings(server: Server) -> list[Finding]:
+def order_findings(server: Server) -> list[AuditFinding]:
     """Return findings about a server's log: gaps, order, repetitions."""
-    out: list[Finding] = []
+    out: list[AuditFinding] = []
     known = [s.zxid for s in server.snapshots]
     for n, run in enumerate(server.runs):
         f = server.file_of(run)
@@ -94,7 +94,7 @@ def order_findings(server: Server) -> list[Finding]:
                 f"what follows on {zxid_text(run.before)}, up to {zxid_text(run.lo - 1)}, is only in a compressed log, "
             )
             what += "which nothing reads"
-            out.append(Finding("PACKED_LOG", WARN, what, *where, run.before + 1, run.lo - 1))
+            out.append(AuditFinding("PACKED_LOG", WARN, what, *where, run.before + 1, run.lo - 1))
         elif run.link == "epoch" and not run.before and run.lo >> 32 > 1 and server.begins_late(run):
             what = f"the log begins with {zxid_text(run.lo)}: earlier transactions, if any, are missing"
             out.append(deleted(server, run, what, run.lo, run.lo))
@@ -103,34 +103,36 @@ def order_findings(server: Server) -> list[Finding]:
         elif run.link == "unknown" and run.lo & LOW != 1:  # what an epoch follows is told where it is settled
             lo, hi = server.missing(run)
             what = f"{zxid_text(lo)}..{zxid_text(hi)} are not in the log, and no earlier snapshot exists"
-            out.append(Finding("GAP_UNKNOWN", NOTE, what, *where, lo, hi))
+            out.append(AuditFinding("GAP_UNKNOWN", NOTE, what, *where, lo, hi))
         elif run.link == "bridged":
             out += bridged(server, run, f)
         elif run.link == "back":
             what = f"{zxid_text(run.lo)} stands behind {zxid_text(run.before)}"
-            out.append(Finding("ZXID_DECREASE", VIOLATION, what, *where, run.lo, run.hi))
+            out.append(AuditFinding("ZXID_DECREASE", VIOLATION, what, *where, run.lo, run.hi))
         elif run.link == "again":
             hi = min(run.hi, run.before)
             what = f"{zxid_text(run.lo)}{'' if hi == run.lo else '..' + zxid_text(hi)} was logged before, the same"
-            out.append(Finding("DUP_ZXID", NOTE, what, *where, run.lo, hi))
+            out.append(AuditFinding("DUP_ZXID", NOTE, what, *where, run.lo, hi))
         elif run.link == "epoch" and run.before and run.lo >> 32 > (run.before >> 32) + 1:
             what = f"epoch {run.lo >> 32} follows on epoch {run.before >> 32}"
-            out.append(Finding("EPOCH_SKIPPED", NOTE, what, *where, run.lo))
+            out.append(AuditFinding("EPOCH_SKIPPED", NOTE, what, *where, run.lo))
         if run.lo & LOW == 0 or run.lo <= 0:
             out.append(
-                Finding("BAD_ZXID", VIOLATION, f"no transaction has zxid {zxid_text(run.lo)}", *where, max(run.lo, 0))
+                AuditFinding(
+                    "BAD_ZXID", VIOLATION, f"no transaction has zxid {zxid_text(run.lo)}", *where, max(run.lo, 0)
+                )
             )
     out += names_wrong(server)
     return out
 
 
-def deleted(server: Server, run: TransactionRun, what: str, lo: int, hi: int) -> Finding:
+def deleted(server: Server, run: TransactionRun, what: str, lo: int, hi: int) -> AuditFinding:
     """Return findings about whole log files that are missing and that no start reads."""
     what += (
         f", and the start reads from snapshot.{server.restart_from:x} on: whoever deleted the log files, no part of "
     )
     what += "them is needed"
-    return Finding("LOGS_DELETED", NOTE, what, server.name, server.file_of(run).name, run.place, lo, hi)
+    return AuditFinding("LOGS_DELETED", NOTE, what, server.name, server.file_of(run).name, run.place, lo, hi)
 
 
 def unread(server: Server, run: TransactionRun) -> str:
@@ -140,7 +142,7 @@ def unread(server: Server, run: TransactionRun) -> str:
     return f"; a start begins behind it, with snapshot.{server.restart_from:x}, {UNREAD}"
 
 
-def gap(server: Server, run: TransactionRun, known: list[int]) -> Finding:
+def gap(server: Server, run: TransactionRun, known: list[int]) -> AuditFinding:
     """Return a finding about a gap, which a snapshot of its end would explain."""
     f = server.file_of(run)
     lo, hi = server.missing(run)
@@ -154,7 +156,7 @@ def gap(server: Server, run: TransactionRun, known: list[int]) -> Finding:
         gone = f"what followed on {zxid_text(run.before)} in epoch {run.before >> 32:x}, and {gone}"
     what = f"{behind}{' inside a file' if inside else ''}: {gone} missing, and no snapshot fills the gap"
     what += unread(server, run)
-    finding = Finding("GAP", VIOLATION, what, server.name, f.name, run.place, lo, hi)
+    finding = AuditFinding("GAP", VIOLATION, what, server.name, f.name, run.place, lo, hi)
     finding.evidence["snapshots"] = [f"{z:x}" for z in known]
     return finding
 
@@ -164,19 +166,19 @@ def count_text(lo: int, hi: int) -> str:
     return f"{zxid_text(lo)} is" if n == 1 else f"{n:,} transactions from {zxid_text(lo)} to {zxid_text(hi)} are"
 
 
-def begins_late(server: Server, run: TransactionRun, f: LogFile, known: list[int]) -> list[Finding]:
+def begins_late(server: Server, run: TransactionRun, f: LogFile, known: list[int]) -> list[AuditFinding]:
     """Return notes about a log that does not begin with the first transaction."""
     where = (server.name, f.name, run.place, run.lo)
     if not known:
         if run.lo & LOW == 1:
             return []
         what = f"the log begins with {zxid_text(run.lo)}, and there is no snapshot: what was before cannot be concluded"
-        return [Finding("GAP_UNKNOWN", NOTE, what, *where)]
+        return [AuditFinding("GAP_UNKNOWN", NOTE, what, *where)]
     what = f"the log begins with {zxid_text(run.lo)}, which its oldest snapshot snapshot.{known[0]:x} explains"
-    return [Finding("PURGED", NOTE, what, *where)]
+    return [AuditFinding("PURGED", NOTE, what, *where)]
 
 
-def bridged(server: Server, run: TransactionRun, f: LogFile) -> list[Finding]:
+def bridged(server: Server, run: TransactionRun, f: LogFile) -> list[AuditFinding]:
     """Return a finding about a gap, or a note if a readable snapshot fills it."""
     where = (server.name, f.name, run.place)
     usable = [s.zxid for s in server.snapshots if s.usable]
@@ -185,17 +187,19 @@ def bridged(server: Server, run: TransactionRun, f: LogFile) -> list[Finding]:
     lo, hi = server.missing(run) if missing else (run.lo, run.lo)
     if run.snapshot in usable or (fills and not missing):
         what = f"from {zxid_text(run.before)} to {zxid_text(run.lo)}, over snapshot.{run.snapshot:x}"
-        return [Finding("SNAP_BRIDGED", NOTE, what, *where, run.lo)]
+        return [AuditFinding("SNAP_BRIDGED", NOTE, what, *where, run.lo)]
     later = [s for s in usable if s >= run.lo - 1]
     what = (
         f"between {zxid_text(run.before)} and {zxid_text(run.lo)} lies snapshot.{run.snapshot:x}, which cannot be read"
     )
     if later:
-        return [Finding("GAP_UNKNOWN", NOTE, f"{what}; a restart begins with snapshot.{later[-1]:x}", *where, lo, hi)]
-    return [Finding("SNAP_LOST", VIOLATION, what, *where, lo, hi)]
+        return [
+            AuditFinding("GAP_UNKNOWN", NOTE, f"{what}; a restart begins with snapshot.{later[-1]:x}", *where, lo, hi)
+        ]
+    return [AuditFinding("SNAP_LOST", VIOLATION, what, *where, lo, hi)]
 
 
-def names_wrong(server: Server) -> list[Finding]:
+def names_wrong(server: Server) -> list[AuditFinding]:
     """Return findings about files whose first record is not the one in their name."""
     out = []
     for f in server.logs:
@@ -207,7 +211,7 @@ def names_wrong(server: Server) -> list[Finding]:
             lost = f.named < f.first and not server.has(f.named)
             severity = VIOLATION if lost and not bridges(server, f) else WARN
             code = "GAP" if severity == VIOLATION else "NAME_MISMATCH"
-            out.append(Finding(code, severity, what, server.name, f.name, f.first_place, f.named, f.first - 1))
+            out.append(AuditFinding(code, severity, what, server.name, f.name, f.first_place, f.named, f.first - 1))
     return out
 
 
@@ -218,28 +222,28 @@ def bridges(server: Server, f: LogFile) -> bool:
 # --- snapshots and epochs ------------------------------------------------------------------------------
 
 
-def snapshot_findings(server: Server) -> list[Finding]:
+def snapshot_findings(server: Server) -> list[AuditFinding]:
     """Return findings about snapshots that are unreadable or wrong."""
     out = []
     for s in server.snapshots:
         if s.state == "unreadable":
-            out.append(Finding("UNREADABLE", WARN, f"it cannot be read: {s.why}", server.name, s.name))
+            out.append(AuditFinding("UNREADABLE", WARN, f"it cannot be read: {s.why}", server.name, s.name))
         elif s.state == "refused":
             severity = DANGER if s.zxid > server.top else WARN  # nothing else that is read has what it holds
-            out.append(Finding("TOO_LARGE", severity, s.why, server.name, s.name, -1, s.zxid))
+            out.append(AuditFinding("TOO_LARGE", severity, s.why, server.name, s.name, -1, s.zxid))
         elif not ends_well(s) and s.state in ("torn", "broken"):
-            out.append(Finding("TORN_SNAPSHOT", NOTE, s.why, server.name, s.name, s.place, s.zxid))
+            out.append(AuditFinding("TORN_SNAPSHOT", NOTE, s.why, server.name, s.name, s.place, s.zxid))
         elif s.state in ("torn", "broken"):
-            out.append(Finding("SNAPSHOT_BROKEN", VIOLATION, s.why, server.name, s.name, s.place, s.zxid))
+            out.append(AuditFinding("SNAPSHOT_BROKEN", VIOLATION, s.why, server.name, s.name, s.place, s.zxid))
     if server.snapshots and not any(s.usable for s in server.snapshots):
         severity = (
             VIOLATION
             if any(s.state not in ("unreadable", "refused") for s in server.snapshots) and server.records
             else WARN
         )
-        out.append(Finding("NO_SNAPSHOT", severity, "none of its snapshots can be read", server.name))
+        out.append(AuditFinding("NO_SNAPSHOT", severity, "none of its snapshots can be read", server.name))
     elif not server.snapshots and server.records:
-        out.append(Finding("NO_SNAPSHOTS", NOTE, "there are logs and no snapshot", server.name))
+        out.append(AuditFinding("NO_SNAPSHOTS", NOTE, "there are logs and no snapshot", server.name))
     return out
 
 
@@ -248,9 +252,9 @@ def ends_well(s: Snapshot) -> bool:
     return s.ended and not (s.state == "torn" and packing(s.name))
 
 
-def epoch_findings(server: Server) -> list[Finding]:
+def epoch_findings(server: Server) -> list[AuditFinding]:
     """Return findings about the epoch files, compared with each other and with the log."""
-    out: list[Finding] = []
+    out: list[AuditFinding] = []
     values: dict[str, int] = {}
     found = server.directory.epochs
     for name in ("currentEpoch", "acceptedEpoch"):
@@ -262,26 +266,28 @@ def epoch_findings(server: Server) -> list[Finding]:
             values[name] = value
         elif value is not None:
             what = f"it holds {value}: zxids have no room for the next epoch, and wrap around"
-            out.append(Finding("EPOCH_FILE", VIOLATION, what, server.name, name))
+            out.append(AuditFinding("EPOCH_FILE", VIOLATION, what, server.name, name))
         else:
             shown = data[:40].decode("ascii", "backslashreplace")
-            out.append(Finding("EPOCH_FILE", VIOLATION, f"it has {shown!r}, which is not an epoch", server.name, name))
+            out.append(
+                AuditFinding("EPOCH_FILE", VIOLATION, f"it has {shown!r}, which is not an epoch", server.name, name)
+            )
     held = [n for n in ("currentEpoch", "acceptedEpoch") if n in found]
     if len(held) == 1 and server.top >> 32:
         other = "acceptedEpoch" if held[0] == "currentEpoch" else "currentEpoch"
-        out.append(Finding("EPOCH_MISSING", NOTE, f"there is {held[0]}, but no {other}", server.name, other))
+        out.append(AuditFinding("EPOCH_MISSING", NOTE, f"there is {held[0]}, but no {other}", server.name, other))
     pending = [n for n in found if n.endswith(".tmp") or n == "updatingEpoch"]
     for name in pending:
-        out.append(Finding("EPOCH_PENDING", NOTE, "it was left behind", server.name, name))
+        out.append(AuditFinding("EPOCH_PENDING", NOTE, "it was left behind", server.name, name))
     top = max([server.top, *(s.zxid for s in server.snapshots if s.usable)])
     current, accepted = values.get("currentEpoch"), values.get("acceptedEpoch")
     if current is not None and current < top >> 32:
         what = f"its history holds epoch {top >> 32} (up to {zxid_text(top)}), currentEpoch is {current}"
         severity = WARN if pending_heals(found, top >> 32) else VIOLATION
-        out.append(Finding("EPOCH_BEHIND_LOG", severity, what, server.name, "currentEpoch"))
+        out.append(AuditFinding("EPOCH_BEHIND_LOG", severity, what, server.name, "currentEpoch"))
     if current is not None and accepted is not None and accepted < current:
         what = f"acceptedEpoch says {accepted}, currentEpoch {current}"
-        out.append(Finding("ACCEPTED_BEHIND", VIOLATION, what, server.name, "acceptedEpoch"))
+        out.append(AuditFinding("ACCEPTED_BEHIND", VIOLATION, what, server.name, "acceptedEpoch"))
     return out
 
 

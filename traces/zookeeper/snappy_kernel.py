@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from traces.zookeeper.memory import Text
+from traces.zookeeper.memory import ByteBuffer
 
 
-def number_at(source: Text, p: int, count: int) -> int:
+def number_at(source: ByteBuffer, p: int, count: int) -> int:
     """Return a number of `count` bytes, the lowest first."""
     number = 0
     for k in range(count):
@@ -13,7 +13,7 @@ def number_at(source: Text, p: int, count: int) -> int:
     return number
 
 
-def unsnap(source: Text, filled: int, out: Text) -> int:
+def unsnap(source: ByteBuffer, filled: int, out: ByteBuffer) -> int:
     """Decompress the first `filled` bytes of a text into another.
 
     Returns:

@@ -15,7 +15,7 @@ from pathlib import Path
 from traces.zookeeper import numbers as k
 from traces.zookeeper import tree_kernel as tk
 from traces.zookeeper.files import has_gone
-from traces.zookeeper.memory import Text
+from traces.zookeeper.memory import ByteBuffer
 from traces.zookeeper.rules import packing
 from traces.zookeeper.snappy_kernel import unsnap
 from traces.zookeeper.trees import DataTree
@@ -215,7 +215,7 @@ def gzip_pieces(fd: int) -> Iterator[bytes]:
 
 def snappy_pieces(fd: int) -> Iterator[bytes]:
     """Yield pieces decompressed by Snappy, in the framing of snappy-java (Xerial)."""
-    source, out, run = Text(room=BLOCK_ROOM), Text(room=BLOCK_ROOM), machine(unsnap)
+    source, out, run = ByteBuffer(room=BLOCK_ROOM), ByteBuffer(room=BLOCK_ROOM), machine(unsnap)
     head = os.pread(fd, 16, 0)
     if not head.startswith(XERIAL):
         if len(head) < 16 and XERIAL.startswith(head[:8]):

@@ -68,7 +68,7 @@ class LogEvent:
 
 
 @dataclass
-class Broken:
+class BrokenCondition:
     """A condition that the lines break.
 
     Attributes:
@@ -95,7 +95,7 @@ class TextHistory:
     phases: list[LogEvent]
     rows: Rows | None
     lines: dict[tuple[int, int], LogEvent | None] = field(default_factory=dict)
-    broken: list[Broken] = field(default_factory=list)
+    broken: list[BrokenCondition] = field(default_factory=list)
     proposals: int = 0
     commits: int = 0
     silent: int = 0
@@ -289,9 +289,9 @@ def fill_rows(out: TextHistory, together: list[LogEvent]) -> None:
 # --- phases ------------------------------------------------------------------------------------------
 
 
-def two_leaders(phases: list[LogEvent]) -> list[Broken]:
+def two_leaders(phases: list[LogEvent]) -> list[BrokenCondition]:
     """Check that an epoch has one leader, and that epochs grow on each server."""
-    out: list[Broken] = []
+    out: list[BrokenCondition] = []
     leaders: dict[int, LogEvent] = {}
     last: dict[int, LogEvent] = {}
     for e in phases:
@@ -301,11 +301,11 @@ def two_leaders(phases: list[LogEvent]) -> list[Broken]:
         other = leaders.setdefault(epoch, e)
         if other.server != e.server:
             what = f"server {other.server} and server {e.server} are both established as leaders of epoch {epoch}"
-            out.append(Broken("one established leader an epoch", "l.1.1", what, [other, e]))
+            out.append(BrokenCondition("one established leader an epoch", "l.1.1", what, [other, e]))
         before = last.get(e.server)
         if before is not None and before.value >> 32 >= epoch and before.line != e.line:
             what = f"server {e.server} is established in epoch {epoch} after epoch {before.value >> 32}"
-            out.append(Broken("epochs grow", "l.1.1", what, [before, e]))
+            out.append(BrokenCondition("epochs grow", "l.1.1", what, [before, e]))
         last[e.server] = e
     return out
 
@@ -313,7 +313,7 @@ def two_leaders(phases: list[LogEvent]) -> list[Broken]:
 ORDER = ("newleader", "persisted", "epoch set", "newleader acked")
 
 
-def durable_order(events: dict[int, list[LogEvent]]) -> list[Broken]:
+def durable_order(events: dict[int, list[LogEvent]]) -> list[BrokenCondition]:
     """Check that the history is stored before the epoch, and both before NEWLEADER is acknowledged (f.2.1).
 
     3.8.5, 3.9.2 and later log this at INFO; earlier releases do not, which is no fault.
@@ -329,7 +329,7 @@ def durable_order(events: dict[int, list[LogEvent]]) -> list[Broken]:
                 if later:
                     what = f"server {e.server}: '{later[0].kind}' comes before '{e.kind}'"
                     out.append(
-                        Broken(
+                        BrokenCondition(
                             "the history is stored before the epoch, and both before the answer",
                             "f.2.1",
                             what,

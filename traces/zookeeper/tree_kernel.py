@@ -8,7 +8,7 @@ only the CRC so far, a hash and the length are kept. Transactions act as in `Dat
 from __future__ import annotations
 
 from traces.zookeeper.kernel import MIX, hashed, int_at, little_at, long_at, past_acls, past_buffer
-from traces.zookeeper.memory import Scan, Text, Tree
+from traces.zookeeper.memory import ByteBuffer, Scan, Tree
 from traces.zookeeper.numbers import (
     BAD_BODY,
     CLOSE_SESSION,
@@ -57,7 +57,7 @@ def fill_table(t: Tree) -> None:
             t.table[k + 1][n] = (c >> 8) ^ t.table[0][c & 255]
 
 
-def crc(t: Tree, d: Text, c: int, p: int, end: int) -> int:
+def crc(t: Tree, d: ByteBuffer, c: int, p: int, end: int) -> int:
     """Continue a CRC-32 over bytes; it is kept as the register, which is the CRC inverted."""
     while p + 8 <= end:
         w = little_at(d, p)
@@ -128,7 +128,7 @@ def home(t: Tree, h: int) -> int:
     return shr(wrap_mul(h, MIX), 20) & (t.slots - 1)
 
 
-def same_path(t: Tree, n: int, d: Text, p: int, length: int) -> bool:
+def same_path(t: Tree, n: int, d: ByteBuffer, p: int, length: int) -> bool:
     """Return whether a node has the path at a place."""
     if t.length[n] != length:
         return False
@@ -145,7 +145,7 @@ def same_path(t: Tree, n: int, d: Text, p: int, length: int) -> bool:
     return True
 
 
-def find(t: Tree, d: Text, p: int, length: int) -> int:
+def find(t: Tree, d: ByteBuffer, p: int, length: int) -> int:
     """Return the node of the path at a place; -1 if there is none."""
     h = hashed(d, PATHS, p, p + length)
     at = home(t, h)
@@ -241,14 +241,14 @@ def count_in(t: Tree, n: int) -> None:
     t.digest[n] = c
 
 
-def below_zookeeper(d: Text, p: int, length: int) -> bool:
+def below_zookeeper(d: ByteBuffer, p: int, length: int) -> bool:
     """Return whether a path begins with /zookeeper/."""
     if length < OUTSIDE or long_at(d, p) != 0x2F7A6F6F6B656570:  # /zookeep
         return False
     return d.data[p + 8] == 0x65 and d.data[p + 9] == 0x72 and d.data[p + 10] == 0x2F
 
 
-def add_node(t: Tree, d: Text, p: int, length: int) -> int:
+def add_node(t: Tree, d: ByteBuffer, p: int, length: int) -> int:
     """Add a node with the path at a place to the table of paths only; there must be room for it."""
     n = t.free - 1
     if n >= 0:
@@ -278,7 +278,7 @@ def add_node(t: Tree, d: Text, p: int, length: int) -> int:
     return n
 
 
-def put_data(t: Tree, n: int, d: Text, p: int) -> int:
+def put_data(t: Tree, n: int, d: ByteBuffer, p: int) -> int:
     """Set a node's data from a place, length first; return where it ends. The content's sum is not updated."""
     length = int_at(d, p)
     end = p + 4 + max(0, length)
@@ -294,7 +294,7 @@ def add_content(t: Tree, n: int, sign: int) -> None:
         t.content = wrap_add(t.content, content_of(t, n) if sign > 0 else 0 - content_of(t, n))
 
 
-def last_slash(d: Text, p: int, length: int) -> int:
+def last_slash(d: ByteBuffer, p: int, length: int) -> int:
     """Return the number of bytes before a path's last slash; -1 if it has none."""
     k = length - 1
     while k >= 0 and d.data[p + k] != 0x2F:
@@ -305,7 +305,7 @@ def last_slash(d: Text, p: int, length: int) -> int:
 # --- transactions ----------------------------------------------------------------------------------
 
 
-def create(t: Tree, d: Text, kind: int, p: int, end: int, zxid: int, time: int, session: int) -> None:
+def create(t: Tree, d: ByteBuffer, kind: int, p: int, end: int, zxid: int, time: int, session: int) -> None:
     """Create a node; the parent gets the version in the transaction, if that is greater."""
     length = max(0, int_at(d, p))
     path = p + 4
@@ -366,7 +366,7 @@ def remove(t: Tree, n: int) -> None:
     t.count = t.count - 1
 
 
-def delete(t: Tree, d: Text, p: int, length: int, zxid: int) -> None:
+def delete(t: Tree, d: ByteBuffer, p: int, length: int, zxid: int) -> None:
     """Delete the node of the path at a place, if it exists; its parent's pzxid is updated."""
     cut = last_slash(d, p, length)
     if cut < 0:
@@ -386,7 +386,7 @@ def delete(t: Tree, d: Text, p: int, length: int, zxid: int) -> None:
         remove(t, n)
 
 
-def set_data(t: Tree, d: Text, p: int, end: int, zxid: int, time: int) -> None:
+def set_data(t: Tree, d: ByteBuffer, p: int, end: int, zxid: int, time: int) -> None:
     """Set a node's data."""
     length = max(0, int_at(d, p))
     n = find(t, d, p + 4, 0 if length == 1 else length)  # "/" is the root's other name
@@ -402,7 +402,7 @@ def set_data(t: Tree, d: Text, p: int, end: int, zxid: int, time: int) -> None:
     count_in(t, n)
 
 
-def set_acl(t: Tree, d: Text, p: int, end: int) -> None:
+def set_acl(t: Tree, d: ByteBuffer, p: int, end: int) -> None:
     """Set a node's permissions."""
     length = max(0, int_at(d, p))
     n = find(t, d, p + 4, 0 if length == 1 else length)
@@ -415,7 +415,7 @@ def set_acl(t: Tree, d: Text, p: int, end: int) -> None:
     count_in(t, n)
 
 
-def close_session(t: Tree, d: Text, p: int, end: int, zxid: int, session: int) -> None:
+def close_session(t: Tree, d: ByteBuffer, p: int, end: int, zxid: int, session: int) -> None:
     """Delete the nodes that the transaction names, and those that the session still owns."""
     if p + 4 <= end:
         count = int_at(d, p)
@@ -437,7 +437,7 @@ def close_session(t: Tree, d: Text, p: int, end: int, zxid: int, session: int) -
         at = owner_slot(t, session)
 
 
-def apply_part(t: Tree, d: Text, kind: int, p: int, end: int, zxid: int, time: int, session: int) -> None:
+def apply_part(t: Tree, d: ByteBuffer, kind: int, p: int, end: int, zxid: int, time: int, session: int) -> None:
     """Apply a transaction, or a part of a multi."""
     if kind == CREATE or kind == CREATE2 or kind == CREATE_CONTAINER or kind == CREATE_TTL:
         create(t, d, kind, p, end, zxid, time, session)
@@ -510,7 +510,7 @@ def compare(t: Tree, k: int, wanted: int) -> None:
 # --- snapshots ---------------------------------------------------------------------------------------
 
 
-def load_node(t: Tree, d: Text, p: int, filled: int) -> int:
+def load_node(t: Tree, d: ByteBuffer, p: int, filled: int) -> int:
     """Return where the node at a place of a snapshot ends; else -1 - NODE_... for what is there instead."""
     if p + 4 > filled:
         return -1 - NODE_MORE
@@ -548,7 +548,7 @@ def load_nodes(t: Tree, s: Scan) -> int:
         s.at = end
 
 
-def put_node(t: Tree, d: Text, p: int, length: int) -> None:
+def put_node(t: Tree, d: ByteBuffer, p: int, length: int) -> None:
     """Put the node at a place of a snapshot into the tree."""
     n = add_node(t, d, p + 4, length)
     q = put_data(t, n, d, p + 4 + length)

@@ -9,7 +9,7 @@ from typing import Any
 
 from traces.zookeeper import kernel
 from traces.zookeeper import tree_kernel as tk
-from traces.zookeeper.memory import Scan, Text, Tree
+from traces.zookeeper.memory import ByteBuffer, Scan, Tree
 from zabspec.language.kernels import machine
 
 ROOM = 1 << 20
@@ -50,18 +50,18 @@ class DataTree:
         self.hash = machine(kernel.hash_text)
         self.table = machine(tk.fill_table)
         self.latest = machine(tk.newest_zxid)
-        self.text = Text(room=ROOM)
+        self.text = ByteBuffer(room=ROOM)
         self.scan = Scan(text=self.text, most=1, double=2)
         self.begin([])
 
-    def larger_text(self) -> Text:
-        self.text = Text(room=4 * self.text.room)
+    def larger_text(self) -> ByteBuffer:
+        self.text = ByteBuffer(room=4 * self.text.room)
         self.scan = Scan(text=self.text, most=1, double=2)
         return self.text
 
     def make(self, nodes: int, room: int, lists: int) -> Tree:
         slots = 1 << max(4, (2 * nodes - 1).bit_length())
-        made = Tree(text=Text(room=room), most=nodes, slots=slots, lists=lists, most_events=EVENTS)
+        made = Tree(text=ByteBuffer(room=room), most=nodes, slots=slots, lists=lists, most_events=EVENTS)
         self.table(made)
         return made
 
@@ -83,7 +83,7 @@ class DataTree:
 
     def hash_of(self, data: bytes) -> int:
         """Return the hash of a list of permissions."""
-        text = Text(room=len(data))
+        text = ByteBuffer(room=len(data))
         text.views["data"].memory[:] = data
         return self.hash(text, tk.LISTS, 0, len(data))
 

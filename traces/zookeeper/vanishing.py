@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from traces.zookeeper import numbers as k
 from traces.zookeeper.agree import Held, copies_of, read_txn
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.findings import DANGER, VIOLATION, Finding
+from traces.zookeeper.findings import DANGER, VIOLATION, AuditFinding
 from traces.zookeeper.logs import Reader
 from traces.zookeeper.replay import Replayed, tree_at
 from traces.zookeeper.server import Server
@@ -75,7 +75,7 @@ def vanishing(
     return out
 
 
-def standalone_findings(servers: Sequence[Server], ends: Ends) -> list[Finding]:
+def standalone_findings(servers: Sequence[Server], ends: Ends) -> list[AuditFinding]:
     """Return findings about what a standalone server acknowledged, which is in no tree that an ensemble serves.
 
     Only a standalone server writes epoch 0, and it acknowledges alone. An ensemble goes on from it only if its first
@@ -99,7 +99,7 @@ def standalone_findings(servers: Sequence[Server], ends: Ends) -> list[Finding]:
                 f"up to {zxid_text(last)} it was a standalone server, which acknowledges alone, and {len(lost)} nodes "
             )
             what += "of that time are in the tree of no server: the ensemble went on without them; its log has them"
-            finding = Finding("STANDALONE_LOST", VIOLATION, what, s.name, "", -1, s.runs[0].lo, last)
+            finding = AuditFinding("STANDALONE_LOST", VIOLATION, what, s.name, "", -1, s.runs[0].lo, last)
             finding.evidence["nodes"] = sorted(lost)[:SHOWN]
             out.append(finding)
     return out
@@ -162,8 +162,8 @@ def paths_deleted(server: Server, held: Held) -> set[str]:
 
 
 def vanishing_findings(
-    lacking: Mapping[str, Mapping[str, list[str]]], ends: Ends, found: list[Finding]
-) -> list[Finding]:
+    lacking: Mapping[str, Mapping[str, list[str]]], ends: Ends, found: list[AuditFinding]
+) -> list[AuditFinding]:
     """Return a finding for each server whose lead makes nodes vanish, unless a violation is found about it."""
     told = {n for f in found if f.severity == VIOLATION for n in (f.server, *f.servers)}
     out = []
@@ -174,7 +174,7 @@ def vanishing_findings(
         holders = sorted({n for names in nodes.values() for n in names})
         what = f"{len(nodes)} nodes that {', '.join(holders)} have are not in its tree, or older, though its history "
         what += f"goes on to {zxid_text(top)}, and no log says that they were deleted"
-        finding = Finding("NODES_VANISH", DANGER, what, name, base.name if base is not None else "", -1, top)
+        finding = AuditFinding("NODES_VANISH", DANGER, what, name, base.name if base is not None else "", -1, top)
         finding.evidence["nodes"] = {p: f"on {', '.join(names)}" for p, names in list(nodes.items())[:SHOWN]}
         out.append(finding)
     return out

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from traces.zookeeper.decode import Broken, decoded, zxid_text
-from traces.zookeeper.findings import NOTE, WARN, Finding
+from traces.zookeeper.decode import BrokenPayload, decoded, zxid_text
+from traces.zookeeper.findings import NOTE, WARN, AuditFinding
 from traces.zookeeper.logs import payload_at
 from traces.zookeeper.numbers import CONFIG_NODE
 from traces.zookeeper.server import Directory, Server
@@ -108,7 +108,7 @@ def listed(servers: Iterable[int]) -> str:
     return ", ".join(map(str, servers))
 
 
-def membership_findings(servers: list[Server], quorums: Quorums) -> list[Finding]:
+def membership_findings(servers: list[Server], quorums: Quorums) -> list[AuditFinding]:
     """Return findings about the membership in logs and snapshots, and record it in the quorums."""
     out, found = logged_changes(servers, quorums)
     earliest = min(found, default=None)
@@ -137,13 +137,13 @@ def membership_findings(servers: list[Server], quorums: Quorums) -> list[Finding
                 f"{quorums.sources[version]} has {last.kind}, participants {listed(last.participants)} (version "
                 f"{version:x}): servers that start with this file count by it"
             )
-            out.append(Finding("CONFIG_DIFFERS", WARN, what))
+            out.append(AuditFinding("CONFIG_DIFFERS", WARN, what))
     return out
 
 
-def logged_changes(servers: list[Server], quorums: Quorums) -> tuple[list[Finding], dict[int, Ensemble]]:
+def logged_changes(servers: list[Server], quorums: Quorums) -> tuple[list[AuditFinding], dict[int, Ensemble]]:
     """Return notes about reconfigurations in the logs, and the membership behind each by its transaction."""
-    out: list[Finding] = []
+    out: list[AuditFinding] = []
     found: dict[int, Ensemble] = {}
     for server in servers:
         for f in server.logs:
@@ -152,13 +152,13 @@ def logged_changes(servers: list[Server], quorums: Quorums) -> tuple[list[Findin
                     continue
                 try:
                     ensemble, _ = membership(config_text(payload_at(f.path, place)))
-                except (Broken, ConfigError) as problem:
-                    out.append(Finding("CONFIG_UNREAD", NOTE, f"{problem}", server.name, f.name, place, zxid))
+                except (BrokenPayload, ConfigError) as problem:
+                    out.append(AuditFinding("CONFIG_UNREAD", NOTE, f"{problem}", server.name, f.name, place, zxid))
                     continue
                 found[zxid] = ensemble
                 quorums.sources[zxid] = f"the record {zxid_text(zxid)} of {server.name}'s {f.name}"
                 what = f"from {zxid_text(zxid)} on: {ensemble.kind}, participants {list(ensemble.participants)}"
-                out.append(Finding("CONFIG", NOTE, what, server.name, f.name, place, zxid))
+                out.append(AuditFinding("CONFIG", NOTE, what, server.name, f.name, place, zxid))
     return out, found
 
 
@@ -192,4 +192,4 @@ def config_text(payload: bytes) -> str:
         if fields.get("path") == CONFIG_NODE and isinstance(fields.get("data"), bytes):
             data: bytes = fields["data"]
             return data.decode("latin-1")
-    raise Broken(f"it writes nothing to {CONFIG_NODE}")
+    raise BrokenPayload(f"it writes nothing to {CONFIG_NODE}")

@@ -41,7 +41,7 @@ class Returned(Exception):
         self.value = value
 
 
-class Broken(Exception):
+class LoopBroken(Exception):
     """A loop ends by `break`."""
 
 
@@ -148,7 +148,7 @@ class _Cases:
             case t.Return():
                 raise Returned(None if s.value is None else self.of(s.value, names))
             case t.Break():
-                raise Broken
+                raise LoopBroken
             case t.Continue():
                 raise Continued
             case t.If():
@@ -163,7 +163,7 @@ class _Cases:
             names[s.name] = k
             try:
                 self.block(s.body, names)
-            except Broken:
+            except LoopBroken:
                 break
             except Continued:
                 pass

@@ -20,7 +20,7 @@ from zabspec.language.bytecode import global_names
 from zabspec.language.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
 from zabspec.language.meanings import constant, described, is_number
-from zabspec.language.place import Place, is_own_file
+from zabspec.language.place import SourcePlace, is_own_file
 from zabspec.language.reference import MessageView, RecordValue, StateView
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.roles import MOST_PROCESSES, type_name
@@ -85,7 +85,7 @@ def check_texts(name: str, tree: ast.Module) -> None:
         if isinstance(node, ast.FunctionDef):
             if node.name in seen:
                 said = f"{name}:{node.lineno}: {node.name} is defined in line {seen[node.name]} already"
-                raise ProtocolError(said, Place(os.path.abspath(name), node.lineno))
+                raise ProtocolError(said, SourcePlace(os.path.abspath(name), node.lineno))
             seen[node.name] = node.lineno
 
 
@@ -151,7 +151,7 @@ def check_one_meaning(
                 continue
             here, there = vars(module).get(read), theirs.get(read)
             if here is None and isinstance(there, FunctionType) and not is_ours(there):
-                place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
+                place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
                 said = f"{function.__name__} calls {read}, which {name} does not import: import it there too"
                 raise ProtocolError(f"{place.text}: {said}", place)
             if (
@@ -162,7 +162,7 @@ def check_one_meaning(
             ):
                 continue
             if not is_alike(here, there):
-                place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
+                place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
                 said = f"{place.text}: {function.__name__} means another {read} than {name} does: rename one"
                 raise ProtocolError(said, place)
 
@@ -189,7 +189,7 @@ def check_own_names(functions: Iterable[FunctionType]) -> None:
         for read in sorted(global_names(function.__code__)):
             value = function.__globals__.get(read)
             if isinstance(value, FunctionType) and is_ours(value) and value.__name__ != read:
-                place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
+                place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
                 said = f"{function.__name__} calls {value.__name__} as {read}: import it by its own name"
                 raise ProtocolError(f"{place.text}: {said}", place)
 

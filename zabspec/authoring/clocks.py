@@ -19,7 +19,7 @@ from zabspec.authoring.places import misdeclared
 from zabspec.language.kinds import Bool, Int, Kind, NodeId, SetOf
 from zabspec.language.lang import Node, State
 from zabspec.language.meanings import is_number
-from zabspec.language.place import Place
+from zabspec.language.place import SourcePlace
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.roles import type_name
 from zabspec.worlds.steps import CONNECTIONS
@@ -127,7 +127,7 @@ def check_clocks(name: str, declared: Declaration, fields: Iterable[Field]) -> N
         raise misdeclared(name, ("argument", "drift"), f"drift={declared.drift!r}, but there is no clock: {said}")
 
 
-def refuse_unset(name: str, fields: Iterable[Field], assigned: Collection[str], asks: Place | None) -> None:
+def refuse_unset(name: str, fields: Iterable[Field], assigned: Collection[str], asks: SourcePlace | None) -> None:
     """Check that every clock is set somewhere, and that no function reads how far clocks are ahead.
 
     Args:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast, overload
 
 from zabspec.language.kinds import NOTHING, Bool, Int, Kind, Message, NodeId, OptionalInt, Record, Seq, SetOf
 from zabspec.language.meanings import is_number
-from zabspec.language.place import Place, relative
+from zabspec.language.place import SourcePlace, relative
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.properties import HISTORY, STATE, STEP, ProgressProperty, Property, first_paragraph, unwrapped
 from zabspec.worlds.steps import BUDGETS
@@ -79,7 +79,7 @@ class ProtocolError(ConfigError):
         place: the piece of the source that it is about; None if it is not known.
     """
 
-    def __init__(self, sentence: str, place: Place | None = None) -> None:
+    def __init__(self, sentence: str, place: SourcePlace | None = None) -> None:
         super().__init__(sentence)
         self.place = place
 

@@ -26,7 +26,7 @@ from zabspec.authoring.declaration import Declaration, ProtocolError
 from zabspec.authoring.sources import Read, digest_of, is_file, keep, key_of, last_read, path_of
 from zabspec.files import LARGEST_SOURCE, read_bytes
 from zabspec.language.diagnostics import innermost, place_at
-from zabspec.language.place import Place
+from zabspec.language.place import SourcePlace
 from zabspec.language.source import functions_in, known_tree
 
 
@@ -105,7 +105,7 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str], Named]:
     except SyntaxError as problem:
         line, column = problem.lineno or 1, max(0, (problem.offset or 1) - 1)
         said = f"{path}:{line}: this is not Python: {problem.msg}"
-        raise ProtocolError(said, Place(file, line, column, column + 1)) from None
+        raise ProtocolError(said, SourcePlace(file, line, column, column + 1)) from None
     except ProtocolError:
         raise
     except ValueError as problem:

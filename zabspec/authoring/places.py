@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from zabspec.authoring.declaration import ProtocolError
 from zabspec.authoring.sources import last_read
 from zabspec.language.diagnostics import place_at
-from zabspec.language.place import Place
+from zabspec.language.place import SourcePlace
 from zabspec.language.source import known_tree
 
 FIELDS = ("stored", "on_disk", "volatile", "timer", "clock", "lease", "ghost", "environment", "Field")
@@ -35,10 +35,10 @@ def with_place(name: str, sentence: str) -> ProtocolError:
     """Return a sentence that begins with a line of a protocol's file as an error with that place."""
     found = re.match(rf"{re.escape(name)}:(\d+): ", sentence)
     file = file_of(name)
-    return ProtocolError(sentence, Place(file, int(found[1])) if found and file else None)
+    return ProtocolError(sentence, SourcePlace(file, int(found[1])) if found and file else None)
 
 
-def place_of(name: str, what: tuple[str, ...]) -> Place | None:
+def place_of(name: str, what: tuple[str, ...]) -> SourcePlace | None:
     """Return the place where a protocol's source declares something, or None if it is not visible there."""
     file = file_of(name)
     tree = known_tree(file) if file else None
@@ -54,7 +54,7 @@ def place_of(name: str, what: tuple[str, ...]) -> Place | None:
         return None
     node = found[-1]  # of what is declared twice the second time
     place = place_at(file, node)
-    return Place(file, node.lineno) if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else place
+    return SourcePlace(file, node.lineno) if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else place
 
 
 def file_of(name: str) -> str:

@@ -17,7 +17,7 @@ from zabspec.authoring.declaration import ConfigError, ProtocolError
 from zabspec.ensemble import ConfigError as NoSystem
 from zabspec.language.bytecode import global_names
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
-from zabspec.language.place import Place, relative
+from zabspec.language.place import SourcePlace, relative
 from zabspec.language.schema import Field
 from zabspec.language.source import annotated, definition
 from zabspec.quorums import MAJORITY, system_of
@@ -76,7 +76,7 @@ def check_quorums(
     sets |= {n for kind in kinds for n in parts_with_processes(kind)}
     for function in (f for f in theirs if f in stand_in or not is_ours(f)):
         for line, what in counted(function, sets):
-            place = Place(function.__code__.co_filename, line)
+            place = SourcePlace(function.__code__.co_filename, line)
             raise ProtocolError(
                 f"--quorums: {relative(place.file)}:{line}: {function.__name__} {what}, and may count majorities by "
                 f"hand: call is_quorum(s, members), which uses the quorum system",

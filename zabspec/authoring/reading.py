@@ -74,7 +74,7 @@ from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
 from zabspec.language.lang import Fields, MessageName, RecordName
 from zabspec.language.meanings import is_number, is_value
-from zabspec.language.place import Place, relative
+from zabspec.language.place import SourcePlace, relative
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
 from zabspec.properties import ProgressProperty, Property, first_paragraph
@@ -237,7 +237,7 @@ class ProtocolSource:
     receivers: Mapping[str, str] = field(default_factory=dict)
     typed: tuple[FunctionType, ...] = ()
     assigned: frozenset[str] = frozenset()
-    asks_ahead: Place | None = None
+    asks_ahead: SourcePlace | None = None
     begins: tuple[FunctionType, ...] = ()
     oracle: tuple[ModuleType, ...] = ()
     released: bool = False
@@ -364,7 +364,7 @@ class ProtocolSource:
                 raise misdeclared(self.name, ("argument", "ignored"), said)
         for name, function in self.receipts.items():
             if name not in {m.name for m in messages}:
-                place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
+                place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
                 said = f"{function.__name__} receives {name}, which messages(size) does not have"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
 
@@ -578,7 +578,7 @@ class ProtocolSource:
             own = (v for v in vars(module).values() if isinstance(v, FunctionType) and v.__module__ == module.__name__)
             known = {name for f in own for name in (f.__name__, *global_names(f.__code__))}
             for name in sorted(known & mine.keys()):
-                place = Place(mine[name].__code__.co_filename, mine[name].__code__.co_firstlineno)
+                place = SourcePlace(mine[name].__code__.co_filename, mine[name].__code__.co_firstlineno)
                 said = f"the world has a {name} of its own: rename yours"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
 
@@ -639,7 +639,7 @@ class ProtocolSource:
         functions += [f for name, f in vars(self.module).items() if name in hooks]
         for f in functions:
             if f.__name__ in kept:
-                place = Place(f.__code__.co_filename, f.__code__.co_firstlineno)
+                place = SourcePlace(f.__code__.co_filename, f.__code__.co_firstlineno)
                 said = f"the world has a {f.__name__} of its own: rename yours"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
         for m in union.messages:
@@ -760,7 +760,7 @@ class _Reader:
 
     def fail(self, function: FunctionType, problem: str) -> ProtocolError:
         code = function.__code__
-        place = Place(code.co_filename, code.co_firstlineno)
+        place = SourcePlace(code.co_filename, code.co_firstlineno)
         own = code.co_filename == (self.module.__file__ or "")
         return ProtocolError(f"{self.name if own else relative(code.co_filename)}:{place.line}: {problem}", place)
 
@@ -912,7 +912,7 @@ class _Reader:
         stand_in = [f for functions in self.instead.values() for f in functions]
         return tuple(dict.fromkeys((*self.functions.values(), *stand_in))) if self.roles else ()
 
-    def asked_of_clocks(self) -> tuple[frozenset[str], Place | None]:
+    def asked_of_clocks(self) -> tuple[frozenset[str], SourcePlace | None]:
         """Return the fields that functions assign to, and where one reads how far clocks are ahead.
 
         Without clocks both are empty.
@@ -921,14 +921,14 @@ class _Reader:
             return frozenset(), None
         stand_in = [f for functions in self.instead.values() for f in functions]
         assigned: set[str] = set()
-        asks: Place | None = None
+        asks: SourcePlace | None = None
         for f in dict.fromkeys((*self.functions.values(), *stand_in)):
             for part in ast.walk(self.node(f)):
                 match part:
                     case ast.Subscript(value=ast.Attribute(attr=name), ctx=ast.Store()):
                         assigned.add(name)
                     case ast.Attribute(attr=name) if name == AHEAD and asks is None:
-                        asks = Place(f.__code__.co_filename, part.lineno)
+                        asks = SourcePlace(f.__code__.co_filename, part.lineno)
         return frozenset(assigned), asks
 
     @property

@@ -18,7 +18,7 @@ from types import FunctionType
 
 from zabspec.authoring.declaration import ProtocolError
 from zabspec.language.kinds import Kind, Message, NodeId, Record, Seq, SetOf
-from zabspec.language.place import Place
+from zabspec.language.place import SourcePlace
 from zabspec.language.schema import NODE, Field
 from zabspec.language.source import annotated, definition
 from zabspec.roles import type_name
@@ -129,7 +129,7 @@ class Reader:
                 yield part
 
     def fail(self, node: ast.AST, said: str) -> ProtocolError:
-        place = Place(self.function.__code__.co_filename, getattr(node, "lineno", self.node.lineno))
+        place = SourcePlace(self.function.__code__.co_filename, getattr(node, "lineno", self.node.lineno))
         return ProtocolError(f"{self.types.name}:{place.line}: {said}", place)
 
     # --- what names hold -----------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
 
-from zabspec.language.place import Place
+from zabspec.language.place import SourcePlace
 from zabspec.language.source import known_text, known_tree
 
 _KEPT = (__file__, os.path.join(os.path.dirname(__file__), "reference.py"))
@@ -27,12 +27,12 @@ def line_of(file: str, line: int) -> str:
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
-def place_at(file: str, node: ast.AST) -> Place:
+def place_at(file: str, node: ast.AST) -> SourcePlace:
     """Return the place of a piece of syntax."""
     line, end_line = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
     column = in_characters(file, line, getattr(node, "col_offset", 0))
     end = in_characters(file, line, getattr(node, "end_col_offset", 0)) if end_line == line else column
-    return Place(file, line, column, end)
+    return SourcePlace(file, line, column, end)
 
 
 def in_characters(file: str, line: int, offset: int) -> int:
@@ -40,7 +40,7 @@ def in_characters(file: str, line: int, offset: int) -> int:
     return len(line_of(file, line).encode()[:offset].decode(errors="ignore"))
 
 
-def pointed(place: Place) -> str:
+def pointed(place: SourcePlace) -> str:
     """Return the line of a place with a caret under its column; empty if there is no such line."""
     source = line_of(place.file, place.line).expandtabs(1)
     text = source.strip()
@@ -64,7 +64,7 @@ class Stop:
         values: what the names and places of its statement hold, by their texts.
     """
 
-    place: Place
+    place: SourcePlace
     values: tuple[tuple[str, str], ...]
 
 
@@ -93,17 +93,17 @@ def innermost(trouble: BaseException, author: Any) -> Stop | None:
     return Stop(place, values_in(stop, place))
 
 
-def place_of(code: CodeType, instruction: int, line: int) -> Place:
+def place_of(code: CodeType, instruction: int, line: int) -> SourcePlace:
     """Return the place of an instruction of a function in its source."""
     for k, (first, last, column, end) in enumerate(code.co_positions()):
         if 2 * k == instruction and first is not None and column is not None and end is not None:
             at = in_characters(code.co_filename, first, column)
             to = in_characters(code.co_filename, first, end) if last == first else at
-            return Place(code.co_filename, first, at, to)
-    return Place(code.co_filename, line)
+            return SourcePlace(code.co_filename, first, at, to)
+    return SourcePlace(code.co_filename, line)
 
 
-def values_in(at: TracebackType, place: Place) -> tuple[tuple[str, str], ...]:
+def values_in(at: TracebackType, place: SourcePlace) -> tuple[tuple[str, str], ...]:
     """Return the values of the names and places in the statement of an error.
 
     Only numbers, and what is written as one value, are included. Nothing is called for it.

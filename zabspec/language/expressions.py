@@ -19,7 +19,7 @@ from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record
 from zabspec.language.lang import MessageName
 from zabspec.language.meanings import constant
 from zabspec.language.optional import origins, passes_nothing
-from zabspec.language.place import Place
+from zabspec.language.place import SourcePlace
 from zabspec.language.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.sentences import MARK
@@ -133,8 +133,8 @@ class Expressions:
     def fail(self, node: ast.AST, reason: str) -> LanguageError:
         line = getattr(node, "lineno", self.node.lineno)
         file = self.python.__code__.co_filename
-        place = Place(file, line) if isinstance(node, ast.FunctionDef) else place_at(file, node)
-        return LanguageError(self.file, line, reason, place if place.line else Place(file, line))
+        place = SourcePlace(file, line) if isinstance(node, ast.FunctionDef) else place_at(file, node)
+        return LanguageError(self.file, line, reason, place if place.line else SourcePlace(file, line))
 
     def site(self, node: ast.AST, field: str, problem: str, widen: str = "") -> int:
         label = f"step {self.paper_step}" if self.paper_step else self.name

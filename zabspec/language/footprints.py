@@ -66,7 +66,7 @@ class Symbol:
 
 
 @dataclass(frozen=True)
-class Part:
+class WordPart:
     """The word of the step, shifted to the right."""
 
     shift: int
@@ -89,7 +89,7 @@ class Test:
 
 
 A, B = Symbol("a"), Symbol("b")
-Value = int | Symbol | Part | Alias | Test | None  # None: not known
+Value = int | Symbol | WordPart | Alias | Test | None  # None: not known
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Walk:
 
     def run(self, name: str) -> None:
         f = self.program.functions[name]
-        names: Names = {p: (Part(0) if p == "word" else None, frozenset()) for p, _ in f.params}
+        names: Names = {p: (WordPart(0) if p == "word" else None, frozenset()) for p, _ in f.params}
         self.body(f.body, names)
 
     @property
@@ -446,9 +446,9 @@ class Walk:
     def computed(self, e: t.Binary | t.Compare, names: Names) -> tuple[Value, frozenset[Reach]]:
         (left, one), (right, other) = self.of(e.left, names), self.of(e.right, names)
         read = one | other
-        if isinstance(left, Part) and isinstance(right, int):
+        if isinstance(left, WordPart) and isinstance(right, int):
             if e.op == ">>":
-                return Part(left.shift + right), read
+                return WordPart(left.shift + right), read
             if e.op == "&" and right == 255 and left.shift == 24:
                 return (None if self.case is None else self.case.kind), read
             return None, read

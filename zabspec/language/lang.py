@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar, cast, dataclass_transform, overload
 
 from zabspec.language.arrays import Bytes, Words
-from zabspec.language.sentences import Broken
+from zabspec.language.sentences import ExplainedFalse
 
 __all__ = [
     "NOBODY", "NOTHING", "AnyMessage", "Bytes", "Each", "Fields", "History", "Members", "MessageName",
@@ -273,4 +273,4 @@ def broken(sentence: str) -> bool:
 
     The sentence is an f-string over the names that have a value there. Every other world drops it.
     """
-    return cast(bool, Broken(sentence))
+    return cast(bool, ExplainedFalse(sentence))

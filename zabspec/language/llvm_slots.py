@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from zabspec.language import tree as t
-from zabspec.language.structs import Array, Member, Part, Size
+from zabspec.language.structs import Array, Member, Size, StructMember
 
 LASTS = ", !invariant.load !1"  # sizes and addresses stay, whatever is stored: so they are read once
 
@@ -49,7 +49,7 @@ class SlotEmitter(ABC):
 
     def slot(self, e: t.Slot) -> str:
         place, width = self.slot_place(e)
-        if isinstance(e.member, Part):
+        if isinstance(e.member, StructMember):
             return self.value(f"load ptr, ptr {place}, align 8{LASTS}")
         raw = self.value(f"load i{8 * width}, ptr {place}, align {width}{LASTS if isinstance(e.member, Size) else ''}")
         return raw if width == 8 else self.value(f"zext i{8 * width} {raw} to i64")

@@ -10,7 +10,7 @@ _OURS = tuple(os.path.join(_TOP, name) + os.sep for name in ("zabspec", "zabchec
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """A piece of a source file.
 
     Attributes:

@@ -19,7 +19,7 @@ from zabspec.language.lang import NOBODY, MessageName
 from zabspec.language.notation import value_text
 from zabspec.language.schema import NODE, Field, Layout, Schema
 from zabspec.language.schema import Role as FieldRole
-from zabspec.language.sentences import MARK, Broken, with_sentences
+from zabspec.language.sentences import MARK, ExplainedFalse, with_sentences
 from zabspec.language.source import LanguageError
 from zabspec.roles import Role
 
@@ -613,7 +613,7 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
         given = namespace.get(name)
         if given is None or (isinstance(given, FunctionType) and given.__module__ == lang.__name__):
             out[name] = word  # a protocol without roles may have a function of its own with this name
-    out[MARK] = Broken
+    out[MARK] = ExplainedFalse
     return out
 
 

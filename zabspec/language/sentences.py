@@ -1,8 +1,8 @@
 """Support the sentence beside a property's False: `return broken(f"p{p} delivered {t}, which nobody broadcast")`.
 
 The front end checks its places as it does every expression and drops it, so that machine code, the symbolic world and
-the analysis of symmetry see False. In CPython the sentence goes with its False: what is returned is `Broken`; negating
-it, or returning another False, loses the sentence.
+the analysis of symmetry see False. In CPython the sentence goes with its False: what is returned is `ExplainedFalse`;
+negating it, or returning another False, loses the sentence.
 
 There the places are filled one by one, when the property returns and not before: an error in one of them, which no
 other world would meet, is no error of the property.
@@ -26,7 +26,7 @@ MARK = "broken"  # what the function is called
 NOBODY = re.compile(r"\bp-1\b")
 
 
-class Broken(int):
+class ExplainedFalse(int):
     """A False with its explanation. It is 0, and compared and stored as False is.
 
     Attributes:
@@ -40,7 +40,7 @@ class Broken(int):
 
     def __new__(
         cls, sentence: str | Sequence[str], names: Sequence[str] = (), places: Sequence[Callable[[], Any]] = ()
-    ) -> Broken:
+    ) -> ExplainedFalse:
         """Make a False with its sentence.
 
         Args:
@@ -67,14 +67,14 @@ class Broken(int):
 
 def spoken(value: Any) -> str:
     """Return the text of a place: a set that a sentence makes is of processes, and a False gives its own sentence."""
-    if isinstance(value, Broken):
+    if isinstance(value, ExplainedFalse):
         return value.text.removesuffix(".")
     return "{" + ", ".join(f"p{p}" for p in sorted(value)) + "}" if isinstance(value, set) else str(value)
 
 
 def sentence_of(result: object) -> str:
     """Return the sentence of a property's result in CPython; empty if it has none."""
-    return result.text if isinstance(result, Broken) else ""
+    return result.text if isinstance(result, ExplainedFalse) else ""
 
 
 def pieces(sentence: ast.expr) -> tuple[list[str], list[ast.FormattedValue]] | None:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from zabspec.language import tree as t
 from zabspec.language.source import LanguageError
-from zabspec.language.structs import Array, Column, Part, Size
+from zabspec.language.structs import Array, Column, Size, StructMember
 
 
 class Typer(Protocol):
@@ -48,7 +48,7 @@ def slot_at(typer: Typer, node: ast.expr) -> t.Slot | None:
     axes = len(member.axes) if isinstance(member, Array) else 0
     if len(indices) != axes:
         raise typer.fail(node, f"{node.attr} of {declared.__name__} takes {axes} indices, and {len(indices)} are given")
-    kind = t.StructType(member.struct) if isinstance(member, Part) else t.INT
+    kind = t.StructType(member.struct) if isinstance(member, StructMember) else t.INT
     return t.Slot(kind, struct, member, [typer.integer(i) for i in indices])
 
 
@@ -68,6 +68,6 @@ def writable(typer: Typer, slot: t.Slot, node: ast.AST) -> t.Slot:
     Raises:
         LanguageError: it may not.
     """
-    if isinstance(slot.member, (Size, Part, Column)):
+    if isinstance(slot.member, (Size, StructMember, Column)):
         raise typer.fail(node, f"{slot.member.name} cannot be written: it keeps its initial value")
     return slot

@@ -12,14 +12,14 @@ from functools import cached_property
 from types import CodeType, FunctionType
 
 from zabspec.language.bytecode import all_code
-from zabspec.language.place import Place, relative
+from zabspec.language.place import SourcePlace, relative
 
 
 class LanguageError(Exception):
     """A source is outside the language: file, line and reason."""
 
-    def __init__(self, file: str, line: int, reason: str, place: Place | None = None) -> None:
-        where = Place(_real.get(file, file), line) if place is None else place
+    def __init__(self, file: str, line: int, reason: str, place: SourcePlace | None = None) -> None:
+        where = SourcePlace(_real.get(file, file), line) if place is None else place
         self.file, self.line, self.reason, self.place = relative(where.file), line, reason, where
         super().__init__(f"{self.file}:{line}: {reason}")
 
@@ -33,7 +33,7 @@ HOLD_STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields
 
 
 @dataclass(frozen=True)
-class Text:
+class SourceText:
     """The content of a file: its digest and, on demand, its functions by name and line."""
 
     file: str
@@ -63,7 +63,7 @@ class Text:
         return found
 
 
-_texts: dict[str, Text] = {}
+_texts: dict[str, SourceText] = {}
 PLACE = re.compile(r"\(([^()\n]+):(\d+)\)")  # a place in a file, in a sentence
 _real: dict[str, str] = {}  # the real paths of files, by the paths that Python has
 
@@ -76,15 +76,15 @@ def functions_in(node: ast.AST) -> Iterator[ast.FunctionDef]:
         yield from functions_in(part)
 
 
-def register_source(name: str, text: str) -> Text:
+def register_source(name: str, text: str) -> SourceText:
     """Register generated source under a file name of its own; return its content."""
     known, said = _texts.get(name), text.encode()
     if known is None or known.stamp or known.text != said:
-        known = _texts[name] = Text(name, said, ())
+        known = _texts[name] = SourceText(name, said, ())
     return known
 
 
-def text_of(function: FunctionType) -> Text:
+def text_of(function: FunctionType) -> SourceText:
     """Return the content of the file that a function is in.
 
     Raises:
@@ -98,7 +98,7 @@ def text_of(function: FunctionType) -> Text:
     stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
     if known is None or known.stamp != stamp:
         with open(file, "rb") as handle:
-            known = _texts[file] = Text(file, handle.read(), stamp)
+            known = _texts[file] = SourceText(file, handle.read(), stamp)
     return known
 
 

@@ -101,7 +101,7 @@ class Column(Array):
 
 
 @dataclass(eq=False)
-class Part(Member):
+class StructMember(Member):
     """Another struct."""
 
     struct: type[Struct]
@@ -138,7 +138,7 @@ def column(axis: int, /, *, width: int = 8) -> Axis[int]:
 
 def part(struct: type[S]) -> S:
     """Declare another struct that the maker of this one provides."""
-    return cast(S, Part(struct))
+    return cast(S, StructMember(struct))
 
 
 # --- what CPython sees -------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class Struct:
     def __init__(self, **given: Any) -> None:
         cls = type(self)
         unknown = sorted(set(given) - set(cls.members))
-        wanted = [n for n, m in cls.members.items() if isinstance(m, (Size, Column, Part)) and n not in given]
+        wanted = [n for n, m in cls.members.items() if isinstance(m, (Size, Column, StructMember)) and n not in given]
         if unknown or wanted:
             raise TypeError(f"{cls.__name__} takes no {unknown[0]}" if unknown else f"{cls.__name__} needs {wanted[0]}")
         buffer = (ctypes.c_int64 * len(cls.members))()
@@ -243,7 +243,7 @@ class Struct:
                 else:
                     data = checked(given[name], m, math.prod(counts), f"{cls.__name__}.{name}")
                 self.show(m, data, counts, given.get(name))
-            elif isinstance(m, Part):
+            elif isinstance(m, StructMember):
                 if not isinstance(given[name], m.struct):
                     raise TypeError(f"{cls.__name__}.{name} is a {m.struct.__name__}")
                 self.views[name], self.header[m.place] = given[name], given[name].address

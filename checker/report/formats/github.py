@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from checker.report.result import Place, Result
+from checker.report.result import ReportPlace, Result
 from checker.report.sources import from_top, top_of
 
 LARGEST_DIAGRAM = 45_000  # characters: Mermaid refuses more than 50,000 (its maxTextSize)
@@ -27,13 +27,13 @@ def annotation_lines(result: Result) -> list[str]:
     return out + [annotation("warning", title, says) for title, says in result.notices]
 
 
-def nearest(where: Sequence[Place], root: Path) -> Place | None:
+def nearest(where: Sequence[ReportPlace], root: Path) -> ReportPlace | None:
     """Return the first of some places that is below the root: the handler, if the source is in this repository."""
     below = (p for p in where if p.path is not None and from_top(p.path, root) is not None)
     return next(below, next(iter(where), None))
 
 
-def annotation(level: str, title: str, says: str, place: Place | None = None, root: Path | None = None) -> str:
+def annotation(level: str, title: str, says: str, place: ReportPlace | None = None, root: Path | None = None) -> str:
     """Return the line that shows a sentence beside a line of a file.
 
     Args:

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote_from_bytes
 
 from checker.report.formats.format import Format
-from checker.report.result import Finding, Place, Result, Rule, installed_version
+from checker.report.result import ReportFinding, ReportPlace, Result, Rule, installed_version
 from checker.report.sources import from_top
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -31,7 +31,7 @@ def as_sarif(result: Result) -> bytes:
 
 
 def sarif(
-    findings: Sequence[Finding], rules: Sequence[Rule], root: Path, code: int, trouble: Sequence[str] = ()
+    findings: Sequence[ReportFinding], rules: Sequence[Rule], root: Path, code: int, trouble: Sequence[str] = ()
 ) -> bytes:
     """Return the document: one run of zabcheck.
 
@@ -77,7 +77,7 @@ def described(rule: Rule) -> dict[str, Any]:
     return out
 
 
-def result(finding: Finding, rule: int, root: Path) -> dict[str, Any]:
+def result(finding: ReportFinding, rule: int, root: Path) -> dict[str, Any]:
     out: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": rule,
@@ -102,7 +102,7 @@ def result(finding: Finding, rule: int, root: Path) -> dict[str, Any]:
     return out
 
 
-def location(place: Place, root: Path) -> dict[str, Any]:
+def location(place: ReportPlace, root: Path) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if place.path is not None:
         physical: dict[str, Any] = {"artifactLocation": artifact(place.path, root)}
