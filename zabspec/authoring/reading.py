@@ -13,7 +13,7 @@ import importlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -69,7 +69,7 @@ from zabspec.authoring.places import misdeclared, with_place
 from zabspec.authoring.roles import RoleTypes, check_processes
 from zabspec.authoring.sources import Read, is_file, path_of
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
-from zabspec.language.bytecode import global_names
+from zabspec.language.bytecode import global_names, names_in
 from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
 from zabspec.language.lang import Fields, MessageName, RecordName
@@ -79,8 +79,8 @@ from zabspec.language.schema import NODE, Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
 from zabspec.properties import ProgressProperty, Property, first_paragraph
 from zabspec.roles import type_name
-from zabspec.worlds import actor
-from zabspec.worlds.steps import BUDGETS, CONNECTIONS
+from zabspec.worlds import actor, connections, datagrams, priority
+from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS
 
 # What the language says itself: a function of that name would mean another thing in another world.
 OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "is_quorum", "broken", "int", "bool", *KERNEL})
@@ -130,6 +130,25 @@ HOOKS = (
     )
     - WRITTEN
 )
+TEXTS: Mapping[str, tuple[ModuleType, ...]] = {CONNECTIONS: (connections, priority), DATAGRAMS: (datagrams,)}
+
+
+@cache
+def called_by(world: str) -> frozenset[str]:
+    """Return the hooks that a protocol over a world may provide: not those that another world alone calls."""
+    read = {
+        name: {
+            n
+            for text in texts
+            for f in vars(text).values()
+            if isinstance(f, FunctionType)
+            for n in names_in(f.__code__)
+        }
+        for name, texts in TEXTS.items()
+    }
+    return HOOKS - set().union(*read.values()) | HOOKS & read.get(world, HOOKS)
+
+
 # Hooks that look, and write nothing.
 LOOKING = frozenset(n for n in HOOKS if vars(actor)[n].__annotations__["return"] != "None")
 NOT_ASKED = "starts_at_once is ignored if is_down is a function of the file: on_crash sets the state after a crash"
@@ -137,6 +156,7 @@ NOT_ASKED = "starts_at_once is ignored if is_down is a function of the file: on_
 OVERSEEING = {"oracle_may_name"}
 ACTING = HOOKS - OVERSEEING
 OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of several files
+WORLD_OF = "world_of_"  # how the name of a generated module between a protocol and its world begins
 BUILT_IN = "no-runtime-error"  # the property that every protocol has
 # Arguments that a protocol of somebody's own has not, and what to do instead.
 OF_OURS = {
@@ -574,9 +594,11 @@ class ProtocolSource:
         world = tuple(world)
         for oracle in self.oracle:
             check_oracle(self.name, oracle, world)
+        steps = {f.__name__ for a in (*self.actions, *self.changes) for f in (a.function, a.when) if f is not None}
         for module in (*world, *self.oracle):
-            own = (v for v in vars(module).values() if isinstance(v, FunctionType) and v.__module__ == module.__name__)
-            known = {name for f in own for name in (f.__name__, *global_names(f.__code__))}
+            own = [v for v in vars(module).values() if isinstance(v, FunctionType) and v.__module__ == module.__name__]
+            theirs = steps if module.__name__.startswith(WORLD_OF) else set()  # which it calls on purpose
+            known = {name for f in own for name in global_names(f.__code__)} - theirs | {f.__name__ for f in own}
             for name in sorted(known & mine.keys()):
                 place = SourcePlace(mine[name].__code__.co_filename, mine[name].__code__.co_firstlineno)
                 said = f"the world has a {name} of its own: rename yours"
@@ -609,7 +631,7 @@ class ProtocolSource:
         text = world_text(marked, union, down, own, start, absent, fields, members)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} is to its world {digest}>"
-        module = ModuleType(f"world_of_{self.module.__name__}_{digest}")
+        module = ModuleType(f"{WORLD_OF}{self.module.__name__}_{digest}")
         kept = own_names(marked, start, members)
         self.check_called(kept, union, start)
         apart = {name: key for name, key in self.apart.items() if name not in kept}
@@ -690,6 +712,7 @@ class _Reader:
     def __init__(self, name: str, read: Read, checked: bool = False) -> None:
         self.name, self.declared, self.module, self.read = name, read.declared, read.module, read
         self.checked = checked or not read.released
+        self.called = called_by(self.declared.world)  # the hooks of its world
         self.check_named_modules()
         self.functions: dict[str, FunctionType] = {}
         for module in (*(sys.modules[n] for n in self.declared.extends), self.module):
@@ -824,7 +847,7 @@ class _Reader:
                     raise misdeclared(
                         self.name, ("variant", variant.name), f"{what}: the replacement of {stood} is not a function"
                     )
-                if stood not in self.functions and stood not in HOOKS:
+                if stood not in self.functions and stood not in self.called:
                     raise self.fail(function, f"{what}: there is no function {stood} to replace")
                 claim = getattr(self.functions.get(stood), "claim", None)
                 if stood == "starts_at_once" and "is_down" in self.functions:
@@ -872,7 +895,7 @@ class _Reader:
         self.mark_apart(apart)
         handlers = self.handlers(marked, observations)
         names = frozenset(vars(f).get("apart", apart).get(f.__name__, f.__name__) for f in handlers)
-        names |= {n for n in self.instead if n in ACTING}  # hooks that a variant alone says
+        names |= {n for n in self.instead if n in ACTING & self.called}  # hooks that a variant alone says
         for a in (*actions, *changes):
             vars(a.function).setdefault("paper_step", a.name)
         if self.declared.drift is not None:
@@ -963,10 +986,10 @@ class _Reader:
 
     def acting(self, marked: Marked) -> list[FunctionType]:
         """Return the functions that the world calls for a process that acts."""
-        roots = [f for n, f in self.functions.items() if n in ACTING]
+        roots = [f for n, f in self.functions.items() if n in ACTING & self.called]
         by_role = [name for functions in self.hooks.values() for name in functions.values()]
         roots += [f for name in by_role for f in (self.functions[name], *self.instead.get(name, []))]
-        roots += [f for n, functions in self.instead.items() if n in ACTING for f in functions]
+        roots += [f for n, functions in self.instead.items() if n in ACTING & self.called for f in functions]
         return [*roots, *marked.receipts.values(), *(a.function for a in marked.actions)]
 
     def handlers(self, marked: Marked, observations: Iterable[FunctionType]) -> list[FunctionType]:
@@ -1009,10 +1032,10 @@ class _Reader:
             self.check_itself(f)
         roots = self.acting(marked)
         looks = [a.when for a in (*actions, *changes) if a.when is not None]
-        looks += [f for n, f in self.functions.items() if n in LOOKING]
+        looks += [f for n, f in self.functions.items() if n in LOOKING & self.called]
         for name in self.hooks.get("timer_armed", {}).values():
             looks += [self.functions[name], *self.instead.get(name, [])]
-        looks += [f for n, functions in self.instead.items() if n in LOOKING for f in functions]
+        looks += [f for n, functions in self.instead.items() if n in LOOKING & self.called for f in functions]
         may_write = {Role.PERSISTENT, Role.VOLATILE}
         for functions, roles in (
             (self.reached(roots), may_write),
@@ -1080,7 +1103,7 @@ class _Reader:
         out = {}
         for name, value in vars(self.module).items():
             function = isinstance(value, FunctionType) and self.own(value)
-            if (function and name not in called | HOOKS) or is_value(value):
+            if (function and name not in called | self.called) or is_value(value):
                 out[name] = f"{name}__own"
         return out
 
@@ -1128,6 +1151,8 @@ class _Reader:
         name = function.__name__
         if self.functions.get(name) is not function:
             said = f"{name} is another function at the end of the file: redefined, wrapped, or renamed"
+            if name not in vars(self.module) and function.__module__ != self.module.__name__:
+                said = f"{name} is not imported into {self.name}, which uses what names it: import it there too"
             raise self.fail(function, said)
 
     def check_actions(self, actions: Iterable[Action], changes: Iterable[Action]) -> None:
@@ -1157,7 +1182,7 @@ class _Reader:
 
     def check_hooks(self) -> None:
         """Check that the hooks that the world calls for every process accept every process."""
-        for name in HOOKS & self.functions.keys():
+        for name in self.called & self.functions.keys():
             if role := self.roles.get(self.role_of(self.functions[name])):
                 instead = f": call it {name}_{role}" if name in BY_ROLE else ""
                 raise self.fail(self.functions[name], f"{name} is of all processes, (s: State, p: Node){instead}")

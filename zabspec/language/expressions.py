@@ -403,7 +403,10 @@ class Expressions:
         if found is None:
             raise self.fail(node, "a set is of processes: {q for q in range(s.NODES) if ...}")
         if self.before is None:
-            raise self.fail(node, f"a set of processes is evaluated before its statement: {GIVE_A_NAME}")
+            made = f"n = len({ast.unparse(node)})"
+            raise self.fail(
+                node, f"a set of processes is evaluated before its statement: name what it gives first, {made}"
+            )
         name, tests = found
         through = node.generators[0].iter
         assert isinstance(through, ast.Call)

@@ -1,0 +1,115 @@
+"""What is refused is refused for the reason given, and advice that is followed is accepted."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+
+TEXT = """from __future__ import annotations
+import builtins
+from zabcheck.language import (
+    Each, Field, Fields, Int, Node, Seq, Size, State, action, any_process, declare, environment, environment_step,
+    on_disk, safety, stored,
+)
+def pick(s: State, p: Node) -> int:
+    return 1
+def state(size: Size) -> list[Field]:
+    return [stored("x", Int(0, 3), "x"), stored("log", Seq(Int(0, 3), 3), "x", 2), environment("now", Int(0, 3), "t")]
+def early(s: State) -> bool:
+    \"\"\"It is early.\"\"\"
+    return s.now < 2
+HERE
+@environment_step(when=early)
+def tick(s: State) -> None:
+    s.now += 1
+@action(budget="begins")
+def begin(s: State, p: Node) -> None:
+    BODY
+@safety(witness=early)
+def small(s: State) -> bool:
+    \"\"\"x is never 3.\"\"\"
+    for p in range(s.NODES):
+        if s.x[p] == 3:
+            return False
+    return True
+PROTOCOL = declare(__name__, state=state, nodes=2, budgets={"begins": 1})
+"""
+
+
+def asked(folder: Path, here: str, body: str, text: str = TEXT) -> tuple[int, str]:
+    (folder / "mine.py").write_text(text.replace("HERE", here).replace("BODY", body))
+    result = CliRunner().invoke(main, ["--protocol", "mine.py", "--engine", "interpret"])
+    return result.exit_code, " ".join(result.output.split())
+
+
+SET = "{q for q in range(s.NODES) if q == p}"
+USE = "\n    if p == 0 and b:\n        s.x[p] = 1"
+# What is refused, with its advice, and the same with that followed.
+ADVICE = {
+    "a set in a conditional": (
+        f"s.x[p] = 1 if p == 0 else len({SET})", "name what it gives first, n = len({",
+        f"n = len({SET})\n    s.x[p] = 1 if p == 0 else n",
+    ),
+    "a set behind and": (
+        f"if p == 0 and p in {SET}:\n        s.x[p] = 1", "name what it gives first", f"b = p in {SET}{USE}",
+    ),
+    "a call before in": (
+        "if pick(s, p) in (1, 2):\n        s.x[p] = 1", "cannot call a function here: give it a name first",
+        "k = pick(s, p)\n    if k in (1, 2):\n        s.x[p] = 1",
+    ),
+    "a call in what a loop goes through": (
+        "for v in s.log[p][pick(s, p)]:\n        s.x[p] = v", "cannot call a function here: give it a name first",
+        "k = pick(s, p)\n    for v in s.log[p][k]:\n        s.x[p] = v",
+    ),
+    "an index that changes in the loop": (
+        "for v in s.log[p][s.x[p]]:\n        s.x[p] = 1", "may change in the loop: give it a name first",
+        "k = s.x[p]\n    for v in s.log[p][k]:\n        s.x[p] = 1",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_advice_that_is_followed_is_accepted(folder: Path, name: str) -> None:
+    body, said, followed = ADVICE[name]
+    code, output = asked(folder, "", body)
+    assert (code, said in output) == (2, True), output
+    assert asked(folder, "", followed)[0] == 0
+
+
+OTHERS = "def NAME(s: State, bound: int, a: Node) -> bool:\n    return s.x[a] < bound\n" + (
+    '@environment_step(everywhere=True, budget="begins")\ndef raise_one(s: State) -> None:\n'
+    "    a = any_process(s)\n    if NAME(s, 2, a):\n        s.x[a] += 1"
+)
+
+
+@pytest.mark.parametrize("name", ["may_vote", "on_oracle", "receivable", "durable_points", "takes_first", "helper"])
+def test_a_helper_may_have_the_name_of_another_worlds_hook(folder: Path, name: str) -> None:
+    code, output = asked(folder, OTHERS.replace("NAME", name), "s.x[p] = 1")
+    assert (code, "distinct states 6 orbits" in output) == (0, True), output
+
+
+@pytest.mark.parametrize("name", ["on_timer", "timer_armed"])
+def test_a_hook_of_its_own_world_is_one(folder: Path, name: str) -> None:
+    assert asked(folder, OTHERS.replace("NAME", name), "s.x[p] = 1")[0] == 2
+
+
+def test_one_function_guards_a_step_and_is_a_witness(folder: Path) -> None:
+    code, output = asked(folder, "", "s.x[p] = 1")
+    assert (code, "holds: 1 property" in output) == (0, True)
+
+
+def test_a_property_is_imported_with_its_witness(folder: Path) -> None:
+    prop = TEXT[TEXT.index("@safety") : TEXT.index("PROTOCOL")].replace("witness=early", "witness=begun")
+    head = "from __future__ import annotations\nfrom zabcheck.language import State, safety\n"
+    witness = 'def begun(s: State) -> bool:\n    """One has begun."""\n    return s.begins_left == 0\n'
+    (folder / "helper_prop.py").write_text(head + witness + prop)
+    text = TEXT.replace(TEXT[TEXT.index("@safety") : TEXT.index("PROTOCOL")], "")
+    code, output = asked(folder, "from helper_prop import small", "s.x[p] = 3", text)
+    assert (code, "begun is not imported into mine.py" in output) == (2, True), output
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+    assert asked(folder, "from helper_prop import begun, small", "s.x[p] = 3", text)[0] == 1
