@@ -77,7 +77,8 @@ class LogsReport(Result):
     def parts(self) -> Sequence[Part]:
         from traces.zookeeper.text_logs import phase_text
 
-        lines = [headline(self), self.sentence.split(": ", 1)[1]]
+        lines, silent = [headline(self), self.sentence.split(": ", 1)[1]], self.history.without_events
+        lines += [f"note: {one_line(name)} has no line of a phase, a proposal or a commit" for name in silent]
         for b in self.broken:
             step = f" ({b.step})" if b.step else ""
             lines += ["", f"{b.rule}{step}: {one_line(b.sentence)}", *(f"  {e.place}" for e in b.lines)]

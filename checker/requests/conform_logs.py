@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from traces.conform.from_lines import FromLines
     from traces.conform.server_lines import ServerLines
 
-LOG = re.compile(r"log([1-9]\d{0,8})\.txt")
+LOG = re.compile(r".*\.(?:log|txt|out|json)(?:\.\d+)?(?:\.gz)?")
+NUMBERED = re.compile(r"log([1-9]\d{0,8})\.txt")
 
 
 def answer_logs(request: ConformRequest) -> FromLines:
     """Search for a run of the model that writes the servers' logs and ends with their disks.
 
     Args:
-        request: its record is a folder with `logN.txt` and the data directory `serverN` of each server N.
+        request: its record is a folder with the servers' logs and the data directory `serverN` of each server N. The
+            logs are `logN.txt`, or any files of one or several servers that name these in their lines (`[myid:N]`).
 
     Raises:
         RequestError: the folder lacks a file, a file cannot be read, or nothing determines the model.
@@ -28,19 +30,22 @@ def answer_logs(request: ConformRequest) -> FromLines:
     from traces.conform.from_lines import explained_by_lines
     from traces.conform.server_lines import read_server_lines
     from traces.reenact.stores import read_disk
+    from traces.zookeeper.text_logs import first_time
     from zabspec.authoring.declaration import ConfigError
     from zabspec.files import Unreadable
 
     folder = Path(request.record)
     try:
-        found = {int(m[1]): path for path in folder.iterdir() if (m := LOG.fullmatch(path.name)) is not None}
-        missing = next((n for n in sorted(found) if not (folder / f"server{n}").is_dir()), None)
-        if not found:
+        files = [path for path in folder.iterdir() if LOG.fullmatch(path.name) is not None and path.is_file()]
+        if not files:
             raise RequestError(f"{folder} has no log1.txt: name a folder with logN.txt and serverN of each server N")
+        named = {int(m[1]): path for path in files if (m := NUMBERED.fullmatch(path.name)) is not None}
+        lines = read_server_lines(named if len(named) == len(files) else sorted(files, key=first_time))
+        found = lines.servers
+        missing = next((n for n in found if not (folder / f"server{n}").is_dir()), None)
         if missing is not None:
-            raise RequestError(f"{folder} has log{missing}.txt, and no data directory server{missing}")
-        lines = read_server_lines(found)
-        disks = {n: read_disk(folder / f"server{n}") for n in sorted(found)}
+            raise RequestError(f"{folder} has a log of server {missing}, and no data directory server{missing}")
+        disks = {n: read_disk(folder / f"server{n}") for n in found}
         done = explained_by_lines(lines, disks, variant_of(request, lines), request.time_limit or 0.0)
         if request.release and not request.variant:
             done.named = tuple(sorted(lines.releases - {request.release}))

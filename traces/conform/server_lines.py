@@ -7,12 +7,12 @@ is taken from the order of lines of two threads or two servers, but as a hint of
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from traces.zookeeper.log_lines import recognized
-from traces.zookeeper.text_logs import is_fine, is_txn, lines_of, number_of, time_of
+from traces.zookeeper.text_logs import is_fine, is_txn, number_of, numbered_lines, time_of
 from zabspec.files import Unreadable
 
 MAIN_LINES = (
@@ -26,7 +26,7 @@ HANDLER_LINES = ("syncs", "sends DIFF", "sends TRUNC", "sends SNAP")
 AT_DEBUG = ("proposes", "commits")
 READ = {*MAIN_LINES, *HANDLER_LINES, "notified", "joined", "observes", *AT_DEBUG}
 HANDLER = re.compile(r"\[LearnerHandler-(\S+?:\d+)[:\]]")
-MAIN = re.compile(r"\[(main|QuorumPeer\[)")
+MAIN = re.compile(r"\[(main(?=[:\]])|QuorumPeer\[)")
 AT_START = ("starts", "loaded")
 ONCE = {*MAIN_LINES, *HANDLER_LINES, "proposes"}  # what a thread does not write twice in a moment
 
@@ -150,85 +150,106 @@ class ServerLines:
         return sorted(both, key=lambda line: (line.time, line.server, line.number))
 
 
-def read_server_lines(paths: Mapping[int, Path]) -> ServerLines:
-    """Read the log of each server.
+def read_server_lines(paths: Mapping[int, Path] | Sequence[Path]) -> ServerLines:
+    """Read the logs of servers: a file can be of several servers, and a server can have several files.
+
+    Args:
+        paths: files in the order in which they were written, or the only file of each server by its number.
 
     Raises:
         Unreadable: one cannot be read, or is another server's; names it.
     """
     out = ServerLines()
-    for number, path in sorted(paths.items()):
+    readers: dict[int, OneLog] = {}
+    named: dict[int, Path] = dict(paths) if isinstance(paths, Mapping) else {}
+    files = [] if isinstance(paths, Mapping) else list(enumerate(paths, 1))
+    for place, path in files or sorted(named.items()):
         try:
-            if (said := number_of(path, number)) != number:
-                raise Unreadable(None, f"it is the log of server {said}, not {number}")
-            read_one(path, number, out)
+            if named and (said := number_of(path, place)) != place:
+                raise Unreadable(None, f"it is the log of server {said}, not {place}")
+            for number, line, text in numbered_lines(path, place):
+                number = place if named else number
+                readers.setdefault(number, OneLog(number, out)).take(path.name, line, text)
         except Unreadable as problem:
             raise Unreadable(None, f"{path}: {problem}") from None
+    for number in named:
+        readers.setdefault(number, OneLog(number, out))
+    for number, reader in sorted(readers.items()):
+        if not any(line.kind == "looks" for line in reader.main):
+            file = f"{named[number].name}" if named else f"what server {number} logged"
+            out.problems.append(f"{file} has no election: it is not a log at INFO of a server of an ensemble")
     if len(out.configs) > 1:
         places = " and ".join(f"{version:#x} ({place})" for version, place in sorted(out.configs.items())[:2])
         out.problems.append(f"there are votes of the configurations {places}: the model has no reconfiguration")
     return out
 
 
-def read_one(path: Path, number: int, out: ServerLines) -> None:
-    """Read the log of one server."""
-    main = out.main.setdefault(number, [])
-    handled = out.handled.setdefault(number, [])
-    at_hand: dict[str, ServerLine] = {}
-    seen: dict[int, int] = {}
-    life, last = -1, ""
-    for place, text in lines_of(path):
+class OneLog:
+    """Reads the lines of one server, which may be in several files."""
+
+    def __init__(self, number: int, out: ServerLines) -> None:
+        self.number, self.out = number, out
+        self.main = out.main.setdefault(number, [])
+        self.handled = out.handled.setdefault(number, [])
+        self.at_hand: dict[str, ServerLine] = {}
+        self.seen: dict[int, str] = {}
+        self.life, self.last = -1, ""
+
+    def take(self, file: str, place: int, text: str) -> None:
+        """Take the next line."""
+        out, number = self.out, self.number
         if FORCED in text:
-            out.problems.append(f"{path.name}:{place}: a leader that always sends a SNAP, which the model's does not")
+            out.problems.append(f"{file}:{place}: a leader that always sends a SNAP, which the model's does not")
         if NAMES_RELEASE in text and (version := VERSION.search(text)) is not None:
             out.releases.add(version[1])
         told = recognized(text)
         if told is None or told[0].kind not in READ:
-            continue
+            return
         kind, found = told[0].kind, told[1].groupdict()
         if (said := time_of(text)) is not None:
-            last = max(last, said)
-        line = ServerLine(number, place, path.name, last, kind, max(life, 0), is_timed=said == last and is_fine(text))
-        if kind in ONCE and is_fine(text) and (first := seen.setdefault(hash(text), place)) != place:
-            out.problems.append(f"{line.place} is line {first} again: the file has lines twice")
+            self.last = max(self.last, said)
+        timed = said == self.last and is_fine(text)
+        line = ServerLine(number, place, file, self.last, kind, max(self.life, 0), is_timed=timed)
+        if kind in ONCE and is_fine(text) and (first := self.seen.setdefault(hash(text), line.place)) != line.place:
+            out.problems.append(f"{line.place} is line {first.rpartition(':')[2]} again: the file has lines twice")
         if kind == "notified":
             out.votes.append(vote_of(line, found))
             if found["config"]:
                 out.configs.setdefault(int(found["config"], 16), line.place)
-            continue
-        if kind == "observes":
+        elif kind == "observes":
             out.problems.append(f"{line.place}: server {number} is an observer, which conform does not support")
-            continue
-        if kind == "joined":
+        elif kind == "joined":
             out.addresses.setdefault(int(found["sid"] or 0), {}).setdefault(found["address"] or "", line.place)
-            continue
-        if kind in AT_DEBUG:
+        elif kind in AT_DEBUG:
             line.values = (int(found["zxid"] or "0", 16),)
             if is_txn(line.zxid):
                 out.transactions.append(line)
-            continue
-        handler, thread = HANDLER.search(text), MAIN.search(text)
+        else:
+            self.threaded(line, found, text)
+
+    def threaded(self, line: ServerLine, found: Mapping[str, str | None], text: str) -> None:
+        """Take a line of the main thread, or of a LearnerHandler."""
+        handler, thread, kind = HANDLER.search(text), MAIN.search(text), line.kind
         if kind == "starts" and (thread is None or thread[1] != "main"):
-            continue  # the same text at DEBUG, by the thread that is started
+            return  # the same text at DEBUG, by the thread that is started
         if kind == "starts":
-            life += 1
-            line.life = life
-            at_hand.clear()
-        elif life < 0:
-            out.problems.append(f"{path.name} does not begin with a server's start: its first lines are missing")
-            life = 0
+            self.life += 1
+            line.life = self.life
+            self.at_hand.clear()
+        elif self.life < 0:
+            self.out.problems.append(f"{line.file} does not begin with a server's start: its first lines are missing")
+            self.life = 0
         if handler is not None:
-            handled_line(kind, found, line, handler[1], at_hand, handled)
+            handled_line(kind, found, line, handler[1], self.at_hand, self.handled)
         elif thread is None:
             if kind == "snapshot":
-                out.problems.append(f"{line.place}: a snapshot that another thread takes, which the model does not")
+                self.out.problems.append(f"{line.place}: a snapshot by another thread, which the model does not take")
         elif (thread[1] == "main") == (kind in AT_START):  # the same text is written where a TRUNC loads the disk again
             if read_values(line, found):
-                if kind == "looks" and main and main[-1].kind == "starts":
-                    main.append(replace(line, kind="loaded"))  # 3.5 does not log what it has loaded, but votes for it
-                main.append(line)
-    if not any(line.kind == "looks" for line in main):
-        out.problems.append(f"{path.name} has no election: it is not a log at INFO of a server of an ensemble")
+                if kind == "looks" and self.main and self.main[-1].kind == "starts":
+                    # 3.5 does not log what it has loaded, but votes for it
+                    self.main.append(replace(line, kind="loaded"))
+                self.main.append(line)
 
 
 def handled_line(

@@ -64,7 +64,7 @@ TABLE: tuple[LoggedLine, ...] = (
     line("serves", "Have quorum",
          rf"Have quorum of supporters(?:, sids: \[(?P<sids>[^\]]*).*?\]; starting up)?"
          rf".*?setting last processed zxid: {ZXID}"),
-    line("is looking", "LOOKING", r"- LOOKING\b(?!.*Notification)"),
+    line("is looking", "LOOKING", r"(?:-|INFO) +LOOKING\b(?!.*Notification)"),
     line("looks", "New election", rf"New election\. My id = +\d+, proposed zxid={ZXID}"),
     line("leads", "ELECTION TOOK", r"\bLEADING - LEADER ELECTION TOOK(?: - (?P<took>\d{1,9}))?"),
     line("follows", "ELECTION TOOK", r"\bFOLLOWING - LEADER ELECTION TOOK(?: - (?P<took>\d{1,9}))?"),
@@ -92,7 +92,7 @@ TABLE: tuple[LoggedLine, ...] = (
     line("got UPTODATE", "Learner received", r"Learner received UPTODATE message", SINCE_35),
     line("snapshot", "Snapshotting", rf"Snapshotting: {ZXID} to "),
     line("loaded", "Snapshot loaded", rf"Snapshot loaded in .*?highest zxid is {ZXID}", SINCE_36),
-    line("observes", "OBSERVING", r"- OBSERVING\b"),
+    line("observes", "OBSERVING", r"(?:-|INFO) +OBSERVING\b"),
     line("starts", "Starting quorum", r"Starting quorum peer"),
     line("starts up", "QuorumPeerMain", r"QuorumPeerMain.*Starting"),
     line("binds", "binding to", r"binding to port"),

@@ -9,12 +9,19 @@ synchronization has delivered what is before.
 from __future__ import annotations
 
 import errno
+import gzip
+import io
+import json
+import os
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from heapq import merge
 from pathlib import Path
+from typing import Any
 
 from traces.tables.table import Rows
 from traces.zookeeper.decode import zxid_text
@@ -29,6 +36,7 @@ LARGEST = 1 << 36  # bytes of a log that take minutes to read
 # Where a line begins inside another one: a process was killed as it wrote, and the next one went on there. It is found
 # by the hyphen behind the four digits of its year, which is faster.
 BEGINS = re.compile(r"-(?<=.\d{4}-)\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{3,6}\b|(?= +\[myid[:=]))")
+PACKED = {b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
 CUT_NUMBER = "0123456789abcdefABCDEFx"  # what a number is written with, of which a torn line may have less
 
 # The kinds of event, by the kind of line. Other lines are no events.
@@ -88,6 +96,7 @@ class TextHistory:
     Attributes:
         events: all events, in order of time; `phases` are those other than proposals and commits.
         rows: of the event table; None if there are no proposals or commits (logs at INFO).
+        without_events: the files without a line in which ZooKeeper logs a phase, a proposal or a commit.
         lines: for a row, by process and position, the line from which it comes; None for a silent step.
     """
 
@@ -100,6 +109,7 @@ class TextHistory:
     commits: int = 0
     silent: int = 0
     events: list[LogEvent] = field(default_factory=list)
+    without_events: list[str] = field(default_factory=list)
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
@@ -112,25 +122,71 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
         Unreadable: the file cannot be read, is too large, or has a line without an end.
     """
     with opened(path) as fd:
-        import os
-
         if os.fstat(fd).st_size > LARGEST:
             raise Unreadable(errno.EFBIG, f"larger than {LARGEST:,} bytes")
-        with os.fdopen(os.dup(fd), "rb") as source:
+        with os.fdopen(os.dup(fd), "rb") as file:
             number = 0
             try:
+                source = decoded_source(file)
                 while line := source.readline(LONGEST):
-                    number, length, is_torn = number + 1, len(line), not line.endswith(b"\n")
-                    while line and not line.endswith(b"\n") and (rest := source.readline(LONGEST)):
-                        if rest.endswith(b"\n"):
+                    number, length, is_torn = number + 1, len(line), not line.endswith("\n")
+                    while line and not line.endswith("\n") and (rest := source.readline(LONGEST)):
+                        if rest.endswith("\n"):
                             break
                         if (length := length + len(rest)) > ENDLESS:
-                            raise Unreadable(errno.EFBIG, f"line {number} is longer than {ENDLESS:,} bytes")
-                    yield from ((number, text) for text in untorn(line.decode("utf-8", "backslashreplace"), is_torn))
+                            raise Unreadable(errno.EFBIG, f"line {number} is longer than {ENDLESS:,} characters")
+                    if (of_json := json_line(line)) is not None:
+                        yield number, of_json
+                    else:
+                        yield from ((number, text) for text in untorn(line, is_torn))
             except Unreadable:
                 raise
+            except (EOFError, zlib.error):
+                raise Unreadable(None, f"its compressed data ends, or is damaged, behind line {number}") from None
             except OSError as problem:
                 raise Unreadable(problem.errno, reason(problem)) from None
+
+
+def decoded_source(file: io.BufferedReader) -> io.TextIOWrapper:
+    """Return the text of a file: of gzip decompressed, of UTF-16 by its byte order mark or zero bytes, else UTF-8.
+
+    Raises:
+        Unreadable: it is compressed otherwise.
+    """
+    head = file.peek(8)[:8]
+    if packed := next((name for magic, name in PACKED.items() if head.startswith(magic)), ""):
+        raise Unreadable(None, f"it is compressed ({packed}): decompress it")
+    source = io.BufferedReader(gzip.GzipFile(fileobj=file)) if head.startswith(b"\x1f\x8b") else file
+    head = source.peek(4)[:4]
+    encoding = "utf-8-sig"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif len(head) == 4 and 0 in head:
+        encoding = "utf-16-le" if head[1] == 0 else "utf-16-be"
+    return io.TextIOWrapper(source, encoding, "backslashreplace", newline="\n")
+
+
+def json_line(text: str) -> str | None:
+    """Return a line in JSON, as log4j2 and Logback write it, in ZooKeeper's own layout; None if it is not in JSON."""
+    if not text.startswith("{"):
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    message = next((str(found[key]) for key in ("message", "msg", "log") if key in found), "")
+    thread = next((str(found[key]) for key in ("thread", "thread_name", "threadName") if key in found), "")
+    instant = found.get("instant")
+    if isinstance(instant, dict):
+        millis: Any = int(instant.get("epochSecond", 0)) * 1000 + int(instant.get("nanoOfSecond", 0)) // 1_000_000
+    else:
+        millis = found.get("timeMillis")
+    times = (str(found.get(key)) for key in ("@timestamp", "timestamp", "time", "timeStamp"))
+    when = next(filter(TIME.match, times), "")
+    if not when and isinstance(millis, int):
+        when = datetime.fromtimestamp(millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S,%f")
+    context = next((c for k in ("contextMap", "mdc") if isinstance(c := found.get(k), dict)), found)
+    return f"{when} [myid:{context.get('myid', '')}] - {found.get('level', '')} [{thread}:] - {message}"
 
 
 def untorn(text: str, is_torn: bool) -> Iterator[str]:
@@ -145,18 +201,33 @@ def untorn(text: str, is_torn: bool) -> Iterator[str]:
         yield part.rstrip(CUT_NUMBER) if is_torn or end is not None else part
 
 
-def events_of(path: Path, number: int, label: str) -> Iterator[LogEvent]:
-    """Yield the events in a file's lines, in order; a time before the previous one is replaced by it."""
-    last = ""
+def numbered_lines(path: Path, place: int) -> Iterator[tuple[int, int, str]]:
+    """Yield the lines of a file, each with the number of the server that wrote it and its own number.
+
+    A line that names no server (`[myid:N]`) is of the one before; the first ones are of the first that is named.
+
+    Args:
+        place: the number if no line names one.
+    """
+    server = number_of(path, place)
     for line, text in lines_of(path):
+        if "myid" in text and (found := MYID.search(text)) is not None:
+            server = int(found[1])
+        yield server, line, text
+
+
+def events_of(path: Path, place: int, label: str) -> Iterator[LogEvent]:
+    """Yield the events in a file's lines, in order; a time before the server's previous one is replaced by it."""
+    last: dict[int, str] = defaultdict(str)
+    for server, line, text in numbered_lines(path, place):
         told = recognized(text)
         kind = "" if told is None else EVENTS.get(told[0].kind, "")
         if told is None or not kind:
             continue
         if (said := time_of(text)) is not None:
-            last = max(last, said)
+            last[server] = max(last[server], said)
         value, detail = value_of(kind, told[1].groupdict())
-        yield LogEvent(last, number, line, kind, value, detail, label)
+        yield LogEvent(last[server], server, line, kind, value, detail, label)
 
 
 def time_of(text: str) -> str | None:
@@ -191,25 +262,35 @@ def number_of(path: Path, place: int) -> int:
     return place
 
 
+def first_time(path: Path) -> str:
+    """Return the first time that a file's lines have, by which the files of a server are ordered; empty for none."""
+    return next((said for _, text in lines_of(path) if (said := time_of(text)) is not None), "")
+
+
 def read_text_logs(paths: list[Path]) -> TextHistory:
-    """Read text logs; files of one server are concatenated in the given order.
+    """Read text logs; files of one server are concatenated in the given order, and one file can be of several servers.
 
     Raises:
         Unreadable: one cannot be read; names it.
     """
-    files: dict[int, list[Path]] = defaultdict(list)
-    for place, path in enumerate(paths, 1):
-        try:
-            files[number_of(path, place)].append(path)
-        except Unreadable as problem:
-            raise Unreadable(None, f"{path}: {problem}") from None
     names = [p.name for p in paths]
     label = {p: p.name if names.count(p.name) == 1 else f"{p.absolute().parent.name}/{p.name}" for p in paths}
-    try:
-        events = {n: [e for p in ps for e in events_of(p, n, label[p])] for n, ps in files.items()}
-    except Unreadable as problem:
-        raise Unreadable(None, f"a log cannot be read to its end: {problem}") from None
-    out = TextHistory({n: ", ".join(label[p] for p in ps) for n, ps in files.items()}, [], None)
+    events: dict[int, list[LogEvent]] = defaultdict(list)
+    files: dict[int, list[str]] = defaultdict(list)
+    silent = []
+    for place, path in enumerate(paths, 1):
+        try:
+            before = sum(map(len, events.values()))
+            for e in events_of(path, place, label[path]):
+                events[e.server].append(e)
+                if label[path] not in files[e.server]:
+                    files[e.server].append(label[path])
+            if sum(map(len, events.values())) == before:
+                files[number_of(path, place)].append(label[path])
+                silent.append(label[path])
+        except Unreadable as problem:
+            raise Unreadable(None, f"{path}: {problem}") from None
+    out = TextHistory({n: ", ".join(of) for n, of in files.items()}, [], None, without_events=silent)
     together = list(merge(*events.values(), key=lambda e: e.time))
     out.events = together
     out.phases = [e for e in together if e.kind not in ("propose", "commit")]
