@@ -425,7 +425,7 @@ def test_a_check_has_the_same_answer_in_any_company(gate: Gate) -> None:
     """A property that distinguishes processes turns symmetry off, for its own check alone."""
     text = SMALL["as it is"].text.replace("PROTOCOL =", ORDERED + "PROTOCOL =")
     Path("small.py").write_text(text)
-    given = ('protocol = "small.py"', "keep_going = true")
+    given = ('protocol = "small.py"', "keep_going = true", "symmetry = true", 'engine = "compiled"')
     checks = {name: one(HOLDS, f'properties = ["{name}"]', *given, name=name) for name in ("low", "ordered")}
 
     def states(text: str) -> dict[str, int]:
