@@ -5,14 +5,17 @@ The site and `zabcheck docs` show a page with these tables; its file has the mar
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 RELATIONS = "property-relations.toml"  # beside the page of properties
+CLAIMS, CLAIM_RUNS = "paper-claims.toml", "paper-claims.json"  # beside the page of the papers' claims
 RELEASES = "zookeeper-releases.toml"  # beside the page of ZooKeeper's bugs
 SCHEMA = Path(__file__).parent / "report" / "schema" / "report.schema.json"
 MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.MULTILINE)
@@ -176,7 +179,49 @@ def of_release(occurs: int, breaks: int, by_it: bool) -> str:
     return (f"occurs {occurs}" if occurs else "no") + other
 
 
+@dataclass(frozen=True)
+class PaperClaim:
+    """A row of the ledger: a claim of a paper, and the commands that show it.
+
+    Attributes:
+        source: the paper's section.
+        claim: in a sentence.
+        commands: run one after the other, in one folder.
+        says: words that they print.
+    """
+
+    source: str
+    claim: str
+    commands: tuple[str, ...]
+    says: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """What identifies a run of the row: its commands, and what they have to print."""
+        return hashlib.sha256(json.dumps([self.commands, self.says]).encode()).hexdigest()[:16]
+
+
+def paper_claims(folder: Path) -> list[PaperClaim]:
+    """Return the rows of the ledger that a folder's data file lists."""
+    rows = tomllib.loads((folder / CLAIMS).read_text(encoding="utf-8"))["claim"]
+    return [PaperClaim(r["source"], r["claim"], tuple(r["commands"]), tuple(r["says"])) for r in rows]
+
+
+def ledger(folder: Path) -> str:
+    """Return the table of the papers' claims, each with its commands, what they print, and when they were run."""
+    record = json.loads((folder / CLAIM_RUNS).read_text(encoding="utf-8"))
+    rows = []
+    for c in paper_claims(folder):
+        run = record["runs"].get(c.digest)
+        ran = f"{run['date']}, {run['cpu_seconds']} s" if run else "not run"
+        commands = ", then ".join(f"`{command}`" for command in c.commands)
+        rows.append((c.source, c.claim, commands, "; ".join(f"`{words}`" for words in c.says), ran))
+    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    return f"{table(('source', 'claim', 'command', 'prints', 'run'), rows)}\n\n{record['machine']}; {versions}."
+
+
 TABLES: dict[str, Callable[[Path], str]] = {
+    "paper-claims": ledger,
     "properties": properties,
     "implications": implications,
     "counterexamples": counterexamples,

@@ -1,45 +1,47 @@
-"""`benchmarks/results/paper-claims.md` names commands that parse, and entries of the gallery and tests that exist."""
+"""The ledger of the papers' claims: each row was run as it stands, quick ones are run here, and rows can fail."""
 
 from __future__ import annotations
 
-import ast
+import datetime
+import json
 import re
 import shlex
-from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from benchmarks import ledger
 from checker.ci.shipped import gallery
 from checker.cli import main
+from checker.page_tables import CLAIM_RUNS, PaperClaim, paper_claims
+from zabspec.authoring.sources import examples
 
-TOP = Path(__file__).parents[2]
-PAGE = (TOP / "benchmarks/results/paper-claims.md").read_text()
-ROWS = [
-    tuple(cell.strip() for cell in line.strip("|").split("|"))
-    for line in PAGE.split("<!-- claims -->")[1].split("<!-- end -->")[0].strip().splitlines()[2:]
-]
-TOPICS = ("liveness", "causality", "state graph", "quorums", "tree", "other")
-CODE = re.compile(r"`([^`]+)`")
-
-
-def named(cell: str) -> list[str]:
-    return CODE.findall(cell)
+FOLDER = ledger.DOCS
+CLAIMS = paper_claims(FOLDER)
+RECORD = json.loads((FOLDER / CLAIM_RUNS).read_text(encoding="utf-8"))
+QUICK = 5.0  # CPU seconds: a row that took longer is not run here
+ENTRY = re.compile(r"zabcheck gallery (\S+)")
 
 
-@cache
-def written_in(file: str) -> set[str]:
-    """The tests of a file; none: there is no such file."""
-    path = TOP / file
-    tree = ast.parse(path.read_text()) if path.is_file() else ast.Module([], [])
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
+def run_of(claim: PaperClaim) -> dict[str, object]:
+    """The record of a row; empty if it was not run as it stands."""
+    found: dict[str, object] = RECORD["runs"].get(claim.digest, {})
+    return found
 
 
-def test_every_topic_has_rows_that_are_whole() -> None:
-    assert {row[0] for row in ROWS} == {*TOPICS}
-    assert [row for row in ROWS if len(row) != 5 or not all(row)] == []
-    assert len({row[1] for row in ROWS}) == len(ROWS)
+def is_quick(claim: PaperClaim) -> bool:
+    seconds = run_of(claim).get("cpu_seconds", 0.0)
+    assert isinstance(seconds, float)
+    return seconds <= QUICK
+
+
+def entry_of(claim: PaperClaim) -> str:
+    """The entry of the gallery that a row runs; empty if it runs something else."""
+    found = ENTRY.fullmatch(claim.commands[-1])
+    return found[1] if found and len(claim.commands) == 1 else ""
 
 
 def parsed(line: str) -> click.Context:
@@ -57,46 +59,65 @@ def parsed(line: str) -> click.Context:
     return command.make_context(words[0], words[1:])
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(row[:2])[:50])
-def test_a_row_names_a_command_that_parses(
-    row: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_every_row_was_run_as_it_stands() -> None:
+    """`python -m benchmarks.ledger` runs and records them. A changed command, or changed words, needs a new run."""
+    assert [f"{c.source}: {c.claim}" for c in CLAIMS if not run_of(c)] == []
+    assert len({c.digest for c in CLAIMS}) == len(CLAIMS) == len(RECORD["runs"])
+    for claim in CLAIMS:
+        assert datetime.date.fromisoformat(str(run_of(claim)["date"])) >= datetime.date(2026, 11, 28)
+        assert claim.commands
+        assert claim.says
+        assert all(words.strip() for words in claim.says)
+    assert RECORD["versions"]["zabcheck"] == version("zabcheck")
+
+
+def test_every_row_names_commands_entries_and_examples_that_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (line,) = named(row[2])
-    if line.startswith("python "):
-        files = [word for word in line.split() if word.endswith(".py")]
-        assert files
-        assert all((TOP / file).is_file() for file in files)
-        return
-    for word in shlex.split(line):
-        if word.startswith("examples/"):
-            assert (TOP / word).is_file()
-    monkeypatch.chdir(TOP)  # where the examples are
-    trace = tmp_path / "run.trace.json"
-    trace.write_text("{}")
-    assert line.startswith("zabcheck ")
-    assert parsed(line.replace(trace.name, str(trace))).params
+    monkeypatch.chdir(tmp_path)
+    Path("run.trace.json").write_text("{}")
+    names = {check.name for check in gallery().matrix.checks}
+    for claim in CLAIMS:
+        for command in claim.commands:
+            assert parsed(command).params is not None, command
+            assert set(re.findall(r"example:(\w+)", command)) <= set(examples()), command
+        if name := entry_of(claim):
+            assert name in names
+            assert claim.says == (f"{name} as expected",)
 
 
-def test_every_entry_of_the_gallery_is_there() -> None:
-    entries = {check.name for check in gallery().matrix.checks}
-    for row in ROWS:
-        if row[3].startswith("none: "):
-            continue
-        assert re.fullmatch(r"`[^`]+`(, `[^`]+`)*", row[3]), row[3]
-        assert {*named(row[3])} <= entries, row[3]
+@pytest.mark.slow(seconds=9)
+@pytest.mark.parametrize("claim", [c for c in CLAIMS if is_quick(c) and not entry_of(c)], ids=lambda c: c.claim[:40])
+def test_a_quick_row_shows_its_claim(claim: PaperClaim) -> None:
+    if "sweep" in claim.commands[0]:
+        pytest.importorskip("pyarrow")
+    assert ledger.trouble(claim) == ""
 
 
-def test_every_test_is_there() -> None:
-    for row in ROWS:
-        for test in named(row[4]):
-            file, _, name = test.partition("::")
-            assert name in written_in(file), test
+@pytest.mark.slow(seconds=90)
+def test_the_quick_rows_that_are_entries_show_their_claims() -> None:
+    """In one command: entries share explorations."""
+    names = [name for c in CLAIMS if is_quick(c) and (name := entry_of(c))]
+    done = CliRunner().invoke(main, ["gallery", *names])
+    assert done.exit_code == 0, done.output
+    assert [name for name in names if f"{name}  as expected" not in done.stdout] == []
 
 
-def test_what_is_not_there_is_found_out() -> None:
-    with pytest.raises(click.ClickException):
-        parsed("zabcheck --quorum 'weights 1,1,1'")
-    with pytest.raises(click.ClickException):
-        parsed("zabcheck proof --quorums 'weights 1,1,1'")
-    assert written_in("tests/project/no_such_file.py") == set()
-    assert "test_every_test_is_there" in written_in("tests/project/test_paper_claims.py")
+@pytest.mark.parametrize(
+    ("commands", "says", "problem"),
+    [
+        (["zabcheck variants --protocol zab"], ["no such words"], "does not print 'no such words'"),
+        (["zabcheck variants --protocol none"], ["variant"], "ends with 2: zabcheck: there is no protocol"),
+        (["zabcheck replay run.trace.json"], ["replayed"], "ends with 2"),
+    ],
+)
+def test_a_row_that_does_not_show_its_claim_is_found(commands: list[str], says: list[str], problem: str) -> None:
+    assert problem in ledger.trouble(PaperClaim("", "", tuple(commands), tuple(says)))
+
+
+def test_the_page_shows_every_row() -> None:
+    shown = CliRunner().invoke(main, ["docs", "paper-claims"]).stdout
+    for claim in CLAIMS:
+        row = next(line for line in shown.splitlines() if f"| {claim.claim} |" in line)
+        assert str(run_of(claim)["date"]) in row
+        assert all(f"`{command}`" in row for command in claim.commands)
