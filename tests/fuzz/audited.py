@@ -1,21 +1,27 @@
-"""Mutated logs and snapshots audited, by the ten thousand: `python -m tests.fuzz.audited --files 200000`.
+"""Mutated directories audited, by the thousand: `python -m tests.fuzz.audited --directories 3000`.
 
-Every mutated ensemble is audited whole. What must not happen: an exception, an audit of more than ten seconds, or
-memory beyond 500 MB.
+Every mutated ensemble is audited whole and rendered in every output format, every tenth with a forecast. What must not
+happen: an exception, an audit of more than ten seconds, or memory beyond 500 MB.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import random
 import shutil
 import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+from checker.commands.audit import news
+from checker.report.audit import AuditReport
+from checker.report.formats.registry import formats_of
+from checker.report.formats.terminal import plain_text, shown
 from tests.zookeeper.written import (
     Txn,
     Written,
@@ -28,6 +34,8 @@ from tests.zookeeper.written import (
     tree_of,
     zxid,
 )
+from traces.zookeeper import audit as audits
+from traces.zookeeper.audit import audit
 
 LONGEST, LARGEST = 10.0, 500 << 20  # CPU seconds, bytes
 NUMBERS = (0, 1, -1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 20, 12, 31, 32, 0x42)
@@ -105,10 +113,31 @@ def resealed(data: bytes, draw: random.Random) -> bytes:
     )
 
 
-def campaign(files: int, seed: int, seconds: float) -> int:
-    """Audit mutated ensembles until so many files were mutated; returns 1 if anything happened that must not."""
+def rendered(report: AuditReport) -> Iterator[str | bytes]:
+    """Yield a report in every output format, and as a round of --watch."""
+    yield plain_text(report)
+    yield str(shown(report))
+    yield json.dumps(report.as_json())
+    yield from (each.render(report) for each in formats_of("audit").values())
+    yield news(report.audit, None)
+    yield news(report.audit, report.audit)
+
+
+def renamed(folders: list[Path], draw: random.Random) -> list[tuple[Path, Path]]:
+    """Rename a few files as operators do, or remove them; return pairs of where they were and are."""
+    out = []
+    for path in draw.sample(sorted(p for f in folders for p in f.rglob("*") if p.is_file()), draw.randrange(3)):
+        name = draw.choice((f"{path.name}.bak", f"old-{path.name}", "log.zz", "snapshot.1", path.name.upper()))
+        other = path.with_name(name)
+        if not other.exists():
+            path.rename(other)
+            out.append((path, other))
+    return out
+
+
+def campaign(directories: int, seed: int, seconds: float) -> int:
+    """Audit so many mutated ensembles; returns 1 if anything happened that must not."""
     from checker.explore.memory import peak_bytes
-    from traces.zookeeper.audit import audit
     from traces.zookeeper.server import find_directory
 
     room = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -117,22 +146,25 @@ def campaign(files: int, seed: int, seconds: float) -> int:
     for n, s in enumerate(originals(), 1):
         target = s.write(folder / f"server{n}")
         kept |= {p: p.read_bytes() for p in target.rglob("*") if p.is_file()}
-    draw, done, slowest, bad = random.Random(seed), 0, 0.0, 0
+    draw, done, rounds, slowest, bad = random.Random(seed), 0, 0, 0.0, 0
+    audits.PAUSE = 0.0  # nobody writes meanwhile
     verdicts: Counter[str] = Counter()
     names, begun = sorted(kept), time.monotonic()
-    directories = [folder / f"server{n}" for n in (1, 2, 3)]
-    while done < files and time.monotonic() - begun < seconds:
-        chosen = draw.sample(names, draw.randrange(1, len(names)))
+    folders = [folder / f"server{n}" for n in (1, 2, 3)]
+    while rounds < directories and time.monotonic() - begun < seconds:
+        chosen = draw.sample(names, draw.choice((1, 1, 2, 3, len(names) - 1)))
         changed = {
             p: (resealed if p.name.startswith("log.") and draw.random() < 0.4 else mutated)(kept[p], draw)
             for p in chosen
         }
         for path, data in changed.items():
             path.write_bytes(data)
+        moved = renamed(folders, draw)
         start = time.process_time()
         try:
-            found = audit([find_directory([d], d.name) for d in directories])
+            found = audit([find_directory([d], d.name) for d in folders], forecast=rounds % 10 == 0)
             verdicts[found.verdict] += 1
+            list(rendered(AuditReport(found)))
         except Exception as problem:
             bad += 1
             saved = Path(tempfile.mkdtemp(prefix="zabcheck-fuzz-found-"))
@@ -142,21 +174,23 @@ def campaign(files: int, seed: int, seconds: float) -> int:
             if bad > 20:
                 break
         slowest = max(slowest, time.process_time() - start)
-        for path in chosen:
+        for _, other in moved:
+            other.unlink()
+        for path in {*chosen, *(path for path, _ in moved)}:
             path.write_bytes(kept[path])
-        done += len(chosen)
+        done, rounds = done + len(chosen), rounds + 1
     shutil.rmtree(folder, ignore_errors=True)
     most = peak_bytes()
     print(
-        f"{done:,} mutated files, seed {seed}: {dict(verdicts)}; {bad} exceptions; "
-        f"slowest audit {slowest:.2f} CPU-s; {most >> 20} MB"
+        f"{rounds:,} mutated directories, {done:,} files, in every output format, seed {seed}: {dict(verdicts)}; {bad} "
+        f"exceptions; slowest audit {slowest:.2f} CPU-s; {most >> 20} MB"
     )
     return int(bad > 0 or slowest > LONGEST or most > LARGEST)
 
 
 def main() -> int:
     words = argparse.ArgumentParser()
-    words.add_argument("--files", type=int, default=200_000)
+    words.add_argument("--directories", type=int, default=3_000)
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--seconds", type=float, default=3600)
     words.add_argument("--checked", action="store_true", help="kernels in CPython, every access checked (slow)")
@@ -167,7 +201,7 @@ def main() -> int:
         for module in (logs, snapshots, trees):
             module.machine = lambda kernel: kernel  # type: ignore[attr-defined]
         logs.ENTRIES, logs.ROOM, trees.ROOM = 256, 1 << 14, 1 << 14
-    return campaign(given.files, given.seed, given.seconds)
+    return campaign(given.directories, given.seed, given.seconds)
 
 
 if __name__ == "__main__":

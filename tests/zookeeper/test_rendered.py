@@ -6,19 +6,17 @@ decoder gains without a body here fails `test_every_kind_has_a_body`.
 
 from __future__ import annotations
 
-import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 
-from checker.commands.audit import news
 from checker.report.audit import LEVELS, AuditReport
 from checker.report.formats.registry import formats_of
-from checker.report.formats.terminal import plain_text, shown
+from tests.fuzz.audited import rendered
 from tests.zookeeper.healthy import TXNS
 from tests.zookeeper.written import Txn, create, delete, ensemble, server, set_data, ustring, zxid
 from traces.zookeeper import audit as audits
@@ -73,16 +71,6 @@ def evidence() -> list[object]:
         except BrokenPayload:
             out.append(None)  # as the audit has it
     return out
-
-
-def rendered(report: AuditReport) -> Iterator[str | bytes]:
-    """Yield a report in every output format, and as a round of --watch."""
-    yield plain_text(report)
-    yield str(shown(report))
-    yield json.dumps(report.as_json())
-    yield from (each.render(report) for each in formats_of("audit").values())
-    yield news(report.audit, None)
-    yield news(report.audit, report.audit)
 
 
 def test_every_kind_has_a_body() -> None:
