@@ -11,7 +11,7 @@ import pytest
 
 from checker.distributed import kernel as distributed_kernel
 from checker.distributed.code import AmpleCode, Code, WideCode
-from checker.explore import ample_kernel, compiled, interface, kernel, observer_kernel, sleep_kernel
+from checker.explore import ample_kernel, compiled, interface, kernel, observer_kernel, orbits, sleep_kernel
 from checker.explore.ample import Narrowing
 from checker.explore.binding import Constant, NotBound, WrongBinding, is_declared, signature
 from checker.explore.compiled import Compiled
@@ -26,7 +26,7 @@ from zabspec.language.expressions import KERNEL
 from zabspec.language.frontend import FrontEnd
 from zabspec.model import Configuration, Model
 
-KERNELS = (kernel, sleep_kernel, ample_kernel, observer_kernel, distributed_kernel, search_kernel, live_kernel)
+KERNELS = (kernel, orbits, sleep_kernel, ample_kernel, observer_kernel, distributed_kernel, search_kernel, live_kernel)
 SMALL = Configuration(nodes=2, txns=1, timeouts=0, crashes=0, losses=0)
 JUDGED = judged("zab")[:2]
 DECLARED = {name: value for name, value in vars(interface).items() if is_declared(value)}
