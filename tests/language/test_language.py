@@ -1148,7 +1148,7 @@ def test_leaving_a_range_is_an_error_and_nothing_wraps(name: str, worlds: Worlds
         ("message_range", (1, 10, 0), "PING.epoch", "would leave its range 0..9", "--max-epoch", "message_range"),
         ("appended", (1, 1, 4), "few", "would hold more than 3", "--few", "appended"),
         ("overfull", (1, 3), "box", "would hold more than 2", "--channel", "overfull"),
-        ("indexed", (1, 2), "many", "has no entry beyond 1", "", "indexed"),
+        ("indexed", (1, 2), "many", "has no entry outside 0..1", "", "indexed"),
         ("members", (1, 3, 0), "group", "takes members 0..2 only", "", "members"),
         ("removed", (1, 2), "few", "has no such place", "", "removed"),
         ("spent", (1,), "left", "would leave its range 0..3", "", "spent"),

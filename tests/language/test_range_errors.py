@@ -146,8 +146,8 @@ def test_what_other_steps_of_the_level_break_is_told_beside_the_error(holds: Cal
 @pytest.mark.parametrize(
     ("holds", "field"),
     [
-        (reads_past, "stage has no entry beyond 0"),
-        (step_reads_past, "stage has no entry beyond 0"),
+        (reads_past, "stage has no entry outside 0..0"),
+        (step_reads_past, "stage has no entry outside 0..0"),
         (reads_past_without_a_state, "has no place beyond"),
         (divides, "an integer would be divided by zero"),
         (shifts_too_far, "an integer would leave 64 bits"),
@@ -170,7 +170,7 @@ def test_a_premise_that_reads_past_an_end_is_not_met() -> None:
     model, judged = made(max_epoch=0, a=always)
     model.program.extra = {**model.program.extra, "premise_past": premise_past}
     for r in explored(model, [dataclasses.replace(judged[0], witness=premise_past)]):
-        assert "stage has no entry beyond 0" in r.error and r.depth == DEPTH
+        assert "stage has no entry outside 0..0" in r.error and r.depth == DEPTH
 
 
 def enabled(s: State, out: Words) -> None:
@@ -185,7 +185,7 @@ def enabled_that_forgets(s: State, out: Words) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asking", "said"), [(enabled, "stage has no entry beyond 0"), (enabled_that_forgets, "forget takes a process")]
+    ("asking", "said"), [(enabled, "stage has no entry outside 0..0"), (enabled_that_forgets, "forget takes a process")]
 )
 def test_an_error_in_asking_for_the_steps_is_told(asking: Callable[..., None], said: str) -> None:
     """A state whose steps cannot be told has no successors, and is not taken for one without steps."""
@@ -245,7 +245,10 @@ def test_bounded_checking_meets_the_same_errors() -> None:
     for holds in (stage_not_4, no_step_to_stage_4):
         found = bounded({"broken": holds})
         assert [p.name for p in found.broken] == ["broken"] and len(found.schedule) == DEPTH
-    for holds, field in ((reads_past, "stage has no entry beyond 0"), (step_reads_past, "stage has no entry beyond 0")):
+    for holds, field in (
+        (reads_past, "stage has no entry outside 0..0"),
+        (step_reads_past, "stage has no entry outside 0..0"),
+    ):
         found = bounded({"reads": holds}, max_epoch=0)
         assert not found.broken and field in found.left_range
     assert not bounded({"a": always}, max_epoch=0).left_range

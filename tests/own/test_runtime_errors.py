@@ -278,7 +278,11 @@ def test_of_two_errors_behind_one_state_the_first_is_reported(in_step: int, in_p
     text = path.read_text(encoding="utf-8").replace("s.level[p] == 3:\n            return False", asks)
     path.write_text(text.replace("nodes=2", "nodes=6"), encoding="utf-8")
     model, judged = model_of(path)
-    said = "slots has no entry beyond 2 in low" if in_property < in_step else "level would leave its range 0..3 in step"
+    said = (
+        "slots has no entry outside 0..2 in low"
+        if in_property < in_step
+        else "level would leave its range 0..3 in step"
+    )
     for r in (
         Interpreter(model, judged, False).run(Limits()),
         Explorer(Compiled(model, judged, False), 1).run(Limits()),
@@ -302,7 +306,7 @@ def test_an_error_in_enabledness_is_reported_first(who: int, tmp_path: Path) -> 
         Interpreter(model, judged, False).run(Limits()),
         Explorer(Compiled(model, judged, False), 1).run(Limits()),
     ):
-        assert "slots has no entry beyond 2" in r.error
+        assert "slots has no entry outside 0..2" in r.error
         trace = build_trace(model, NO_RUNTIME_ERROR, r.violations[NO_RUNTIME_ERROR.name].schedule)
         assert [(step.label, step.process) for step in trace.steps] == [("up", who)]
 
@@ -442,7 +446,7 @@ def test_a_run_without_a_step_is_replayed_and_shortened(case: str, folder: Path)
 NO_RANGE = {
     "division": ("s.level[p] - 6 // (s.level[p] - 1) > 9", "an integer would be divided by zero in gets"),
     "rest": ("6 % (s.level[p] - 1) > 9", "an integer would be divided by zero in gets"),
-    "index": ("s.slots[p][s.level[p] + 2] > 9", "slots has no entry beyond 2 in gets"),
+    "index": ("s.slots[p][s.level[p] + 2] > 9", "slots has no entry outside 0..2 in gets"),
     "shift": ("1 << (0 - s.level[p]) > 9", "or be shifted by a number outside 0..63 in gets"),
 }
 

@@ -344,6 +344,6 @@ def test_a_run_with_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("--rounds", "12000", "--proposals", "0", "--delay", "10000:10000")
     assert (result.exit_code, result.stdout) == (3, "")
     assert re.fullmatch(
-        r"zabcheck: the run does not end: \w+ (would leave its range|has no entry beyond).* at tick \d+\n",
+        r"zabcheck: the run does not end: \w+ (would leave its range|has no entry outside).* at tick \d+\n",
         result.stderr,
     )

@@ -220,7 +220,11 @@ class Expressions:
         offset, strides = layout.strides(field)
         terms = [
             t.Term(
-                self.integer(i), stride, size, self.site(node, field.name, f"has no entry beyond {size - 1}"), a == NODE
+                self.integer(i),
+                stride,
+                size,
+                self.site(node, field.name, f"has no entry outside 0..{size - 1}"),
+                a == NODE,
             )
             for i, stride, size, a in zip(indices[: len(sizes)], strides, sizes, field.axes, strict=True)
         ]

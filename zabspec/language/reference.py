@@ -457,7 +457,7 @@ class _Axis:
             if index == NOBODY and self.field.axes[given] == NODE:
                 told = f"has no entry of NOBODY: its entries are those of processes, 0..{last}"
             at = self.buffer, self.base, given
-            raise RangeError(self.field.name, f"has no entry beyond {last}", "", told, at)
+            raise RangeError(self.field.name, f"has no entry outside 0..{last}", "", told, at)
         return self.base + index * self.strides[0]
 
     def __getitem__(self, index: int) -> Any:
