@@ -62,6 +62,14 @@ CASES = (
         for release in ("3.4.12", "3.5.4", "3.9.5")
         for folder in ("snapshots-in-log-dir", "logs-in-data-dir", "swapped")
     ),
+    Case(
+        "text-of-a-multi-3.4.14",
+        "3.4.14",
+        "VIOLATION",
+        "damaged",
+        "all",
+        (("GAP", "server2"), ("MISSING", "server2")),
+    ),
     Case("sequence-overflow-digest", "3.9.5", "WARN", "whole", "all", (("DIGEST_SHARED", ""),)),
     Case("empty-log-bak", "3.9.5", "WARN", "whole", "quorum", (("MAY_NOT_START", "server1"),)),
     Case("empty-log-bak", "3.9.2", "WARN", "whole", "quorum", (("WILL_NOT_START", "server1"),)),
