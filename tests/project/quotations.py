@@ -19,6 +19,7 @@ from tests.project.pages import PAGES, TOP, text_of, without_fences
 
 RECORD = TOP / "tests/data/quotations.json"
 FOLDER = "ZABCHECK_PAPERS"  # names a folder with the texts of the papers, *.txt
+GUIDES = ("how-to", "tutorials")  # what they quote are reports
 FEWEST = 3  # words: what is shorter is a word in quotation marks
 CODE = re.compile(r"`[^`]*`")
 QUOTED = re.compile(r'"([^"]+)"')
@@ -38,7 +39,7 @@ def without_marks(page: str) -> str:
 
 def sources() -> Iterator[tuple[str, str]]:
     """Yield each text that may quote, with the name of its file: pages, entries of the gallery, docstrings."""
-    for page in PAGES:
+    for page in (page for page in PAGES if page.parent.name not in GUIDES):
         yield page.relative_to(TOP).as_posix(), without_marks(without_fences(text_of(page)))
     for check in gallery().matrix.checks:
         yield f"the gallery's {check.name}", " ".join((check.claim, check.why, check.story))
