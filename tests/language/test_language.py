@@ -283,12 +283,12 @@ REJECTED: dict[str, tuple[str, str]] = {
     "set behind a test": (
         "def h(s: State, p: Node) -> None:\n"
         "    s.flag[p] = s.flag[p] and is_quorum(s, {q for q in range(s.NODES) if q == p})  # BAD\n",
-        "give it a name first",
+        "name what it gives first",
     ),
     "set in a loop's test": (
         "def h(s: State, p: Node) -> None:\n"
         "    for k in range(len({q for q in range(s.NODES) if q == p})):  # BAD\n        s.x[p] = k\n",
-        "give it a name first",
+        "name what it gives first",
     ),
     "set of a parameter": (
         "def h(s: State, p: Node) -> None:\n    s.flag[p] = is_quorum(s, {p for p in range(s.NODES)})  # BAD\n",
