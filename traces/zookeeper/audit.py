@@ -34,7 +34,7 @@ from traces.zookeeper.folding import is_dead
 from traces.zookeeper.forecast import Forecast, forecast_of
 from traces.zookeeper.logs import LogFile, Reader, read_log, read_on
 from traces.zookeeper.order import UNREAD, epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
-from traces.zookeeper.replay import Replay, Replayed, replayed, replayed_on
+from traces.zookeeper.replay import Kept, Replayed, replay_all
 from traces.zookeeper.rules import TRUST_EMPTY, Rules, first_line, parse_long, rules_for
 from traces.zookeeper.server import LOW, Directory, Server, listed
 from traces.zookeeper.snappy_kernel import unsnap
@@ -99,7 +99,7 @@ class Audit:
     replays: dict[str, Replayed] = field(default_factory=dict)
     quorums: str = ""
     open: list[str] = field(default_factory=list)
-    kept: dict[tuple[str, str], Replay] = field(default_factory=dict)
+    kept: Kept = field(default_factory=dict)
     starts: list[Start] = field(default_factory=list)
     release: str = ""
     options: str = ""
@@ -283,7 +283,7 @@ def audit(
     def judged(servers: list[Server]) -> Audit:
         rules = rules_for(release or candidates(servers)[0], {**(options or {}), **quorums.options})
         servers = [s.read_by(rules) for s in servers]
-        replays = replay_all(servers, each, kept) if digests else {}
+        replays = logs_replayed(servers, servers, each, kept) if digests else {}
         return conclude(servers, replays, quorums, show_data, each, kept, rules, forecast, release)
 
     out = judged(servers)
@@ -324,28 +324,14 @@ def unchanged(one: Server, two: Server) -> bool:
     return same and all(a.stamp == b.stamp for a, b in zip(one.logs, two.logs, strict=True))
 
 
-def wanted_of(servers: list[Server]) -> set[int]:
-    """Return the transactions at which the trees of all servers are compared."""
-    return compared_at(servers)
-
-
-def own_wanted(server: Server, wanted: set[int]) -> set[int]:
-    """Return the transactions at which a server's tree is wanted: also those that its snapshots are compared at."""
-    bridged = [x for run in server.runs if server.may_be_bridged(run) and (x := server.next_snapshot(run)) is not None]
-    return wanted | {x.digest_zxid for x in server.snapshots if x.has_digest} | {x.zxid for x in bridged}
-
-
-def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Replay] | None) -> dict[str, Replayed]:
-    """Replay every server's log, on top of earlier replays that are kept, if any."""
-    wanted = wanted_of(servers)
-    own = [(s, own_wanted(s, wanted)) for s in servers]
-    if kept is None:
-        return {s.name: r for (s, _), r in zip(own, each(replayed, own), strict=True)}
-    on = [(s, asked, kept.get((s.name, "log"))) for s, asked in own]
-    out: dict[str, Replayed] = {}
-    for (s, _, _), (found, replay) in zip(on, each(replayed_on, on), strict=True):
-        out[s.name], kept[s.name, "log"] = found, replay
-    return out
+def logs_replayed(servers: list[Server], every: list[Server], each: Each, kept: Kept | None) -> dict[str, Replayed]:
+    """Replay logs, with the trees where those of every server, and each server's snapshots, are compared."""
+    asked: list[tuple[Server, set[int], Snapshot | None]] = []
+    for s in servers:
+        bridged = [x.zxid for run in s.runs if s.may_be_bridged(run) and (x := s.next_snapshot(run)) is not None]
+        digests = {x.digest_zxid for x in s.snapshots if x.has_digest}
+        asked.append((s, compared_at(every) | digests | set(bridged), None))
+    return {s.name: r for s, r in zip(servers, replay_all(asked, each, kept, "log"), strict=True)}
 
 
 def settled_crossings(groups: list[list[Server]], replays: dict[str, Replayed], each: Each) -> list[AuditFinding]:
@@ -356,15 +342,13 @@ def settled_crossings(groups: list[list[Server]], replays: dict[str, Replayed], 
         out += [f for found in told.values() for f in found]
         # What is kept for a later audit stays as it is: that one settles the log, as it is then, anew.
         again = [s for s in group if s.name in told and s.name in replays]
-        wanted = wanted_of([s for g in groups for s in g])
-        asked = [(s, own_wanted(s, wanted)) for s in again]
-        replays.update({s.name: r for s, r in zip(again, each(replayed, asked), strict=True)})
+        replays.update(logs_replayed(again, [s for g in groups for s in g], each, None))
     return out
 
 
 def conclude(
     servers: list[Server], replays: dict[str, Replayed], quorums: Quorums, show_data: bool, each: Each,
-    kept: dict[tuple[str, str], Replay] | None, rules: Rules, forecast: bool = False, release: str = "",
+    kept: Kept | None, rules: Rules, forecast: bool = False, release: str = "",
 ) -> Audit:  # fmt: skip
     """Derive all findings from the files that were read."""
     groups = separate_ensembles(servers)
@@ -478,6 +462,11 @@ def look_ahead(
     if absent:
         named = ", ".join(map(str, sorted(absent)))
         taken.append(f"server {named}, which was not given, is not started: starts with it are not forecast")
+    trees_apart = sorted({f.server for f in found if f.code in ("RESTART_DIFFERS", "SNAPSHOT_DIGEST") and f.server})
+    if trees_apart:
+        taken.append(
+            f"{', '.join(trees_apart)} has a tree of its own, and keeps it unless its leader sends a whole one"
+        )
     out.taken, out.options = "; ".join(taken), rules.words
     return out
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.digests import differences
 from traces.zookeeper.findings import NOTE, WARN, AuditFinding
-from traces.zookeeper.replay import WORD, Replayed, restarted, tree_at
+from traces.zookeeper.replay import WORD, Replayed, replayed, tree_at
 from traces.zookeeper.server import Server, TransactionRun
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
@@ -122,7 +122,7 @@ def right_by_digests(server: Server, snapshot: Snapshot) -> bool | None:
 
     Those of what it may hold in part, since it came while the snapshot was written, need not agree.
     """
-    states = [(z, right) for z, right in restarted(server, snapshot).states if z > snapshot.zxid]
+    states = [(z, right) for z, right in replayed(server, (), snapshot).states if z > snapshot.zxid]
     return next((bool(right) for z, right in states if right or z > snapshot.newest), None)
 
 

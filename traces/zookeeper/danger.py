@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Protocol
 
 from traces.zookeeper.agree import Agreement, blocks_of, copies_of, locate, read_txn
 from traces.zookeeper.decode import zxid_text
@@ -19,6 +18,7 @@ from traces.zookeeper.findings import DANGER, NOTE, WARN, AuditFinding
 from traces.zookeeper.logs import Reader
 from traces.zookeeper.order import epoch_value
 from traces.zookeeper.server import LOW, Server
+from traces.zookeeper.voters import Quorums
 
 # Of damages those behind which a server's history may go on unseen.
 HIDING = ("CRC", "BAD_EOR", "BAD_LEN", "BAD_MAGIC", "BAD_BODY", "BAD_VERSION", "DATA_AFTER_END", "SNAP_LOST",
@@ -27,24 +27,6 @@ FORGOT = ("EPOCH_AHEAD", "PARTED", "SET_BACK", "LAST_COPY")  # what a running se
 COMPARED = 64  # transactions that are compared before servers are taken for two ensembles
 APART, BETWEEN = 10_000, 200  # milliseconds between the ends of logs that were copied one after another: of all, of two
 HOT = "unless the directories were copied while the servers ran, or at different times"
-
-
-class Counting(Protocol):
-    """Decides which servers are a quorum."""
-
-    def __call__(self, names: Iterable[str], zxid: int) -> bool: ...
-
-    def with_absent(self, names: Iterable[str], zxid: int) -> bool:
-        """Return whether these servers and all that were not given are a quorum."""
-
-    def votes(self, name: str, zxid: int) -> bool:
-        """Return whether a server's vote counts: it is no observer, and its weight is not 0."""
-
-    def observes(self, name: str, zxid: int) -> bool:
-        """Return whether a server is an observer."""
-
-    def all_given(self, zxid: int) -> bool:
-        """Return whether every given server is assumed to vote, since nothing says who votes."""
 
 
 def joined_epoch(server: Server) -> int:
@@ -62,7 +44,7 @@ class Disks:
     """
 
     servers: list[Server]
-    quorum: Counting
+    quorum: Quorums
     agreement: Agreement
     found: list[AuditFinding]
     findings: list[AuditFinding] = field(default_factory=list)
@@ -265,7 +247,7 @@ def applied_by_snapshot(servers: Sequence[Server]) -> tuple[int, str]:
     return out
 
 
-def told_to_observer(servers: Sequence[Server], quorum: Counting) -> tuple[int, str]:
+def told_to_observer(servers: Sequence[Server], quorum: Quorums) -> tuple[int, str]:
     """Return the last transaction that an observer has of the epoch that it joined last, and why it is applied.
 
     A leader informs an observer only of what is committed (INFORM). Transactions of an earlier epoch came from a
@@ -286,7 +268,7 @@ def doubted_servers(servers: Sequence[Server], found: Sequence[AuditFinding]) ->
 
 
 def danger_findings(
-    servers: list[Server], quorum: Counting, agreement: Agreement, found: list[AuditFinding]
+    servers: list[Server], quorum: Quorums, agreement: Agreement, found: list[AuditFinding]
 ) -> list[AuditFinding]:  # fmt: skip
     """Return findings about the dangers on the disks of an ensemble.
 

@@ -10,7 +10,7 @@ from traces.zookeeper.agree import Each
 from traces.zookeeper.decode import BrokenPayload, decoded, zxid_text
 from traces.zookeeper.findings import NOTE, VIOLATION, WARN, AuditFinding
 from traces.zookeeper.logs import payload_at
-from traces.zookeeper.replay import Episode, Replay, Replayed, restarted, restarted_on, tree_at
+from traces.zookeeper.replay import Episode, Replay, Replayed, replay_all, tree_at
 from traces.zookeeper.server import LOW, Server
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
@@ -148,8 +148,8 @@ def restart_findings(
     wanted = sorted(compared_at(servers))
     having = [s for s in servers if s.top]
     shared = {f.zxid for f in found if f.code == "DIGEST_SHARED" and all(s.has(f.zxid) for s in having)}
-    asked = [(s, base, wanted) for s in servers if (base := s.base) is not None]
-    for (server, base, _), again in zip(asked, restarts(asked, each, kept), strict=True):
+    asked = [(s, wanted, s.base) for s in servers if s.base is not None]
+    for (server, _, base), again in zip(asked, replay_all(asked, each, kept, "restart"), strict=True):
         ends[server.name] = (again.last, again, base)
         again = without_shared(again, replays.get(server.name), shared)
         out += restart_of(server, base, again, replays.get(server.name), server.name in blamed, server.name in parts)
@@ -162,20 +162,6 @@ def restart_findings(
 def compared_at(servers: Sequence[Server]) -> set[int]:
     """Return the transactions at which trees are compared: where logs and histories end, and starts begin."""
     return {z for s in servers for z in (s.logged, s.top, max(0, s.restart_from))}
-
-
-def restarts(
-    asked: list[tuple[Server, Snapshot, list[int]]], each: Each, kept: dict[tuple[str, str], Replay] | None
-) -> list[Replayed]:
-    """Replay what servers load at a restart, on top of earlier replays that are kept, if any."""
-    if kept is None:
-        return each(restarted, asked)
-    out = []
-    on = [(*a, kept.get((a[0].name, "restart"))) for a in asked]
-    for (server, *_), (found, replay) in zip(on, each(restarted_on, on), strict=True):
-        kept[server.name, "restart"] = replay
-        out.append(found)
-    return out
 
 
 def without_shared(again: Replayed, replay: Replayed | None, shared: set[int]) -> Replayed:

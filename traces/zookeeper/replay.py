@@ -6,9 +6,10 @@ The tree that a restart would build from the newest snapshot is replayed too.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from traces.zookeeper.logs import LogFile, Reader, read_log, read_on
 from traces.zookeeper.memory import Scan
@@ -16,6 +17,7 @@ from traces.zookeeper.server import FIRST, Server
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
 from traces.zookeeper.trees import DataTree, Node
 
+Kept = dict[tuple[str, str], "Replay"]
 UNSETTLED = 0x5A4B_0000_5A4B_0001  # a difference that no digest has: the first comparison is an event
 WORD = (1 << 64) - 1
 
@@ -302,36 +304,45 @@ class Replay:
         self.settled = False
 
 
-def replayed(server: Server, wanted: Iterable[int]) -> Replayed:
-    """Replay a server's whole log, from the oldest possible beginning."""
-    return replayed_on(server, wanted, None)[0]
+def replayed(server: Server, wanted: Iterable[int] = (), base: Snapshot | None = None) -> Replayed:
+    """Replay a server's whole log from the oldest possible beginning, or what it has after a restart.
+
+    Args:
+        base: the snapshot that a restart begins with: all records behind it are replayed, whatever lies between.
+    """
+    return replayed_on(server, wanted, base, None)[0]
 
 
-def replayed_on(server: Server, wanted: Iterable[int], kept: Replay | None) -> tuple[Replayed, Replay]:
-    """Replay a server's whole log on top of an earlier replay if possible; return the result and the new replay."""
-    if kept is not None and (out := kept.go_on(server, wanted)) is not None:
-        return out, kept
-    replay = Replay(server, wanted)
-    if not server.records:
-        return replay.out, replay
-    replay.first_base()
-    return replay.run(), replay
-
-
-def restarted(server: Server, base: Snapshot, wanted: Iterable[int] = ()) -> Replayed:
-    """Replay what a server has after a restart: a snapshot and all records behind it, whatever lies between."""
-    return restarted_on(server, base, wanted, None)[0]
-
-
-def restarted_on(server: Server, base: Snapshot, wanted: Iterable[int], kept: Replay | None) -> tuple[Replayed, Replay]:
-    """Replay a restart on top of an earlier replay if possible; return the result and the new replay."""
+def replayed_on(
+    server: Server, wanted: Iterable[int], base: Snapshot | None, kept: Replay | None
+) -> tuple[Replayed, Replay]:
+    """Replay as `replayed` does, on top of an earlier replay if possible; return the result and the new replay."""
     if kept is not None and kept.base is base and (out := kept.go_on(server, wanted)) is not None:
         return out, kept
     replay = Replay(server, wanted)
-    replay.begin(base)
-    replay.base = base
-    replay.start = first_file(server, base)
+    if base is not None:
+        replay.begin(base)
+        replay.base, replay.start = base, first_file(server, base)
+    elif server.records:
+        replay.first_base()
+    else:
+        return replay.out, replay
     return replay.run(), replay
+
+
+def replay_all(
+    asked: Sequence[tuple[Server, Iterable[int], Snapshot | None]], each: Callable[..., list[Any]], kept: Kept | None,
+    what: str,
+) -> list[Replayed]:  # fmt: skip
+    """Replay servers, on top of earlier replays that are kept under their names, if any."""
+    if kept is None:
+        return each(replayed, asked)
+    out = []
+    on = [(*a, kept.get((a[0].name, what))) for a in asked]
+    for (server, *_), (found, replay) in zip(on, each(replayed_on, on), strict=True):
+        kept[server.name, what] = replay
+        out.append(found)
+    return out
 
 
 def tree_at(server: Server, zxid: int, base: Snapshot | None) -> dict[str, Node]:
