@@ -283,7 +283,7 @@ REFUSED = {  # what is replaced, by what, the line that is named, the reason
         "        if enough(s, p):",
         "        if p == p and is_quorum(s, s.agreed[p], s.view[p]):",
         "p == p",
-        "give it a name first",
+        "name what it gives first",
     ),
 }
 

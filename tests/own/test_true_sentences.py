@@ -52,7 +52,7 @@ USE = "\n    if p == 0 and b:\n        s.x[p] = 1"
 # What is refused, with its advice, and the same with that followed.
 ADVICE = {
     "a set in a conditional": (
-        f"s.x[p] = 1 if p == 0 else len({SET})", "name what it gives first, n = len({",
+        f"s.x[p] = 1 if p == 0 else len({SET})", "name what it gives first, as n = len({",
         f"n = len({SET})\n    s.x[p] = 1 if p == 0 else n",
     ),
     "a set behind and": (

@@ -407,10 +407,8 @@ class Expressions:
         if found is None:
             raise self.fail(node, "a set is of processes: {q for q in range(s.NODES) if ...}")
         if self.before is None:
-            made = f"n = len({ast.unparse(node)})"
-            raise self.fail(
-                node, f"a set of processes is evaluated before its statement: name what it gives first, {made}"
-            )
+            said = "a set of processes is evaluated before its statement: name what it gives first, as n = len({...})"
+            raise self.fail(node, said)
         name, tests = found
         through = node.generators[0].iter
         assert isinstance(through, ast.Call)
