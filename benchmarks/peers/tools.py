@@ -238,6 +238,7 @@ def tlc(symmetry: bool) -> Callable[[str, int, Path], Run]:
             "-cp",
             str(jar),
             "tlc2.TLC",
+            "-deadlock",
             "-workers",
             "1",
             "Model",
