@@ -184,3 +184,14 @@ VARIANTS = {"lax": Variant("lax", "It begins at any time.", {"low": lax})}
     plain, variant = (Model(Configuration(str(mine), variant=name)) for name in ("", "lax"))
     assert (counts(plain, "begins"), counts(variant, "begins")) == (False, True)
     assert unused(plain) == []
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpret"])
+@pytest.mark.parametrize(("test", "code"), [("==", 0), ("!=", 1)])
+def test_a_set_that_is_made_equals_a_field_with_its_members(folder: Path, engine: str, test: str, code: int) -> None:
+    text = (HEAD + PROTOCOL).replace("BODY", "    return {q for q in range(s.NODES) if s.x[q] < 0} TEST s.seen_by[0]")
+    text = text.replace("TEST", test).replace("STEP", "1").replace("    Field,", "    Field, Processes,")
+    text = text.replace('"x")]', '"x"), stored("seen_by", Processes(size.nodes), "x")]')
+    (folder / "mine.py").write_text(text)
+    result = CliRunner().invoke(main, ["--protocol", "mine.py", "--engine", engine])
+    assert result.exit_code == code, result.output

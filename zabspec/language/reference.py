@@ -224,6 +224,8 @@ class SetView:
         return value_text(self.kind, self)
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, set):  # one that the function made: `{q for q in range(s.NODES) if ...}`
+            return set(self) == other
         return self.mask == other.mask if isinstance(other, SetView) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
