@@ -112,7 +112,7 @@ def main() -> int:
     file = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).with_name("repair.json")
     try:
         for path in apply_repair(read_repair(file.read_text(encoding="utf-8")), Path(sys.argv[1])):
-            print(f"changed {path}")
+            print(f"changed {path}", file=sys.stderr)
     except (DoesNotFit, OSError, ValueError) as problem:
         print(problem, file=sys.stderr)
         return 1

@@ -1,0 +1,1 @@
+"""Models of other tools (`benchmarks/peers`), which zabcheck is compared on."""
