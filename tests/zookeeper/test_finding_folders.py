@@ -124,7 +124,7 @@ def test_a_repair_is_applied_where_its_lines_are(below: str, tmp_path: Path) -> 
         done = subprocess.run(
             [sys.executable, str(program), str(tmp_path)], capture_output=True, text=True, check=False
         )
-        assert (done.returncode, done.stdout) == (0, f"changed {path}\n"), done.stderr
+        assert (done.returncode, done.stderr) == (0, f"changed {path}\n")
         assert path.read_text() == "\n".join([*above, *wanted])
     path.write_text("\n".join([*LINES[:13], "another", *LINES[14:]]))
     before = path.read_text()
