@@ -284,7 +284,7 @@ WRONG = {
     "[[check]": "is no TOML",
     f"[[check]]\nname = 'x'\nmax_states = {'9' * 5000}": "a number in it is too large",
     one(HOLDS, "nodes = 'three'"): "check tpc nodes: 'three' is wrong",
-    one(HOLDS, "nodes = 99"): "check tpc: --nodes must be 1 to 7, not 99",
+    one(HOLDS, "nodes = 99"): "check tpc: --nodes must be 1 to 20, not 99",
     one(HOLDS, "nodes = -1"): "check tpc nodes: '-1' is wrong",
     one(HOLDS, 'variant = "hsty"'): "check tpc: there is no variant 'hsty' of tpc.py; did you mean hasty?",
     one(HOLDS, 'engine = "compield"'): "check tpc engine: there is no 'compield'; did you mean compiled?",

@@ -264,7 +264,7 @@ def test_a_cluster_refuses_a_run_of_another() -> None:
     [
         ({"seed": -1}, "--seed"),
         ({"seed": 2**64}, "--seed"),
-        ({"nodes": 8}, "--nodes must be 1 to 7, not 8"),
+        ({"nodes": 21}, "--nodes must be 1 to 20, not 21"),
         ({"proposals": 1001}, "--proposals"),
         ({"rounds": -1}, "--rounds"),
         ({"rounds": mail.LARGEST_TICK + 1}, "--rounds"),

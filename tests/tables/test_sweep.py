@@ -101,7 +101,7 @@ def test_programs_that_go_together() -> None:
         ({"seeds": (f"{2**63}",)}, "below 2\\*\\*63"),
         ({"seeds": (f"1:{2**62}",)}, "at most 10,000,000,000 configurations, not 4,611,686,018,427,387,903"),
         ({"nodes": (3, 3)}, "--nodes has 3 twice"),
-        ({"nodes": (3, 8)}, "--nodes must be 1 to 7, not 8"),
+        ({"nodes": (3, 21)}, "--nodes must be 1 to 20, not 21"),
         ({"proposals": (64,)}, "at most 63 proposals, not 64"),
         ({"delay": ("3",)}, "--delay must be LEAST:MOST"),
         ({"delay": ("3:2",)}, "--delay must be LEAST:MOST"),
@@ -598,7 +598,7 @@ def test_wrong_questions_are_refused_before_anything_starts(tmp_path: Path, monk
     assert "--seeds is missing" in refused(folder, "--nodes", "3")
     assert "'x' is none" in refused(folder, "--seeds", "1:9", "--nodes", "3,x")
     assert "has an empty one" in refused(folder, "--seeds", "1:9,")
-    assert "--nodes must be 1 to 7, not 9" in refused(folder, "--seeds", "1:9", "--nodes", "9")
+    assert "--nodes must be 1 to 20, not 21" in refused(folder, "--seeds", "1:9", "--nodes", "21")
     assert "--sample must be 1 or more" in refused(folder, "--seeds", "1:9", "--sample", "0")
     assert "--sample-seed needs --sample" in refused(folder, "--seeds", "1:9", "--sample-seed", "1")
     assert "--nodes is given twice" in refused(folder, "--nodes", "3", "--nodes", "5")
