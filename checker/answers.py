@@ -222,9 +222,12 @@ class Simulated(Answered):
 
     def text(self) -> str:
         from checker.report.formats.terminal import text_of
+        from checker.report.remarks import left_out_notes
+        from checker.report.result import Words
 
         table = ["", text_of(self.answer.table())] if self.answer.verdicts else []
-        return "\n".join([f"sha256 {self.sha256}", self.answer.summary(), *table]) + "\n"
+        beyond = [text_of(Words(notes)).rstrip()] if (notes := left_out_notes(self.answer.left_out)) else []
+        return "\n".join([f"sha256 {self.sha256}", self.answer.summary(), *table, *beyond]) + "\n"
 
     @cached_property
     def drawn(self) -> tuple[Trace, list[tuple[str, str]]]:

@@ -46,10 +46,11 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
         *TEXT, *COMPUTING, "checker/refinement/*.py", "zabspec/abstract/*.py", "checker/requests/refine.py",
         "checker/proof/circuit.py", "checker/proof/finite.py", "checker/proof/meaning.py", "checker/proof/stepping.py",
         "checker/symbolic/abandoned.py", "checker/symbolic/smt2.py", "checker/symbolic/solver.py",
+        "checker/ending.py", "checker/pager.py",
     ),
     PROOF: (
         *COMPUTING, "checker/proof/*.py", "checker/proof/*.txt", "zabspec/abstract/*.py", "checker/symbolic/*.py",
-        "checker/requests/prove.py", "checker/requests/request.py", "zabspec/ensemble.py",
+        "checker/requests/prove.py", "checker/requests/request.py", "zabspec/ensemble.py", "zabspec/zoo_cfg.py",
         "zabspec/files.py", "zabspec/limits.py", "zabspec/quorums.py", "zabspec/signals.py",
     ),
 }  # fmt: skip

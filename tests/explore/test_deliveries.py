@@ -28,6 +28,7 @@ from invariants.registry import STATE, STEP, Property
 from tests.copies import copy_of
 from tests.explore import accepting_late, false_properties, looking_at_deliveries
 from tests.models import judged
+from zabspec.authoring.declaration import ProtocolError
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zab_variants import Variant
@@ -133,10 +134,14 @@ def nothing_wrong(s: State) -> bool:
 '''
 
 
-def test_a_text_with_the_name_of_what_steps_say_is_judged_as_it_is(tmp_path: Path) -> None:
+def test_a_function_with_the_name_of_the_field_of_deliveries_changes_nothing(tmp_path: Path) -> None:
+    """A function and a field do not meet; a function with the name of the world's own is refused."""
     assert AtDelivery.of(Model(replace(TWO, protocol=copy_of("zab", tmp_path))), REPLACED, ()).replaced == REPLACED
     (other := tmp_path / "other").mkdir()
-    assert AtDelivery.of(Model(replace(TWO, protocol=copy_of("zab", other, CALLED))), REPLACED, ()).replaced == ()
+    assert AtDelivery.of(Model(replace(TWO, protocol=copy_of("zab", other, CALLED))), REPLACED, ()).replaced == REPLACED
+    (hook := tmp_path / "hook").mkdir()
+    with pytest.raises(ProtocolError, match="the world has a note_delivery of its own"):
+        Model(replace(TWO, protocol=copy_of("zab", hook, CALLED.replace("delivered_now", "note_delivery"))))
 
 
 def test_who_asks_for_one_is_told_of_one() -> None:

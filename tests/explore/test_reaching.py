@@ -55,7 +55,7 @@ def test_a_vacuous_run_is_no_verdict_where_a_witness_is_required() -> None:
     ):
         result = run(*flags, *required)
         assert result.exit_code == 3, required
-        assert result.stdout.startswith("no verdict: --require-witness: premise not reached for "), required
+        assert result.stdout.startswith("no verdict: --require-witness: not put to the test: "), required
     report = json.loads(run(*flags, "--json", "--require-witness").stdout)
     assert (report["verdict"], report["exit_code"]) == ("no verdict", 3)
     assert report["required"] == sorted(p.name for p in judged("zab"))
@@ -67,7 +67,7 @@ def test_a_premise_that_is_named_is_required_and_no_other() -> None:
     assert run(*TINY, "--require-witness", "integrity,agreement").exit_code == 3
     twice = run(*TINY, "--require-witness", "integrity", "--require-witness", "agreement")
     assert twice.exit_code == 3
-    assert "premise not reached for agreement; no violation found" in " ".join(twice.stdout.split())
+    assert "not put to the test: agreement; no violation found" in " ".join(twice.stdout.split())
 
 
 def test_a_premise_that_is_not_judged_cannot_be_required() -> None:

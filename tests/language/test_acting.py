@@ -79,6 +79,7 @@ def refused(body: str, folder: Path, protocol: str = "zab") -> LanguageError:
     own = {k: v for k, v in vars(module).items() if isinstance(v, FunctionType) and v.__module__ == module.__name__}
     program = Model(Configuration(protocol=protocol)).program
     names = full_namespace(Model(Configuration(protocol=protocol))) | own
+    vars(module).update({k: v for k, v in names.items() if k not in vars(module)})  # as if it imported them
     front = FrontEnd(program.layout, names, program.types, program.handlers | set(own))
     with pytest.raises(LanguageError) as found:
         front.function("hears")
