@@ -140,8 +140,9 @@ def test_a_function_with_the_name_of_the_field_of_deliveries_changes_nothing(tmp
     (other := tmp_path / "other").mkdir()
     assert AtDelivery.of(Model(replace(TWO, protocol=copy_of("zab", other, CALLED))), REPLACED, ()).replaced == REPLACED
     (hook := tmp_path / "hook").mkdir()
+    protocol = copy_of("zab", hook, CALLED.replace("delivered_now", "note_delivery"))
     with pytest.raises(ProtocolError, match="the world has a note_delivery of its own"):
-        Model(replace(TWO, protocol=copy_of("zab", hook, CALLED.replace("delivered_now", "note_delivery"))))
+        AtDelivery.of(Model(replace(TWO, protocol=protocol)), REPLACED, ())
 
 
 def test_who_asks_for_one_is_told_of_one() -> None:

@@ -67,7 +67,7 @@ def in_lasso(**given: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.slow(seconds=4)
 def test_a_lasso_is_saved_read_and_replayed(saved: Path) -> None:
     there = read_trace(saved)
-    assert there.as_dict()["version"] == 2
+    assert there.as_dict()["version"] == 1
     lasso, steps = there.lasso, len(there.steps)
     assert lasso is not None
     assert (lasso.progress_property, lasso.process, lasso.named) == ("served", 1, None)
