@@ -55,7 +55,7 @@ def test_what_a_server_logs_is_bounded_by_its_next_start(tmp_path: Path) -> None
     assert all(not (begins < cut < ends) for begins, ends, _, _ in search.bounds[2])
 
 
-def test_where_ends_of_terms_log_later_the_quick_search_goes_towards_the_disks(tmp_path: Path) -> None:
+def test_the_quick_search_goes_towards_the_disks(tmp_path: Path) -> None:
     """Not where none leads there, nor where a TRUNC may follow."""
     record = read(tmp_path, "conform-3.9.5.jsonl.xz")
     text = text_of(record, "")

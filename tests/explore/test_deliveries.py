@@ -134,7 +134,7 @@ def nothing_wrong(s: State) -> bool:
 '''
 
 
-def test_a_function_with_the_name_of_the_field_of_deliveries_changes_nothing(tmp_path: Path) -> None:
+def test_a_function_with_the_name_of_a_field_changes_nothing(tmp_path: Path) -> None:
     """A function and a field do not meet; a function with the name of the world's own is refused."""
     assert AtDelivery.of(Model(replace(TWO, protocol=copy_of("zab", tmp_path))), REPLACED, ()).replaced == REPLACED
     (other := tmp_path / "other").mkdir()

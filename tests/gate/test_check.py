@@ -24,7 +24,7 @@ from checker.report import progress
 from checker.report.result import Counterexample
 from invariants import properties_of
 from tests.report.sarif_schema import validator
-from tests.symbolic.test_small_protocols import SMALL
+from tests.small_protocols import SMALL
 from zabspec.model import Configuration, Model
 
 # Two-phase commit as `zabcheck init` writes it, two processes, in plain Python: 474 states, nothing is compiled.

@@ -12,14 +12,13 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.report.induction import answer_of, as_text
 from checker.symbolic import pool
-from checker.symbolic.assumptions import beside, sized
-from checker.symbolic.counterexample import rows
-from checker.symbolic.pool import Outcome, Question, Verdict
+from checker.symbolic.assumptions import sized
+from checker.symbolic.pool import Outcome, Question
 from checker.symbolic.solver import SolverAnswer
 from invariants import properties_of, property_named
 from invariants.binding import bound
-from invariants.inductive.argument import argument_of
 from tests.own.conftest import EARLIER
+from tests.small_protocols import asked
 from zabspec.authoring.declaration import ProtocolError
 from zabspec.language.sentences import sentence_of
 from zabspec.model import Configuration, Model
@@ -33,28 +32,6 @@ ALONE = TEXT[: TEXT.index(WHY)] + TEXT[TEXT.index(VARIANT) :]  # its property, a
 def written(written):
     """The path as a word of a command."""
     return lambda *pieces, **text: str(written(*pieces, **text))
-
-
-def asked(path: str, only: str = "", nodes: int = 2, network: str = "datagrams", **more: int) -> Outcome:
-    """What comes of the whole question, or of the moves whose labels have this in them, asked in this process."""
-    c = sized(Configuration(path, nodes=nodes, network=network, **more))  # type: ignore[arg-type]
-    argument = argument_of(path)
-    assert argument is not None
-    for kept in (pool.induction, pool.possible, pool.told_apart):
-        kept.cache_clear()  # of the file as it was
-    clauses = tuple(p.name for p in (*beside(c), *argument.clauses))
-    question = Question(c, clauses, targets=tuple(p.name for p in argument.targets))
-    verdicts = {p.name: Verdict(p) for p in question.named((*clauses, *question.targets))}
-    outcome = Outcome(question, list(verdicts.values()))
-    moves = pool.induction(question).moves
-    for k in (-1, *(k for k, m in enumerate(moves) if only in m.label)):
-        taken, findings = pool.answer((question, k))
-        outcome.taken.append(taken)
-        pool.note(verdicts, findings)
-    for v in outcome.verdicts:
-        if v.failing is not None:
-            v.fields = tuple(rows(pool.induction(question), v.failing))
-    return outcome
 
 
 @pytest.mark.slow(seconds=2)
@@ -133,7 +110,7 @@ def test_what_reads_how_much_is_left_is_not_said_of_any_number(written) -> None:
         ("    return [\n", "    many = size.refusals > 100\n    return [\n"),
     ],
 )
-def test_a_range_that_only_many_more_would_change_is_not_said_of_any_number(written, old: str, new: str) -> None:
+def test_a_range_that_many_more_would_change_is_counted(written, old: str, new: str) -> None:
     path = written(old, new)
     assert new in Path(path).read_text()
     assert "at most 1 refusals: the protocol counts them" in "; ".join(granted_of(path))
