@@ -587,10 +587,15 @@ def spent() -> float:
 
 @pytest.mark.slow(seconds=1)
 def test_start_up_is_fast_enough_for_a_tiny_model() -> None:
+    """It costs at most so often what importing four libraries costs, measured beside it: machines differ."""
     subprocess.run([*COMMAND, *TINY], stdout=subprocess.DEVNULL, check=True)
-    times = []
-    for _ in range(2):
-        before = spent()
-        subprocess.run([*COMMAND, *TINY], stdout=subprocess.DEVNULL, check=True)
-        times.append(spent() - before)
-    assert min(times) < 0.6
+    imports = [sys.executable, "-c", "import click, jinja2, llvmlite.binding, rich.table"]
+    times: list[tuple[float, float]] = []
+    for _ in range(3):
+        both = []
+        for command in ([*COMMAND, *TINY], imports):
+            before = spent()
+            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+            both.append(spent() - before)
+        times.append((both[0], both[1]))
+    assert min(start / imported for start, imported in times) < 12
