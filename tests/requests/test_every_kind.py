@@ -59,7 +59,7 @@ FULL: dict[str, dict[str, Any]] = {
         "symmetry": False, "output": "g.graphml",
     },
     "realise": {"trace": "t.json", "attempts": 3, "time_limit": 2.0, "threads": 1},
-    "quorums": {"config": "zoo.cfg", "seed": 2**32 - 1, "query_limit": 0.5},
+    "quorums": {"config": "zoo.cfg", "release": "3.6.3", "seed": 2**32 - 1, "query_limit": 0.5},
     "prove": {"mutant": "no-promise", "seeds": (3,), "query_limit": 1.0, "search": 2.0},
     "plan": {
         "servers": 5, "latency": 10**6, "disk": "ssd", "forced_write": 10**6, "size": 512, "outstanding": 7,
