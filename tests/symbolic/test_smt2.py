@@ -112,8 +112,8 @@ def test_cvc5_answers_a_bounded_search_as_z3_does(tmp_path: Path) -> None:
     ran = CliRunner().invoke(main, [*words, "--smt2", str(tmp_path / "made")])
     assert ran.exit_code == 3, ran.output  # a step reaches no premise
     made = json.loads((tmp_path / "made" / "index.json").read_text())
-    assert [row["file"] for row in made["queries"]] == ["broken-within-rounds-01.smt2"]
-    assert made["queries"][0]["status"] == "unsat"
+    asked = [row for row in made["queries"] if row["file"].startswith("broken")]  # beside those of the second opinion
+    assert [(row["file"], row["status"]) for row in asked] == [("broken-within-rounds-01.smt2", "unsat")]
     assert answered(tmp_path / "made" / "broken-within-rounds-01.smt2", 9.0)[0] == "unsat"
 
 
