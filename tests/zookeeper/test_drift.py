@@ -98,8 +98,8 @@ UNLIKE = {
 def of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is recorded of StateSummary's method is the digest of the one above, not of ZooKeeper's."""
     data: dict[str, Any] = json.loads(json.dumps(recorded_digests()))
-    (method,) = read_java(STATE_SUMMARY.encode()).classes["StateSummary"].methods("isMoreRecentThan")
-    data["cited"]["StateSummary.isMoreRecentThan"][0]["overloads"] = {"StateSummary": method.digest}
+    (method,) = read_java(STATE_SUMMARY.encode())["StateSummary"].methods("isMoreRecentThan")
+    data["cited"]["StateSummary.isMoreRecentThan"][0]["overloads"] = {method.parameters: method.normal.digest}
     monkeypatch.setattr("checker.zookeeper.digests.data", lambda: data)
 
 
