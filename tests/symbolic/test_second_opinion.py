@@ -15,7 +15,7 @@ from checker.symbolic import induction, pool, unroll, views
 from checker.symbolic.assumptions import beside, cut, sized
 from checker.symbolic.bmc import Bounds, check
 from checker.symbolic.enabledness import Possible
-from checker.symbolic.induction import Finding, Induction
+from checker.symbolic.induction import Induction, InductionFinding
 from checker.symbolic.pool import Outcome, Question, Verdict
 from checker.symbolic.second_opinion import Claims, SecondOpinion, second_opinion
 from checker.symbolic.solver import Result, SolverAnswer
@@ -145,7 +145,7 @@ def all_but_one(true: Any) -> Any:
 
 
 def initially(true: Any) -> Any:
-    return lambda self: [Finding(c.name, "", SolverAnswer.PROVED, 0.0) for c in self.clauses]
+    return lambda self: [InductionFinding(c.name, "", SolverAnswer.PROVED, 0.0) for c in self.clauses]
 
 
 def holds(true: Any) -> Any:
