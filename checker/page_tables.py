@@ -220,7 +220,21 @@ def ledger(folder: Path) -> str:
     return f"{table(('source', 'claim', 'command', 'prints', 'run'), rows)}\n\n{record['machine']}; {versions}."
 
 
+def gallery_entries(_: Path) -> str:
+    """Return a section for each group of the gallery: the command of each entry, its claim, and its verdict."""
+    from checker.ci.result import expected
+    from checker.ci.shipped import TITLES, gallery
+
+    entries = {c.name: c for c in gallery().matrix.checks}
+    parts = []
+    for group, names in gallery().groups.items():
+        rows = ((f"`zabcheck gallery {name}`", entries[name].claim, expected(entries[name].expect)) for name in names)
+        parts += [f"## {TITLES[group]} (`{group}`)", table(("command", "claim", "verdict"), rows)]
+    return "\n\n".join(parts)
+
+
 TABLES: dict[str, Callable[[Path], str]] = {
+    "gallery": gallery_entries,
     "paper-claims": ledger,
     "properties": properties,
     "implications": implications,

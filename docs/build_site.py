@@ -133,9 +133,10 @@ def page_text(path: Path) -> str:
 
 
 def with_runs(text: str, runs: Iterable[str]) -> str:
-    """Return the gallery's page with a link below each entry to its runs, which are in the folder of live pages."""
+    """Return the gallery's page with links beside each entry to its runs, which are in the folder of live pages."""
+    entry = re.compile(r"`zabcheck gallery (\S+)` \|")
     of_entry: dict[str, list[str]] = {}
-    names = set(re.findall(r"^### (\S+)$", text, flags=re.MULTILINE))
+    names = set(entry.findall(text))
     for run in sorted(runs):
         owners = [name for name in names if run.startswith(f"{name}-")]
         if owners:
@@ -143,12 +144,10 @@ def with_runs(text: str, runs: Iterable[str]) -> str:
 
     def links(found: re.Match[str]) -> str:
         name = found[1]
-        shown = ", ".join(
-            f'<a href="../{LIVE}/{run}.html">{run.removeprefix(name + "-")}</a>' for run in of_entry.get(name, ())
-        )
-        return found[0] + (f"\n\nWalk through the run: {shown}" if shown else "")
+        shown = (f'<a href="../{LIVE}/{run}.html">{run.removeprefix(name + "-")}</a>' for run in of_entry.get(name, ()))
+        return " ".join([found[0].removesuffix(" |"), *shown, "|"])
 
-    return re.sub(r"^### (\S+)$", links, text, flags=re.MULTILINE)
+    return entry.sub(links, text)
 
 
 def contents(files: Iterable[str]) -> str:

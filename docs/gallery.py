@@ -1,17 +1,16 @@
-"""Run the gallery and write the results: docs/reference/gallery.md, tables of variants in other pages, and the times.
+"""Run the gallery, record its times, and write the tables that pages have of its entries and of variants.
 
     python docs/gallery.py [NAME ...] [--all] [--dry]
 
 Entries that are named are run, or all that take under a minute; `--all`: all; `--dry`: none, to write only what the
-entries themselves contain. For an entry that is not run, the page keeps its previous result. This script never
-writes what an entry expects: if something differs, it is reported, nothing is written, and the exit code is 1.
+entries themselves contain. This script never writes what an entry expects: if something differs, it is reported,
+nothing is written, and the exit code is 1.
 """
 
 from __future__ import annotations
 
 import datetime
 import json
-import posixpath
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -19,9 +18,8 @@ from pathlib import Path
 
 from checker.ci.configuration import Check
 from checker.ci.judging import NOT_RUN, Outcome
-from checker.ci.result import expected
 from checker.ci.selection import result_of
-from checker.ci.shipped import MEASURED, TITLES, gallery, is_heavy
+from checker.ci.shipped import MEASURED, gallery
 from checker.ci.variants import Shown, shown, taken
 from traces.zookeeper import codes as findings
 from zabspec.authoring.declaration import Variant
@@ -29,28 +27,11 @@ from zabspec.authoring.sources import EXAMPLE
 from zabspec.protocols.registry import PROTOCOLS
 
 DOCS = Path(__file__).parent
-PAGE = DOCS / "reference/gallery.md"
 TABLED = tuple(
     DOCS / name for name in ("reference/variants.md", "explanation/case-studies.md", "reference/audit-findings.md")
 )
 MARKED = re.compile(r"(<!-- gallery: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 ON = "-and-on"
-
-BEGINNING = """# The gallery
-
-After this page you can find the run behind each claim of the papers, and behind each known fault. `zabcheck gallery`
-runs the entries that take under a minute, `--all` the others too. `zabcheck gallery NAME` runs one entry, and prints
-its story and the run that shows it.
-
-Each entry is a check as [how-to/ci.md](../how-to/ci.md) describes it. The entries are in `checker/ci/gallery/`, and a
-run of them writes this page (`docs/gallery.py`). The columns:
-
-- *expected* is what a person wrote in the entry, citing the source. If a result differs, no table is written.
-- *found* is the result of the last run. A violated property has the length of its shortest run; in a simulated run, its
-  tick. "holds (18 of 21)" means that 18 of the 21 properties were checked non-vacuously.
-- *CPU s* is what the entry took when it was last measured, compilation and replay included. Two cores share it. Entries
-  that share an exploration each get an equal part of its time.
-"""
 
 
 def run(names: Iterable[str], heavy: bool) -> list[Outcome]:
@@ -58,54 +39,6 @@ def run(names: Iterable[str], heavy: bool) -> list[Outcome]:
     there = gallery()
     left = there.named(names, heavy=heavy)
     return list(result_of(there.matrix, left, datetime.datetime.now(datetime.UTC).date(), "entry").outcomes)
-
-
-def kept() -> dict[str, tuple[str, str, str]]:
-    """Return the results of each entry in the page: found, steps, states."""
-    out = {}
-    for line in PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else ():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == 8 and (match := re.match(r"\[`(.+)`\]", cells[0])):
-            out[match[1]] = (cells[4], cells[5], cells[6])
-    return out
-
-
-def page(outcomes: list[Outcome], measured: dict[str, float]) -> str:
-    """Return the whole page."""
-    there, before, by_name = gallery(), kept(), {o.check.name: o for o in outcomes}
-    parts = [BEGINNING]
-    for group, names in there.groups.items():
-        parts.append(f"## {TITLES[group]}\n\n| entry | claim | where | expected | found | steps | states | CPU s |")
-        parts[-1] += "\n|---|---|---|---|---|---:|---:|---:|"
-        parts[-1] += "".join(f"\n{row(by_name[name], before, measured)}" for name in names) + "\n"
-        parts += [story(by_name[name].check) for name in names]
-    return "\n".join(parts)
-
-
-def row(o: Outcome, before: dict[str, tuple[str, str, str]], measured: dict[str, float]) -> str:
-    """Return the row of an entry in the table of its group."""
-    from checker.ci.shipped import row as shown
-
-    c = o.check
-    found, steps, states = shown(o)[3:6] if o.status != NOT_RUN else before.get(c.name, ("not run yet", "", ""))
-    seconds = f"{measured[c.name]:.1f}" if c.name in measured else ""
-    where = f"[{Path(c.where).name}]({link(c.where)})"
-    cells = (f"[`{c.name}`](#{c.name})", c.claim, where, expected(c.expect), found, steps, states, seconds)
-    return f"| {' | '.join(cells)} |"
-
-
-def link(where: str) -> str:
-    """Return the link from the page to a file of the project."""
-    return posixpath.relpath(where, "docs/reference")
-
-
-def story(c: Check) -> str:
-    """Return the section of an entry."""
-    what = ", ".join(f"{name} {depth}" for name, depth in sorted(c.expect.violated.items(), key=lambda pair: pair[1]))
-    took = f"{c.seconds:.0f} CPU seconds" if c.seconds else "never measured"
-    more = f"; {took}: with `--all`, or by its name" if is_heavy(c) else ""
-    breaks = f" Violated: {what}." if len(c.expect.violated) > 1 else ""
-    return f"### {c.name}\n\n{c.story}{breaks}\n*Cited:* {c.expect.source}{more}.\n"
 
 
 # --- the tables of variants ------------------------------------------------------------------------
@@ -285,7 +218,6 @@ def main() -> int:
     measured = {c.name: c.seconds for c in there.matrix.checks if c.seconds}
     measured |= {o.check.name: round(o.found.cpu_seconds, 1) for o in outcomes if o.found is not None}
     MEASURED.write_text(json.dumps(dict(sorted(measured.items())), indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(page(outcomes, measured), encoding="utf-8")
     for path in TABLED:
         path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")
     return 0

@@ -182,17 +182,17 @@ class GalleryResult(CheckResult):
 
     def one(self, o: Outcome) -> list[str]:
         """Return one entry: its story, its result, and the run that shows it."""
-        c = o.check
-        parts = [
-            folded(self.sentence, others="  "),
-            block(o),
-            folded(c.story),
-            folded(f"[{c.where}; {c.expect.source}]"),
-        ]
-        parts += self.folded_notes()
+        parts = [folded(self.sentence, others="  "), block(o), *described(o.check), *self.folded_notes()]
         made = list(o.found.counterexamples.values()) if o.found is not None else []
         parts += [folded(x.why) for x in made if x.why][:1]
         return parts + [x.text.rstrip() for x in made if x.text][:1]
+
+
+def described(c: Check) -> list[str]:
+    """Return an entry's story, the properties that it expects to be violated if they are several, and its source."""
+    violated = ", ".join(f"{name} {depth}" for name, depth in sorted(c.expect.violated.items(), key=lambda p: p[1]))
+    several = [f"Violated: {violated}."] if len(c.expect.violated) > 1 else []
+    return [folded(text) for text in (c.story, *several, f"[{c.where}; {c.expect.source}]")]
 
 
 def block(o: Outcome) -> str:

@@ -26,7 +26,7 @@ Examples:
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=completing.entries)
 @shared.named("--source", "TEXT", "Run entries that cite this source.")
 @click.option("--all", "heavy", is_flag=True, help="Also run entries that take more than a minute.")
-@click.option("--list", "listing", is_flag=True, help="List the entries, and run nothing.")
+@click.option("--list", "listing", is_flag=True, help="List the entries, and run nothing; a single one with its story.")
 @file_options
 def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **outputs: Any) -> Answer:
     """Run the gallery: each entry is a claim of the sources, or a known fault, compared with the recorded result.
@@ -35,7 +35,7 @@ def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **o
     """
     from checker.ci.configuration import MatrixError
     from checker.ci.selection import result_of
-    from checker.ci.shipped import GalleryResult, listed
+    from checker.ci.shipped import GalleryResult, described, listed
     from checker.ci.shipped import gallery as shipped
 
     def made() -> Answer:
@@ -46,7 +46,8 @@ def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **o
             if listing:
                 entries = [c for c in there.matrix.checks if c.name not in left]
                 head = ("entry", "group", "expected", "seconds", "claim", "source")
-                return Answer(HELD, [table(head, listed(entries, there.groups))], long=True)
+                more = described(entries[0]) if len(entries) == 1 else []
+                return Answer(HELD, [table(head, listed(entries, there.groups)), *more], long=True)
             found = result_of(there.matrix, left, datetime.datetime.now(datetime.UTC).date(), "entry")
         except MatrixError as problem:
             raise click.UsageError(str(problem)) from None

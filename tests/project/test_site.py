@@ -83,12 +83,15 @@ def hidden(command: click.Command) -> set[str]:
 
 
 def test_the_gallery_links_its_runs() -> None:
-    page = "### no-sync\n\nA claim.\n\n### no-sync-and-on\n\nOn.\n\n### zab\n"
-    runs = ["no-sync-agreement", "no-sync-and-on-prefix", "gallery"]
-    shown = site.with_runs(page, runs)
-    assert '### no-sync\n\nWalk through the run: <a href="../live/no-sync-agreement.html">agreement</a>\n' in shown
-    assert '<a href="../live/no-sync-and-on-prefix.html">prefix</a>' in shown.partition("### no-sync-and-on")[2]
-    assert shown.endswith("### zab\n")
+    page = "".join(
+        f"| `zabcheck gallery {name}` | A claim. | holds |\n" for name in ("no-sync", "no-sync-and-on", "zab")
+    )
+    shown = site.with_runs(page, ["no-sync-agreement", "no-sync-and-on-prefix", "gallery"]).splitlines()
+    assert shown[0].startswith(
+        '| `zabcheck gallery no-sync` <a href="../live/no-sync-agreement.html">agreement</a> | A'
+    )
+    assert '<a href="../live/no-sync-and-on-prefix.html">prefix</a>' in shown[1]
+    assert shown[2] == "| `zabcheck gallery zab` | A claim. | holds |"
 
 
 def test_entries_of_the_quick_gallery_exist() -> None:
