@@ -103,6 +103,7 @@ class Judging(TypedDict, total=False):
     engine: str
     master: str
     threads: int
+    rows: int
     allow_open: bool
 
 

@@ -50,6 +50,7 @@ class TablePlace(InputPath):
     callback=at_least(1),
     help="With --engine plain: number of threads; one for each core if not given.",
 )
+@click.option("--rows", type=int, metavar="N", callback=at_least(1), help="Rows that the table must have; else exit 3.")
 @click.option("--allow-open", is_flag=True, help="Exit with 0, not 3, if properties are open and none is violated.")
 @click.option("--violations", type=PATH, metavar="FILE", help="Write every violation to this file, as JSON lines.")
 @published("judge", "The answer as JSON.")
@@ -62,8 +63,8 @@ def judge(table: Path | str, violations: Path | None, names: tuple[str, ...], **
     properties of a protocol's state, such as the invariants of section VI. A property that depends on unknown values is
     open: neither held nor violated.
 
-    Exit codes: 0 all hold, 1 a run violates a property, 2 the request is wrong, 3 no verdict, or some properties are
-    open.
+    Exit codes: 0 all hold, 1 a run violates a property, 2 the request is wrong, 3 no verdict: no premise is reached,
+    some properties are open, or rows are missing.
     """
     request = JudgeRequest(str(table), properties=names, **flags)
     if violations is not None:

@@ -80,6 +80,10 @@ class JudgedTable(Result):
         if unsettled := [name for name, word in verdicts.items() if word in ("undecided", "open")]:
             return f"not violated, and not settled: {', '.join(unsettled)}; {looked_at}"
         held = [*verdicts.values()].count("held")
+        if not held:
+            return f"no verdict: none of {len(self.judged)} properties was put to the test; {looked_at}"
+        if self.exit_code:
+            return f"no verdict: {self.totals.notes[-1]}"
         return f"nothing violated: {held} of {len(self.judged)} properties put to the test and held; {looked_at}"
 
     def said(self) -> Iterator[Verdict]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -35,6 +35,7 @@ class JudgeRequest(Request):
         properties: names; empty for all history properties that are judged by default.
         engine: `plain` or `spark`; None to use Spark for large tables.
         master: of Spark. threads: of `plain`; None for all cores.
+        rows: how many the table has to have, so that a table which was cut short gives no verdict; None for any number.
         allow_open: whether what a table leaves open does not prevent a verdict.
     """
 
@@ -46,6 +47,7 @@ class JudgeRequest(Request):
     engine: str | None = None
     master: str | None = None
     threads: int | None = None
+    rows: int | None = None
     allow_open: bool = False
 
     def validate(self) -> None:
@@ -58,7 +60,7 @@ class JudgeRequest(Request):
             raise RequestError("--master is for --engine spark")
         if (engine == "spark" or self.master is not None) and self.threads is not None:
             raise RequestError("--threads is for --engine plain; with spark, use --master 'local[2]'")
-        at_least(self, 1, "threads")
+        at_least(self, 1, "threads", "rows")
 
 
 def answer(request: JudgeRequest) -> JudgedTable:
@@ -72,7 +74,7 @@ def answer(request: JudgeRequest) -> JudgedTable:
     from traces.tables.places import address_of
     from traces.tables.table import TableError, check_arrow
 
-    source, tally = None, None
+    source, tally, further = None, None, dict[str, None]()
     try:
         check_arrow("numpy")
         from traces.tables.own import source_of
@@ -91,17 +93,39 @@ def answer(request: JudgeRequest) -> JudgedTable:
             else:
                 units, known, usual = event_units(request, table)
             tally = judged(units, request) if units else None
+            further = dict.fromkeys(name for unit in units for part in unit.parts for name in part.further)
         if tally is None or not tally.runs:
             raise TableError(f"{table}: there is no run in this table")
     except TableError as problem:
         raise RequestError(str(problem)) from None
     asked = tuple(name for name in known if name in (request.properties or usual))
+    note_unused(tally, further, request.rows)
     unsettled = ("undecided",) if request.allow_open else ("undecided", "open")
-    settled = source is None or any_is(tally, asked, ("held", "violated", "premise not reached", "open"))
-    code = VIOLATED if tally.violations else NO_VERDICT if any_is(tally, asked, unsettled) or not settled else HELD
+    settled = request.rows in (None, tally.rows) and not any_is(tally, asked, unsettled)
+    tested = any_is(tally, asked, ("held", "open"))
+    code = VIOLATED if tally.violations else HELD if settled and tested else NO_VERDICT
     left_out = [name for name in known if name not in asked]
     named = request.table if address is None else str(address)  # without what is secret in it
     return JudgedTable(named, tally, asked, code, request.as_json() | {"table": named}, left_out)
+
+
+def note_unused(tally: Totals, further: Iterable[str], rows: int | None) -> None:
+    """Note in totals what of a table was not used, and whether it has another number of rows than expected.
+
+    Args:
+        further: the names of columns that no property reads.
+        rows: the expected number; None for any.
+    """
+    from traces.tables.table import KINDS, printable
+
+    for kind, count in sorted(tally.unused.items()):
+        tally.notes.append(
+            f"{count:,} rows are not used: there is no kind {printable(kind)!r}{near(kind.lower(), KINDS)}"
+        )
+    if names := ", ".join(printable(name) for name in further):
+        tally.notes.append(f"columns that are not used: {names}")
+    if rows not in (None, tally.rows):
+        tally.notes.append(f"the table has {tally.rows:,} rows, and {rows:,} are expected")
 
 
 def judged_by_spark(address: Address, request: JudgeRequest) -> tuple[Totals, list[str], list[str]]:

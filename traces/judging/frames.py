@@ -8,6 +8,7 @@ already nothing is moved; that no run is in two partitions is then checked from 
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ from traces.spark.connect import is_connect
 from traces.spark.guest import workers
 from traces.spark.trouble import reason
 from traces.tables.places import Address, Place, cleaned
-from traces.tables.table import COLUMNS, ROW, USUAL, TableError
+from traces.tables.table import COLUMNS, KINDS, ROW, USUAL, TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -251,9 +252,11 @@ def totals_of(events: DataFrame, names: Sequence[str], address: Address) -> Tota
     from pyspark.sql import Observation
     from pyspark.sql import functions as f
 
-    seen = Observation()
+    seen, strange = Observation(), ~f.col("kind").isin([*KINDS])
     try:
-        verdicts = judge_frame(events.observe(seen, f.count(f.lit(1)).alias("rows")), names).persist()
+        check_frame(events.schema)
+        counted = (f.count(f.lit(1)).alias("rows"), f.count_if(strange).alias("unused"))
+        verdicts = judge_frame(events.observe(seen, *counted), names).persist()
     except TableError as problem:
         raise TableError(f"{address}: {problem}") from None
     try:
@@ -262,23 +265,26 @@ def totals_of(events: DataFrame, names: Sequence[str], address: Address) -> Tota
             f.min(f.struct("run", "reason")).alias("first"),
             f.slice(f.sort_array(f.collect_set("note")), 1, NOTES).alias("notes"),
         )
-        counted = verdicts.groupBy("property", "verdict").agg(*told).collect()
+        found = verdicts.groupBy("property", "verdict").agg(*told).collect()
         broken = verdicts.where("verdict = 'violated'").orderBy("run", "property").collect()
     finally:
         verdicts.unpersist()
     out = Totals(rows=int(seen.get["rows"]))
-    damaged = [row.first for row in counted if row.verdict == MALFORMED]
+    if seen.get["unused"]:
+        unused = events.where(strange).groupBy("kind").count().collect()
+        out.unused = Counter({row["kind"]: row["count"] for row in unused})
+    damaged = [row.first for row in found if row.verdict == MALFORMED]
     if damaged:
         wrong = min(damaged, key=lambda first: (first.run is not None, first.run or 0))
         run = "" if wrong.run is None else f", run {wrong.run}"
         raise TableError(f"{address}{run}: {wrong.reason}")
     of_property: dict[str, int] = {}
-    for row in counted:
+    for row in found:
         out.counts[out.names.index(row.property), COUNTS.index(row.verdict)] += row.runs
         of_property[row.property] = of_property.get(row.property, 0) + row.runs
         if row.verdict == "open":
             out.notes.append(f"{row.property} is open: {row.first.reason}.")
     out.runs = max(of_property.values(), default=0)
     out.violations = [Violation(v.run, v.property, v.reason, v.time, (), v.command) for v in broken]
-    out.notes = sorted(out.notes) + sorted({note for row in counted for note in row.notes})[:NOTES]
+    out.notes = sorted(out.notes) + sorted({note for row in found for note in row.notes})[:NOTES]
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import FunctionType
@@ -15,7 +16,7 @@ from traces.judging import numbers
 from traces.judging.kernel import judge_runs
 from traces.judging.memory import FirstRows, JudgedRun, RunReport, Table, room_for
 from traces.judging.observed import names_of
-from traces.tables.table import TableError
+from traces.tables.table import KINDS, TableError
 from zabspec.language.kernels import machine
 
 if TYPE_CHECKING:
@@ -231,6 +232,10 @@ class Batch(Runs):
         kinds, words = kinds_of(table, name)
         super().__init__({c: words_of(table, c, name) for c in IN_KERNEL}, kinds, codes_of(words), name)
         self.crashes = [i for i, word in enumerate(words) if word in CRASHES]
+        counts = np.bincount(kinds, minlength=len(words)) if len(words) else ()
+        self.unused = Counter(
+            {word or "": int(n) for word, n in zip(words, counts, strict=False) if n and word not in KINDS}
+        )
         self.filled: Runs | None = None  # the last run of it that was filled in
 
 

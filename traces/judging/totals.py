@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -158,6 +159,7 @@ class Totals:
         gaps: for each open property, and under `""` for remarks about the rows themselves, where each gap is, by its
             bit (`unknowns.py`).
         notes: further remarks.
+        unused: the number of rows of each kind that event tables do not have.
         what: the kind of rows: `events`, or `observations` of a protocol that declares its own.
     """
 
@@ -169,6 +171,7 @@ class Totals:
     spans: list[Span] = field(default_factory=list)
     gaps: dict[tuple[str, int], Where] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    unused: Counter[str] = field(default_factory=Counter)
     what: str = "events"
 
     def __post_init__(self) -> None:
@@ -182,6 +185,7 @@ class Totals:
         self.violations += other.violations
         self.spans += other.spans
         self.notes += other.notes
+        self.unused += other.unused
         for key, where in other.gaps.items():
             self.note_gap(*key, where)
 
@@ -221,7 +225,7 @@ class PerRun:
 
     def totals(self) -> Totals:
         """Return the totals of all runs."""
-        out = Totals(len(self.batch.starts), self.batch.rows, notes=self.notes)
+        out = Totals(len(self.batch.starts), self.batch.rows, notes=self.notes, unused=self.batch.unused)
         for k in range(len(COUNTS)):
             out.counts[:, k] = np.count_nonzero(self.words == k, axis=1)
         out.violations = [v for _, v in self.violations]

@@ -278,6 +278,7 @@ class TablePart:
         least, most: of the runs in them, if the file says so.
         whole: the file's footer says that no run is split over its row groups.
         observes: which kinds of event the source of the file notes.
+        further: the names of the file's columns that an event table does not have.
     """
 
     path: str | Address
@@ -287,6 +288,7 @@ class TablePart:
     most: int | None
     whole: bool
     observes: tuple[str, ...]
+    further: tuple[str, ...] = ()
 
 
 def files_of(path: Place) -> Sequence[Place]:
@@ -411,6 +413,7 @@ def parts_of_file(file: Place, check: Callable[[Place, pa.Schema], None]) -> Ite
     observes = keys.get(BOUNDARY + "observes")
     at = footer.schema.names.index("run")
     where = file if isinstance(file, Address) else str(file)
+    further = tuple(name for name in found.names if name not in {name for name, *_ in COLUMNS})
     for k in range(footer.num_row_groups):
         group = footer.row_group(k)
         stats = group.column(at).statistics
@@ -418,7 +421,7 @@ def parts_of_file(file: Place, check: Callable[[Place, pa.Schema], None]) -> Ite
         if group.num_rows:
             yield TablePart(
                 where, (k,), group.num_rows, least, most, keys.get(BOUNDARY + "whole") == "true",
-                USUAL if observes is None else tuple(k for k in observes.split(",") if k in OBSERVED),
+                USUAL if observes is None else tuple(k for k in observes.split(",") if k in OBSERVED), further,
             )  # fmt: skip
 
 
