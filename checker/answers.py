@@ -5,11 +5,12 @@ Each contains what the command of that name prints, in the same words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from checker.report.result import Result, Verdict
+from checker.report.answer import Answered
+from checker.report.result import Part, Result, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,12 +30,9 @@ if TYPE_CHECKING:
     from checker.report.induction import InductionReport
     from checker.report.judged import JudgedTable
     from checker.report.linted import LintReport
-    from checker.report.replayed import ReplayResult
     from checker.report.report import Report
-    from checker.report.shortened import Shortening
     from checker.report.simulated import Simulation
     from checker.report.witnessed import WitnessReport
-    from checker.requests.quorums import Quorums
     from checker.requests.reenact import Reenacted as PlayedOnServers
     from checker.requests.sweep import Swept as FinishedSweep
     from checker.search.report import SearchReport
@@ -42,9 +40,7 @@ if TYPE_CHECKING:
     from traces.conform.explained import Conformed as RecordOutcome
     from traces.judging.sentence import Violation
     from traces.judging.totals import Totals
-    from traces.record.trace import Step, Trace
-    from traces.replay.replay import Replayed as Played
-    from traces.shorten.realise import Realised as PlainRun
+    from traces.record.trace import Trace
     from traces.sweep.findings import SweepFinding
     from traces.sweep.summary import Summary
     from traces.zookeeper.findings import AuditFinding
@@ -55,16 +51,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answered", "Audited", "Bounded", "Checked", "Conformed", "Explored", "Exported", "Graphed", "Inductive",
-    "Judged", "Linted", "Listed", "Lived", "LogsAudited", "Minimised", "Mutated", "Planned", "Proved",
-    "QuorumsChecked", "Realised", "Reenacted", "Refined", "Replayed", "Reported", "Searched", "Simulated", "Swept",
+    "Judged", "Linted", "Listed", "Lived", "LogsAudited", "Mutated", "Planned", "Proved",
+    "Reenacted", "Refined", "Reported", "Searched", "Simulated", "Swept",
     "TrackRecord", "Verdict", "Witnessed",
 ]  # fmt: skip
 
-HELD = 0
 
-
-class Answered:
-    """Base of every answer: a sentence, an exit code, verdicts by name, and renderings."""
+class Wrapper(Answered):
+    """An answer that is a result of another class."""
 
     def __init__(self, result: Result) -> None:
         import traces.pictures  # noqa: F401  # from then on a notebook shows the picture of a trace
@@ -72,92 +66,35 @@ class Answered:
         self._result = result
 
     @property
+    def kind(self) -> str:  # type: ignore[override]
+        return self._result.kind
+
+    @property
     def sentence(self) -> str:
-        """The answer in a sentence."""
         return self._result.sentence
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the command: 0 if all held, 1 if something is violated, 3 if there is no verdict."""
         return self._result.exit_code
 
-    @cached_property
-    def verdicts(self) -> Mapping[str, Verdict]:
-        """The verdict of each property by its name, in the order of the command's table."""
-        return {v.name: v for v in self._result.said()}
+    @property
+    def left_out(self) -> Sequence[str]:
+        return self._result.left_out
 
-    def text(self) -> str:
-        """Return the text that the command prints."""
-        from checker.report.formats.terminal import plain_text
-
-        return plain_text(self._result)
+    def parts(self) -> Sequence[Part]:
+        return self._result.parts()
 
     def as_json(self) -> Any:
-        """Return what the command writes with `--json`, as JSON values."""
         return self._result.as_json()
 
-    def html(self) -> str:
-        """Return the answer as a self-contained HTML page; without a page of its kind, a drawing of the first run.
+    def said(self) -> Iterator[Verdict]:
+        return self._result.said()
 
-        Raises:
-            NoVerdict, TraceError: what is to be drawn does not replay.
-        """
-        from checker.report.formats.html import as_html
-
-        first = next(iter(self.runs.values()), None)
-        if first is not None and not self._result.page():
-            from traces.pictures import to_html
-
-            return to_html(first)
-        return as_html(self._result).decode()
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        """The run of each verdict that has one, by property name."""
-        return {name: v.trace for name, v in self.verdicts.items() if v.trace is not None}
-
-    def picture(self) -> str:
-        """Return the first run as an SVG diagram, or the empty string if the answer has no run.
-
-        Raises:
-            TraceError: the run does not violate the property that it is recorded to violate.
-        """
-        from traces.pictures import to_svg
-
-        first = next(iter(self.runs.values()), None)
-        return "" if first is None else to_svg(first)
-
-    @property
-    def passed(self) -> bool:
-        """Whether the command would end with 0.
-
-        It would not if no property was checked non-vacuously. A single vacuous property among others shows in
-        `verdicts`.
-        """
-        return self.exit_code == HELD
-
-    @property
-    def violations(self) -> Mapping[str, Verdict]:
-        """The verdicts of violated properties."""
-        return {name: v for name, v in self.verdicts.items() if v.verdict in ("violated", "not inductive")}
-
-    def __getitem__(self, name: str) -> Verdict:
-        return self.verdicts[name]
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.sentence}>"
-
-    def _repr_html_(self) -> str:
-        """Return the answer as HTML for a notebook."""
-        from checker.report.formats.notebook import as_html
-
-        return as_html(self._result)
+    def page(self) -> str:
+        return self._result.page()
 
 
-class Explored(Answered):
+class Explored(Wrapper):
     """The answer of an exploration.
 
     Attributes:
@@ -194,7 +131,7 @@ class Explored(Answered):
         return self.report.exploration.complete
 
 
-class Simulated(Answered):
+class Simulated(Wrapper):
     """The answer of a simulation.
 
     Attributes:
@@ -250,36 +187,7 @@ class Simulated(Answered):
         return page(trace, story=story)
 
 
-class Replayed(Answered):
-    """The answer of a replay: a trace whose every step the simulator reproduced.
-
-    Attributes:
-        trace: the trace.
-        played: what the simulator did.
-    """
-
-    def __init__(self, replayed: ReplayResult) -> None:
-        super().__init__(replayed)
-        self.trace: Trace = replayed.trace
-        self.played: Played = replayed.played
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        """The trace, under the name of the property that it violates or witnesses."""
-        return {self.trace.property_name or self.trace.premise_of: self.trace}
-
-    @property
-    def steps(self) -> Sequence[Step]:
-        """The steps, as the simulator took them."""
-        return self.played.steps
-
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 digest of the canonical dump at the end."""
-        return self.played.sha256
-
-
-class Judged(Answered):
+class Judged(Wrapper):
     """The answer of judging an event table.
 
     Attributes:
@@ -298,7 +206,7 @@ class Judged(Answered):
         return tuple(self.tally.violations)
 
 
-class Inductive(Answered):
+class Inductive(Wrapper):
     """The answer of z3 about the clauses of an inductive invariant.
 
     Attributes:
@@ -315,7 +223,7 @@ class Inductive(Answered):
         return tuple(self.outcome.granted)
 
 
-class Audited(Answered):
+class Audited(Wrapper):
     """The answer of an audit of data directories.
 
     Attributes:
@@ -327,12 +235,12 @@ class Audited(Answered):
         self.audit = report.audit
 
     @property
-    def findings(self) -> Sequence[AuditFinding]:
+    def findings(self) -> Sequence[AuditFinding]:  # type: ignore[override]
         """The findings, the most severe first, in the order that the command prints."""
         return tuple(self.audit.findings)
 
 
-class Conformed(Answered):
+class Conformed(Wrapper):
     """The answer of a conformance check: whether a run of a release's model explains an ensemble's record.
 
     Attributes:
@@ -347,7 +255,7 @@ class Conformed(Answered):
         self.folder = folder
 
 
-class Linted(Answered):
+class Linted(Wrapper):
     """The mistakes in a protocol's file.
 
     Attributes:
@@ -361,7 +269,7 @@ class Linted(Answered):
         self.complete = result.linted.complete
 
 
-class Planned(Answered):
+class Planned(Wrapper):
     """The estimated throughput and latency of an ensemble.
 
     Attributes:
@@ -375,40 +283,7 @@ class Planned(Answered):
         self.plan = plan
 
 
-class QuorumsChecked(Answered):
-    """The answer to whether the quorums of a configuration intersect.
-
-    Attributes:
-        found: the quorums, two that are disjoint if there are, and the failures that the ensemble survives.
-    """
-
-    def __init__(self, result: Result, found: Quorums) -> None:
-        super().__init__(result)
-        self.found = found
-
-
-class Minimised(Answered):
-    """A shortened counterexample.
-
-    Attributes:
-        trace: the shorter trace, verified and replayed.
-        steps_before: the number of steps of the original.
-        shortest: whether no shorter one exists within its configuration.
-    """
-
-    def __init__(self, result: Result, found: Shortening) -> None:
-        super().__init__(result)
-        self.trace = found.trace
-        self.steps_before = found.before
-        self.shortest = found.shortest
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        """The shorter trace."""
-        return {self.trace.property_name: self.trace}
-
-
-class Exported(Answered):
+class Exported(Wrapper):
     """A trace in another format.
 
     Attributes:
@@ -427,7 +302,7 @@ class Exported(Answered):
         return {self.trace.property_name or self.trace.premise_of: self.trace}
 
 
-class Checked(Answered):
+class Checked(Wrapper):
     """The answer of the checks of a file.
 
     Attributes:
@@ -452,7 +327,7 @@ class Checked(Answered):
         return as_html(self._result).decode()
 
 
-class TrackRecord(Answered):
+class TrackRecord(Wrapper):
     """Known bugs of ZooKeeper, reproduced.
 
     Attributes:
@@ -473,7 +348,7 @@ class TrackRecord(Answered):
         return as_html(self._result).decode() if run is None else page(run, story=story(self.rows[0]))
 
 
-class OfReport(Answered):
+class OfReport(Wrapper):
     """Base of the answers that wrap a report.
 
     Attributes:
@@ -572,7 +447,7 @@ class Graphed(OfReport):
         return self.report.graph
 
 
-class Proved(Answered):
+class Proved(Wrapper):
     """The answer of the proof of abstract ZAB, or of the search for a run that breaks a mutant of it.
 
     Attributes:
@@ -584,41 +459,19 @@ class Proved(Answered):
         self.found = found
 
 
-class Realised(Answered):
-    """A plain seeded simulator run that violates the same property as a counterexample.
-
-    Attributes:
-        trace: the counterexample.
-        found: the run, or None if no tried run violates the property.
-    """
-
-    def __init__(self, result: Result, trace: Trace, found: PlainRun | None) -> None:
-        super().__init__(result)
-        self.trace = trace
-        self.found = found
-
-    def text(self) -> str:
-        return super().text() if self.found is not None else f"{self.sentence}\n"
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        """The counterexample."""
-        return {self.trace.property_name: self.trace}
-
-
-class Swept(Answered):
+class Swept(Wrapper):
     """A finished sweep of simulated runs.
 
     Attributes:
         summary: totals of all runs.
-        findings: for each program the first run that violates each property.
+        found: for each program the first run that violates each property.
         files: the files of the report, its page included.
     """
 
     def __init__(self, result: Result, swept: FinishedSweep) -> None:
         super().__init__(result)
         self.summary: Summary = swept.summary
-        self.findings: Sequence[SweepFinding] = swept.found
+        self.found: Sequence[SweepFinding] = swept.found
         self.files = tuple(swept.files)
 
     def html(self) -> str:
@@ -626,7 +479,7 @@ class Swept(Answered):
         return page.read_text(encoding="utf-8")
 
 
-class Reenacted(Answered):
+class Reenacted(Wrapper):
     """A trace, as real servers re-enacted it.
 
     Attributes:
@@ -645,7 +498,7 @@ class Reenacted(Answered):
         return {self.trace.property_name or self.trace.premise_of: self.trace}
 
 
-class Listed(Answered):
+class Listed(Wrapper):
     """Rows of a list, such as variants or properties.
 
     Attributes:
@@ -657,7 +510,7 @@ class Listed(Answered):
         self.rows: Sequence[Mapping[str, str]] = result.as_json()
 
 
-class Reported(Answered):
+class Reported(Wrapper):
     """A report of an exploration, as its JSON states: the figures are not measured again.
 
     Attributes:

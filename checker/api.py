@@ -27,15 +27,11 @@ from checker.answers import (
     Listed,
     Lived,
     LogsAudited,
-    Minimised,
     Mutated,
     Planned,
     Proved,
-    QuorumsChecked,
-    Realised,
     Reenacted,
     Refined,
-    Replayed,
     Reported,
     Searched,
     Simulated,
@@ -44,7 +40,11 @@ from checker.answers import (
     Witnessed,
 )
 from checker.errors import NoVerdict, RequestError
+from checker.requests.minimise import minimise
 from checker.requests.options import Exploring, Names, Simulating, Sizes
+from checker.requests.quorums import quorums
+from checker.requests.realise import realise
+from checker.requests.replay import replay
 from zabspec.authoring.declaration import ConfigError, Declaration
 from zabspec.authoring.sources import forget_files
 from zabspec.language import LanguageError
@@ -454,26 +454,6 @@ def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> S
         return Simulated(answer(request_of(SimulateRequest, named(protocol), options)))
 
 
-def replay(trace: Trace | str | PathLike[str]) -> Replayed:
-    """Play a trace in the simulator and compare every step with the recorded one.
-
-    Args:
-        trace: a trace, or the path of its file.
-
-    Raises:
-        RequestError: it is not a trace, or differs from what its schedule does; the message shows the first difference.
-        NoVerdict: the explorer confirms it and the simulator does not, which is a bug of zabcheck.
-    """
-    from checker.report.replayed import ReplayResult
-    from checker.requests.replay import ReplayRequest, answer, replayed
-    from traces.record.trace import Trace
-
-    with sentences():
-        if isinstance(trace, Trace):
-            return Replayed(ReplayResult(trace, replayed(trace, "the trace")))
-        return Replayed(answer(ReplayRequest(fspath(trace))))
-
-
 def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
     """Judge every run in an event table by the properties of histories.
 
@@ -582,20 +562,6 @@ def audit(*servers: str | PathLike[str], **options: Unpack[Auditing]) -> Audited
         return Audited(AuditReport(answer(request), request.as_json()))
 
 
-def quorums(config: str | PathLike[str], seed: int = 0, query_limit: float = 10.0, release: str = "") -> QuorumsChecked:
-    """Prove that the quorums of a `zoo.cfg` intersect, or return two that do not.
-
-    Raises:
-        RequestError: the configuration or an option is wrong.
-    """
-    from checker.report.quorums import quorums_result
-    from checker.requests.quorums import QuorumsRequest, answer
-
-    request = QuorumsRequest(fspath(config), release, seed, query_limit)
-    found = answer(request)
-    return QuorumsChecked(quorums_result(request.as_json(), found.as_json(), found.code), found)
-
-
 def plan(servers: int | None = None, config: str | PathLike[str] | None = None, **options: Unpack[Planning]) -> Planned:
     """Estimate the throughput and the latency of an ensemble with a model; this is not a measurement.
 
@@ -655,54 +621,6 @@ def export(trace: Trace | str | PathLike[str], form: str, **options: Unpack[Expo
     size = f"{len(data):,} bytes of {form}" + (f", saved as {request.output}" if request.output else "")
     result = StatedResult(size, content={"form": form, "bytes": len(data)}, text=[size], kind="export")
     return Exported(result, whole, data)
-
-
-def minimise(
-    trace: Trace | str | PathLike[str], output: str | PathLike[str] | None = None, search: float = 20.0
-) -> Minimised:
-    """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
-
-    Args:
-        trace: a trace, or the path of its file.
-        output: the file for the shorter one; None to save nothing.
-        search: seconds to explore for a shorter one.
-
-    Raises:
-        RequestError: it is not a trace, or violates nothing.
-        NoVerdict: the shorter one does not replay, which is a bug of zabcheck.
-    """
-    from tempfile import TemporaryDirectory
-
-    from checker.report.shortened import shortened_result
-    from checker.requests.minimise import MinimiseRequest, answer
-
-    with sentences(), in_a_file(trace) as file, TemporaryDirectory() as folder:
-        saved = "" if output is None else fspath(output)
-        request = MinimiseRequest(file, saved or f"{folder}/shorter.trace.json", search)
-        found = answer(request)
-    return Minimised(shortened_result(MinimiseRequest(file, saved, search).as_json(), found, saved), found)
-
-
-def realise(
-    trace: Trace | str | PathLike[str], attempts: int = 200_000, time_limit: float = 60.0, threads: int | None = None
-) -> Realised:
-    """Search for a seed and flags of the simulator that violate a counterexample's property without a script.
-
-    Args:
-        trace: a trace, or the path of its file.
-        attempts: the maximum number of runs; `time_limit`: seconds in all; `threads`: None for all cores.
-
-    Raises:
-        RequestError: it is not a trace, or violates no property that simulated runs are judged by.
-    """
-    from checker.report.realised import realised_result
-    from checker.requests.realise import RealiseRequest, answer
-
-    with sentences(), in_a_file(trace) as file:
-        request = RealiseRequest(file, attempts, time_limit, threads)
-        given, found = answer(request)
-        run = None if isinstance(found, int) else found
-        return Realised(realised_result(request.as_json(), given, found), given, run)
 
 
 def sweep(folder: str | PathLike[str], **options: Unpack[Sweeping]) -> Swept:

@@ -27,6 +27,7 @@ from checker.commands.common import (
     budget_options,
     seconds,
 )
+from checker.commands.deriving import command_of
 from checker.commands.explore import explore
 from checker.commands.publishing import format_options
 from checker.requests.exploration import EVIDENCE
@@ -72,6 +73,7 @@ Examples:
 @click.group(
     cls=Commands,
     groups=GROUPS,
+    derive=command_of,
     invoke_without_command=True,
     epilog=EXAMPLES,
     context_settings={"max_content_width": 110},

@@ -22,7 +22,7 @@ from typing import Any, TextIO
 
 import click
 
-from checker.errors import NoVerdict, RequestError
+from checker.errors import HELD, NO_VERDICT, VIOLATED, WRONG, NoVerdict, RequestError
 from checker.output_files import append_file, never, write_all, write_file
 from checker.pager import paged
 from checker.plain_text import Verbatim, one_line, plain, sentence
@@ -35,7 +35,6 @@ __all__ = [
     "refused", "settle",
 ]  # fmt: skip
 
-HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
 LEFT = ("work", "z3", "compile")  # the threads of `checker.symbolic.solver` and `commands.refine`
 INTERRUPTED = "interrupted; there is no verdict"
 

@@ -1,6 +1,8 @@
-"""The two ways in which a request has no answer."""
+"""Exit codes, and the two ways in which a request has no answer."""
 
 from __future__ import annotations
+
+HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
 
 
 class RequestError(ValueError):

@@ -31,9 +31,20 @@ class TerminalWatch(Watch):
     def mutating(self) -> MutantLine:
         return MutantLine()
 
+    def working(self) -> WorkLine:
+        return WorkLine()
+
     def note(self, text: str) -> None:
         with contextlib.suppress(OSError, ValueError):  # nobody reads it
             print(f"zabcheck: {sentence(text)}", file=sys.stderr, flush=True)
+
+
+class WorkLine(StatusLine):
+    """Shows the progress of other work: the first line at once."""
+
+    def __call__(self, line: str) -> None:
+        if self.due() or (self.terminal and self.status is None):
+            self.show(line)
 
 
 class SearchLine(StatusLine):

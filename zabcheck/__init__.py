@@ -9,182 +9,96 @@ Every keyword is the option of that name on the command line. What has an answer
 `RequestError` is raised where the command would end with 2, `NoVerdict` where it would end with 3 and has nothing to
 show. `docs/how-to/python-and-pytest.md` has examples. Nothing is imported until it is used.
 
-The functions are in `checker/api.py`, the answers in `checker/answers.py`; here are only the public names.
+A request, its function and its answer are in a file of `checker/requests/`; here are only the public names.
 `language.py` is for authors of protocols, `pytest_plugin.py` for explorations as tests.
 """
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zabcheck.shadowed_packages import in_the_way
 
-if TYPE_CHECKING:
-    from checker.answers import (
-        Audited,
-        Bounded,
-        Checked,
-        Conformed,
-        Explored,
-        Exported,
-        Graphed,
-        Inductive,
-        Judged,
-        Linted,
-        Listed,
-        Lived,
-        LogsAudited,
-        Minimised,
-        Mutated,
-        Planned,
-        Proved,
-        QuorumsChecked,
-        Realised,
-        Reenacted,
-        Refined,
-        Replayed,
-        Reported,
-        Searched,
-        Simulated,
-        Swept,
-        TrackRecord,
-        Witnessed,
-    )
-    from checker.api import (
-        audit,
-        audit_logs,
-        bmc,
-        causal_graph,
-        chaos,
-        check,
-        conform,
-        explore,
-        export,
-        gallery,
-        graph,
-        judge,
-        lint,
-        live,
-        minimise,
-        mutate,
-        plan,
-        properties,
-        prove,
-        prove_inductive,
-        quorums,
-        realise,
-        reenact,
-        refine,
-        replay,
-        report,
-        search,
-        simulate,
-        state_graph,
-        sweep,
-        variants,
-        witness,
-        zookeeper,
-    )
-    from checker.errors import NoVerdict, RequestError
-    from invariants.registry import Property
-    from traces.record.trace import Trace
-    from zabspec.protocols.registry import Protocol
+if TYPE_CHECKING:  # the public names, each with the module that has it
+    from checker.answers import Audited as Audited
+    from checker.answers import Bounded as Bounded
+    from checker.answers import Checked as Checked
+    from checker.answers import Conformed as Conformed
+    from checker.answers import Explored as Explored
+    from checker.answers import Exported as Exported
+    from checker.answers import Graphed as Graphed
+    from checker.answers import Inductive as Inductive
+    from checker.answers import Judged as Judged
+    from checker.answers import Linted as Linted
+    from checker.answers import Listed as Listed
+    from checker.answers import Lived as Lived
+    from checker.answers import LogsAudited as LogsAudited
+    from checker.answers import Mutated as Mutated
+    from checker.answers import Planned as Planned
+    from checker.answers import Proved as Proved
+    from checker.answers import Reenacted as Reenacted
+    from checker.answers import Refined as Refined
+    from checker.answers import Reported as Reported
+    from checker.answers import Searched as Searched
+    from checker.answers import Simulated as Simulated
+    from checker.answers import Swept as Swept
+    from checker.answers import TrackRecord as TrackRecord
+    from checker.answers import Witnessed as Witnessed
+    from checker.api import audit as audit
+    from checker.api import audit_logs as audit_logs
+    from checker.api import bmc as bmc
+    from checker.api import causal_graph as causal_graph
+    from checker.api import chaos as chaos
+    from checker.api import check as check
+    from checker.api import conform as conform
+    from checker.api import explore as explore
+    from checker.api import export as export
+    from checker.api import gallery as gallery
+    from checker.api import graph as graph
+    from checker.api import judge as judge
+    from checker.api import lint as lint
+    from checker.api import live as live
+    from checker.api import mutate as mutate
+    from checker.api import plan as plan
+    from checker.api import properties as properties
+    from checker.api import prove as prove
+    from checker.api import prove_inductive as prove_inductive
+    from checker.api import reenact as reenact
+    from checker.api import refine as refine
+    from checker.api import report as report
+    from checker.api import search as search
+    from checker.api import simulate as simulate
+    from checker.api import state_graph as state_graph
+    from checker.api import sweep as sweep
+    from checker.api import variants as variants
+    from checker.api import witness as witness
+    from checker.api import zookeeper as zookeeper
+    from checker.errors import NoVerdict as NoVerdict
+    from checker.errors import RequestError as RequestError
+    from checker.report.replayed import Replayed as Replayed
+    from checker.requests.minimise import Minimised as Minimised
+    from checker.requests.minimise import minimise as minimise
+    from checker.requests.quorums import QuorumsChecked as QuorumsChecked
+    from checker.requests.quorums import quorums as quorums
+    from checker.requests.realise import Realised as Realised
+    from checker.requests.realise import realise as realise
+    from checker.requests.replay import replay as replay
+    from invariants.registry import Property as Property
+    from traces.record.trace import Trace as Trace
+    from zabspec.protocols.registry import Protocol as Protocol
 
-__all__ = [
-    "Audited",
-    "Bounded",
-    "Checked",
-    "Conformed",
-    "Explored",
-    "Exported",
-    "Graphed",
-    "Inductive",
-    "Judged",
-    "Linted",
-    "Listed",
-    "Lived",
-    "LogsAudited",
-    "Minimised",
-    "Mutated",
-    "NoVerdict",
-    "Planned",
-    "Property",
-    "Protocol",
-    "Proved",
-    "QuorumsChecked",
-    "Realised",
-    "Reenacted",
-    "Refined",
-    "Replayed",
-    "Reported",
-    "RequestError",
-    "Searched",
-    "Simulated",
-    "Swept",
-    "Trace",
-    "TrackRecord",
-    "Witnessed",
-    "audit",
-    "audit_logs",
-    "bmc",
-    "causal_graph",
-    "chaos",
-    "check",
-    "conform",
-    "explore",
-    "export",
-    "gallery",
-    "graph",
-    "judge",
-    "lint",
-    "live",
-    "minimise",
-    "mutate",
-    "plan",
-    "properties",
-    "prove",
-    "prove_inductive",
-    "quorums",
-    "realise",
-    "reenact",
-    "refine",
-    "replay",
-    "report",
-    "search",
-    "simulate",
-    "state_graph",
-    "sweep",
-    "variants",
-    "witness",
-    "zookeeper",
-]  # fmt: skip
 
-# The names of this package, each with the module that has it.
-PLACES = {
-    **dict.fromkeys(
-        (
-            "audit", "audit_logs", "bmc", "causal_graph", "chaos", "check", "conform", "explore", "export", "gallery",
-            "graph", "judge", "lint", "live", "minimise", "mutate", "plan", "properties", "prove", "prove_inductive",
-            "quorums", "realise", "reenact", "refine", "replay", "report", "search", "simulate", "state_graph",
-            "sweep", "variants", "witness", "zookeeper",
-        ),
-        "checker.api",
-    ),
-    **dict.fromkeys(("RequestError", "NoVerdict"), "checker.errors"),
-    **dict.fromkeys(
-        (
-            "Audited", "Bounded", "Checked", "Conformed", "Explored", "Exported", "Graphed", "Inductive", "Judged",
-            "Linted", "Listed", "Lived", "LogsAudited", "Minimised", "Mutated", "Planned", "Proved", "QuorumsChecked",
-            "Realised", "Reenacted", "Refined", "Replayed", "Reported", "Searched", "Simulated", "Swept",
-            "TrackRecord", "Witnessed",
-        ),
-        "checker.answers",
-    ),
-    "Property": "invariants.registry",
-    "Protocol": "zabspec.protocols.registry",
-    "Trace": "traces.record.trace",
-}  # fmt: skip
+@cache
+def places() -> Mapping[str, str]:
+    """Return the module of each public name, as the imports above list them for type checkers."""
+    (listed,) = (node for node in ast.parse(Path(__file__).read_text("utf-8")).body if isinstance(node, ast.If))
+    imports = [node for node in listed.body if isinstance(node, ast.ImportFrom)]
+    return {name.name: str(node.module) for node in imports for name in node.names}
 
 
 def __getattr__(name: str) -> Any:
@@ -194,15 +108,17 @@ def __getattr__(name: str) -> Any:
         AttributeError: there is none.
         ImportError: another project's package stands in the way of one of ours.
     """
-    if name not in PLACES:
+    if name == "__all__":
+        return sorted(places())
+    if name.startswith("_") or name not in places():
         raise AttributeError(f"module 'zabcheck' has no attribute {name!r}")
     sentence = in_the_way()
     if sentence:
         raise ImportError(sentence)
-    value = getattr(import_module(PLACES[name]), name)
+    value = getattr(import_module(places()[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *PLACES})
+    return sorted({*globals(), *places()})

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import javaproperties
-
 from zabspec.ensemble import ConfigError, Ensemble, word
 from zabspec.files import read_bytes
 
@@ -95,6 +93,8 @@ def properties(data: bytes) -> Properties:
     Raises:
         ConfigError: a Unicode escape has not four digits, which Java refuses.
     """
+    import javaproperties  # it costs as much as the rest of a short command
+
     out = Properties()
     try:
         for item in javaproperties.parse(data):

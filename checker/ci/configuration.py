@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.errors import RequestError
-from checker.requests.model import near
 from checker.requests.quorum_system import TEXTS, quorums_given
+from checker.requests.request import near
 from zabspec.configuration import Parameters
 from zabspec.files import read_bytes
 from zabspec.quorums import MAJORITY

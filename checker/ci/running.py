@@ -20,9 +20,10 @@ from checker.report.result import CheckFindings, Named
 from checker.requests.exploration import ExploreRequest
 from checker.requests.keywords import request_of
 from checker.requests.live import LiveRequest
-from checker.requests.model import ModelRequest, near
+from checker.requests.model import ModelRequest
 from checker.requests.properties import chosen_properties
-from checker.requests.replay import ReplayRequest
+from checker.requests.replay import Replay
+from checker.requests.request import near
 from checker.requests.simulate import SimulateRequest
 from checker.terminal import TerminalWatch
 
@@ -51,7 +52,7 @@ class ReadyCheck:
     """
 
     check: Check
-    request: ExploreRequest | LiveRequest | ReplayRequest | SimulateRequest
+    request: ExploreRequest | LiveRequest | Replay | SimulateRequest
     judged: tuple[Named, ...]
     configuration: Configuration | None
 
@@ -112,7 +113,7 @@ def ready(check: Check) -> ReadyCheck:
     if check.engine == REPLAY:
         if others := given.keys() - OF_A_RUN:
             raise RequestError(f"a saved run has its own {', '.join(sorted(others))}: omit it")
-        saved = ReplayRequest(given["trace"])
+        saved = Replay(given["trace"])
         if (named := saved.read().configuration.protocol) != protocol:
             raise RequestError(f"{saved.trace} is a run of {named}, not of {protocol}")
         return ReadyCheck(check, saved, tuple(chosen_properties(given.get("properties", ()), protocol)), None)
@@ -235,7 +236,7 @@ def found_of(asked: ReadyCheck) -> CheckFindings:
     from checker.requests import live, replay, simulate
 
     started, request = time.perf_counter(), asked.request
-    if isinstance(request, ReplayRequest):
+    if isinstance(request, Replay):
         return replace(replay.judged_run(request, asked.names), seconds=time.perf_counter() - started)
     if isinstance(request, LiveRequest):
         return live.answer(request, TerminalWatch()).check_findings

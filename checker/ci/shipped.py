@@ -17,7 +17,7 @@ from checker.ci.configuration import VIOLATED, Check, Matrix, MatrixError, read_
 from checker.ci.judging import NOT_RUN, Outcome
 from checker.ci.result import CheckResult, expected, found, traces_of
 from checker.report.result import Part
-from checker.requests.model import near
+from checker.requests.request import near
 from traces.explain.folding import folded
 from zabspec.protocols.registry import NAMES, PROTOCOLS
 

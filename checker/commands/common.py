@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -35,8 +36,8 @@ from checker.ending import (
 from checker.errors import RequestError
 from checker.output_files import check_writable
 from checker.report.formats.terminal import table
-from checker.requests.model import near, protocol_named
-from checker.requests.request import bytes_of
+from checker.requests.model import protocol_named
+from checker.requests.request import Request, bytes_of, near
 from zabspec.files import Unreadable, opened, place_of, without_secrets
 from zabspec.signals import SignalHandler
 from zabspec.worlds.steps import BUDGETS
@@ -52,7 +53,9 @@ CLOSED = Answer(WRONG, notes=["stdout is closed: the result cannot be written"])
 FOLDER = Path(__file__).parent  # of subcommands
 EXPLORE = "explore"  # what `zabcheck` does without a command
 LONGEST = 1000  # characters of a command's sentence, so that it is never cut
-MARK = "\n@click.command("  # a file with this text has a command of its name
+REQUESTS = FOLDER.parent / "requests"
+MARK = re.compile(r"^@click\.command\(", re.MULTILINE)  # a file with this text has a command of its name
+REQUEST = re.compile(r"^\w+ = function\((?![\s\S]*^    command: ClassVar\[bool\] = False)", re.MULTILINE)
 
 
 class Commands(click.Group):
@@ -61,18 +64,29 @@ class Commands(click.Group):
     A subcommand is imported when it is invoked.
 
     Args:
-        groups: the subcommands in the order of `--help`, by purpose, each with its module in `checker.commands`. A
-            further subcommand is any file there, by its name.
+        groups: the subcommands in the order of `--help`, by purpose, each with its module in `checker.commands` or
+            `checker.requests`. A further subcommand is any file there, by its name.
+        derive: makes the command of a request.
     """
 
-    def __init__(self, *args: Any, groups: Mapping[str, Mapping[str, str]], **settings: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        groups: Mapping[str, Mapping[str, str]],
+        derive: Callable[[type[Request]], click.Command],
+        **settings: Any,
+    ) -> None:
         super().__init__(*args, **settings)
+        self.derive = derive
+        self.made: dict[str, click.Command | None] = {}
         self.groups = groups
         self.lazy = {name: module for group in groups.values() for name, module in group.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        there = (path for path in sorted(FOLDER.glob("[a-z]*.py")) if path.stem not in self.lazy.values())
-        return [*self.lazy, *(path.stem.replace("_", "-") for path in there if MARK in path.read_text("utf-8"))]
+        files = [(path, MARK) for path in sorted(FOLDER.glob("[a-z]*.py"))]
+        files += [(path, REQUEST) for path in sorted(REQUESTS.glob("[a-z]*.py"))]
+        others = [path.stem for path, mark in files if mark.search(path.read_text("utf-8"))]
+        return [*self.lazy, *(name.replace("_", "-") for name in others if name not in self.lazy.values())]
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         return answered_by(super().get_help_option(ctx), ctx.get_help, long=True)
@@ -93,10 +107,20 @@ class Commands(click.Group):
         name = cmd_name.replace("-", "_")
         module = self.lazy.get(cmd_name, name)
         full = f"{__package__}.{module}"
-        if full not in sys.modules and f"{module}.py" not in os.listdir(FOLDER):  # a name that no file may have
-            return None
-        found = getattr(import_module(full), name, None)
+        if full in sys.modules or f"{module}.py" in os.listdir(FOLDER):
+            found = getattr(import_module(full), name, None)
+        else:
+            found = self.derived(cmd_name)
         return found if isinstance(found, click.Command) else None
+
+    def derived(self, name: str) -> click.Command | None:
+        """Return the command of the request of a kind, if it has one."""
+        from checker.requests.kinds import kind_named
+
+        if name not in self.made:
+            kind = kind_named(name)
+            self.made[name] = self.derive(kind) if kind is not None and kind.command else None
+        return self.made[name]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         refuse_words(ctx, args)

@@ -6,28 +6,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.report.result import Part, Result, Verdict
-from traces import Trace
+from checker.report.answer import Answered
+from checker.report.result import Part, Verdict
+from traces import Step, Trace
 from traces.explain.folding import folded
-from traces.replay.replay import Replayed, happened
+from traces.replay.replay import Replayed as Played
+from traces.replay.replay import happened
 from zabspec.language.notation import named_by
 
 
 @dataclass(frozen=True)
-class ReplayResult(Result):
+class Replayed(Answered):
     """A trace whose every step the simulator reproduced.
 
     Attributes:
         trace: the trace.
         played: what the simulator did.
-        path: the file of the trace.
+        request: the request, as JSON.
         exit_code: that of a successful replay; the violation in it was found earlier.
     """
 
     trace: Trace
-    played: Replayed
-    path: str = ""
-    request: Mapping[str, Any] | None = None
+    played: Played
+    request: Mapping[str, Any]
     exit_code: int = 0
 
     kind = "replay"
@@ -35,6 +36,20 @@ class ReplayResult(Result):
     @property
     def sentence(self) -> str:
         return self.played.sentence
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        return {self.trace.property_name or self.trace.premise_of: self.trace}
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps, as the simulator took them."""
+        return self.played.steps
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 digest of the canonical dump at the end."""
+        return self.played.sha256
 
     def said(self) -> Iterator[Verdict]:
         trace, steps = self.trace, self.played.steps
@@ -61,7 +76,7 @@ class ReplayResult(Result):
         result = self.played
         return {
             "format": 1,
-            "trace": self.path,
+            "trace": self.request["trace"],
             "request": self.request,
             "configuration": self.trace.configuration.as_dict(),
             "replayed": True,

@@ -10,6 +10,7 @@ from checker.requests.request import Request, at_least, seconds
 
 if TYPE_CHECKING:
     from checker.explore.result import Limits
+    from zabspec.model import Configuration
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,9 @@ class BoundedRequest(Request):
         at_least(self, 0, "depth")
         at_least(self, 1, "threads", "max_states", "memory_limit")
         seconds(self, "time_limit")
+
+    def traced(self) -> Configuration | None:
+        return self.model.configuration()
 
     @property
     def limits(self) -> Limits:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.model import ModelRequest
+from checker.requests.model import BOUNDS, ModelRequest
 from checker.requests.request import Request, at_least, seconds, solver_seed
+
+if TYPE_CHECKING:
+    from zabspec.model import Configuration
 
 DEEPEST = 1000
 
@@ -28,6 +31,7 @@ class BmcRequest(Request):
     """
 
     kind: ClassVar[str] = "bmc"
+    shares: ClassVar[tuple[str, ...] | None] = BOUNDS
 
     model: ModelRequest = field(default_factory=ModelRequest)
     depth: int = 1
@@ -45,3 +49,6 @@ class BmcRequest(Request):
         if self.depth > DEEPEST:
             raise RequestError(f"--depth must be 1 to {DEEPEST}, not {self.depth}, the limit for z3")
         solver_seed(self.seed)
+
+    def traced(self) -> Configuration | None:
+        return None if self.source else self.model.configuration()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.model import near
+from checker.requests.request import near
 
 if TYPE_CHECKING:
     import networkx as nx

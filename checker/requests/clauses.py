@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from checker.errors import RequestError
-from checker.requests.model import ModelRequest, near, protocol_named
-from checker.requests.request import Request
+from checker.requests.model import ModelRequest, protocol_named
+from checker.requests.request import Request, near
 
 if TYPE_CHECKING:
     from invariants.inductive.argument import Argument

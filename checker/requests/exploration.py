@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import RequestError
 from checker.requests.bounded import BoundedRequest
-from checker.requests.model import protocol_named
+from checker.requests.model import BOUNDS, protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
 from checker.requests.request import flag, no_address, no_user, seconds
 
@@ -42,6 +42,7 @@ class ExploreRequest(BoundedRequest):
     """
 
     kind: ClassVar[str] = "explore"
+    shares: ClassVar[tuple[str, ...] | None] = BOUNDS
 
     properties: tuple[str, ...] = ()
     require_witness: tuple[str, ...] = ()

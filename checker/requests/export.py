@@ -11,7 +11,7 @@ from checker.output_files import check_writable, save_file
 from checker.plain_text import plain
 from checker.requests.carried import verified_trace
 from checker.requests.causality import causal_graph, check_relation
-from checker.requests.model import near
+from checker.requests.request import near
 from checker.requests.saved import TraceRequest
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def answer(request: ExportRequest) -> bytes:
         raise RequestError(f"--cone is for a picture: --to {', '.join(DRAWN[:-1])} or {DRAWN[-1]}")
     if output is not None:
         check_writable(output, "--output", regular=form == "parquet")
-    given = verified_trace(Path(request.trace))
+    given = verified_trace(request.trace)
     if form == "parquet" and output is not None:
         write_table(given, output)
         return b""

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.model import near
-from checker.requests.request import Request, at_least
+from checker.requests.request import Request, at_least, near
 from zabspec.files import place_of, without_secrets
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from os import PathLike, fspath
 from typing import Any, TypeVar
 
 from checker.errors import RequestError
-from checker.requests.kinds import KINDS
-from checker.requests.model import ModelRequest, near
+from checker.requests.kinds import all_kinds
+from checker.requests.model import ModelRequest
 from checker.requests.quorum_system import quorums_given
-from checker.requests.request import Request, bytes_of, flag
+from checker.requests.request import Request, bytes_of, flag, near
 
 # Fields with several values.
 MANY = (
@@ -22,7 +22,6 @@ R = TypeVar("R", bound=Request)
 
 # Of a model, what else may be given: budgets each by its name.
 MODEL = tuple(f.name for f in fields(ModelRequest))
-ALL_FIELDS = {f.name for kind in KINDS.values() if "model" in {g.name for g in fields(kind)} for f in fields(kind)}
 
 
 def request_of(kind: type[R], protocol: str, given: Mapping[str, Any]) -> R:
@@ -55,7 +54,7 @@ def request_of(kind: type[R], protocol: str, given: Mapping[str, Any]) -> R:
         elif name in known:
             values[name] = plain(name, value)
         else:
-            if has_model and name in ALL_FIELDS:
+            if has_model and any(name in {f.name for f in fields(other)} for other in all_kinds().values()):
                 raise RequestError(f"{flag(name)} does not go with --{kind.kind}")
             raise RequestError(f"there is no option {name!r}{near(name, [*known, *MODEL, *BUDGETS])}")
     if has_model:

@@ -1,15 +1,18 @@
-"""List every kind of request, by name."""
+"""Find a request by its kind: a module of this folder defines it, and has the kind's name.
+
+Late, when a trace, a report or a command names the kind: a request that reads traces can be one that makes them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 from checker.errors import RequestError
 from checker.requests.request import Request
 
-FIRST = ("explore", "live", "search", "mutate", "simulate")  # in sentences
 ABOVE = ("keywords", "kinds")  # which know every kind
 
 
@@ -19,20 +22,24 @@ def modules() -> list[str]:
     return [f"{__package__}.{name}" for name in names if name not in ABOVE]
 
 
-def requests() -> Iterator[type[Request]]:
-    """Yield the classes of this folder that have a kind."""
-    for name in modules():
-        for value in vars(import_module(name)).values():
-            if isinstance(value, type) and issubclass(value, Request) and value.kind and value.__module__ == name:
-                yield value
+def kind_named(name: str) -> type[Request] | None:
+    """Return the request of a kind, or None if there is none."""
+    module = f"{__package__}.{name.replace('-', '_')}"
+    found = vars(import_module(module)).values() if module in modules() else ()
+    return next((k for k in found if isinstance(k, type) and issubclass(k, Request) and k.kind == name), None)
 
 
-def rank(kind: type[Request]) -> tuple[int, str]:
-    """Return the rank of a kind in the order of kinds."""
-    return FIRST.index(kind.kind) if kind.kind in FIRST else len(FIRST), kind.kind
+def kinds_in(module: str) -> Iterator[type[Request]]:
+    """Yield the classes of a module that have a kind."""
+    for value in vars(import_module(module)).values():
+        if isinstance(value, type) and issubclass(value, Request) and value.kind and value.__module__ == module:
+            yield value
 
 
-KINDS: Mapping[str, type[Request]] = {each.kind: each for each in sorted(requests(), key=rank)}
+@cache
+def all_kinds() -> dict[str, type[Request]]:
+    """Return every request by its kind."""
+    return {kind.kind: kind for module in modules() for kind in kinds_in(module)}
 
 
 def from_json(given: object) -> Request:
@@ -42,6 +49,6 @@ def from_json(given: object) -> Request:
         RequestError: it is not one.
     """
     kind = given.get("kind") if isinstance(given, Mapping) else None
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise RequestError(f"this is not a request: its kind must be one of {', '.join(KINDS)}")
-    return KINDS[kind].from_json(given)
+    if not isinstance(kind, str) or kind not in all_kinds():
+        raise RequestError(f"this is not a request: its kind must be one of {', '.join(all_kinds())}")
+    return all_kinds()[kind].from_json(given)

@@ -13,7 +13,8 @@ from checker.errors import RequestError
 from checker.output_files import check_writable
 from checker.requests.bounded import BoundedRequest
 from checker.requests.counterexamples import trace_path
-from checker.requests.model import check_initial, near, protocol_named
+from checker.requests.model import SIZES, check_initial, protocol_named
+from checker.requests.request import near
 from checker.requests.running import out_of_time
 from checker.requests.watch import Watch
 
@@ -44,6 +45,7 @@ class LiveRequest(BoundedRequest):
     """
 
     kind: ClassVar[str] = "live"
+    shares: ClassVar[tuple[str, ...] | None] = (*SIZES, "txns", "budgets")
 
     progress_properties: tuple[str, ...] = ()
     symmetry: bool = True

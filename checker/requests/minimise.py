@@ -2,76 +2,160 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from checker.errors import NoVerdict, RequestError
+from checker.errors import HELD, NoVerdict, RequestError
 from checker.output_files import check_writable
+from checker.report.answer import Answered
+from checker.report.result import Part
 from checker.requests.carried import verified_trace
-from checker.requests.saved import MinimiseRequest
+from checker.requests.request import File, Option, Seconds, function, name_of
+from checker.requests.saved import TraceRequest
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.explore.result import Limits
     from traces import Trace
     from traces.record.failure import Failure
 
-__all__ = ["MinimiseRequest", "Shortened", "answer"]
-
 MEMORY = 2 << 30  # bytes that the search for a shorter one may use in addition
-
-# Called with the steps that are left, and the schedules tried; None: the explorer is looking for a shorter one.
-Progress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)
-class Shortened:
+class Minimised(Answered):
     """A shortened counterexample.
 
     Attributes:
-        trace: the shorter one, verified, replayed and saved.
-        before: the number of steps of the given one.
+        request: the request.
+        trace: the shorter trace, verified and replayed.
+        steps_before: the number of steps of the given one.
         schedules: the number of schedules tried.
         shortest: whether the explorer found none shorter in the trace's configuration.
     """
 
+    request: Minimise
     trace: Trace
-    before: int
+    steps_before: int
     schedules: int
     shortest: bool
 
+    kind = "minimise"
+    exit_code = HELD
 
-def answer(request: MinimiseRequest, progress: Progress | None = None) -> Shortened:
-    """Shorten a counterexample and save the result.
+    @property
+    def sentence(self) -> str:
+        short, saved = self.trace, self.request.target
+        told = "no run is shorter in this configuration" if self.shortest else "a shorter one may exist"
+        still = f"violate {short.property_name}"
+        if short.lasso is not None:
+            still = f"leave {short.lasso.progress_property} unreached"
+        if short.failure is not None and short.failure.widen:
+            still = f"need more room than there is ({short.failure.widen})"
+        where = f". Saved as {saved}" if saved else ""
+        return f"{self.steps_before} steps are {len(short.steps)} now, and still {still}; {told}{where}"
 
-    Raises:
-        RequestError: there is no such trace, it violates nothing, or the shorter one cannot be saved there.
-        NoVerdict: the shorter one does not replay, or could not be saved.
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        return {self.trace.property_name: self.trace}
+
+    def parts(self) -> Sequence[Part]:
+        from traces import to_text
+        from traces.explain.folding import folded
+
+        return [folded(self.sentence), to_text(self.trace).rstrip()]
+
+    def as_json(self) -> dict[str, Any]:
+        short, saved = self.trace, self.request.target
+        return {
+            "request": self.request.as_json(),
+            "property": short.property_name or None,
+            "progress_property": None if short.lasso is None else short.lasso.progress_property,
+            "steps_before": self.steps_before,
+            "steps": len(short.steps),
+            "schedules_tried": self.schedules,
+            "shortest": self.shortest,
+            "configuration": short.configuration.as_dict(),
+            "trace": str(saved) if saved else None,
+        }
+
+
+@dataclass(frozen=True)
+class Minimise(TraceRequest):
+    """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
+
+    The shortened run still violates the same property. Then the explorer searches the reduced configuration for a
+    shorter run; if it finishes, no shorter run exists there. A run of --live in which a process starves is shortened
+    while it stays fair and a process still starves.
     """
-    from traces import TraceError, verify, write_trace
-    from traces.replay.replay import replay
-    from traces.shorten.minimise import minimise
 
-    check_writable(request.target, "--output", regular=True)
-    given = verified_trace(Path(request.trace))
-    try:
-        found = minimise(given, progress)
-    except TraceError as problem:
-        raise RequestError(f"{request.trace}: {problem}") from None
-    short, shortest = found.trace, False
-    if given.lasso is None:
-        if progress is not None:
-            progress(len(short.steps), None)
-        short, shortest = searched(short, request.search)
-    short = replace(short, request=request.as_json())
-    try:
-        verify(short)
-        replay(short)
-        write_trace(short, request.target)
-    except TraceError as problem:
-        raise NoVerdict(str(problem)) from None
-    return Shortened(short, len(given.steps), found.runs, shortest)
+    kind: ClassVar[str] = "minimise"
+    draws: ClassVar[bool] = True
+    shares: ClassVar[tuple[str, ...] | None] = ()
+
+    output: Annotated[
+        File | None,
+        Option(
+            "Where to save the shortened trace (default: beside the trace, as .min.trace.json).",
+            place="write",
+            metavar="FILE",
+            unset="",
+        ),
+    ] = None
+    search: Annotated[
+        Seconds, Option("How long to explore the reduced configuration for a shorter one.", metavar="SECONDS")
+    ] = 20.0
+
+    def validate(self) -> None:
+        super().validate()
+        if not Path(name_of(self.trace)).name:
+            raise RequestError(f"{self.trace}: this is a folder")
+
+    @property
+    def target(self) -> Path | None:
+        """The file for the shorter trace; None to save nothing."""
+        given = Path(name_of(self.trace))
+        if self.output == "":
+            return given.with_name(given.name.removesuffix(".json").removesuffix(".trace") + ".min.trace.json")
+        return None if self.output is None else Path(self.output)
+
+    @property
+    def places(self) -> Iterable[Path]:
+        return [*super().places, *filter(None, [self.target])]
+
+    def answer(self, watch: Watch = QUIET) -> Minimised:
+        from traces import TraceError, verify, write_trace
+        from traces.replay.replay import replay
+        from traces.shorten.minimise import minimise
+
+        if self.target is not None:
+            check_writable(self.target, "--output", regular=True)
+        given = verified_trace(self.trace)
+        with watch.working() as show:
+            try:
+                found = minimise(
+                    given, lambda steps, schedules: show(f"{steps} steps left, {schedules:,} schedules tried")
+                )
+            except TraceError as problem:
+                raise RequestError(f"{name_of(self.trace)}: {problem}") from None
+            short, shortest = found.trace, False
+            if given.lasso is None:
+                show(f"{len(short.steps)} steps left; exploring for a shorter run")
+                short, shortest = searched(short, self.search)
+        short = replace(short, request=self.as_json())
+        try:
+            verify(short)
+            replay(short)
+            if self.target is not None:
+                write_trace(short, self.target)
+        except TraceError as problem:
+            raise NoVerdict(str(problem)) from None
+        return Minimised(self, short, len(given.steps), found.runs, shortest)
+
+
+minimise = function(Minimise)
 
 
 def searched(trace: Trace, limit: float) -> tuple[Trace, bool]:

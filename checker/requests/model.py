@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.quorum_system import check_text
-from checker.requests.request import Request, at_least
+from checker.requests.request import Request, at_least, near
+from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
     from zabspec.model import Configuration, Model
     from zabspec.protocols.registry import Protocol
+
+# The fields of a configuration that a trace shares with the request that it answers: a run of `live` may give up once
+# more, which costs a timeout, and what a run of the simulator spends is counted.
+SIZES = ("protocol", "variant", "nodes", "network", "start", "quorums")
+BOUNDS = (*SIZES, "txns", "budgets", *BUDGETS)
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,6 @@ class ModelRequest(Request):
         """
         from zabspec.configuration import UNSET
         from zabspec.model import ConfigError, Configuration
-        from zabspec.worlds.steps import BUDGETS
 
         protocol = protocol_named(self.protocol)
         self.refuse_variants(protocol)
@@ -127,12 +131,6 @@ def protocol_named(name: str) -> Protocol:
         hint = f"; did you mean {EXAMPLE}{name}?" if name in examples() else hint
         raise RequestError(f"there is no protocol {name!r}{hint}")
     return found
-
-
-def near(name: str, names: Iterable[str]) -> str:
-    """Return a suggestion for a wrong name, as the end of a sentence."""
-    found = difflib.get_close_matches(name, list(names), 3, 0.5)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
 def check_initial(model: Model) -> None:

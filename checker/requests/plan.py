@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.model import near
-from checker.requests.request import Request
+from checker.requests.request import Request, near
 
 if TYPE_CHECKING:
     from zabspec.timed.planned import CapacityPlan

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from checker.errors import RequestError
-from checker.requests.model import near
+from checker.requests.request import near
 
 if TYPE_CHECKING:
     from invariants.registry import Property

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.model import near
 from checker.requests.quorum_system import check_text
-from checker.requests.request import Request, seconds, solver_seed
+from checker.requests.request import Request, near, seconds, solver_seed
 
 if TYPE_CHECKING:
     from checker.proof.break_it import BrokenMutant

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from checker.errors import HELD, NO_VERDICT, VIOLATED
+from checker.report.answer import Answered
+from checker.report.result import Part, Table
 from checker.requests.quorum_system import zoo_cfg
-from checker.requests.request import Request, seconds, solver_seed
+from checker.requests.request import File, Option, Request, Seconds, Seed, function
+from checker.requests.watch import QUIET, Watch
+from zabspec.zoo_cfg import NEWEST
 
 if TYPE_CHECKING:
     from checker.proof.lemmas import Lemma, Survival
@@ -15,45 +21,26 @@ if TYPE_CHECKING:
     from zabspec.ensemble import Ensemble
     from zabspec.zoo_cfg import ZooCfg
 
-HELD, VIOLATED, NO_VERDICT = 0, 1, 3
+WORDS = {"proved": "proved", "counterexample": "not so", "undecided": "undecided"}
 
 
 @dataclass(frozen=True)
-class QuorumsRequest(Request):
-    """A check of the quorums of a configuration.
-
-    Attributes:
-        config: a `zoo.cfg`.
-        release: the one that reads it; empty for the newest.
-        seed: of the solver.
-        query_limit: seconds for each query.
-    """
-
-    kind: ClassVar[str] = "quorums"
-
-    config: str = ""
-    release: str = ""
-    seed: int = 0
-    query_limit: float = 10.0
-
-    def validate(self) -> None:
-        solver_seed(self.seed)
-        seconds(self, "query_limit")
-
-
-@dataclass(frozen=True)
-class Quorums:
+class QuorumsChecked(Answered):
     """The quorums of an ensemble.
 
     Attributes:
+        request: the request.
+        ensemble: the servers and their quorums.
         intersection: the answer whether any two intersect.
         disjoint: two that do not; empty if none were found.
         lemmas: for ensembles of any size, and for zxids.
         survival: None if there is no quorum, or a weight is negative.
         has_quorum: whether some servers are one, as far as that is known.
-        release: the one whose reading of the configuration is meant. warnings: what it reads unlike a person.
+        release: the one whose reading of the configuration is meant.
+        warnings: what it reads unlike a person.
     """
 
+    request: Quorums
     ensemble: Ensemble
     intersection: Result
     disjoint: tuple[frozenset[int], ...]
@@ -63,20 +50,47 @@ class Quorums:
     release: str
     warnings: tuple[str, ...]
 
-    @property
-    def code(self) -> int:
-        """The exit code."""
-        from checker.symbolic.solver import SolverAnswer
+    kind = "quorums"
 
+    @property
+    def exit_code(self) -> int:
         if self.disjoint:
             return VIOLATED
-        undecided = SolverAnswer.UNDECIDED in (self.intersection.answer, *(x.answer for x in self.lemmas))
-        return NO_VERDICT if undecided or not self.has_quorum else HELD
+        answers = {self.intersection.answer.value, *(x.answer.value for x in self.lemmas)}
+        return NO_VERDICT if "undecided" in answers or not self.has_quorum else HELD
+
+    @property
+    def sentence(self) -> str:
+        if self.disjoint:
+            one, other = self.disjoint
+            return f"two disjoint quorums: {named(one)} and {named(other)}: each could elect a leader of its own"
+        if not self.has_quorum:
+            return "there is no quorum, whichever servers are up, so nothing is ever committed"
+        if self.intersection.answer.value == "undecided":
+            return f"undecided: {self.intersection.reason}"
+        return f"proved: any two quorums intersect ({1000 * round(self.intersection.seconds, 4):.0f} ms)"
+
+    def parts(self) -> Sequence[Part]:
+        e, s = self.ensemble, self.survival
+        lines = [
+            self.sentence,
+            f"{e.kind}; participants {named(e.participants)}, as {self.release} reads the file",
+            *(f"note: {said}" for said in self.warnings),
+        ]
+        if e.observers:
+            lines.append(f"observers, which do not vote: {named(e.observers)}")
+        if s:
+            lines.append(
+                f"survives any {s.any_of} crash{'es' if s.any_of != 1 else ''}; not that of {named(s.stopped_by)}; "
+                f"at best {s.some_of}, while {named(s.enough)} are up"
+            )
+        lemmas = [(WORDS[x.answer.value], x.name + (f": {x.example}" if x.example else "")) for x in self.lemmas]
+        return ["\n".join(lines), Table(lemmas, title="Lemmas, for any numbers")]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values."""
         s, result = self.survival, self.intersection
         return {
+            "request": self.request.as_json(),
             "kind": self.ensemble.kind,
             "release": self.release,
             "warnings": list(self.warnings),
@@ -97,27 +111,49 @@ class Quorums:
         }  # fmt: skip
 
 
-def answer(request: QuorumsRequest) -> Quorums:
-    """Check the quorums with z3.
+def named(servers: Collection[int]) -> str:
+    return ", ".join(map(str, sorted(servers))) or "none"
 
-    Raises:
-        RequestError: the configuration cannot be read, or is not a configuration.
+
+@dataclass(frozen=True)
+class Quorums(Request):
+    """Prove that the quorums of a zoo.cfg intersect, or show two that do not.
+
+    CONFIG is read as a server of the release reads it, with the file that its dynamicConfigFile names. The report
+    also says how many crashes the ensemble survives, and proves the needed properties of zxids as 64-bit words.
     """
-    from checker.symbolic.solver import interruptibly
 
-    config = zoo_cfg(Path(request.config), request.release)
-    return interruptibly(lambda: quorums(config, request.query_limit, request.seed))
+    kind: ClassVar[str] = "quorums"
+
+    config: Annotated[File, Option(place="read", argument=True)] = ""
+    release: Annotated[
+        str,
+        Option(f"The release that reads CONFIG (default: {NEWEST}).", metavar="NUMBER", complete="zookeeper_releases"),
+    ] = ""
+    seed: Annotated[Seed, Option("Seed of the solver.")] = 0
+    query_limit: Annotated[Seconds, Option("Time limit of each query.", metavar="SECONDS")] = 10.0
+
+    def answer(self, watch: Watch = QUIET) -> QuorumsChecked:
+        from checker.symbolic.solver import interruptibly
+
+        config = zoo_cfg(Path(self.config), self.release)
+        return interruptibly(lambda: self.checked(config))
+
+    def checked(self, config: ZooCfg) -> QuorumsChecked:
+        """Check the quorums of a configuration."""
+        from checker.proof.lemmas import any_quorum, arithmetic, intersection, survival, zxid_lemmas
+
+        limit, seed = self.query_limit, self.seed
+        ensemble, general = config.voters, arithmetic(limit, seed)
+        result, disjoint = intersection(ensemble, limit, seed, general)
+        monotone = ensemble.lightest >= 0 and not ensemble.doubtful
+        everybody = ensemble.is_quorum(frozenset(ensemble.participants))
+        has_quorum = everybody or (not monotone and any_quorum(ensemble, limit, seed))
+        survives = survival(ensemble) if has_quorum and monotone else None
+        lemmas = (*general, *zxid_lemmas(limit, seed))
+        return QuorumsChecked(
+            self, ensemble, result, disjoint, lemmas, survives, has_quorum, config.release, config.warnings
+        )
 
 
-def quorums(config: ZooCfg, limit: float, seed: int) -> Quorums:
-    """Check the quorums of an ensemble, each query within a time limit."""
-    from checker.proof.lemmas import any_quorum, arithmetic, intersection, survival, zxid_lemmas
-
-    ensemble, general = config.voters, arithmetic(limit, seed)
-    result, disjoint = intersection(ensemble, limit, seed, general)
-    monotone = ensemble.lightest >= 0 and not ensemble.doubtful
-    everybody = ensemble.is_quorum(frozenset(ensemble.participants))
-    has_quorum = everybody or (not monotone and any_quorum(ensemble, limit, seed))
-    survives = survival(ensemble) if has_quorum and monotone else None
-    lemmas = (*general, *zxid_lemmas(limit, seed))
-    return Quorums(ensemble, result, disjoint, lemmas, survives, has_quorum, config.release, config.warnings)
+quorums = function(Quorums)

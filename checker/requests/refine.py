@@ -11,14 +11,16 @@ from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable
 from checker.requests.exploration import ExploreRequest
 from checker.requests.explore import explored
-from checker.requests.model import ModelRequest
+from checker.requests.model import SIZES, ModelRequest
 from checker.requests.ready import make_ready
 from checker.requests.request import Request
 from checker.requests.watch import Watch
+from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
     from checker.refinement.report import RefinementReport
     from traces import Trace
+    from zabspec.model import Configuration
 
 USUAL: Mapping[str, int] = {"timeouts": 1, "crashes": 0, "losses": 0, "partitions": 0}
 
@@ -36,6 +38,7 @@ class RefineRequest(Request):
     """
 
     kind: ClassVar[str] = "refine"
+    shares: ClassVar[tuple[str, ...] | None] = (*SIZES, "txns", *BUDGETS)
 
     variant: str = ""
     quorums: str = ""
@@ -73,6 +76,9 @@ class RefineRequest(Request):
 
     def validate(self) -> None:
         self.exploration()
+
+    def traced(self) -> Configuration | None:
+        return self.exploration().model.configuration()
 
 
 def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementReport:

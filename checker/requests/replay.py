@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.carried import check_carried
+from checker.requests.carried import check_carried, read
+from checker.requests.request import function, name_of
 from checker.requests.saved import TraceRequest
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
-    from checker.report.replayed import ReplayResult
+    from checker.report.replayed import Replayed
     from checker.report.result import CheckFindings
     from traces import Trace
-    from traces.replay.replay import Replayed
+    from traces.replay.replay import Replayed as Played
 
 BUG = "this is a bug of zabcheck, please report it"
 
 
 @dataclass(frozen=True)
-class ReplayRequest(TraceRequest):
-    """A replay of a saved trace."""
+class Replay(TraceRequest):
+    """Play a saved trace in the simulator, and compare every step with the recorded one.
+
+    The simulator has its own heap, links, clock and handlers.
+
+    Exit codes: 0 every step is equal, and the property, if the trace names one, is violated at the last step and not
+    before; 2 the file is not a trace, or contradicts its own schedule; 3 the explorer confirms the trace and the
+    simulator does not, which is a bug of zabcheck.
+    """
 
     kind: ClassVar[str] = "replay"
+    draws: ClassVar[bool] = True
 
     def read(self) -> Trace:
         """Return the trace.
@@ -32,30 +41,23 @@ class ReplayRequest(TraceRequest):
         Raises:
             RequestError: there is none.
         """
-        from traces import TraceError, read_trace
+        from traces import TraceError
 
         try:
-            trace = read_trace(Path(self.trace))
+            trace = read(self.trace)
         except TraceError as problem:
             raise RequestError(str(problem)) from None
-        check_carried(trace, self.trace)
+        check_carried(trace, name_of(self.trace))
         return trace
 
+    def answer(self, watch: Watch = QUIET) -> Replayed:
+        from checker.report.replayed import Replayed
 
-def answer(request: ReplayRequest) -> ReplayResult:
-    """Replay a saved trace.
-
-    Raises:
-        RequestError: it is not a trace, or differs from what its schedule does.
-        NoVerdict: the explorer confirms the trace, and the simulator does not.
-    """
-    from checker.report.replayed import ReplayResult
-
-    trace = request.read()
-    return ReplayResult(trace, replayed(trace, request.trace), request.trace, request.as_json())
+        trace = self.read()
+        return Replayed(trace, replayed(trace, name_of(self.trace)), self.as_json())
 
 
-def judged_run(request: ReplayRequest, names: Sequence[str]) -> CheckFindings:
+def judged_run(request: Replay, names: Sequence[str]) -> CheckFindings:
     """Replay a saved trace, and judge each of its states and steps by properties.
 
     Raises:
@@ -68,7 +70,7 @@ def judged_run(request: ReplayRequest, names: Sequence[str]) -> CheckFindings:
     from traces import Runner, to_text
     from traces.record.trace import model_of
 
-    trace = answer(request).trace
+    trace = request.answer().trace
     model = model_of(trace.configuration)
     judged = [p for p in properties_of(trace.configuration.protocol) if p.name in names]
     runner = Runner(model)
@@ -85,7 +87,7 @@ def judged_run(request: ReplayRequest, names: Sequence[str]) -> CheckFindings:
     return CheckFindings(sentence, judged, violated, met, len(trace.steps), True, unit="step", counterexamples=said)
 
 
-def replayed(trace: Trace, what: str) -> Replayed:
+def replayed(trace: Trace, what: str) -> Played:
     """Replay a trace, without printing.
 
     Args:
@@ -108,3 +110,6 @@ def replayed(trace: Trace, what: str) -> Replayed:
         raise NoVerdict(
             f"{what} does not replay in the simulator, and is a run of the explorer: {problem}; {BUG}"
         ) from None
+
+
+replay = function(Replay)

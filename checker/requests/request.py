@@ -1,19 +1,66 @@
-"""The common part of all requests: checked field types, limits on numbers, and a JSON form."""
+"""The mechanism of all requests: one declaration, from which a command, a function, JSON, a schema and refusals follow.
+
+A field of a request is declared once, with its limits and its option:
+
+    attempts: Annotated[Count, Option("Largest number of runs to try.")] = 200_000
+
+docs/decisions/0008-a-request-is-a-type.md says what follows from it. `checker/commands/deriving.py` makes the command.
+"""
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import math
 import re
+import sys
 import types
 import typing
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, fields
+from os import PathLike, fspath
+from pathlib import Path
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    get_args,
+    get_origin,
+)
+
+import msgspec
+from msgspec import Meta
 
 from checker.errors import RequestError
+from checker.requests.watch import QUIET, Watch
 from zabspec.files import without_secrets
 
-# Fields whose flag has another name.
+if TYPE_CHECKING:
+    from invariants.registry import Property
+    from traces.record.trace import Trace
+    from zabspec.model import Configuration
+
+    TraceFile = Trace | str | PathLike[str]
+    File = str | PathLike[str]
+    Names = Iterable[str | Property] | str
+else:  # what a field holds; above, what a caller may give
+    File = TraceFile = str
+    Names = tuple[str, ...]
+
+# Types of fields, with their limits.
+Count = Annotated[int, Meta(ge=1)]
+Natural = Annotated[int, Meta(ge=0)]
+Seed = Annotated[int, Meta(ge=0, le=2**32 - 1)]  # of z3 and of random numbers
+Seconds = Annotated[float, Meta(gt=0, le=sys.float_info.max, description="a number of seconds above 0")]
+
+# Fields of requests without options, whose flag has another name.
 FLAGS = {
     "properties": "property", "progress_properties": "progress-property", "symmetry": "no-symmetry", "how": "search",
     "number": "mutate", "runs": "random",
@@ -21,6 +68,165 @@ FLAGS = {
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 PLACES = ("master", "folder", "servers")  # it may be an address, with a key or a token in it
 WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+SCHEMA = {int: "integer", float: "number", bool: "boolean", str: "string"}
+P = ParamSpec("P")
+A = TypeVar("A", covariant=True)
+
+
+@dataclass(frozen=True)
+class Option:
+    """The option of a field on the command line.
+
+    Attributes:
+        help: its sentence, which the JSON schema has too.
+        flag: its name, if it is not the field's.
+        metavar: what stands for its value in the help; empty for the type's.
+        complete: a completer of `checker/commands/completing.py`.
+        place: `read` or `write`, if its value is a file; `read any` if it may be a folder as well.
+        argument: whether it is an argument, without a flag.
+        off: whether the flag makes the field False.
+        usual: its default in the help, if that is not the field's.
+        bare: its value if the flag has none.
+        unset: its value on a command line without it; None for the field's default.
+        reads: converts what a caller gives, such as text, to what the field holds.
+    """
+
+    help: str = ""
+    flag: str = ""
+    metavar: str = ""
+    complete: str = ""
+    place: Literal["", "read", "read any", "write", "address"] = ""
+    argument: bool = False
+    off: bool = False
+    usual: str = ""
+    bare: str = ""
+    unset: str | None = None
+    reads: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a request, as its annotation declares it.
+
+    Attributes:
+        name: its name.
+        type: without limits, and without None.
+        optional: whether it may be None.
+        hint: the whole annotation, for msgspec.
+        limit: its limits, or of its elements; None without any.
+        option: its option; None if it has none.
+        default: its default; `MISSING` if it has none.
+    """
+
+    name: str
+    type: Any
+    optional: bool
+    hint: Any
+    limit: Meta | None
+    option: Option | None
+    default: Any
+
+    @property
+    def flag(self) -> str:
+        """The flag, as messages name it."""
+        if self.option is None or not (self.option.flag or self.option.off):
+            return flag(self.name)
+        return f"--{self.option.flag or 'no-' + self.name}"
+
+    @property
+    def wanted(self) -> str:
+        """What its value must be, as the end of a sentence."""
+        limit, choices = self.limit, [str(c) for c in get_args(self.type)] if get_origin(self.type) is Literal else []
+        if choices:
+            return f"{', '.join(choices[:-1])} or {choices[-1]}"
+        if limit is not None and limit.description:
+            return limit.description
+        if limit is not None and limit.ge is not None:
+            return f"{limit.ge} or more" if limit.le is None else f"{limit.ge} to {limit.le}"
+        named = "numbers by name" if get_origin(self.type) is Mapping else "a list of names"
+        return WANTED.get(self.type, named)
+
+    def read(self, value: Any) -> Any:
+        """Return a caller's value in the form that the field holds.
+
+        Raises:
+            RequestError: it has another type, or is beyond the limits.
+        """
+        option = self.option
+        if option is not None and option.reads is not None and value is not None:
+            value = option.reads(value)
+        if isinstance(value, PathLike):
+            value = fspath(value)
+        if isinstance(value, Request) or (is_trace(value) and option is not None and option.place == "read"):
+            return value
+        return self.checked(names_of(value) if get_origin(self.type) is tuple else value)
+
+    def checked(self, value: Any) -> Any:
+        """Return a value, a list as a tuple, after checking it.
+
+        Raises:
+            RequestError: it has another type, or is beyond the limits.
+        """
+        try:
+            return msgspec.convert(value, self.hint)
+        except msgspec.ValidationError:
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            within = number if self.type is float else type(value) is self.type
+            must = self.wanted if within else WANTED.get(self.type, self.wanted)
+            shown = f"{value:g}" if isinstance(value, float) else f"{value!r:.60}"
+            raise RequestError(f"{self.flag} must be {must}, not {shown}") from None
+
+
+def is_trace(value: object) -> bool:
+    """Return whether a value is a trace. Nothing is imported: a trace comes from a module that is loaded."""
+    module = sys.modules.get("traces.record.trace")
+    return module is not None and isinstance(value, module.Trace)
+
+
+def name_of(trace: TraceFile) -> str:
+    """Return the path of a trace's file; for a trace without a file, a name for messages."""
+    return fspath(trace) if isinstance(trace, str | PathLike) else "the trace"
+
+
+def names_of(value: Any) -> Any:
+    """Return names as a tuple: one, several, or all; a property stands for its name."""
+    if isinstance(value, bool):
+        return ("all",) if value else ()
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        value = (value,)
+    return tuple(each if isinstance(each, str | int) else getattr(each, "name", each) for each in value)
+
+
+_FIELDS: dict[type[Request], dict[str, Field]] = {}
+
+
+def fields_of(kind: type[Request]) -> dict[str, Field]:
+    """Return the fields of a request, by name."""
+    if kind not in _FIELDS:
+        _FIELDS[kind] = declared_in(kind)
+    return _FIELDS[kind]
+
+
+def declared_in(kind: type[Request]) -> dict[str, Field]:
+    """Read the annotations of a request."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    out = {}
+    for f in fields(kind):
+        inner, marks, optional = hints[f.name], [], False
+        while True:
+            if get_origin(inner) is Annotated:
+                inner, *more = get_args(inner)
+                marks += more
+            elif isinstance(inner, types.UnionType) or get_origin(inner) is typing.Union:
+                (inner,) = (each for each in get_args(inner) if each is not types.NoneType)
+                optional = True
+            else:
+                break
+        limit = next((m for m in marks if isinstance(m, Meta)), None)
+        option = next((m for m in marks if isinstance(m, Option)), None)
+        default = f.default if f.default_factory is MISSING else f.default_factory()
+        out[f.name] = Field(f.name, inner, optional, hints[f.name], limit, option, default)
+    return out
 
 
 def flag(name: str) -> str:
@@ -28,23 +234,32 @@ def flag(name: str) -> str:
     return f"--{FLAGS.get(name, name.replace('_', '-'))}"
 
 
+def near(name: str, names: Iterable[str]) -> str:
+    """Return a suggestion for a wrong name, as the end of a sentence."""
+    found = difflib.get_close_matches(name, list(names), 3, 0.5)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
 @dataclass(frozen=True)
 class Request:
     """A request: a frozen dataclass. Its fields are numbers, text, booleans, tuples and mappings of these, or requests.
 
-    Creating one checks the types of its fields, then what `validate` checks. Nothing is read or loaded then: names of
-    protocols, properties and variants are looked up when the request is answered.
+    Creating one checks its fields, then what `validate` checks. Nothing is read or loaded then: names of protocols,
+    properties and variants are looked up when the request is answered.
 
     Raises:
         RequestError: a value has the wrong type or is out of range, or two values contradict each other.
     """
 
     kind: ClassVar[str] = ""
+    command: ClassVar[bool] = True  # whether `zabcheck KIND` makes it, if it has a function
+    draws: ClassVar[bool] = False  # whether its command has --html, a page that draws the run
+    shares: ClassVar[tuple[str, ...] | None] = None  # what its traces share with its configuration; None: it makes none
+    shortens: ClassVar[bool] = False  # whether its traces may have smaller sizes and budgets
 
     def __post_init__(self) -> None:
-        for name, wanted in field_types(type(self)).items():
-            value = checked(getattr(self, name), wanted, name)
-            object.__setattr__(self, name, value)
+        for name, declared in fields_of(type(self)).items():
+            object.__setattr__(self, name, declared.read(getattr(self, name)))
         self.validate()
 
     def validate(self) -> None:
@@ -54,20 +269,45 @@ class Request:
             RequestError: one is not possible.
         """
 
+    def answer(self, watch: Watch = QUIET) -> Any:
+        """Return the answer.
+
+        Raises:
+            RequestError: the request is wrong.
+            NoVerdict: there is no answer.
+        """
+        raise NotImplementedError
+
+    @property
+    def places(self) -> Iterable[Path]:
+        """The files that answering reads or writes."""
+        found = ((f, getattr(self, name)) for name, f in fields_of(type(self)).items())
+        return [Path(value) for f, value in found if f.option and f.option.place and isinstance(value, str) and value]
+
+    def traced(self) -> Configuration | None:
+        """Return the configuration of the traces that it makes, or None if it follows from what the request names.
+
+        Raises:
+            RequestError, ConfigError, LanguageError: there is no such model.
+        """
+        return None
+
     def as_json(self) -> dict[str, Any]:
         """Return the request as JSON values, with its kind. Values that are the default are left out."""
         out: dict[str, Any] = {"kind": self.kind} if self.kind else {}
-        for f in fields(self):
-            value = getattr(self, f.name)
+        for name, declared in fields_of(type(self)).items():
+            value = getattr(self, name)
             if isinstance(value, Request):
                 value = value.as_json()
-            elif f.default == value or (not value and f.default_factory is dict):
+            elif declared.default == value:
                 continue
+            elif is_trace(value):
+                value = name_of(value)
             if isinstance(value, tuple):
-                value = [without_secrets(v) if f.name in PLACES and isinstance(v, str) else v for v in value]
-            if f.name in PLACES and isinstance(value, str):
+                value = [without_secrets(v) if name in PLACES and isinstance(v, str) else v for v in value]
+            if name in PLACES and isinstance(value, str):
                 value = without_secrets(value)
-            out[f.name] = dict(value) if isinstance(value, Mapping) else value
+            out[name] = dict(value) if isinstance(value, Mapping) else value
         return out
 
     @classmethod
@@ -82,53 +322,88 @@ class Request:
         values = dict(given)
         if cls.kind and values.pop("kind", cls.kind) != cls.kind:
             raise RequestError(f"this is a request of kind {given['kind']!r:.60}, not {cls.kind}")
-        wanted = field_types(cls)
+        known = fields_of(cls)
         for name, value in values.items():
-            if name not in wanted:
+            if name not in known:
                 raise RequestError(f"a request of kind {cls.kind or cls.__name__} has no {name!r:.60}")
-            if isinstance(wanted[name], type) and issubclass(wanted[name], Request):
-                values[name] = wanted[name].from_json(value)
-            elif isinstance(value, list):
-                values[name] = tuple(value)
+            if isinstance(known[name].type, type) and issubclass(known[name].type, Request):
+                values[name] = known[name].type.from_json(value)
+            else:
+                values[name] = known[name].checked(value)
         return cls(**values)
 
 
-_TYPES: dict[type[Request], dict[str, Any]] = {}
+# --- what follows from a request ---------------------------------------------------------------------
 
 
-def field_types(kind: type[Request]) -> dict[str, Any]:
-    """Return the declared type of each field of a request."""
-    if kind not in _TYPES:
-        hints = typing.get_type_hints(kind)
-        _TYPES[kind] = {f.name: hints[f.name] for f in fields(kind)}
-    return _TYPES[kind]
+class Answerable(Protocol[A]):
+    """A request with the type of its answer."""
+
+    def answer(self, watch: Watch = ...) -> A:
+        """Return the answer."""
 
 
-def checked(value: object, wanted: Any, name: str) -> object:
-    """Return a value of the type that a field has.
+def function(kind: Callable[P, Answerable[A]]) -> Callable[P, A]:
+    """Return the function of the Python API that makes a request and answers it; its keywords are the fields.
+
+    None is the same as not given. No file is written unless a field names one.
+    """
+
+    def call(*args: P.args, **given: P.kwargs) -> A:
+        import traces.pictures  # noqa: F401  # from then on a notebook shows the picture of a trace
+        from checker.terminal import TerminalWatch
+
+        with sentences():
+            return made(kind, args, given).answer(TerminalWatch())
+
+    call.__name__ = call.__qualname__ = kind.__name__.lower()
+    call.__doc__, call.__module__ = kind.__doc__, kind.__module__
+    call.__wrapped__ = kind  # type: ignore[attr-defined]  # its signature
+    return call
+
+
+def made(kind: Callable[..., A], args: tuple[Any, ...], given: Mapping[str, Any]) -> A:
+    """Return a request from what a caller gives.
 
     Raises:
-        RequestError: it has another type.
+        RequestError: there is no such field, or a value is wrong.
     """
-    if isinstance(wanted, types.UnionType):
-        options = typing.get_args(wanted)
-        if value is None and types.NoneType in options:
-            return None
-        (wanted,) = (option for option in options if option is not types.NoneType)
-    origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
-    if origin is tuple and isinstance(value, tuple):
-        return tuple(checked(one, inner[0], name) for one in value)
-    if origin is Mapping and isinstance(value, Mapping):
-        return {str(key): checked(one, inner[1], str(key)) for key, one in value.items()}
-    if wanted is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if wanted is int and isinstance(value, int) and not isinstance(value, bool):
-        return int(value)
-    if wanted in (bool, str) and isinstance(value, wanted):
-        return value
-    if isinstance(wanted, type) and issubclass(wanted, Request) and isinstance(value, wanted):
-        return value
-    raise RequestError(f"{flag(name)} must be {WANTED.get(wanted, 'a list of names')}, not {value!r:.60}")
+    known = inspect.signature(kind).parameters
+    for name in given:
+        if name not in known:
+            raise RequestError(f"there is no option {name!r}{near(name, known)}")
+    return kind(*args, **{name: value for name, value in given.items() if value is not None})
+
+
+@contextmanager
+def sentences() -> typing.Iterator[None]:
+    """Begin a request, and turn errors in a protocol's source into `RequestError`."""
+    from zabspec.authoring.declaration import ConfigError
+    from zabspec.authoring.sources import forget_files
+    from zabspec.language import LanguageError
+
+    forget_files()
+    try:
+        yield
+    except (ConfigError, LanguageError) as problem:
+        raise RequestError(str(problem)) from None
+
+
+def schema(kind: type[Request]) -> dict[str, Any]:
+    """Return the JSON schema of a request."""
+    properties: dict[str, Any] = {"kind": {"const": kind.kind}} if kind.kind else {}
+    for name, f in fields_of(kind).items():
+        if isinstance(f.type, type) and issubclass(f.type, Request):
+            properties[name] = schema(f.type)
+            continue
+        known = f.type in SCHEMA or get_origin(f.type) is not None
+        properties[name] = msgspec.json.schema(f.hint) if known else {"type": "string"}
+        if f.option is not None and f.option.help:
+            properties[name]["description"] = f.option.help
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+# --- checks of values ----------------------------------------------------------------------------------
 
 
 def at_least(request: Request, least: int, *names: str) -> None:

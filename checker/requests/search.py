@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from checker.search.report import SearchReport, Shortened
     from checker.search.search import Walked, WalkViolation
     from invariants.registry import Property
-    from zabspec.model import Model
+    from zabspec.model import Configuration, Model
 
 HOW = ("random", "swarm", "best")
 USUAL = 60.0  # seconds, if the request has no time limit
@@ -47,6 +47,8 @@ class SearchRequest(Request):
     """
 
     kind: ClassVar[str] = "search"
+    shares: ClassVar[tuple[str, ...] | None] = ("protocol", "variant", "network", "start", "quorums")
+    shortens: ClassVar[bool] = True
 
     model: ModelRequest = field(default_factory=ModelRequest)
     how: str = "random"
@@ -67,6 +69,9 @@ class SearchRequest(Request):
             raise RequestError(f"--seed must be 0 to {LARGEST_SEED}, not {self.seed}")
         at_least(self, 1, "depth", "threads")
         seconds(self, "time_limit")
+
+    def traced(self) -> Configuration | None:
+        return self.model.configuration()
 
 
 def answer(request: SearchRequest, watch: Watch | None = None) -> SearchReport:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.model import protocol_named
+from checker.requests.model import SIZES, protocol_named
 from checker.requests.quorum_system import check_text
 from checker.requests.request import Request
 
 if TYPE_CHECKING:
     from checker.report.simulated import Simulation
     from zabspec.language.diagnostics import Stop
+    from zabspec.model import Configuration
     from zabspec.simulator.run import Fault, Run, SimulationError
 
 NUMBER = r"\s*(\d{1,18})\s*"
@@ -43,6 +44,7 @@ class SimulateRequest(Request):
     """
 
     kind: ClassVar[str] = "simulate"
+    shares: ClassVar[tuple[str, ...] | None] = SIZES
 
     protocol: str = "db19"
     variant: str = ""
@@ -116,6 +118,14 @@ class SimulateRequest(Request):
             start=self.start,
             quorums=quorums,
             **delay,
+        )
+
+    def traced(self) -> Configuration | None:
+        from zabspec.model import Configuration
+
+        run = self.run()
+        return Configuration(
+            run.protocol, run.variant, run.nodes, network=run.network, start=run.start, quorums=run.quorums
         )
 
 

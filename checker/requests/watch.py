@@ -38,5 +38,12 @@ class Watch:
         """Follow the check of mutants of a protocol, one after another."""
         return nullcontext(None)
 
+    def working(self) -> AbstractContextManager[Callable[[str], None]]:
+        """Follow other work: called with a line that says how far it is."""
+        return nullcontext(lambda line: None)
+
     def note(self, sentence: str) -> None:
         """Show a sentence beside the answer, such as where a checkpoint is."""
+
+
+QUIET = Watch()

@@ -11,7 +11,7 @@ from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable
 from checker.requests.bounded import BoundedRequest
 from checker.requests.counterexamples import trace_path, verified_and_saved
-from checker.requests.model import protocol_named
+from checker.requests.model import BOUNDS, protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
 from checker.requests.watch import Watch
 
@@ -34,6 +34,7 @@ class WitnessRequest(BoundedRequest):
     """
 
     kind: ClassVar[str] = "witness"
+    shares: ClassVar[tuple[str, ...] | None] = BOUNDS
 
     properties: tuple[str, ...] = ()
     symmetry: bool = True

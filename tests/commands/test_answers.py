@@ -70,7 +70,7 @@ def test_quorums_are_a_function(tmp_path: Path) -> None:
     found = zabcheck.quorums(config)
     assert found.passed
     assert found.as_json()["intersection"] == "proved"
-    assert found.found.disjoint == ()
+    assert found.disjoint == ()
     assert same_text(["quorums", str(config)], found.text())
     assert found.picture() == ""
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
+
 from checker.cli import main
 from tests.patience import cpu_of
 from zabspec import signals
@@ -82,8 +84,9 @@ class Outcome:
 
 def load() -> None:
     """Import what commands import, so that no process forked from here has to."""
-    for module in sorted(set(main.lazy.values())):
-        importlib.import_module(f"checker.commands.{module}")
+    with click.Context(main) as ctx:
+        for name in main.list_commands(ctx):
+            main.get_command(ctx, name)
     for module in (
         "checker.explore.compiled", "checker.explore.breadth_first", "checker.explore.interpret",
         "checker.report.report", "checker.report.simulated", "checker.symbolic.bmc", "checker.symbolic.pool",

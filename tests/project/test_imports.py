@@ -17,22 +17,25 @@ import traces
 import zabcheck
 from checker.cli import main
 from checker.report.formats import registry as formats
-from checker.requests import kinds
 from zabspec.protocols.registry import NAMES, PROTOCOLS
 
 TOP = Path(__file__).parents[2]
+COMMANDS = TOP / "checker/commands"
 DECLARED = [found.declared for found in PROTOCOLS.values()]
 BY_STRING = ("import_module", "__import__")
 PACKAGES = ("zabcheck", "checker", "traces", "invariants", "zabspec")
 
 # The modules that import others by a name they compute: whose names these are, and what they name.
 BY_NAME = {
-    "checker.commands.common": [("checker.cli", f"checker.commands.{module}") for module in main.lazy.values()],
+    "checker.commands.common": [
+        ("checker.cli", f"checker.{'commands' if (COMMANDS / f'{module}.py').exists() else 'requests'}.{module}")
+        for module in main.lazy.values()
+    ],
     "checker.report.formats.registry": [("checker.report.formats.registry", module) for module in formats.modules()],
-    "checker.requests.kinds": [("checker.requests.kinds", module) for module in kinds.modules()],
+    "checker.requests.kinds": [],  # late, when a trace or a command names a kind: a reader of traces may make one
     "invariants": [("invariants", module.__name__) for module in invariants.OTHERS],
     "traces": [("traces", module) for module in traces.PLACES.values()],
-    "zabcheck": [("zabcheck", module) for module in zabcheck.PLACES.values()],
+    "zabcheck": [("zabcheck", module) for module in set(zabcheck.places().values())],
     "zabspec.authoring.files": [("zabspec.authoring.files", module) for module in NAMES.values()],
     "zabspec.authoring.reading": [
         ("zabspec.authoring.reading", str(name)) for d in DECLARED for name in (d.variants, d.oracle) if name

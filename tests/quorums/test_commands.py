@@ -17,7 +17,7 @@ from checker.errors import RequestError
 from checker.explore.compiled import Compiled
 from checker.requests.exploration import ExploreRequest
 from checker.requests.induct import InductRequest
-from checker.requests.kinds import KINDS
+from checker.requests.kinds import all_kinds
 from checker.requests.model import ModelRequest
 from traces import build_trace, read_trace, write_trace
 from traces.reenact.plan import Cannot, plan_for
@@ -402,7 +402,7 @@ TAKE = {
 
 
 def test_every_kind_of_request_takes_a_system_or_has_no_place_for_it() -> None:
-    for name, kind in KINDS.items():
+    for name, kind in all_kinds().items():
         fields = set(kind.__dataclass_fields__)
         has = "quorums" in fields or ("model" in fields and name not in ("induct", "confirm"))
         assert has == (name in TAKE), name

@@ -56,7 +56,7 @@ def test_what_the_process_has_in_use_already_is_not_counted(tmp_path: Path, monk
     in_use = memory.resident_bytes
     monkeypatch.setattr(memory, "resident_bytes", lambda: in_use() + 2 * minimise_request.MEMORY)
     write_trace(wandering("small-quorum"), tmp_path / "walk.trace.json")
-    found = minimise_request.answer(minimise_request.MinimiseRequest(str(tmp_path / "walk.trace.json"), "", 900.0))
+    found = minimise_request.Minimise(str(tmp_path / "walk.trace.json"), "", 900.0).answer()
     assert found.shortest
 
 

@@ -14,18 +14,18 @@ from checker.cli import main
 from checker.errors import RequestError
 from checker.report.claimed import check
 from checker.report.page import ReportError
-from checker.requests import bmc, explore, live, minimise, replay, rerun, search
+from checker.requests import bmc, explore, live, rerun, search
 from checker.requests.bmc import BmcRequest
 from checker.requests.carried import verified_trace
 from checker.requests.explore import ExploreRequest
 from checker.requests.kinds import from_json
 from checker.requests.live import LiveRequest
-from checker.requests.minimise import MinimiseRequest
+from checker.requests.minimise import Minimise
 from checker.requests.model import ModelRequest
 from checker.requests.plan import PlanRequest
-from checker.requests.quorums import QuorumsRequest
-from checker.requests.realise import RealiseRequest
-from checker.requests.replay import ReplayRequest
+from checker.requests.quorums import Quorums
+from checker.requests.realise import Realise
+from checker.requests.replay import Replay
 from checker.requests.search import SearchRequest
 from checker.requests.simulate import SimulateRequest
 from traces import TraceError, read_trace, verify
@@ -64,9 +64,9 @@ def test_what_a_command_writes_as_json_carries_the_request(
     Path("zoo.cfg").write_text(config)
     for words, wanted in (
         (("plan", "--outstanding", "2"), PlanRequest(outstanding=2)),
-        (("quorums", "zoo.cfg"), QuorumsRequest("zoo.cfg")),
-        (("replay", trace), ReplayRequest(trace)),
-        (("realise", trace, "--attempts", "1", "--threads", "1"), RealiseRequest(trace, 1, threads=1)),
+        (("quorums", "zoo.cfg"), Quorums("zoo.cfg")),
+        (("replay", trace), Replay(trace)),
+        (("realise", trace, "--attempts", "1", "--threads", "1"), Realise(trace, 1, threads=1)),
         (("simulate", "--seed", "14", "--rounds", "300", "--check", "--trace", "s.json"),
          SimulateRequest(seed=14, rounds=300, check=True)),
     ):  # fmt: skip
@@ -108,8 +108,8 @@ def test_what_is_no_object_is_no_request(violated: tuple[dict[str, Any], Path], 
 
 @pytest.mark.slow(seconds=4)
 def test_a_shortened_trace_carries_what_shortened_it(violated: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
-    given = MinimiseRequest(str(violated[1]), str(tmp_path / "short.json"), 5.0)
-    minimise.answer(given)
+    given = Minimise(str(violated[1]), str(tmp_path / "short.json"), 5.0)
+    given.answer()
     assert from_json(read_trace(tmp_path / "short.json").request) == given
 
 
@@ -146,7 +146,7 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
     assert from_json(read(given.as_json()).request) == given
     assert read(replace(given, properties=()).as_json())
     assert read(SearchRequest(replace(TINY, nodes=5, budgets={}), how="swarm").as_json())
-    assert read(MinimiseRequest("run.trace.json").as_json())
+    assert read(Minimise("run.trace.json").as_json())
     for other, sentence in (
         (replace(given, model=replace(TINY, nodes=3)).as_json(), "for another configuration, with another nodes"),
         (replace(given, model=replace(TINY, variant="")).as_json(), "for another configuration, with another variant"),
@@ -167,10 +167,10 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
             SearchRequest(replace(TINY, nodes=5, budgets={}), how="swarm").as_json() | {"seeds": 1},
             "request is invalid",
         ),
-        (MinimiseRequest("run.trace.json").as_json() | {"wish": "anything"}, "its request is invalid"),
+        (Minimise("run.trace.json").as_json() | {"wish": "anything"}, "its request is invalid"),
         ({"kind": "minimise"}, "its request is invalid: name the trace to minimise"),
     ):
         with pytest.raises(RequestError, match=sentence):
             read(other)
         with pytest.raises(RequestError, match=sentence):
-            replay.answer(ReplayRequest(str(path)))
+            Replay(str(path)).answer()

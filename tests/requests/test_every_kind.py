@@ -28,7 +28,7 @@ from checker.requests import (
     sweep,
     zookeeper,
 )  # fmt: skip
-from checker.requests.kinds import KINDS, from_json
+from checker.requests.kinds import all_kinds, from_json
 from checker.requests.model import ModelRequest
 from checker.requests.sweep import SweepRequest
 from tests.servers import nowhere
@@ -99,10 +99,10 @@ BESIDE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("kind", FULL)
 def test_a_request_is_read_again_as_it_was_written(kind: str) -> None:
     beside = BESIDE.get(kind, {})
-    assert set(FULL[kind]) | set(beside) == {f.name for f in fields(KINDS[kind])}
+    assert set(FULL[kind]) | set(beside) == {f.name for f in fields(all_kinds()[kind])}
     for words in filter(None, (FULL[kind], beside)):
-        given = KINDS[kind](**words)
-        assert all(getattr(given, f.name) != f.default for f in fields(KINDS[kind]) if f.name in words)
+        given = all_kinds()[kind](**words)
+        assert all(getattr(given, f.name) != f.default for f in fields(all_kinds()[kind]) if f.name in words)
         written = json.loads(json.dumps(given.as_json()))
         assert set(written) == {"kind", *words}
         assert from_json(written) == given
@@ -169,7 +169,7 @@ REFUSED = [
 @pytest.mark.parametrize(("kind", "values", "sentence"), REFUSED)
 def test_what_cannot_be_is_no_request(kind: str, values: dict[str, Any], sentence: str) -> None:
     with pytest.raises(RequestError) as raised:
-        KINDS[kind](**FULL[kind] | values)
+        all_kinds()[kind](**FULL[kind] | values)
     assert sentence in str(raised.value)
 
 
@@ -203,9 +203,9 @@ def test_a_mutant_that_there_is_not_is_refused() -> None:
 def test_a_file_that_is_no_configuration_is_refused(tmp_path: Path) -> None:
     (tmp_path / "zoo.cfg").write_text("server.x=3")
     with pytest.raises(RequestError, match=r"zoo\.cfg: "):
-        quorums.answer(quorums.QuorumsRequest(str(tmp_path / "zoo.cfg")))
+        quorums.Quorums(str(tmp_path / "zoo.cfg")).answer()
     with pytest.raises(RequestError, match="No such file"):
-        quorums.answer(quorums.QuorumsRequest(str(tmp_path / "none")))
+        quorums.Quorums(str(tmp_path / "none")).answer()
 
 
 def test_a_sweep_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -285,9 +285,9 @@ def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.trace.json"
     path.write_text("{}")
     for work in (
-        lambda: minimise.answer(minimise.MinimiseRequest(str(path))),
+        lambda: minimise.Minimise(str(path)).answer(),
         lambda: export.answer(export.ExportRequest(str(path), "text")),
-        lambda: realise.answer(realise.RealiseRequest(str(path))),
+        lambda: realise.Realise(str(path)).answer(),
     ):
         with pytest.raises(RequestError, match=r"run\.trace\.json"):
             work()
@@ -296,7 +296,7 @@ def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     for work in (
-        lambda: minimise.answer(minimise.MinimiseRequest("t.json", str(tmp_path / "none" / "t.json"))),
+        lambda: minimise.Minimise("t.json", str(tmp_path / "none" / "t.json")).answer(),
         lambda: export.answer(export.ExportRequest("t.json", "text", str(tmp_path / "none" / "t.txt"))),
         lambda: export_model.answer(export_model.ExportModelRequest(output=str(tmp_path / "none" / "M.tla"))),
     ):
@@ -311,7 +311,7 @@ LOG = (
     "- LOOKING\n"
 )
 ANSWERS = {
-    "minimise": "from checker.requests.minimise import *; answer(MinimiseRequest('run.trace.json', search=5))",
+    "minimise": "from checker.requests.minimise import *; Minimise('run.trace.json', search=5).answer()",
     "export": "from checker.requests.export import *; assert answer(ExportRequest('run.trace.json', 'text'))",
     "export-model": """
 from checker.requests.export_model import *
@@ -321,8 +321,8 @@ assert open("M.tla").read() == module and open("M.cfg").read() == configuration
 """,
     "realise": """
 from checker.requests.realise import *
-trace, found = answer(RealiseRequest("run.trace.json", attempts=1, threads=1))
-assert trace.property_name and found == 1
+answer = Realise("run.trace.json", attempts=1, threads=1).answer()
+assert answer.trace.property_name and answer.attempts == 1
 """,
     "confirm": """
 from checker.requests.confirm import *
@@ -336,7 +336,7 @@ from checker.requests.audit_logs import *
 report = answer(AuditLogsRequest(("zk.log",)))
 assert report.exit_code == 0 and report.as_json()["request"] == {"kind": "audit-logs", "logs": ["zk.log"]}
 """,
-    "quorums": "from checker.requests.quorums import *; assert answer(QuorumsRequest('zoo.cfg')).code == 0",
+    "quorums": "from checker.requests.quorums import *; assert Quorums('zoo.cfg').answer().passed",
     "plan": "from checker.requests.plan import *; assert answer(PlanRequest(outstanding=2))[1].throughput",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checker.ending import HELD, NO_VERDICT, VIOLATED
+from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.remarks import left_out_notes
 from checker.report.result import Result
 

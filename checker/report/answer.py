@@ -1,0 +1,88 @@
+"""The base of every answer: a result that shows itself in a terminal, a program, a page and a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from checker.errors import HELD
+from checker.report.result import Result, Verdict
+
+if TYPE_CHECKING:
+    from traces.record.trace import Trace
+
+
+class Answered(Result):
+    """Base of every answer: a sentence, an exit code, verdicts by name, and renderings."""
+
+    @cached_property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """The verdict of each property by its name, in the order of the command's table."""
+        return {v.name: v for v in self.said()}
+
+    def text(self) -> str:
+        """Return the text that the command prints."""
+        from checker.report.formats.terminal import plain_text
+
+        return plain_text(self) if self.parts() else f"{self.sentence}\n"
+
+    def html(self) -> str:
+        """Return the answer as a self-contained HTML page; without a page of its kind, a drawing of the first run.
+
+        Raises:
+            NoVerdict, TraceError: what is to be drawn does not replay.
+        """
+        from checker.report.formats.html import as_html
+
+        first = next(iter(self.runs.values()), None)
+        if first is not None and not self.page():
+            from traces.pictures import to_html
+
+            return to_html(first)
+        return as_html(self).decode()
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The run of each verdict that has one, by property name."""
+        return {name: v.trace for name, v in self.verdicts.items() if v.trace is not None}
+
+    def picture(self) -> str:
+        """Return the first run as an SVG diagram, or the empty string if the answer has no run.
+
+        Raises:
+            TraceError: the run does not violate the property that it is recorded to violate.
+        """
+        from traces.pictures import to_svg
+
+        first = next(iter(self.runs.values()), None)
+        return "" if first is None else to_svg(first)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the command would end with 0.
+
+        It would not if no property was checked non-vacuously. A single vacuous property among others shows in
+        `verdicts`.
+        """
+        return self.exit_code == HELD
+
+    @property
+    def violations(self) -> Mapping[str, Verdict]:
+        """The verdicts of violated properties."""
+        return {name: v for name, v in self.verdicts.items() if v.verdict in ("violated", "not inductive")}
+
+    def __getitem__(self, name: str) -> Verdict:
+        return self.verdicts[name]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        """Return the answer as HTML for a notebook."""
+        from checker.report.formats.notebook import as_html
+
+        return as_html(self)
