@@ -1,7 +1,7 @@
-"""Run the same searches with the explorer and z3, depth by depth; print benchmarks/results/bmc.md's tables.
+"""Run the same searches with the explorer and z3, depth by depth; keep both tables in benchmarks/results/bmc.json.
 
-    python benchmarks/bmc.py                   # both tables; some minutes
-    BMC_SECONDS=30 python benchmarks/bmc.py    # the time limit of each of z3's queries
+    python -m benchmarks.bmc                   # some minutes
+    BMC_SECONDS=30 python -m benchmarks.bmc    # the time limit of each of z3's queries
 
 Everything is one process on one core, so that the two columns of a row have the same machine. The explorer's seconds
 are of one thread, also without symmetry; compilation is left out of both.
@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.figures import Figures
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
@@ -73,23 +74,18 @@ def asked(model: Model, p: Property, bounds: Bounds, start: bytes | None = None)
 
 
 def main() -> None:
-    """Print both tables."""
-    print("| question | depth | explorer | s | z3, one question | s | z3, a question a step | s |")
-    print("|---|---:|---|---:|---|---:|---|---:|")
+    """Measure both tables."""
+    head = ("question", "depth", "explorer", "s", "z3, one question", "s", "z3, a question a step", "s")
+    depths_kept = Figures("bmc", "depths", head)
     for configuration, name, depths in DEPTHS:
         model, p = Model(configuration), property_named(name, PROPERTIES)
         for depth in depths:
             said, spent, _ = explored(model, p, depth)
-            cells = [
-                said,
-                spent,
-                *asked(model, p, Bounds(depth, depth, SECONDS)),
-                *asked(model, p, Bounds(depth, 1, SECONDS)),
-            ]
-            print(f"| {name_of(configuration)}: {name} | {depth} | {' | '.join(cells)} |", flush=True)
-    print()
-    print("| on the way to | steps left | explorer, from the start | s | z3, in rounds | s | z3, one by one | s |")
-    print("|---|---:|---|---:|---|---:|---|---:|")
+            at_once = asked(model, p, Bounds(depth, depth, SECONDS))
+            each_step = asked(model, p, Bounds(depth, 1, SECONDS))
+            depths_kept.add(f"{name_of(configuration)}: {name}", depth, said, spent, *at_once, *each_step)
+    head = ("on the way to", "steps left", "explorer, from the start", "s", "z3, in rounds", "s", "z3, one by one", "s")
+    states_kept = Figures("bmc", "from-states", head)
     for configuration, name, befores in FROM_STATES:
         model, p = Model(configuration), property_named(name, PROPERTIES)
         _, spent, words = explored(model, p, None)
@@ -98,13 +94,10 @@ def main() -> None:
             for word in words[: len(words) - before]:
                 runner.step(word)
             start = runner.state.key()
-            cells = [
-                f"violated, {len(words)} steps",
-                spent,
-                *asked(model, p, Bounds(before, before, SECONDS), start),
-                *asked(model, p, Bounds(before, before, SECONDS, together=False), start),
-            ]
-            print(f"| {name_of(configuration)}: {name} | {before} | {' | '.join(cells)} |", flush=True)
+            rounds = asked(model, p, Bounds(before, before, SECONDS), start)
+            single = asked(model, p, Bounds(before, before, SECONDS, together=False), start)
+            said = f"violated, {len(words)} steps"
+            states_kept.add(f"{name_of(configuration)}: {name}", before, said, spent, *rounds, *single)
 
 
 if __name__ == "__main__":

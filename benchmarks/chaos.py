@@ -1,8 +1,8 @@
 """Run free-running ensembles one after another, check their records against the releases' models, and write the table.
 
-    python benchmarks/chaos.py record FOLDER --releases 3.9.5,3.9.3 --runs 100 --until 21:00
-    python benchmarks/chaos.py explain FOLDER
-    python benchmarks/chaos.py table FOLDER > benchmarks/results/conform.md
+    python -m benchmarks.chaos record FOLDER --releases 3.9.5,3.9.3 --runs 100 --until 21:00
+    python -m benchmarks.chaos explain FOLDER
+    python -m benchmarks.chaos table FOLDER    # keeps benchmarks/results/conform.json
 
 A run that its folder has is not repeated: each step can be interrupted and resumed.
 """
@@ -17,6 +17,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from benchmarks.figures import Figures
 
 ZABCHECK = [sys.executable, "-m", "zabcheck"]
 
@@ -75,26 +77,21 @@ def rows(folder: Path) -> Iterator[tuple[str, int, dict[str, Any], dict[str, int
         yield release, int(seed), json.loads((place / "conform.json").read_text()), answers
 
 
-def table(folder: Path) -> str:
-    """Return the table in Markdown, a run in each row."""
-    out = [
-        "| seed | release | epochs | DIFF | TRUNC | SNAP | acknowledged | observations | verdict | breaks | CPU-s |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
+def table(folder: Path) -> None:
+    """Keep the table, a run in each row."""
+    kinds = ("DIFF", "TRUNC", "SNAP")
+    head = ("seed", "release", "epochs", *kinds, "acknowledged", "observations", "verdict", "breaks", "CPU-s")
+    kept = Figures("conform", "minutes", head)
     for release, seed, said, answers in rows(folder):
-        syncs = said["syncs"]
         verdict = said["verdict"]
         if said["at"] is not None:
             verdict += f": line {said['at']['line']}, {said['at']['observation']}"
         elif said["why"]:
             verdict += f": {said['why']}"
         broken = ", ".join(f"`{b['property']}`" for b in said["broken"])
-        cells = [
-            seed, release, said["epochs"], *(syncs.get(kind, 0) for kind in ("DIFF", "TRUNC", "SNAP")),
-            answers.get("acknowledged", 0), f"{said['observations']:,}", verdict, broken, said["cpu_seconds"],
-        ]  # fmt: skip
-        out.append("| " + " | ".join(str(c) for c in cells) + " |")
-    return "\n".join(out)
+        syncs = [said["syncs"].get(kind, 0) for kind in kinds]
+        counts = (answers.get("acknowledged", 0), said["observations"])
+        kept.add(seed, release, said["epochs"], *syncs, *counts, verdict, broken, said["cpu_seconds"])
 
 
 def main() -> None:
@@ -115,7 +112,7 @@ def main() -> None:
     elif said.what == "explain":
         explain(said.folder, said.limit, [n for n in said.only.split(",") if n])
     else:
-        print(table(said.folder))
+        table(said.folder)
 
 
 if __name__ == "__main__":

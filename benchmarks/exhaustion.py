@@ -1,7 +1,7 @@
-"""Explore ZAB to exhaustion under sets of budgets; print the table of benchmarks/results/exhaustion.md.
+"""Explore ZAB to exhaustion under sets of budgets; keep the table `full` of benchmarks/results/exhaustion.json.
 
-    python benchmarks/exhaustion.py            # every row; the largest takes minutes and 6 GB
-    python benchmarks/exhaustion.py 0 1 2      # some rows
+    python -m benchmarks.exhaustion            # every row; the largest takes minutes and 6 GB
+    python -m benchmarks.exhaustion 0 1 2      # some rows
 
 Each row runs in a process of its own, so that memory is that row's.
 """
@@ -14,6 +14,9 @@ import os
 import subprocess
 import sys
 
+from benchmarks.figures import Figures
+
+HEAD = ("nodes", "txns", "timeouts", "crashes", "raw states", "orbits", "depth", "seconds", "CPU s", "memory", "result")
 ROWS: list[dict[str, int]] = [
     {"nodes": 3, "txns": 2, "timeouts": 1, "crashes": 0},
     {"nodes": 3, "txns": 2, "timeouts": 0, "crashes": 1},
@@ -51,15 +54,14 @@ def run_row(row: dict[str, int]) -> dict[str, object]:
 
 
 def main() -> None:
-    """Print the table, each row from a process of its own."""
+    """Measure the table, each row in a process of its own."""
     if len(sys.argv) == 3 and sys.argv[1] == "--row":
         print(json.dumps(run_row(ROWS[int(sys.argv[2])])))
         return
     chosen = [int(a) for a in sys.argv[1:]] or list(range(len(ROWS)))
-    print("| nodes | txns | timeouts | crashes | raw states | orbits | depth | seconds | CPU s | memory | result |")
-    print("|---|---|---|---|---:|---:|---:|---:|---:|---:|---|")
+    kept = Figures("exhaustion", "full", HEAD)
     for k in chosen:
-        command = [sys.executable, __file__, "--row", str(k)]
+        command = [sys.executable, "-m", "benchmarks.exhaustion", "--row", str(k)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             print(f"row {k} failed: {done.stderr.strip().splitlines()[-1:]}", flush=True)
@@ -68,10 +70,8 @@ def main() -> None:
         result = "violated: " + ", ".join(r["violations"]) if r["violations"] else "no violation"
         if not r["complete"]:
             result += f"; {r['stopped']}, in level {len(r['levels']) - 1}"
-        print(
-            f"| {row['nodes']} | {row['txns']} | {row['timeouts']} | {row['crashes']} | {r['raw']:,} | {r['orbits']:,} "
-            f"| {r['depth']} | {r['seconds']} | {r['cpu_seconds']} | {r['memory'] / 2**30:.2f} GiB | {result} |"
-        )
+        figures = (r["raw"], r["orbits"], r["depth"], r["seconds"], r["cpu_seconds"])
+        kept.add(*row.values(), *figures, f"{r['memory'] / 2**30:.2f} GiB", result)
         print(
             "  witnesses:",
             ", ".join(f"{p} {d}" for p, d in sorted(r["witnessed"].items(), key=lambda i: i[1])),

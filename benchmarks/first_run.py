@@ -1,6 +1,6 @@
 """Measure the cost for a new user: the size of an installation, and the README's first command, cold and warm.
 
-    python benchmarks/first_run.py > benchmarks/results/first-run.md
+    python -m benchmarks.first_run     # keeps benchmarks/results/first-run.json
 
 It installs the source tree with pip into an empty environment, so it needs the package registry. "Cold" is the first
 run after the installation, with an empty cache of machine code; "warm" is the best of three runs after it.
@@ -8,15 +8,15 @@ run after the installation, with an empty cache of machine code; "warm" is the b
 
 from __future__ import annotations
 
-import datetime
 import os
-import platform
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from benchmarks.figures import Figures
 
 TOP = Path(__file__).parents[1]
 COMMAND = ("zabcheck", "--nodes", "3", "--depth", "20")
@@ -39,7 +39,7 @@ def timed(program: Path, environment: dict[str, str]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Install the tree into a temporary environment, measure, and print the page."""
+    """Install the tree into a temporary environment, and measure."""
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch) / "venv"
         subprocess.run([sys.executable, "-m", "venv", place], check=True)
@@ -52,17 +52,12 @@ def main() -> None:
         environment = {**os.environ, "ZABCHECK_CACHE": f"{scratch}/cache"}
         cold = timed(place / "bin/zabcheck", environment)
         warm = min(timed(place / "bin/zabcheck", environment) for _ in range(3))
-    load = os.getloadavg()[0]
-    today = datetime.date.today()
-    print("# What a first run costs\n")
-    print(f"Recorded on {today:%d %B %Y} by `python benchmarks/first_run.py`: {os.cpu_count()} cores, load {load:.0f},")
-    print(f"Python {platform.python_version()}. The command is `{' '.join(COMMAND)}`.\n")
-    print("| what | amount |\n|---|---:|")
-    print(f"| installation | {installed / 1e6:.0f} MB |")
+    kept = Figures("first-run", "cost", ("what", "amount"))
+    kept.add("installation", f"{installed / 1e6:.0f} MB")
     for bytes_, name in largest[:LARGEST]:
-        print(f"| of it `{name}` | {bytes_ / 1e6:.0f} MB |")
+        kept.add(f"of it `{name}`", f"{bytes_ / 1e6:.0f} MB")
     for name, (cpu, seconds) in (("first run, which compiles", cold), ("later runs, best of three", warm)):
-        print(f"| {name} | {cpu:.1f} s of CPU, {seconds:.1f} s |")
+        kept.add(name, f"{cpu:.1f} s of CPU, {seconds:.1f} s")
 
 
 if __name__ == "__main__":

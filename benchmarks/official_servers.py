@@ -2,7 +2,7 @@
 
     zabcheck reenact --list-servers                 # what is found here, and how to get the rest
     python -m benchmarks.official_servers play RUNS.jsonl --random 20 --until 22:45
-    python -m benchmarks.official_servers table RUNS.jsonl > benchmarks/results/official-servers.md
+    python -m benchmarks.official_servers table RUNS.jsonl     # keeps benchmarks/results/official-servers.json
 
 A row is played on the release of its run, and on the newest and the oldest other one in which the bug occurs
 (docs/explanation/zookeeper-releases.toml). What the file has already is not played again.
@@ -22,6 +22,7 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
+from benchmarks.figures import Figures
 from checker.errors import NoVerdict
 from checker.requests.conformance import ConformanceRequest
 from checker.requests.conformance import answer as play_random
@@ -141,40 +142,26 @@ def play_all(file: Path, runs: int, until: str) -> None:
         print(f"{run} on {release}: {played.agreed} of {played.steps}, {played.seconds} s; {played.result}", flush=True)
 
 
-def table(lines: list[Played]) -> str:
-    """Return the page of runs that were played."""
+def table(lines: list[Played]) -> None:
+    """Keep the tables of runs that were played: servers, rows, and random runs that differ."""
     drawn = [x for x in lines if x.run.startswith(SEED)]
     rows = [x for x in lines if x not in drawn]
-    out = [
-        "# Official servers", "",
-        "Written by `python -m benchmarks.official_servers table`; that module says how the runs are played.", "",
-        f"{sum(x.whole for x in rows)} of {len(rows)} runs of rows agree in every step, and "
-        f"{sum(x.whole for x in drawn)} of {len(drawn)} random runs.", "", "## Servers", "",
-        "| release | found in | SHA-256 of the server's jar | Java | random runs that agree | steps |",
-        "|---|---|---|---|---|---|",
-    ]  # fmt: skip
+    head = ("release", "found in", "SHA-256 of the server's jar", "Java", "random runs that agree", "steps")
+    servers = Figures("official-servers", "servers", head)
     for x in {x.release: x for x in sorted(lines, key=order)}.values():
         mine = [d for d in drawn if d.release == x.release]
         agreed, of = sum(d.agreed for d in mine), sum(d.steps for d in mine)
         whole = f"{sum(d.whole for d in mine)} of {len(mine)}"
-        out.append(f"| {x.release} | {x.origin} | `{x.digest}` | {x.java} | {whole} | {agreed} of {of} |")
-    out += [
-        "",
-        "## Rows",
-        "",
-        "| row | release | day | steps | steps of the run that differ | result |",
-        "|---|---|---|---|---|---|",
-    ]
-    out += [
-        f"| {x.run} | {x.release} | {x.day} | {x.agreed} of {x.steps} | {x.adapted} | {x.result} |"
-        for x in sorted(rows, key=lambda x: (list(RUNS).index(x.run), order(x)))
-    ]
-    out += ["", "## Random runs that differ", "", "| seed | release | day | steps | where |", "|---|---|---|---|---|"]
-    out += [
-        f"| {x.run} | {x.release} | {x.day} | {x.agreed} of {x.steps} | {x.result} |"
-        for x in sorted(drawn, key=order) if not x.whole
-    ]  # fmt: skip
-    return "\n".join(out)
+        servers.add(x.release, x.origin, f"`{x.digest}`", x.java, whole, f"{agreed} of {of}")
+    head = ("row", "release", "day", "steps", "steps of the run that differ", "result")
+    played = Figures("official-servers", "rows", head)
+    for x in sorted(rows, key=lambda x: (list(RUNS).index(x.run), order(x))):
+        played.add(x.run, x.release, x.day, f"{x.agreed} of {x.steps}", x.adapted, x.result)
+    differ = Figures("official-servers", "differ", ("seed", "release", "day", "steps", "where"))
+    for x in (x for x in sorted(drawn, key=order) if not x.whole):
+        differ.add(x.run, x.release, x.day, f"{x.agreed} of {x.steps}", x.result)
+    print(f"{sum(x.whole for x in rows)} of {len(rows)} runs of rows agree in every step, and", end=" ")
+    print(f"{sum(x.whole for x in drawn)} of {len(drawn)} random runs")
 
 
 def order(line: Played) -> tuple[int, ...]:
@@ -193,7 +180,7 @@ def main() -> None:
     if given.what == "play":
         play_all(given.file, given.random, given.until)
     else:
-        print(table(read_lines(Played, given.file, "run")))
+        table(read_lines(Played, given.file, "run"))
 
 
 if __name__ == "__main__":

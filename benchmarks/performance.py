@@ -1,8 +1,8 @@
 """Reproduce figures 6 and 7 of DSN'11 in the timed world, swept over seeds on Spark.
 
-It prints the table and writes the pictures of benchmarks/results/phase-3.md:
+It keeps Figure 6 in benchmarks/results/plan.json and writes the pictures:
 
-    python benchmarks/performance.py --seeds 10 --pictures docs
+    python -m benchmarks.performance --seeds 10 --pictures docs
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from benchmarks.figures import Figures
 from traces.performance.points import PAPER_DISKS, SERVERS, Point, figure_6, figure_7, measured_on, points
 from zabspec.timed.theory import limit
 
 
 def main() -> None:
-    """Run the sweep, print the table, and write the pictures."""
+    """Run the sweep, keep the table, and write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--pictures", type=Path, help="the folder to write them to")
@@ -29,7 +30,7 @@ def main() -> None:
         answers = measured_on(spark, fast + slow)
     throughput = points(fast, [t for t, _ in answers[: len(fast)]])
     latency = points(slow, [t / 1e6 for _, t in answers[len(fast) :]])
-    print(table(throughput, latency))
+    table(throughput, latency)
     if given.pictures is not None:
         from traces.performance.pictures import latency_picture, throughput_picture
 
@@ -37,24 +38,18 @@ def main() -> None:
         (given.pictures / "latency.svg").write_bytes(latency_picture(latency))
 
 
-def table(throughput: list[Point], latency: list[Point]) -> str:
-    """Return the Markdown table: thousands of operations per second beside the limit, and milliseconds."""
+def table(throughput: list[Point], latency: list[Point]) -> None:
+    """Keep the table: thousands of operations per second beside the limit, and milliseconds."""
     fast = {(p.servers, p.disk): p for p in throughput}
     slow = {(p.servers, p.disk): p for p in latency}
-    rows = [
-        "| servers | limit | " + " | ".join(PAPER_DISKS) + " | " + " | ".join(f"{d}, ms" for d in PAPER_DISKS) + " |",
-        "|---" * (2 + 2 * len(PAPER_DISKS)) + "|",
-    ]
+    kept = Figures("plan", "figure-6", ("servers", "limit", *PAPER_DISKS, *(f"{d}, ms" for d in PAPER_DISKS)))
     for n in SERVERS:
-        cells = [f"{limit(n) / 1000:.1f}"]
+        cells = []
         for d in PAPER_DISKS:
             p = fast[n, d]
             spread = f" ({p.low / 1000:.1f}-{p.high / 1000:.1f})" if d == "hdd" else f" ({p.mean / limit(n):.1%})"
             cells.append(f"{p.mean / 1000:.1f}{spread}")
-        for d in PAPER_DISKS:
-            cells.append(f"{slow[n, d].mean:.2f}")
-        rows.append(f"| {n} | " + " | ".join(cells) + " |")
-    return "\n".join(rows)
+        kept.add(n, f"{limit(n) / 1000:.1f}", *cells, *(f"{slow[n, d].mean:.2f}" for d in PAPER_DISKS))
 
 
 if __name__ == "__main__":

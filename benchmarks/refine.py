@@ -1,8 +1,8 @@
-"""Run the refinement check with several sets of budgets, and with every variant; print the tables of its page.
+"""Run the refinement check with sets of budgets, and with every variant; keep both in benchmarks/results/proof.json.
 
-    python benchmarks/refine.py                # both tables; some minutes
-    python benchmarks/refine.py budgets 0 1    # some rows of the first
-    python benchmarks/refine.py variants no-promise equal-epoch
+    python -m benchmarks.refine                # both tables; some minutes
+    python -m benchmarks.refine budgets 0 1    # some rows of the first
+    python -m benchmarks.refine variants no-promise equal-epoch
 
 Each row runs in a process of its own, so that memory is that row's.
 """
@@ -15,6 +15,9 @@ import subprocess
 import sys
 from typing import Any
 
+from benchmarks.figures import Figures
+
+SIZES = ("nodes", "txns", "timeouts", "crashes", "losses")
 BUDGETS: list[dict[str, int]] = [
     {"txns": 2, "timeouts": 1},
     {"txns": 2, "timeouts": 0, "crashes": 1},
@@ -40,9 +43,8 @@ def asked(words: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 
 def budgets(rows: list[int]) -> None:
-    """Print the table of unmodified zab by budgets."""
-    print("| nodes | txns | timeouts | crashes | losses | orbits | without it | depth | CPU s | memory | result |")
-    print("|---|---|---|---|---|---:|---:|---:|---:|---:|---|")
+    """Measure the table of unmodified zab by budgets."""
+    kept = Figures("proof", "refine", (*SIZES, "orbits", "without it", "depth", "CPU s", "memory", "result"))
     never: dict[str, set[str]] = {"actions": set(), "clauses": set()}
     for k, row in [(k, BUDGETS[k]) for k in rows]:
         r, trouble = asked(row)
@@ -57,12 +59,9 @@ def budgets(rows: list[int]) -> None:
         result = r["verdict"] if r["coverage"]["exhausted"] else r["sentence"].split(";")[0]
         result += f"; never {', '.join(sorted(left))}" if left else ", every action taken"
         result += f"; {len(unmet)} clauses' hypotheses not met" if unmet else ", every clause's hypotheses met"
-        print(
-            f"| {c['nodes']} | {c['txns']} | {c['timeouts']} | {c['crashes']} | {c['losses']} "
-            f"| {r['states']['distinct']:,} | {states_without_it(row):,} | {r['states']['depth']} "
-            f"| {r['cost']['cpu_seconds']:.0f} | {r['cost']['memory_bytes'] / 2**30:.2f} GiB | {result} |",
-            flush=True,
-        )
+        sizes, states = [c[name] for name in SIZES], r["states"]
+        cost = (round(r["cost"]["cpu_seconds"]), f"{r['cost']['memory_bytes'] / 2**30:.2f} GiB")
+        kept.add(*sizes, states["distinct"], states_without_it(row), states["depth"], *cost, result)
     for what, names in never.items():
         print(f"{what} that no row took or met: {', '.join(sorted(names)) or 'none'}")
 
@@ -77,12 +76,11 @@ def states_without_it(row: dict[str, int]) -> int:
 
 
 def variants(names: list[str]) -> None:
-    """Print the table of variants, each with the budget that shows it."""
+    """Measure the table of variants, each with the budget that shows it."""
     from checker.ci.variants import shown
 
     there = shown("zab")
-    print("| variant | budget | refinement | step | property breaks |")
-    print("|---|---|---|---|---|")
+    kept = Figures("proof", "refine-variants", ("variant", "budget", "refinement", "step", "property breaks"))
     for name in names or list(there):
         v = there[name]
         row = SMALLER.get(name) or {k: x for k, x in v.within.items() if k == "txns" or x}
@@ -97,7 +95,7 @@ def variants(names: list[str]) -> None:
         said = f"{first['action']}: {first['broken']}{also}" if first else f"refines{cut}"
         breaks = f"{next(iter(v.breaks))} at {v.depth}" if v.breaks else "none: it is safe"
         budget = ", ".join(f"{k} {x}" for k, x in row.items() if not (k == "nodes" and x == 3))
-        print(f"| `{name}` | {budget} | {said} | {first['depth'] if first else '-'} | {breaks} |", flush=True)
+        kept.add(f"`{name}`", budget, said, first["depth"] if first else "-", breaks)
 
 
 def main() -> None:

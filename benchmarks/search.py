@@ -1,8 +1,8 @@
 """Measure how long random search takes to find the violation of each unsafe variant of zab.
 
-It prints the table of benchmarks/results/search.md:
+It keeps the table of benchmarks/results/search.json:
 
-    python benchmarks/search.py --seeds 20 --first 3000 --modes random swarm best
+    python -m benchmarks.search --seeds 20 --first 3000 --modes random swarm best
 
 Three transactions, three timeouts, two crashes, two lost connections; compilation is not counted. Seeds are random
 unless --first sets them: nothing was chosen by them.
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import secrets
 
+from benchmarks.figures import Figures
 from checker.search.code import SearchCode
 from checker.search.search import MODES, Search
 from invariants import properties_of
@@ -23,7 +24,7 @@ LIMIT = 30.0  # seconds
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, help="the first seed; drawn if not given")
@@ -34,12 +35,11 @@ def main() -> None:
     first = secrets.randbelow(2**31) if given.first is None else given.first
     judged = [p for p in properties_of("zab") if p.default and p.judges("zab")]
     print(f"seeds {first} to {first + given.seeds - 1}, {LIMIT:g} s each")
-    print("| variant | " + " | ".join(f"{mode}: found, median, slowest" for mode in given.modes) + " |")
-    print("|---" * (1 + len(given.modes)) + "|")
+    kept = Figures("search", "variants", ("variant", *(f"{mode}: found, median, slowest" for mode in given.modes)))
     for name in given.variants:
         code = SearchCode(Model(Configuration(txns=3, timeouts=3, crashes=2, losses=2, variant=name)), judged)
         cells = [timed(code, mode, range(first, first + given.seeds), given.threads) for mode in given.modes]
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+        kept.add(name, *cells)
 
 
 def timed(code: SearchCode, mode: str, seeds: range, threads: int) -> str:

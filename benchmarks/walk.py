@@ -1,6 +1,6 @@
 """Measure how long a click takes: from the address of a new place to all that is shown of it, as JSON.
 
-python benchmarks/walk.py --clicks 60
+python -m benchmarks.walk --clicks 60     # keeps benchmarks/results/walk.json
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import random
 import statistics
 import time
 
+from benchmarks.figures import Figures
 from checker.requests.model import ModelRequest
 from checker.requests.walk import WalkRequest
 from checker.walk.continuing import Bounds
@@ -54,19 +55,17 @@ def clicks(request: WalkRequest, count: int) -> tuple[float, list[float], list[f
 
 
 def main() -> None:
-    """Print the table, a row for each model."""
+    """Measure the table, a row for each model."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clicks", type=int, default=60)
     given = parser.parse_args()
-    print("| model | ready | click, median | click, 95 % | slowest | seen before | most bytes |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
+    head = ("model", "ready", "click, median", "click, 95 %", "slowest", "seen before", "most bytes")
+    kept = Figures("walk", "clicks", head)
     for name, request in MODELS.items():
         ready, fresh, again, largest = clicks(request, given.clicks)
         most = sorted(fresh)[int(0.95 * len(fresh)) - 1]
-        print(
-            f"| {name} | {ready:.0f} ms | {statistics.median(fresh):.0f} ms | {most:.0f} ms | {max(fresh):.0f} ms | "
-            f"{statistics.median(again):.0f} ms | {largest:,} |"
-        )
+        times = (ready, statistics.median(fresh), most, max(fresh), statistics.median(again))
+        kept.add(name, *(f"{time_:.0f} ms" for time_ in times), largest)
 
 
 if __name__ == "__main__":

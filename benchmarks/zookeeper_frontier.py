@@ -2,11 +2,11 @@
 
 Each exploration goes to the end, to the first violation, or to where it is cut:
 
-python benchmarks/zookeeper_frontier.py --output frontier.jsonl --seconds 300 --memory 8
+    python -m benchmarks.zookeeper_frontier --output frontier.jsonl --seconds 300 --memory 8
 
 Each budget is explored in a process of its own, with merged steps, three servers, from the beginning and with every
 property. A line is written as soon as it is known, so that a run that was stopped continues there; lines of another
-version of the sources are refused. The last thing printed is the table of benchmarks/results/zookeeper-residue.md.
+version of the sources are refused. In the end the table is kept in benchmarks/results/zookeeper-residue.json.
 `--settings` adds variants, as walk,hole (what production has), transfer, or observer,observer-sync (a fourth server
 that does not vote); lines of other settings are passed over.
 """
@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from benchmarks.figures import Figures
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
@@ -120,7 +121,7 @@ def read(file: Path) -> Iterator[Explored]:
         yield known
 
 
-def row(x: Explored) -> str:
+def row(x: Explored) -> tuple[str | int, ...]:
     """Return a row of the table."""
     if x.breaks:
         says = f"`{x.breaks}` breaks after {x.depth} steps"
@@ -129,11 +130,11 @@ def row(x: Explored) -> str:
     else:
         says = f"cut ({x.stopped}): no violation up to depth {x.depth}"
     without = f"; premise not reached: {', '.join(f'`{name}`' for name in x.unreached)}" if x.unreached else ""
-    return f"| {', '.join(map(str, x.budget))} | {x.states:,} | {x.seconds:.0f} | {x.megabytes:,} | {says}{without} |"
+    return ", ".join(map(str, x.budget)), x.states, round(x.seconds), x.megabytes, f"{says}{without}"
 
 
 def main() -> None:
-    """Explore every budget that the file does not have, and print the table."""
+    """Explore every budget that the file does not have, and keep the table."""
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     given.add_argument("--output", type=Path, required=True, help="where lines are kept")
     given.add_argument("--seconds", type=float, default=300, help="the most for each budget")
@@ -152,13 +153,15 @@ def main() -> None:
                 out.write(json.dumps(asdict(known[budget])) + "\n")
         else:
             same = ("--output", str(o.output), "--seconds", str(o.seconds), "--memory", str(o.memory))
-            one = [sys.executable, __file__, *same, "--settings", o.settings, "--budget", ",".join(map(str, budget))]
+            words = (*same, "--settings", o.settings, "--budget", ",".join(map(str, budget)))
+            one = [sys.executable, "-m", "benchmarks.zookeeper_frontier", *words]
             subprocess.run(one, check=True, env=os.environ, stdout=subprocess.DEVNULL)
             known = {x.budget: x for x in read(o.output) if x.settings == o.settings}
-            print(row(known[budget]), file=sys.stderr)
-    print(f"| {', '.join(NAMES)} | states | CPU s | MiB | |\n|---|---:|---:|---:|---|")
+            print(*row(known[budget]), sep=" | ", file=sys.stderr)
+    table = "-".join(["frontier", *filter(None, o.settings.split(","))])
+    kept = Figures("zookeeper-residue", table, (", ".join(NAMES), "states", "CPU s", "MiB", ""))
     for budget in budgets:
-        print(row(known[budget]))
+        kept.add(*row(known[budget]))
 
 
 if __name__ == "__main__":

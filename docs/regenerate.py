@@ -1,6 +1,10 @@
 """Run the commands whose output README.md and the pages here show, and insert the output.
 
     python docs/regenerate.py [FILE ...]
+    python docs/regenerate.py --figures     only the tables of figures, which run nothing
+
+Between `<!-- figures: FILE TABLE -->` and `<!-- end -->` stands a table of `benchmarks/results/FILE.json`, with the
+command, the day and the machine of its measurement.
 
 A block to fill is a fence that follows `<!-- run: COMMAND -->`. Nothing else is changed. With
 `<!-- run: COMMAND, first: LINES -->` it shows so many lines of the output, and says how many are left out.
@@ -15,6 +19,7 @@ write files that later ones read.
 
 from __future__ import annotations
 
+import json
 import lzma
 import re
 import subprocess
@@ -24,11 +29,28 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from checker.page_tables import table
+
+DOCS = Path(__file__).parent
+RESULTS = DOCS.parent / "benchmarks/results"
+FIGURES = re.compile(r"(<!-- figures: (\S+) (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 BLOCK = re.compile(
     r"<!-- (?P<what>run|write|change): (?P<said>[^>]+?) -->\n```(?P<kind>\w+)\n(?P<old>.*?)```", re.DOTALL
 )
 UNPACK = re.compile(r"<!-- unpack: (\S+) -->")
 KEEP_HEAD, KEEP_TAIL = 60, 12  # of a long output: the first lines and the last
+
+
+def with_figures(page: str) -> str:
+    """Return a page with its tables of figures as their files have them."""
+    return FIGURES.sub(lambda mark: f"{mark[1]}{figures(mark[2], mark[3])}\n{mark[5]}", page)
+
+
+def figures(file: str, name: str) -> str:
+    """Return a table of a file of figures as Markdown, and a line that says how it was measured."""
+    one = json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))[name]
+    rows = ([f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in one["rows"])
+    return f"{table(one['head'], rows)}\n\n`{one['command']}`; {one['date']}; {one['machine']}."
 
 
 def printed(command: str, folder: Path | None) -> str:
@@ -116,9 +138,12 @@ def regenerated(page: str) -> str:
 
 def main() -> None:
     """Regenerate the pages that the command line names, or all."""
-    docs = Path(__file__).parent
-    for path in [Path(name) for name in sys.argv[1:]] or [docs.parent / "README.md", *sorted(docs.rglob("*.md"))]:
-        path.write_text(regenerated(path.read_text(encoding="utf-8")), encoding="utf-8")
+    words = sys.argv[1:]
+    only_figures = words == ["--figures"]
+    pages = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md")), *sorted(RESULTS.glob("*.md"))]
+    for path in pages if only_figures or not words else map(Path, words):
+        text = with_figures(path.read_text(encoding="utf-8"))
+        path.write_text(text if only_figures else regenerated(text), encoding="utf-8")
 
 
 if __name__ == "__main__":

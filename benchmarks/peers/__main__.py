@@ -1,4 +1,4 @@
-"""Run the peers, and print a table; see the package."""
+"""Run the peers, and keep a table of each model in benchmarks/results/peers.json; see the package."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.figures import Figures
 from benchmarks.peers.tools import HERE, WAYS, Missing, Run, Way
 
 FILES = {"zabcheck": "model.py", "SPIN": "model.pml.j2", "Stateright": "main.rs.j2", "TLC": "Model.tla"}
@@ -53,9 +54,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for model in given.model or SIZES:
             n = given.nodes or SIZES[model]
-            print(f"## {model}, {n} processes\n\n| {' | '.join(TITLES)} |\n|{'---|' * len(TITLES)}")
+            print(f"{model}, {n} processes")
+            kept = Figures("peers", model.replace("_", "-"), TITLES)
             for found in rows(model, n, given.scratch or Path(folder), set(given.tool)):
-                print(f"| {' | '.join(found)} |", flush=True)
+                kept.add(*found)
 
 
 if __name__ == "__main__":

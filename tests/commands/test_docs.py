@@ -181,7 +181,7 @@ QUESTIONS = {
     "my ensemble does not serve, what should I not do": "zabcheck audit",
     "what is an orbit": "| orbit |",
     "how do I submit to a cluster with spark-submit": "spark-submit",
-    # those of benchmarks/results/newcomer-questions.md
+    # those that were tried in the site's search, too
     "can I delete the data directory of a server that does not start": "delete, move or replace a data directory",
     "what does RESTART_DIFFERS mean": "`RESTART_DIFFERS`",
     "which release fixes ZK-4643": "the fix of ZK-4643 change",

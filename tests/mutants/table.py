@@ -1,6 +1,6 @@
-"""`python -m tests.mutants.table LOG...`: write the rows of benchmarks/results/mutants.md, and the survivors.
+"""`python -m tests.mutants.table LOG...`: print rows of the tables of benchmarks/results/mutants.json.
 
-The logs are those that `--json` wrote.
+The logs are those that `--json` wrote. The rows are of `judged`, then of `survivors`, without campaign and reason.
 
 A mutant judged in several of the logs counts as the last one says. Lines are told as they are numbered now.
 """
@@ -58,31 +58,26 @@ def entries(logs: Sequence[str]) -> dict[str, list[Entry]]:
     return {path: sorted(some, key=lambda e: int(e["line"])) for path, some in out.items()}
 
 
-def row(path: str, judged: Sequence[Entry]) -> str:
+def row(path: str, judged: Sequence[Entry]) -> list[str | int]:
     there_are = max(len(judged), len(numbers(path)))
     by = Counter(way(e) for e in judged if e["how"] != "survived")
     survived = sum(e["how"] == "survived" for e in judged)
-    ways = " | ".join(str(by[name]) for name in WAYS)
-    return f"| `{path}` | {len(judged)} of {there_are} | {len(judged) - survived} | {survived} | {ways} |"
+    ways = [by[name] for name in WAYS]
+    return [path, f"{len(judged)} of {there_are}", len(judged) - survived, survived, *ways]
 
 
-def survivor(e: Entry) -> str:
+def survivor(e: Entry) -> list[str | int]:
     words = [" ".join(e[part].split()) for part in ("before", "after")]
     within = "" if e["words"] == words[0] else f" in `{e['words']}`"
-    return f"- `{e['file']}:{numbers(e['file']).get(key_of(e), e['line'])}` `{words[0]}` → `{words[1]}`{within}"
+    line = numbers(e["file"]).get(key_of(e), e["line"])
+    return [e["file"], line, f"`{words[0]}` → `{words[1]}`{within}"]
 
 
 def main(logs: Sequence[str]) -> None:
     files = entries(logs)
-    print(f"| file | judged | killed | survived | {' | '.join(WAYS)} |")
-    print("|---|" + "---:|" * (3 + len(WAYS)))
-    for path, judged in files.items():
-        print(row(path, judged))
-    print()
-    for judged in files.values():
-        for e in judged:
-            if e["how"] == "survived":
-                print(survivor(e))
+    survivors = [survivor(e) for judged in files.values() for e in judged if e["how"] == "survived"]
+    for cells in (*(row(path, judged) for path, judged in files.items()), *survivors):
+        print(json.dumps(cells, ensure_ascii=False))
 
 
 if __name__ == "__main__":

@@ -241,22 +241,20 @@ def test_no_variant_is_the_protocol() -> None:
 
 
 def broken_networks() -> list[Any]:
-    """The commands of benchmarks/results/networks.md, each with the depths of the table below it."""
-    out: list[tuple[list[str], dict[str, int]]] = []
-    for line in (DOCS.parent / "benchmarks/results/networks.md").read_text(encoding="utf-8").splitlines():
-        if line.startswith("    zabcheck "):
-            out.append((line.split()[1:], {}))
-        elif match := re.fullmatch(r"\| (.+) \| (\d+) \|", line):
-            out[-1][1].update({name: int(match[2]) for name in match[1].split(", ")})
-    ids = [re.sub(r"--(\w)\S* ", r"\1", " ".join(words)) for words, _ in out]
-    slow = [pytest.mark.slow if "--timeouts 1" in " ".join(words) else () for words, _ in out]
-    return [pytest.param(*row, id=name, marks=marks) for row, name, marks in zip(out, ids, slow, strict=True)]
+    """The commands of benchmarks/results/networks.json, each with the depths of its table."""
+    out = []
+    for one in json.loads((DOCS.parent / "benchmarks/results/networks.json").read_text(encoding="utf-8")).values():
+        words = one["command"].split()[1:]
+        depths = {name: depth for names, depth in one["rows"] for name in names.split(", ")}
+        slow = pytest.mark.slow if "--timeouts 1" in one["command"] else ()
+        out.append(pytest.param(words, depths, id=re.sub(r"--(\w)\S* ", r"\1", " ".join(words)), marks=slow))
+    return out
 
 
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(("words", "depths"), broken_networks())
-def test_network_breaks_what_the_page_says(words: list[str], depths: dict[str, int]) -> None:
-    """By far the largest space of the page is asked for with ZABCHECK_EVERY, and else without its timeout: what
+def test_a_network_breaks_what_the_figures_say(words: list[str], depths: dict[str, int]) -> None:
+    """By far the largest space is asked for with ZABCHECK_EVERY, and else without its timeout: what
     breaks no later than agreement breaks then too, at the same depths."""
     if "--timeouts 1" in " ".join(words) and not EVERY:
         words = " ".join(words).replace("--timeouts 1", "--timeouts 0").split()
@@ -271,7 +269,7 @@ def test_network_breaks_what_the_page_says(words: list[str], depths: dict[str, i
     assert found == depths
 
 
-def test_every_broken_network_is_on_the_page() -> None:
+def test_every_broken_network_has_figures() -> None:
     commands = [" ".join(p.values[0]) for p in broken_networks()]
     used = {name for name in WORLD.networks for words in commands if f"--network {name} " in words}
     assert used == WORLD.networks.keys() - {"fifo"}

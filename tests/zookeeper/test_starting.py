@@ -1,5 +1,5 @@
 """What starts (issue 29, item 1): which directory a release starts from, with what, or which line of its log says why
-not. Compared with real servers with ZABCHECK_EVERY; without, what they did is in benchmarks/results/starting.md."""
+not. Compared with real servers with ZABCHECK_EVERY; without, what they did is in benchmarks/results/starting.json."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def differs(said: Start, zxid: int | None, log: str, alone: bool) -> str:
     return ""
 
 
-PAGE = Path(__file__).parents[2] / "benchmarks/results/starting.md"
+FIGURES = Path(__file__).parents[2] / "benchmarks/results/starting.json"
 LINES = {
     "a": "The current epoch, ", "b": "The accepted epoch, ", "c": "Found ", "d": "No snapshot found, ",
     "e": "Not able to find valid snapshots", "f": "CRC check failed", "g": "Unreasonable length",
@@ -75,8 +75,8 @@ def cell(said: Start) -> str:
     return next(letter for letter, line in LINES.items() if said.line.startswith(line))
 
 
-def rows(folder: Path) -> list[str]:
-    """The table of the page: of each kind of directory what each release comes to."""
+def rows(folder: Path) -> list[list[str]]:
+    """Of each kind of directory what each release comes to."""
     out = []
     for kind in KINDS:
         said = []
@@ -84,15 +84,16 @@ def rows(folder: Path) -> list[str]:
             place = folder / kind.__name__ / release
             directory = kind(txns_of(release)).write(place)
             said.append(cell(start_of(read_server(find_directory([directory], "server1")), release)))
-        out.append(f"| {kind.__name__.replace('_', ' ')} | {' | '.join(said)} |")
+        out.append([kind.__name__.replace("_", " "), *said])
     return out
 
 
-def test_the_page_has_what_real_servers_were_held_against(tmp_path: Path) -> None:
-    """Each cell is what start_of says now; the page has those that real servers of the release did."""
-    page = PAGE.read_text()
-    assert not [row for row in rows(tmp_path) if row not in page]
-    assert not [line for letter, line in LINES.items() if f"| {letter} | `{line.strip()}" not in page]
+def test_the_figures_have_what_real_servers_were_held_against(tmp_path: Path) -> None:
+    """Each cell is what start_of says now; the figures have those that real servers of the release did."""
+    kept = json.loads(FIGURES.read_text(encoding="utf-8"))
+    assert rows(tmp_path) == kept["kinds"]["rows"]
+    lines = dict(kept["lines"]["rows"])
+    assert not [letter for letter, line in LINES.items() if not lines[letter].startswith(f"`{line.strip()}")]
 
 
 def told(tmp_path: Path, made: Written, release: str = "") -> list[Start]:
@@ -172,7 +173,7 @@ def test_the_report_says_first_whether_data_is_in_danger_and_what_starts(tmp_pat
     assert "zxid 0x200000006, create /n2_6 with 6 bytes" in " ".join(answer.output.split())
     assert '"zxid"' not in answer.output
     said = json.loads(CliRunner().invoke(main, [*words[:-2], "--json"]).output)
-    schema = json.loads((PAGE.parents[2] / "checker" / "report" / "schema" / "audit.schema.json").read_text())
+    schema = json.loads((FIGURES.parents[2] / "checker" / "report" / "schema" / "audit.schema.json").read_text())
     Draft202012Validator(schema).validate(said)
     assert [(x["server"], x["outcome"]) for x in said["starts"]] == [
         ("parted", STARTS), ("server2", STARTS), ("server3", REFUSES),

@@ -1,6 +1,6 @@
-"""Measure the cost of a transaction with COMMIT and without, and write the table of benchmarks/results/ladis.md.
+"""Measure the cost of a transaction with COMMIT and without, and keep the table in benchmarks/results/ladis.json.
 
-    python docs/commit_price.py
+    python -m benchmarks.commit_price
 
 Each row is a simulated run: one takeover, a few transactions far apart, ten ticks a message, no loss.
 """
@@ -8,7 +8,6 @@ Each row is a simulated run: one takeover, a few transactions far apart, ten tic
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
@@ -16,12 +15,10 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from benchmarks.figures import Figures
 from checker.cli import main as zabcheck
 
-DOCS = Path(__file__).parent
-PAGE = DOCS.parent / "benchmarks/results/ladis.md"
-PROTOCOL = DOCS.parent / "examples/ladis_without_commit.py"
-TABLE = re.compile(r"(<!-- table: price -->\n)(.*?)(<!-- end of price -->)", re.DOTALL)
+PROTOCOL = Path(__file__).parents[1] / "examples/ladis_without_commit.py"
 HOP, TXNS, APART = 10, 3, 100  # ticks a message takes, transactions, and about how many ticks lie between two
 
 
@@ -73,24 +70,27 @@ def measured(nodes: int, variant: str) -> Price:
     return prices[0]
 
 
-def table() -> str:
-    """Return the rows."""
-    head = ("processes", "", "PROPOSE", "ACK", "COMMIT", "messages", "delays, leader", "delays, followers", "channels")
-    lines = [head, ["---"] * len(head)]
+HEAD = ("processes", "", "PROPOSE", "ACK", "COMMIT", "messages", "delays, leader", "delays, followers", "channels")
+
+
+def table() -> list[list[str | int]]:
+    """Return the rows of the table."""
+    rows: list[list[str | int]] = []
     for nodes in (3, 5, 7):
         for variant in ("", "acks-to-all"):
             price = measured(nodes, variant)
             kinds = [price.messages[kind] for kind in ("PROPOSE", "ACK", "COMMIT")]
             channels = nodes * (nodes - 1) // 2 if variant else nodes - 1
             how = "without COMMIT" if variant else "with COMMIT"
-            lines.append((nodes, how, *kinds, sum(kinds), price.leader, price.followers, channels))
-    return "".join(f"| {' | '.join(map(str, cells))} |\n" for cells in lines)
+            rows.append([nodes, how, *kinds, sum(kinds), price.leader, price.followers, channels])
+    return rows
 
 
 def main() -> None:
-    """Write the table."""
-    text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(TABLE.sub(lambda found: found[1] + table() + found[3], text), encoding="utf-8")
+    """Keep the table."""
+    kept = Figures("ladis", "price", HEAD)
+    for row in table():
+        kept.add(*row)
 
 
 if __name__ == "__main__":
