@@ -500,11 +500,8 @@ def differences(made: Drawn, said: dict[str, Any], seen: list[Seen]) -> list[str
         if x["outcome"] not in (real, "unknown"):
             out.append(f"{x['server']} {real} ({ended.get(n, '')[:150]}), told: {x['outcome']} {x['reason'] or ''}")
     loses = {k: v for k, v in lost.items() if v}
-    tails = [zxids(f) for f in said["notes"] if f["code"] in ("UNCOMMITTED_TAIL", "TAIL_APART")]
-    in_tail = all(any(a <= made.nodes[p][1] <= b for a, b in tails) for found in loses.values() for p in found)
     if loses and (verdict == "OK" or data == "whole"):
-        mark = "?" if in_tail else "!"  # no file shows whether what less than a quorum has was acknowledged
-        out.append(f"{mark} {verdict}, data {data}, and {dict(list(loses.items())[:2])!s:.200} are lost")
+        out.append(f"! {verdict}, data {data}, and {dict(list(loses.items())[:2])!s:.200} are lost")
     if len(unserved) == len(seen) and service not in ("none", "unknown"):
         out.append(f"! {verdict}, service {service}, and no quorum serves: {[s.ended for s in seen][:1]}")
     if len(unserved) == len(seen) and verdict in ("OK", "WARN"):
@@ -523,16 +520,9 @@ def differences(made: Drawn, said: dict[str, Any], seen: list[Seen]) -> list[str
         leaders = {o["leader"] for o in mine}
         if mine and s.led and f"server{s.led}" not in leaders:
             out.append(f"{s.started}: server{s.led} leads, forecast: {leaders}")
-        if verdict != "VIOLATION" and mine and s.led and loses.get(s.started) and not any(map(loses_any, mine)):
+        if mine and s.led and loses.get(s.started) and not any(map(loses_any, mine)):
             out.append(f"! forecast loses nothing of {s.started}, and {loses[s.started][:3]} are lost")
     return out
-
-
-def zxids(finding: dict[str, Any]) -> tuple[int, int]:
-    """Return the first and the last zxid of a finding."""
-    first, last = finding["zxid"], finding["last_zxid"] or finding["zxid"]
-    epoch, counter = (int(part, 16) for part in last.split(":"))
-    return int(first.split(":")[0], 16) << 32 | int(first.split(":")[1], 16), epoch << 32 | counter
 
 
 def loses_any(outcome: dict[str, Any]) -> bool:

@@ -16,9 +16,7 @@ from checker.commands.audit_logs import DRAWN, judged_logs
 from checker.commands.common import (
     HELD,
     INPUT,
-    NO_VERDICT,
     PATH,
-    VIOLATED,
     Answer,
     Subcommand,
     check_writable,
@@ -27,8 +25,7 @@ from checker.commands.common import (
 )
 from checker.commands.publishing import files_of, format_options, publish
 from checker.errors import RequestError
-from checker.report.result import StatedResult
-from checker.requests.audit import AuditRequest, answer, compare
+from checker.requests.audit import AuditRequest, answer
 from checker.requests.audit_logs import AuditLogsRequest
 
 if TYPE_CHECKING:
@@ -43,7 +40,6 @@ Examples:
   zabcheck audit /data/zk1,/datalog/zk1 /data/zk2,/datalog/zk2
   zabcheck audit s3://backups/zk1 s3://backups/zk2 s3://backups/zk3
   zabcheck audit server1 server2 server3 --watch 60 --json
-  zabcheck audit --diff server1 server2
   zabcheck audit --logs zk1.log zk2.log zk3.log
 """
 ANEW = 100  # rounds, one of which reads everything again
@@ -73,7 +69,6 @@ ANEW = 100  # rounds, one of which reads everything again
 @click.option(
     "--no-digests", is_flag=True, help="Do not replay the logs: faster, but cannot determine which server is wrong."
 )
-@click.option("--diff", is_flag=True, help="Show the first transaction in which two servers differ.")
 @click.option("--logs", is_flag=True, help="The arguments are text logs (zookeeper.log) of the servers.")
 @click.option(
     "--watch",
@@ -115,12 +110,12 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
         if flags[name] is not None:
             check_writable(flags[name], f"--{name}")
     watch, logs = flags["watch"], flags["logs"]
-    if request.engine == "spark" and (watch is not None or flags["diff"] or logs):
-        raise click.UsageError("--engine spark does not go with --watch, --diff or --logs")
+    if request.engine == "spark" and (watch is not None or logs):
+        raise click.UsageError("--engine spark does not go with --watch or --logs")
     if watch is not None and any("://" in server for server in servers):
         raise click.UsageError("--watch reads directories of this machine or of a mount, not at an address")
-    if request.forecast and (watch is not None or flags["diff"]):
-        raise click.UsageError("--forecast is for stopped servers: it does not go with --watch or --diff")
+    if request.forecast and watch is not None:
+        raise click.UsageError("--forecast is for stopped servers: it does not go with --watch")
     if (flags["svg"] or flags["png"]) and not logs:
         raise click.UsageError("--svg and --png draw text logs: they go with --logs (of directories there is --html)")
     if logs:
@@ -128,7 +123,6 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
             "config",
             "release",
             "forecast",
-            "diff",
             "watch",
             *(name for name in files if name not in DRAWN),
             "no_digests",
@@ -139,10 +133,6 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
                 name = "server-option" if option == "server_options" else option.replace("_", "-")
                 raise click.UsageError(f"--{name} does not go with --logs")
         return judged_logs(AuditLogsRequest(servers), {name: flags[name] for name in DRAWN}, as_json)
-    if flags["diff"]:
-        found = compare(request)
-        code = {"parted": VIOLATED, "unread": NO_VERDICT}.get(found.state, HELD)
-        return publish(StatedResult("", code, found.as_json(), [found.told()], kind="audit"), as_json)
     if watch is not None:
         return watched(request, watch, files, as_json)
     return publish(report_of(request, answer(request)), as_json, files)

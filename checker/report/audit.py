@@ -54,46 +54,46 @@ def headline(audit: Audit) -> str:
     first = next((f for f in audit.findings if f.severity == audit.verdict), None)
     what = f"{first.code} {first.place}".rstrip() if first is not None else ""
     held = any(f.advice for f in audit.findings) or not audit.rest_serves
-    blamed = sorted({name for f in audit.told(VIOLATION) for name in (f.server, *f.servers) if name})
-    serves = service_words(audit.service)
+    blamed = ", ".join(sorted({name for f in audit.told(VIOLATION) for name in (f.server, *f.servers) if name}))
     delete = "Do not delete, move away or replace any directory"
-    whole = "nothing found in these directories, of less than a quorum, puts data in danger" if audit.too_few else ""
-    if audit.data == "unknown" and not audit.unanswered:
-        whole = "these look like copies of running servers, made one after another: then the data is whole"
-    tails = [f for f in audit.told(NOTE) if f.code == "UNCOMMITTED_TAIL"]
-    whole = whole or ("what a quorum of these disks has is whole" if tails else "the data is whole")
+    said, then = f"{whole_words(audit)}; {service_words(audit.service)}", f"{delete} before that is known."
     if audit.verdict == VIOLATION and not held and blamed:
-        return (
-            f"VIOLATION: data of {', '.join(blamed)} is damaged or lost ({what}); the others are a quorum without "
-            f"findings; {serves}. Do not touch their directories, nor that of {', '.join(blamed)} before it is copied."
-        )
-    if audit.verdict == VIOLATION:
-        return (
-            f"VIOLATION: data is in danger, or lost ({what}); {serves}. {delete} before all are copied and understood."
-        )
-    if audit.verdict == DANGER and audit.data in ("whole", "unknown"):
-        whole = "whether data is lost is unknown" if audit.unanswered else whole
-        return f"DANGER: {whole}; {serves}; look at {what}. {delete}: it may be needed."
-    if audit.verdict == DANGER:
-        return (
-            f"DANGER: acknowledged writes, or the service, can be lost by what is done next ({what}); {serves}. "
-            f"{delete}, and do not start servers in an arbitrary order: read what to do first."
-        )
-    if audit.verdict == "UNKNOWN":
+        said = f"data of {blamed} is damaged or lost ({what}); the others are a quorum without findings; "
+        said += service_words(audit.service)
+        then = f"Do not touch their directories, nor that of {blamed} before it is copied."
+    elif audit.verdict == VIOLATION:
+        said = f"data is in danger, or lost ({what}); {service_words(audit.service)}"
+        then = f"{delete} before all are copied and understood."
+    elif audit.verdict == DANGER and audit.data in ("whole", "unknown"):
+        said, then = f"{said}; look at {what}", f"{delete}: it may be needed."
+    elif audit.verdict == DANGER:
+        said = f"acknowledged writes, or the service, can be lost by what is done next ({what}); "
+        said += service_words(audit.service)
+        then = f"{delete}, and do not start servers in an arbitrary order: read what to do first."
+    elif audit.verdict == "UNKNOWN" and audit.unanswered:
         if any(f.code == "LOGS_NOT_GIVEN" for f in audit.unanswered):
-            return f"UNKNOWN: {audit.unanswered[0].sentence}. {delete} before that is audited."
-        if any(f.code == "UNREADABLE" for f in audit.unanswered):
-            return f"UNKNOWN: whether data is in danger is unknown: some files cannot be read. {delete} before it can."
-        if audit.unanswered:
-            where = audit.unanswered[0].place
-            return f"UNKNOWN: whether data is lost is unknown ({where}). {delete} before all are copied and understood."
-        return f"UNKNOWN: {whole}; {serves}. {delete} before that is known."
-    if audit.verdict == WARN:
-        return f"WARN: {whole}; {serves}; look at {what}. Do not delete files to repair it."
-    return (
-        f"OK: {whole}; {serves}. Do not delete or move away a directory while the other servers are no quorum that "
-        "serves."
-    )
+            said, then = audit.unanswered[0].sentence, f"{delete} before that is audited."
+        elif any(f.code == "UNREADABLE" for f in audit.unanswered):
+            said, then = "whether data is in danger is unknown: some files cannot be read", f"{delete} before it can."
+        else:
+            said = f"whether data is lost is unknown ({audit.unanswered[0].place})"
+            then = f"{delete} before all are copied and understood."
+    elif audit.verdict == WARN:
+        said, then = f"{said}; look at {what}", "Do not delete files to repair it."
+    elif audit.verdict == "OK":
+        then = "Do not delete or move away a directory while the other servers are no quorum that serves."
+    return f"{audit.verdict}: {said}. {then}"
+
+
+def whole_words(audit: Audit) -> str:
+    """Return what is known of the data of servers of which nothing graver is found."""
+    if audit.unanswered:
+        return "whether data is lost is unknown"
+    if any(f.code == "LAST_COPY" and f.severity == WARN for f in audit.findings):
+        return "these look like copies of running servers, made one after another: then the data is whole"
+    if audit.too_few:
+        return "nothing found in these directories, of less than a quorum, puts data in danger"
+    return "the data is whole" if audit.data == "whole" else "what a quorum of these disks has is whole"
 
 
 def service_words(service: Service) -> str:

@@ -121,7 +121,8 @@ def outcome_words(same: Sequence[Outcome], ahead: Forecast) -> str:
         )
     if one.vanish:
         paths = [*map(one_line, one.vanish[:3]), *(["..."] if len(one.vanish) > 3 else [])]
-        said.append(f"LOSES {len(one.vanish)} nodes that others have and {one.leader} has not: {', '.join(paths)}")
+        without = dict.fromkeys(c.server for o in same for c in (*o.changes, *o.later) if c.vanish)
+        said.append(f"LOSES {len(one.vanish)} nodes, which the tree of {', '.join(without)} lacks: {', '.join(paths)}")
     if not (one.loses or one.may_lose or one.drops or one.revives or one.vanish):
         said.append("nothing is truncated")
     return first + "; ".join([*said, *odd(one)]) + "."
@@ -198,7 +199,7 @@ def outcome_json(o: Outcome) -> dict[str, Any]:
 def change_json(when: str, c: Change) -> dict[str, Any]:
     return {
         "server": c.server, "when": when, "serves": c.serves, "cuts": pairs(c.cuts), "gets": pairs(c.gets),
-        "keeps": pairs(c.keeps), "reason": c.why or None,
+        "keeps": pairs(c.keeps), "sent_whole": c.sent_whole, "vanish": c.vanish, "reason": c.why or None,
     }  # fmt: skip
 
 

@@ -20,7 +20,6 @@ from zabspec.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from traces.zookeeper.audit import Audit
-    from traces.zookeeper.difference import Difference
     from traces.zookeeper.server import Directory
     from zabspec.zoo_cfg import ZooCfg
 
@@ -135,21 +134,6 @@ def options_given(words: Sequence[str]) -> dict[str, str]:
             said = f"--server-option takes NAME=VALUE or a file like java.env, not {word!r}"
             raise RequestError(f"{said}: {problem}") from None
     return out
-
-
-def compare(request: AuditRequest) -> Difference:
-    """Find the first transaction in which two servers differ.
-
-    Raises:
-        RequestError: there are not two, or a directory cannot be used.
-    """
-    from traces.zookeeper.difference import first_difference
-
-    with copied(request) as servers:
-        directories = directories_of(servers)
-        if len(directories) != 2:
-            raise RequestError("--diff takes two servers")
-        return first_difference(directories, request.show_data)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from tests.zookeeper.test_danger import (
     tail,
 )
 from tests.zookeeper.test_findings import OLD, TXNS
-from tests.zookeeper.written import Txn, Written, create, ensemble, history, server, snapshot_bytes, tree_of, zxid
+from tests.zookeeper.written import Tree, Txn, Written, create, ensemble, history, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper import audit as auditing
 from traces.zookeeper import folding, forecast
 from traces.zookeeper.audit import Audit, audit
@@ -167,7 +167,7 @@ def test_a_server_that_does_not_start_is_folded_like_the_others(tmp_path: Path) 
     """It has all that they have, and abandoned proposals of epoch 1 that no step can see any more."""
     left = aged([*TXNS[:14], *tail(2, 1, 15), *TXNS[14:]], 2, 3)
     folders = ensemble(tmp_path, left, server(TXNS), server(TXNS))
-    servers = [auditing.read_server(find_directory([f], f.name)) for f in folders]
+    servers = [auditing.audit([find_directory([f], f.name)], digests=False).servers[0] for f in folders]
     ends = {1: zxid(1, 14), 2: zxid(2, 10)}
     folded = fold(servers, {"server1": 1, "server2": 2, "server3": 3}, None, ends, rules_for("3.9.5"))
     assert [(b.lo, b.hi) for b in folded.blocks] == [(zxid(1, 1), zxid(3, 6))]
@@ -391,8 +391,29 @@ def test_what_only_the_forecast_finds_is_a_danger(tmp_path: Path, monkeypatch: p
         ("CAN_BE_LOST", zxid(3, 5), zxid(3, 6), PAIRS[1])
     ]
     assert found.code == 1
-    again = auditing.can_be_lost(Forecast("3.9.5", outcomes=[Outcome(["a", "b"], "b", 3, again=["c"])]))
+    [again] = auditing.can_be_lost(Forecast("3.9.5", outcomes=[Outcome(["a", "b"], "b", 3, again=["c"])]), {})
     assert again.sentence.endswith("elect b and begin epoch 3 again, of which c has transactions")
+
+
+def test_a_tail_of_one_disk_may_have_been_acknowledged_and_lost_by_another(tmp_path: Path) -> None:
+    """A log was removed from one of two servers, or the leader died with it: no file tells which."""
+    found = audited(tmp_path, [server(TXNS), server(TXNS[:-2]), server(TXNS[:-2])])
+    assert (found.verdict, found.data) == ("WARN", "unknown")
+    assert [(f.code, f.zxid, f.last) for f in found.told("WARN")] == [("CAN_BE_LOST", TXNS[-2].zxid, TXNS[-1].zxid)]
+    only = audit([s.directory for s in found.servers])  # without a forecast nothing is said of starts
+    assert (only.verdict, only.data) == ("OK", "unknown")
+    dead = audited(tmp_path / "dead", [server([*TXNS[:14], *tail(1, 1, 15)]), server(TXNS), server(TXNS)])
+    assert dead.verdict == "OK"  # epoch 2 began without it
+
+
+def test_a_forecast_names_what_each_tree_lacks(tmp_path: Path) -> None:
+    """A blank snapshot under the last name: whoever leads, its server keeps the empty tree, and gets no other."""
+    blank = server(TXNS)
+    blank.snapshots[TXNS[-1].zxid] = snapshot_bytes(Tree(), 0)
+    found = audited(tmp_path, [blank, server(TXNS), server(TXNS)])
+    assert found.verdict == "VIOLATION"
+    lacking = {(c.server, bool(c.vanish)) for o in ahead_of(found).outcomes for c in (*o.changes, *o.later)}
+    assert lacking == {("server1", True), ("server2", False), ("server3", False)}
 
 
 @pytest.mark.parametrize("seed", [4, 14])

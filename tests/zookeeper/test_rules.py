@@ -8,7 +8,7 @@ import pytest
 
 from tests.zookeeper.test_findings import OLD
 from tests.zookeeper.written import HEAD, Txn, create, delete, server, snapshot_bytes, tree_of, zxid
-from traces.zookeeper.audit import audit, read_server
+from traces.zookeeper.audit import audit
 from traces.zookeeper.findings import NOTE
 from traces.zookeeper.rules import options_of, rules_for, zxid_in
 from traces.zookeeper.server import find_directory
@@ -51,7 +51,7 @@ def test_a_java_env_has_the_options_of_the_jvm() -> None:
 
 
 def started(folder: Path, release: str, **options: str) -> Start:
-    return start_of(read_server(find_directory([folder], "server1")), release, options)
+    return start_of(audit([find_directory([folder], "server1")], digests=False).servers[0], release, options)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tests.zookeeper.start_kinds import KINDS, start_tree, started, txns_of, wit
 from tests.zookeeper.test_findings import OLD, TXNS, broken_snapshot, healthy, looked_at
 from tests.zookeeper.written import Written, ensemble, server, zxid
 from traces import Runner
-from traces.zookeeper.audit import read_server
+from traces.zookeeper.audit import audit
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.rules import rules_for
 from traces.zookeeper.server import find_directory
@@ -36,7 +36,7 @@ def compared(release: str, kind: str, work: Path) -> tuple[Start, str]:
     """What the audit says of a kind of directory, and where a real server did otherwise; empty: nowhere."""
     make = next(k for k in KINDS if k.__name__ == kind)
     directory = make(txns_of(release)).write(work / "server1")
-    disk = read_server(find_directory([directory], "server1"))
+    disk = audit([find_directory([directory], "server1")], digests=False).servers[0]
     said = start_of(disk, release)
     for n, alone in enumerate((False, True) if release.startswith("3.4") and said.outcome == STARTS else (False,)):
         (work / f"run{n}").mkdir()
@@ -83,7 +83,8 @@ def rows(folder: Path) -> list[list[str]]:
         for release in RELEASES:
             place = folder / kind.__name__ / release
             directory = kind(txns_of(release)).write(place)
-            said.append(cell(start_of(read_server(find_directory([directory], "server1")), release)))
+            disk = audit([find_directory([directory], "server1")], digests=False).servers[0]
+            said.append(cell(start_of(disk, release)))
         out.append([kind.__name__.replace("_", " "), *said])
     return out
 
@@ -97,7 +98,7 @@ def test_the_figures_have_what_real_servers_were_held_against(tmp_path: Path) ->
 
 
 def told(tmp_path: Path, made: Written, release: str = "") -> list[Start]:
-    disk = read_server(find_directory([made.write(tmp_path / "server1")], "server1"))
+    disk = audit([find_directory([made.write(tmp_path / "server1")], "server1")], digests=False).servers[0]
     return starts([disk], [release] if release else candidates([disk]))
 
 

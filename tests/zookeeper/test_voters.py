@@ -42,12 +42,12 @@ def test_a_snapshot_says_who_votes_where_the_record_is_purged(tmp_path: Path) ->
     assert few.too_few
 
 
-def test_a_file_that_differs_is_named_and_nothing_is_forecast(tmp_path: Path) -> None:
+def test_a_file_that_differs_is_named_and_counts_at_the_next_start(tmp_path: Path) -> None:
     """A server of 3.9.5 counted by the file: with these five voters, 3 and 4 did not serve, and 3, 4 and 5 did."""
     found = audited(purged(tmp_path), (1, 2, 3, 4, 5), parse(FIVE.encode()), forecast=True)
     assert [f.code for f in found.findings if f.severity != NOTE] == ["CONFIG_DIFFERS"]
-    assert found.forecast is not None
-    assert "which servers vote is not certain" in found.forecast.unknown
+    assert found.quorums == "majorities of 5, participants 1, 2, 3, 4, 5, as the zoo.cfg says"
+    assert found.service.voters == [f"server{n}" for n in (1, 2, 3, 4, 5)]
     same = audited(tmp_path, (1, 2, 3, 4, 5), parse(THREE.encode()))
     assert same.verdict == "OK"
     dynamic = "standaloneEnabled=false\ndynamicConfigFile=zoo.cfg.dynamic.{}\n"

@@ -57,6 +57,14 @@ def locate(server: Server, zxid: int, reader: Reader) -> Held | None:
     return copies[0] if copies else None
 
 
+def evidence_of(server: Server, held: Held | None, show_data: bool) -> tuple[str, int, Any]:
+    """Return file, place and, for JSON, the transaction of a copy; an empty name if there is no copy."""
+    if held is None:
+        return "", -1, None
+    txn = read_txn(server, held)
+    return server.logs[held.file].name, held.place, None if txn is None else txn.as_json(show_data)
+
+
 def read_txn(server: Server, held: Held) -> Txn | None:
     try:
         return decoded(payload_at(server.logs[held.file].path, held.place))
@@ -118,7 +126,6 @@ class Agreement:
     show_data: bool = False
     reader: Reader = field(default_factory=lambda: Reader(sums=False))
     findings: list[AuditFinding] = field(default_factory=list)
-    left: int = 0
     written: int = 0
     wrong: set[tuple[str, int]] = field(default_factory=set)
 
@@ -142,7 +149,6 @@ class Agreement:
         apart: list[Apart] = []
         for start in range(0, len(batches), WAVE):
             if len(apart) > MOST:
-                self.left += sum(len(part) for _, part in batches[start:])
                 break
             for found, written in self.each(apart_in, batches[start : start + WAVE]):
                 apart += found
@@ -180,8 +186,7 @@ class Agreement:
                 )
                 if within:
                     h = [x for n, x in held if n == name][groups.index(group) % 2]
-                txn = read_txn(self.named(name), h)
-                said = None if txn is None else txn.as_json(self.show_data)
+                _, _, said = evidence_of(self.named(name), h, self.show_data)
                 finding.evidence[f"on {', '.join(dict.fromkeys(group))}" + (f" at {h.place}" if within else "")] = said
             self.findings.append(finding)
 
@@ -252,9 +257,8 @@ class Agreement:
             zxid = self.next_logged(low)
             held = locate(self.named(name), zxid, self.reader)
             what = f"what {zxid_text(first)} follows: {said}; no file shows which is right"
-            file = self.named(name).logs[held.file].name if held else ""
-            at, before = held.place if held else -1, preds[name]
-            finding = AuditFinding("EPOCH_BOUNDARY", VIOLATION, what, "", file, at, zxid, before, list(preds))
+            file, at, _ = evidence_of(self.named(name), held, self.show_data)
+            finding = AuditFinding("EPOCH_BOUNDARY", VIOLATION, what, "", file, at, zxid, preds[name], list(preds))
             self.findings.append(finding)
             return
         for name, pred in preds.items():
@@ -268,19 +272,10 @@ class Agreement:
     def lost(self, name: str, run: TransactionRun, right: int, why: str) -> None:
         server = self.named(name)
         zxid = self.next_logged(run.before)
-        what = (
-            f"it goes from {zxid_text(run.before)} to {zxid_text(run.lo)} without {zxid_text(zxid)}..{zxid_text(right)}"
-        )
-        finding = AuditFinding(
-            "MISSING",
-            VIOLATION,
-            f"{what} ({why}){unread(server, run)}",
-            name,
-            server.file_of(run).name,
-            run.place,
-            zxid,
-            right,
-        )
+        what = f"it goes from {zxid_text(run.before)} to {zxid_text(run.lo)} without {zxid_text(zxid)}.."
+        what += f"{zxid_text(right)} ({why}){unread(server, run)}"
+        file = server.file_of(run).name
+        finding = AuditFinding("MISSING", VIOLATION, what, name, file, run.place, zxid, right)
         finding.evidence["on a quorum"] = self.on_quorum(zxid, run.lo)
         self.findings.append(finding)
 
@@ -294,11 +289,10 @@ class Agreement:
         also += f", and not in the history of {', '.join(lacking)}" if lacking else ""
         what = f"{zxid_text(zxid)}..{zxid_text(pred)} are directly followed by {zxid_text(first)}"
         what += ", with no snapshot in between"
-        file, place = (server.logs[held.file].name, held.place) if held else ("", -1)
         what = f"{what} ({why}){also}"
+        file, place, txn = evidence_of(server, held, self.show_data)
         finding = AuditFinding("ABANDONED_APPLIED", VIOLATION, what, name, file, place, zxid, pred)
-        txn = read_txn(server, held) if held else None
-        finding.evidence["transaction"] = None if txn is None else txn.as_json(self.show_data)
+        finding.evidence["transaction"] = txn
         self.findings.append(finding)
 
     # --- what is missing ---------------------------------------------------------------------------
@@ -319,9 +313,9 @@ class Agreement:
                     what += f", and this server's log continues without{unread(server, run)}"
                     file = server.file_of(run).name
                     finding = AuditFinding("MISSING", VIOLATION, what, server.name, file, run.place, lo, hi)
-                    held = locate(self.named(having[0]), lo, self.reader)
-                    txn = read_txn(self.named(having[0]), held) if held else None
-                    finding.evidence[f"on {having[0]}"] = None if txn is None else txn.as_json(self.show_data)
+                    other = self.named(having[0])
+                    _, _, txn = evidence_of(other, locate(other, lo, self.reader), self.show_data)
+                    finding.evidence[f"on {other.name}"] = txn
                     self.findings.append(finding)
 
     # --- quorums and tails --------------------------------------------------------------------------
@@ -346,10 +340,9 @@ class Agreement:
             holders = [s for s in self.servers if s.has(zxid)]
             last = min(max(hi for lo, hi in s.seen if lo <= zxid <= hi) for s in holders)
             past = [s.name for s in self.servers if s.top >> 32 > epoch]
-            held = locate(holders[0], zxid, self.reader)
+            file, place, _ = evidence_of(holders[0], locate(holders[0], zxid, self.reader), self.show_data)
             what = f"{', '.join(s.name for s in holders)} have logged {zxid_text(zxid)}..{zxid_text(last)}, "
             what += f"a quorum, and the histories of {', '.join(past)} continue past epoch {epoch} without"
-            file, place = (holders[0].logs[held.file].name, held.place) if held else ("", -1)
             severity, alike = VIOLATION, self.alike(holders, zxid)
             if alike:
                 what += f"; unless one of {', '.join(alike)} was copied from another: their files of that time "

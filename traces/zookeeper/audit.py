@@ -29,20 +29,21 @@ from traces.zookeeper.danger import (
 )
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.digests import compared_at, digest_findings, restart_findings, side_by_side, snapshot_digests
+from traces.zookeeper.files import stamp
 from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, AuditFinding, worst
 from traces.zookeeper.folding import is_dead
 from traces.zookeeper.forecast import Forecast, forecast_of
 from traces.zookeeper.logs import LogFile, Reader, read_log, read_on
 from traces.zookeeper.order import UNREAD, epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
-from traces.zookeeper.replay import Kept, Replayed, replay_all
+from traces.zookeeper.replay import Kept, Replayed, Restart, replay_all
 from traces.zookeeper.rules import TRUST_EMPTY, Rules, first_line, parse_long, rules_for
 from traces.zookeeper.server import LOW, Directory, Server, listed
 from traces.zookeeper.snappy_kernel import unsnap
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
-from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, starts
+from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, read_by_start, starts
 from traces.zookeeper.trees import DataTree
 from traces.zookeeper.vanishing import standalone_findings, vanishing, vanishing_findings
-from traces.zookeeper.voters import Quorums, membership_findings
+from traces.zookeeper.voters import START, Quorums, membership_findings
 from zabspec.language.kernels import machine
 from zabspec.zoo_cfg import ZooCfg
 
@@ -117,8 +118,10 @@ class Audit:
             return "lost" if lost else "damaged"
         if any(f.severity == DANGER for f in about):
             return "in danger"
-        doubt = self.unanswered or any(f.code == "LAST_COPY" for f in about)
-        return UNKNOWN.lower() if doubt else "whole"
+        doubt = self.unanswered or any(f.code in ("LAST_COPY", "CAN_BE_LOST") for f in about)
+        apart = {f.server for f in about if f.code == "TAIL_APART"}
+        tails = any(f.code == "UNCOMMITTED_TAIL" and f.server not in apart for f in about)
+        return UNKNOWN.lower() if doubt or tails else "whole"
 
     @property
     def verdict(self) -> str:
@@ -176,12 +179,11 @@ def snapshot_checked(path: Path, zxid: int) -> Snapshot:
     return read_snapshot(path, zxid, DataTree())
 
 
-def same_stamp(path: Path, stamp: tuple[int, ...]) -> bool:
+def same_stamp(path: Path, before: tuple[int, ...]) -> bool:
     try:
-        s = path.stat()
+        return stamp(path.stat()) == before
     except OSError:
         return False
-    return (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) == stamp
 
 
 def read_servers(directories: list[Directory], earlier: Mapping[str, Server], each: Each) -> list[Server]:
@@ -230,13 +232,6 @@ def settled(servers: list[Server], each: Each) -> list[Server]:
             time.sleep(PAUSE)
             s.directory.epochs = listed(s.directory).epochs
     return servers
-
-
-def read_server(directory: Directory) -> Server:
-    """Read a server's files, and how its log continues, for the newest release that can have written them."""
-    load_kernels()
-    out = read_servers([directory], {}, in_threads)
-    return out[0].read_by(rules_for(candidates(out)[0]))
 
 
 def in_threads(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -326,7 +321,7 @@ def unchanged(one: Server, two: Server) -> bool:
 
 def logs_replayed(servers: list[Server], every: list[Server], each: Each, kept: Kept | None) -> dict[str, Replayed]:
     """Replay logs, with the trees where those of every server, and each server's snapshots, are compared."""
-    asked: list[tuple[Server, set[int], Snapshot | None]] = []
+    asked: list[tuple[Server, set[int], Restart | None]] = []
     for s in servers:
         bridged = [x.zxid for run in s.runs if s.may_be_bridged(run) and (x := s.next_snapshot(run)) is not None]
         digests = {x.digest_zxid for x in s.snapshots if x.has_digest}
@@ -365,7 +360,7 @@ def conclude(
     vanish: dict[str, dict[str, list[str]]] = {}
     found += [f for s in servers for f in logs_not_given(s, quorums.log_directory)]
     for group in groups:
-        counting = quorums if len(groups) == 1 else quorums.of([s.directory for s in group])
+        counting = quorums if len(groups) == 1 else Quorums([s.directory for s in group])
         agreement = Agreement(group, replays, counting, each, show_data)
         found += agreement.run()
         written += agreement.written
@@ -375,13 +370,14 @@ def conclude(
             found += digest_findings(group, replays, found, show_data)
             for s in group:
                 found += snapshot_digests(s, replays[s.name])
-            restarts, trees = restart_findings(group, replays, found, each, kept)
-            found += restarts
+            restarts = {s.name: read_by_start(s, rules).restart for s in group}
+            differing, trees = restart_findings(group, replays, found, each, kept, restarts)
+            found += differing
             dead = partial(is_dead, ends=ends)
             blamed = {n for f in found if f.severity == VIOLATION for n in (f.server, *f.servers)}
             vanish |= vanishing(group, trees, {s.name: replays[s.name] for s in group}, dead, blamed, counting)
             found += [*vanishing_findings(vanish, trees, found), *standalone_findings(group, trees)]
-            found = side_by_side(group, found, counting)
+            found = side_by_side(group, found, counting, trees)
         holes = {f.server for f in found if f.code in HOLES}
         for x in started:  # a tree without what was purged is not what is on its disk
             x.option = "" if x.server in holes and TRUST_EMPTY in x.option else x.option
@@ -399,8 +395,8 @@ def conclude(
         what = f"{written:,} transactions are written differently and have the same effect"
         found.append(AuditFinding("ENCODING", NOTE, what))
     ahead = look_ahead(servers, quorums, ends, found, rules, vanish) if forecast else None
-    if ahead is not None and ahead.losing and not any(f.severity in (VIOLATION, DANGER) for f in found):
-        found.append(can_be_lost(ahead))
+    if ahead is not None and not any(f.severity in (VIOLATION, DANGER) for f in found):
+        found += can_be_lost(ahead, ends)
     out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {}, forecast=ahead)
     out.starts, out.release, out.rest_serves, out.options = started, release, rest_serves, rules.words
     out.service = service_of(servers, started, quorums)
@@ -424,8 +420,7 @@ def look_ahead(
 ) -> Forecast:  # fmt: skip
     """Forecast what starting these servers can lead to."""
     release = rules.release
-    newest = max((s.top for s in servers), default=0)
-    voters = [s for s in servers if quorums.votes(s.name, newest)]
+    voters = [s for s in servers if quorums.votes(s.name, START)]
     names = {s.name for s in voters}
     for f in found:
         own = not f.server or f.server in names
@@ -437,9 +432,7 @@ def look_ahead(
             return Forecast(release, f"{f.code} {f.place}: how a server treats such files is unknown".strip())
         if own and f.code in HIDING and f.severity != NOTE:
             return Forecast(release, f"{f.code} {f.place}: its history may continue unseen".strip())
-    if differing := next((f for f in found if f.code == "CONFIG_DIFFERS"), None):
-        return Forecast(release, f"which servers vote is not certain: {differing.sentence}")
-    ensemble, certain = quorums.at(newest), all(myid_of(s.directory) >= 0 for s in voters)
+    ensemble, certain = quorums.at(START), all(myid_of(s.directory) >= 0 for s in voters)
     if ensemble is None and len(servers) == 1:
         return Forecast(release, "one server was given, but not which servers vote (use --config)")
     moved = [s.name for s in servers if not unchanged(s, Server(listed(s.directory), s.logs, s.snapshots))]
@@ -455,7 +448,8 @@ def look_ahead(
     doubted, applied = doubted_servers(voters, found), max(applied_by_snapshot(voters), told)[0]
     out = forecast_of(voters, quorums.numbers, ensemble, ends, rules, doubted, applied, certain)
     for o in out.outcomes:
-        o.vanish = sorted(vanish.get(o.leader, ()))
+        for c in (*o.changes, *o.later):
+            c.vanish = sorted(vanish.get(o.leader if c.sent_whole else c.server, ())) if c.serves else []
     taken = [f"these {len(voters)} servers are all that vote (--config lists the voters)"] if ensemble is None else []
     taken += [] if certain else ["ids are unknown (there is no file myid): any of several equal votes may win"]
     absent = set(ensemble.participants) - set(quorums.numbers.values()) if ensemble is not None else set()
@@ -471,19 +465,29 @@ def look_ahead(
     return out
 
 
-def can_be_lost(ahead: Forecast) -> AuditFinding:
-    """Return a finding about what the forecast says can be lost, for the case that no other finding says so."""
-    first = min(ahead.losing, key=lambda o: not (o.loses or o.may_lose or o.vanish))
+def can_be_lost(ahead: Forecast, ends: dict[int, int]) -> list[AuditFinding]:
+    """Return a finding about what the forecast says can be lost, for the case that no other finding says so.
+
+    What only a tail of less than a quorum has may have been acknowledged by disks that have lost it since: no file
+    shows it, and starting the others loses it.
+    """
+    tails = [o for o in ahead.outcomes if any(not is_dead(lo, ends) for lo, _ in o.drops)]
+    if not (ahead.losing or tails):
+        return []
+    severity = DANGER if ahead.losing else WARN
+    first = min(ahead.losing or tails, key=lambda o: not (o.loses or o.may_lose or o.vanish))
     what = f"{' and '.join(first.started)}, started without the others, elect {first.leader} and "
-    if first.vanish and not (first.loses or first.may_lose):
+    lo, hi = (first.loses or first.may_lose or first.drops or [(-1, -1)])[0]
+    if first.loses or first.may_lose:
+        what += f"continue without {zxid_text(lo)}..{zxid_text(hi)}, which may have been acknowledged"
+    elif first.vanish:
         what += f"serve without {len(first.vanish)} nodes that others have: {', '.join(first.vanish[:5])}"
-        return AuditFinding("CAN_BE_LOST", DANGER, what, servers=first.started)
-    if not (first.loses or first.may_lose):
+    elif first.again:
         what += f"begin epoch {first.epoch} again, of which {', '.join(first.again)} has transactions"
-        return AuditFinding("CAN_BE_LOST", DANGER, what, servers=first.started)
-    lo, hi = (first.loses or first.may_lose)[0]
-    what += f"continue without {zxid_text(lo)}..{zxid_text(hi)}, which may have been acknowledged"
-    return AuditFinding("CAN_BE_LOST", DANGER, what, "", "", -1, lo, hi, first.started)
+    else:
+        what += f"continue without {zxid_text(lo)}..{zxid_text(hi)}, which less than a quorum of these disks has: "
+        what += "whether it was acknowledged before other disks lost it is unknown"
+    return [AuditFinding("CAN_BE_LOST", severity, what, "", "", -1, lo, hi, first.started)]
 
 
 def service_of(servers: list[Server], started: list[Start], quorum: Quorums) -> Service:
@@ -491,8 +495,7 @@ def service_of(servers: list[Server], started: list[Start], quorum: Quorums) -> 
 
     Without a named release it is that of the release by which most of them start.
     """
-    newest = max((s.top for s in servers), default=0)
-    voters = [s for s in servers if quorum.votes(s.name, newest)]
+    voters = [s for s in servers if quorum.votes(s.name, START)]
     mine = [x for x in started if x.server in {s.name for s in voters}]
     best = Service()
     for release in dict.fromkeys(r for x in mine for r in x.releases):
@@ -507,9 +510,9 @@ def service_of(servers: list[Server], started: list[Start], quorum: Quorums) -> 
                 out.serving.remove(s.name)
                 out.unable[s.name] = f"may not join {', '.join(others)}"
                 out.ahead[s.name] = others
-        if quorum.with_absent(out.serving, newest):
+        if quorum.with_absent(out.serving, START):
             out.state = "quorum" if out.unable else "all"
-        elif quorum.with_absent([n for n in by if out.unable.get(n) != "will not start"], newest):
+        elif quorum.with_absent([n for n in by if out.unable.get(n) != "will not start"], START):
             out.state = "unknown"
         if not best.voters or len(out.serving) > len(best.serving):
             best = out
@@ -533,7 +536,7 @@ def accepted_ahead(server: Server, starting: list[Server], quorum: Quorums) -> l
     """
     mine = accepted_epoch(server)
     others = [s.name for s in starting if s is not server and accepted_epoch(s) + 1 < mine]
-    return others if quorum(others, max((s.top for s in starting), default=0)) else []
+    return others if quorum(others, START) else []
 
 
 def accepted_epoch(server: Server) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.digests import differences
 from traces.zookeeper.findings import NOTE, WARN, AuditFinding
-from traces.zookeeper.replay import WORD, Replayed, replayed, tree_at
+from traces.zookeeper.replay import WORD, Replayed, Restart, replayed, tree_at
 from traces.zookeeper.server import Server, TransactionRun
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
@@ -94,8 +94,8 @@ def told_by_trees(
         why = "no later snapshot can be read" if snapshot is None else "the logs were not replayed"
         return finding(WARN, f"whether one of them held more than the log, or it is lost, is unknown ({why})")
     at = max(snapshot.zxid, snapshot.newest)  # it can hold some of what came while it was written
-    mine, logs = tree_at(server, at, snapshot), tree_at(server, at, None)
-    rest = [tree_at(o, at, base_at(o, at)) for o in apart if o.logged >= at]
+    mine, logs = tree_at(server, at, behind(server, snapshot)), tree_at(server, at, None)
+    rest = [tree_at(o, at, behind(o, base_at(o, at))) for o in apart if o.logged >= at]
     unlike = any(apart_for_sure(mine, other, digests=False) for other in rest)
     name = f"snapshot.{snapshot.zxid:x}"
     sound = right_by_digests(server, snapshot)
@@ -122,7 +122,7 @@ def right_by_digests(server: Server, snapshot: Snapshot) -> bool | None:
 
     Those of what it may hold in part, since it came while the snapshot was written, need not agree.
     """
-    states = [(z, right) for z, right in replayed(server, (), snapshot).states if z > snapshot.zxid]
+    states = [(z, right) for z, right in replayed(server, (), behind(server, snapshot)).states if z > snapshot.zxid]
     return next((bool(right) for z, right in states if right or z > snapshot.newest), None)
 
 
@@ -132,6 +132,11 @@ def apart_for_sure(one: Mapping[str, Node], two: Mapping[str, Node], digests: bo
     Snapshots of older releases can differ from the log in statistics.
     """
     return any(digests or not d.startswith("statistics") for d in differences(one, two).values())
+
+
+def behind(server: Server, snapshot: Snapshot | None) -> Restart | None:
+    """Return a snapshot, and all logs, of which what is behind it is replayed."""
+    return Restart(snapshot, [(f, f.end) for f in server.logs]) if snapshot is not None else None
 
 
 def base_at(server: Server, zxid: int) -> Snapshot | None:

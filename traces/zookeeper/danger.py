@@ -80,7 +80,7 @@ class Disks:
 
     def unless_observers(self, zxid: int) -> str:
         """Return the assumption about observers as a phrase; empty if it is known who votes, or makes no difference."""
-        if not self.quorum.all_given(zxid) or len(self.servers) <= 3:
+        if self.quorum.at(zxid) is not None or len(self.servers) <= 3:
             return ""
         return f"unless some of these {len(self.servers)} servers are observers (--config lists the voters), "
 

@@ -94,7 +94,6 @@ class Txn:
     kind: int
     fields: dict[str, Any] = field(default_factory=dict)
     digest: tuple[int, int] | None = None
-    left: int = 0
 
     @property
     def name(self) -> str:
@@ -247,5 +246,4 @@ def decoded(payload: bytes) -> Txn:
     txn.fields = body(txn.kind, b, k.DIGEST)
     if b.left == k.DIGEST:
         txn.digest = (b.number("i"), b.number("q"))
-    txn.left = b.left
     return txn

@@ -10,9 +10,8 @@ from traces.zookeeper.agree import Each
 from traces.zookeeper.decode import BrokenPayload, decoded, zxid_text
 from traces.zookeeper.findings import NOTE, VIOLATION, WARN, AuditFinding
 from traces.zookeeper.logs import payload_at
-from traces.zookeeper.replay import Episode, Replay, Replayed, replay_all, tree_at
+from traces.zookeeper.replay import WORD, Ends, Episode, Replay, Replayed, Restart, replay_all, tree_at
 from traces.zookeeper.server import LOW, Server
-from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
 
 SHOWN = 10  # nodes that are listed
@@ -111,36 +110,33 @@ def snapshot_digests(server: Server, replay: Replayed) -> list[AuditFinding]:
     for s in server.snapshots:
         if not s.usable or not s.has_digest:
             continue
-        said = replay.captured.get(s.digest_zxid)
-        word = (1 << 64) - 1
-        own = s.total & word if s.exact and s.newest <= s.zxid else s.digest & word
-        if own != s.digest & word:
-            what = f"its digest is {s.digest & word:#x}, and that of its nodes {own:#x}"
-            out.append(AuditFinding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
-            continue
-        if 0 < s.digest_zxid < s.zxid and s.zxid & LOW:
+        said, digest, what = replay.captured.get(s.digest_zxid), s.digest & WORD, ""
+        if s.exact and s.newest <= s.zxid and s.total & WORD != digest:
+            what = f"its digest is {digest:#x}, and that of its nodes {s.total & WORD:#x}"
+        elif 0 < s.digest_zxid < s.zxid and s.zxid & LOW:
             what = f"it is named after {zxid_text(s.zxid)}, and its digest is of the tree at {zxid_text(s.digest_zxid)}"
-            out.append(AuditFinding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
-            continue
-        if said is not None and said[2] and said[0] != s.digest & word:
-            what = f"it has {s.digest & word:#x} for the tree at {zxid_text(s.digest_zxid)}, "
-            what += f"which the log gives {said[0]:#x}"
+        elif said is not None and said[2] and said[0] != digest:
+            what = f"it has {digest:#x} for the tree at {zxid_text(s.digest_zxid)}, which the log gives {said[0]:#x}"
+        if what:
             out.append(AuditFinding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
     return out
 
 
 def restart_findings(
     servers: list[Server], replays: Mapping[str, Replayed], found: list[AuditFinding], each: Each,
-    kept: dict[tuple[str, str], Replay] | None = None,
-) -> tuple[list[AuditFinding], dict[str, tuple[int, Replayed, Snapshot | None]]]:  # fmt: skip
+    kept: dict[tuple[str, str], Replay] | None, restarts: Mapping[str, Restart | None],
+) -> tuple[list[AuditFinding], Ends]:  # fmt: skip
     """Compare the trees after a restart with each server's log and with one another.
 
+    Args:
+        restarts: what a start of each server replays.
+
     Returns:
-        Findings, and for each server that has anything its last transaction, the replay of its restart, and the
-        snapshot that it begins with.
+        Findings, and for each server that has anything its last transaction, the replay of its restart, and what that
+        replays.
     """
     out: list[AuditFinding] = []
-    ends: dict[str, tuple[int, Replayed, Snapshot | None]] = {}
+    ends: dict[str, tuple[int, Replayed, Restart | None]] = {}
     graves = [f for f in found if f.severity == VIOLATION and f.code in (*CAUSES, "DIGEST_MISMATCH", "COMMITTED_LOST")]
     blamed = {name for f in graves for name in (f.server, *f.servers)}
     blamed |= {f.server for f in found if f.code == "PACKED_LOG" and f.zxid >= 0}
@@ -148,14 +144,16 @@ def restart_findings(
     wanted = sorted(compared_at(servers))
     having = [s for s in servers if s.top]
     shared = {f.zxid for f in found if f.code == "DIGEST_SHARED" and all(s.has(f.zxid) for s in having)}
-    asked = [(s, wanted, s.base) for s in servers if s.base is not None]
-    for (server, _, base), again in zip(asked, replay_all(asked, each, kept, "restart"), strict=True):
-        ends[server.name] = (again.last, again, base)
+    asked = [(s, wanted, restart) for s in servers if (restart := restarts[s.name]) is not None]
+    for (server, _, restart), again in zip(asked, replay_all(asked, each, kept, "restart"), strict=True):
+        ends[server.name] = (again.last, again, restart)
         again = without_shared(again, replays.get(server.name), shared)
-        out += restart_of(server, base, again, replays.get(server.name), server.name in blamed, server.name in parts)
+        out += restart_of(server, restart, again, replays.get(server.name), server.name in blamed, server.name in parts)
     told = blamed | {f.server for f in out}
     out += between(servers, ends, told)
-    ends |= {s.name: (replays[s.name].last, replays[s.name], None) for s in servers if s.base is None and s.records}
+    ends |= {
+        s.name: (replays[s.name].last, replays[s.name], None) for s in servers if restarts[s.name] is None and s.records
+    }
     return out, ends
 
 
@@ -171,13 +169,13 @@ def without_shared(again: Replayed, replay: Replayed | None, shared: set[int]) -
 
 
 def restart_of(
-    server: Server, base: Snapshot, again: Replayed, replay: Replayed | None, blamed: bool, parts: bool = False
+    server: Server, restart: Restart, again: Replayed, replay: Replayed | None, blamed: bool, parts: bool = False
 ) -> list[AuditFinding]:
     """Compare a server's restart with its own log.
 
     Args:
         server: the server.
-        base: the snapshot that it loads.
+        restart: what a start replays.
         again: the replay of the restart.
         replay: the replay of the log.
         blamed: another finding already explains a difference.
@@ -185,6 +183,7 @@ def restart_of(
     """
     if blamed or replay is None:
         return []
+    base = restart.base
     if again.episodes:
         e = again.episodes[0]
         what = f"from {base.name} and the records behind it a restart builds a tree that is not as the "
@@ -197,7 +196,7 @@ def restart_of(
         return []
     if mine[1] == logs[1]:
         return []  # only statistics differ, which can happen in snapshots of older releases
-    nodes = differences(tree_at(server, again.last, base), tree_at(server, again.last, None))
+    nodes = differences(tree_at(server, again.last, restart), tree_at(server, again.last, None))
     if not nodes:
         return []
     what = f"from {base.name} a restart builds another tree at {zxid_text(again.last)} than the log: "
@@ -207,9 +206,7 @@ def restart_of(
     return [finding]
 
 
-def between(
-    servers: list[Server], ends: Mapping[str, tuple[int, Replayed, Snapshot | None]], told: set[str]
-) -> list[AuditFinding]:
+def between(servers: list[Server], ends: Ends, told: set[str]) -> list[AuditFinding]:
     """Return findings about servers whose trees differ at one transaction, though nothing else was found about them."""
     out: list[AuditFinding] = []
     names = [s.name for s in servers if s.name in ends and s.name not in told]
@@ -244,7 +241,7 @@ ACCUSING = ("DIGEST_MISMATCH", "ABANDONED_APPLIED", "MISSING", "SNAPSHOT_DIGEST"
 
 
 def side_by_side(
-    servers: list[Server], found: list[AuditFinding], quorum: Callable[[Iterable[str], int], bool]
+    servers: list[Server], found: list[AuditFinding], quorum: Callable[[Iterable[str], int], bool], ends: Ends
 ) -> list[AuditFinding]:
     """Return the findings, but withdraw accusations of a majority.
 
@@ -268,7 +265,7 @@ def side_by_side(
     )
     what += f"{', '.join(others)} are: no file shows which of them is right"
     out = AuditFinding("TREES_APART", VIOLATION, what, zxid=first, servers=[s.name for s in servers])
-    out.evidence["nodes"] = dict(list(who_has_what(servers).items())[:SHOWN])
+    out.evidence["nodes"] = dict(list(who_has_what(servers, ends).items())[:SHOWN])
     for n, f in enumerate(mine, 1):
         out.evidence[f"{n}. {f.code} {f.server}".rstrip()] = f.sentence
     return [*(f for f in found if not any(f is m for m in mine)), out]
@@ -282,14 +279,14 @@ def follows_from_damage(accusation: AuditFinding, found: list[AuditFinding]) -> 
     return accusation.code == "MISSING" or accusation.zxid < 0 or accusation.zxid >= min(damages)
 
 
-def who_has_what(servers: list[Server]) -> dict[str, str]:
+def who_has_what(servers: list[Server], ends: Ends) -> dict[str, str]:
     """Return the nodes in which the trees of starting servers differ, each with every server's version.
 
     The trees are compared at the last transaction that all of them have.
     """
-    based = [(s, base) for s in servers if s.records and (base := s.base) is not None]
+    based = [(s, r) for s in servers if s.records and s.name in ends and (r := ends[s.name][2]) is not None]
     at = min((s.top for s, _ in based), default=0)
-    trees = {s.name: tree_at(s, at, base) for s, base in based if base.zxid <= at}
+    trees = {s.name: tree_at(s, at, restart) for s, restart in based if restart.base.zxid <= at}
     out: dict[str, str] = {}
     for path in sorted({p for tree in trees.values() for p in tree}):
         sides: dict[tuple[int, ...] | None, list[str]] = {}

@@ -15,6 +15,11 @@ def has_gone(path: Path, problem: OSError) -> bool:
     return problem.errno == errno.ENOENT and not path.is_symlink()
 
 
+def stamp(s: os.stat_result) -> tuple[int, ...]:
+    """Return what changes when a file is written or replaced."""
+    return (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns)
+
+
 def data_from(fd: int, at: int, size: int) -> int:
     """Return the first place with a nonzero byte from a place on; -1 if there is none. Holes are skipped."""
     while at < size:

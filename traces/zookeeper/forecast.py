@@ -44,6 +44,7 @@ class Change:
     Attributes:
         serves: whether it serves in the end. cuts: what was on its disk, and is not in the history that is served.
         gets: what it gets from the leader. keeps: what it applies and the leader does not, so that trees differ.
+        sent_whole: whether its leader sends it a whole tree (SNAP). vanish: nodes that others have, and its tree lacks.
         why: the reason why it does not serve.
     """
 
@@ -53,6 +54,8 @@ class Change:
     gets: Ranges = field(default_factory=list)
     keeps: Ranges = field(default_factory=list)
     why: str = ""
+    sent_whole: bool = False
+    vanish: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -66,7 +69,7 @@ class Outcome:
         loses: what a quorum of the disks has and the history that is served has not. may_lose: the same of what may
             have been on a quorum once. drops: the same of all else. revives: what is served and is on no quorum.
         again: the servers with transactions of the epoch that begins: what is written in it has the same zxids.
-        vanish: nodes that other servers have, and that the tree of its leader lacks. run: the steps that lead there.
+        run: the steps that lead there.
     """
 
     started: list[str]
@@ -80,8 +83,12 @@ class Outcome:
     drops: Ranges = field(default_factory=list)
     revives: Ranges = field(default_factory=list)
     again: list[str] = field(default_factory=list)
-    vanish: list[str] = field(default_factory=list)
     run: list[str] = field(default_factory=list)
+
+    @property
+    def vanish(self) -> list[str]:
+        """Return the nodes that other servers have, and the tree of a server lacks that serves then."""
+        return sorted({path for c in (*self.changes, *self.later) for path in c.vanish})
 
     @property
     def key(self) -> str:
@@ -448,33 +455,33 @@ class Search:
         out = Outcome([name(p) for p in sorted(quorum)], run=end.run)
         leader = self.leader_of(end, quorum)
         if leader is None:
-            out.changes = [self.change(s, p, None) for p in sorted(quorum)]
+            out.changes = [self.change(end, p, None) for p in sorted(quorum)]
             return out
         tree = int(s.tree[leader])
         out.leader, out.epoch = name(leader), self.folded.epoch(int(s.term[leader]))
         named = (b.hi for b in self.folded.blocks if tree >> b.model & 1 and not is_open(b.hi))
         own = self.folded.disks[leader].start.zxid if tree == self.trees[leader] else 0
         out.last = max(own, *named, 0)
-        out.changes = [self.change(s, p, tree) for p in sorted(quorum)]
+        out.changes = [self.change(end, p, tree) for p in sorted(quorum)]
         for p in sorted(set(self.folded.disks) - quorum):
             if s.refused[p]:
                 continue
             for after in self.ends(s, quorum | {p}):
-                one = self.change(after.state, p, tree)
+                one = self.change(after, p, tree)
                 if one not in out.later:
                     out.later.append(one)
         self.classify(out, tree)
         return out
 
-    def change(self, s: StateView, p: int, tree: int | None) -> Change:
+    def change(self, end: End, p: int, tree: int | None) -> Change:
         """Return what has become of a server.
 
         Args:
-            s: the state.
+            end: of a run.
             p: the process.
             tree: the transactions that are served; None if nobody serves.
         """
-        ranges = self.folded.ranges
+        s, ranges, name = end.state, self.folded.ranges, self.folded.name(p)
         if tree is None or s.phase[p] != SERVING:
             why = "it reaches no lasting term"
             leader = next((q for q in range(self.nodes) if s.role[q] == LEADING), None)
@@ -484,11 +491,11 @@ class Search:
             elif s.threw:
                 why = "it stops because of a packet from its leader"
             cuts = 0 if tree is None else self.trees[p] & ~tree
-            return Change(self.folded.name(p), False, cuts=ranges(cuts & ~int(on_disk(s, p))), why=why)
+            return Change(name, False, cuts=ranges(cuts & ~int(on_disk(s, p))), why=why)
         own = int(s.tree[p])
-        return Change(
-            self.folded.name(p), True, ranges(self.trees[p] & ~tree), ranges(tree & ~self.trees[p]), ranges(own & ~tree)
-        )
+        out = Change(name, True, ranges(self.trees[p] & ~tree), ranges(tree & ~self.trees[p]), ranges(own & ~tree))
+        out.sent_whole = any(said.startswith(f"{name} receives SNAP") for said in end.run)
+        return out
 
     def classify(self, out: Outcome, tree: int) -> None:
         """Classify the transactions that the served history lacks, and those it has from less than a quorum."""

@@ -16,7 +16,6 @@ from traces.zookeeper.numbers import (
     BAD_CHECKSUM,
     BAD_LENGTH,
     BAD_MARK,
-    BARE,
     BLOCK,
     CHECK,
     CLOSE_SESSION,
@@ -58,7 +57,6 @@ EVEN_WEIGHTS = 0x0008000600040002  # of bytes 6, 4, 2, 0 from the top: the produ
 ODD_WEIGHTS = 0x0007000500030001
 MIX = -0x61C8864680B583EB  # 2**64 over the golden ratio
 CONFIG_NAME = 17  # characters of /zookeeper/config
-TALLY = FAILED_MULTI | HAS_DIGEST | BARE  # what is counted, and no event
 EVENTFUL = BAD_CHECKSUM | BAD_BODY | UNKNOWN_KIND | ON_CONFIG | LEFT_OVER
 
 
@@ -320,8 +318,6 @@ def read_record(s: Scan, d: ByteBuffer, n: int, p: int, length: int) -> None:
     elif end != finish:
         odd = odd | LEFT_OVER
         end = finish
-    if kind == CLOSE_SESSION and end == start:
-        odd = odd | BARE
     s.kind[n] = kind
     s.zxid[n] = long_at(d, p + 12)
     s.body[n] = p
@@ -375,12 +371,9 @@ def sum_up(s: Scan) -> None:
     for n in range(s.count):
         odd = s.odd[n]
         s.records = s.records + 1
-        s.bits = s.bits | odd
         s.widest = max(s.widest, s.finish[n] - s.body[n])
-        if odd & TALLY != 0:
-            s.failed_multis = s.failed_multis + (1 if odd & FAILED_MULTI != 0 else 0)
-            s.digests = s.digests + (1 if odd & HAS_DIGEST != 0 else 0)
-            s.bare = s.bare + (1 if odd & BARE != 0 else 0)
+        s.failed_multis = s.failed_multis + (1 if odd & FAILED_MULTI != 0 else 0)
+        s.digests = s.digests + (1 if odd & HAS_DIGEST != 0 else 0)
         if odd & EVENTFUL != 0:
             note(s, ODD, n, s.last)
         if odd & BAD_CHECKSUM != 0:
@@ -389,14 +382,10 @@ def sum_up(s: Scan) -> None:
         if s.begun == 0:
             s.begun = 1
             s.first = zxid
-            s.least = zxid
-            s.greatest = zxid
         elif zxid != s.last + 1:
             further = zxid > s.last and zxid & 4294967295 == 1 and zxid >> 32 > s.last >> 32
             note(s, EPOCH if further else JUMP, n, s.last)
         s.last = zxid
-        s.least = min(s.least, zxid)
-        s.greatest = max(s.greatest, zxid)
         block = zxid >> BLOCK
         if block != s.now or s.now_count == 0:
             put_block(s)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from traces.zookeeper import kernel
 from traces.zookeeper import numbers as k
-from traces.zookeeper.files import data_from, has_gone
+from traces.zookeeper.files import data_from, has_gone, stamp
 from traces.zookeeper.memory import ByteBuffer, Scan
 from zabspec.files import Unreadable, opened, reason
 from zabspec.language.kernels import machine
@@ -26,6 +26,9 @@ LONGEST = 1 << 26  # bytes of a payload that is believed: far more than jute.max
 MOST_EVENTS = 10_000  # of a file: there is no telling more of one that is nothing but events
 SEALED = 1 << 16  # bytes before the end of what was read that are looked at again before a file is read on
 PACKED_LOG = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".snappy", ".Z")  # what a person compresses a log with
+# what a scan sums up over the pieces of a file, and what of it is kept of the file
+TOTALS = ("records", "first", "last", "failed_multis", "digests", "widest")
+SUMMED = (*TOTALS, "begun", "now", "now_count", "now_sum")
 AGAIN = 1_000  # how often the end of a file is read again while someone writes to it
 
 
@@ -83,8 +86,6 @@ class LogFile:
     records: int = 0
     first: int = 0
     last: int = 0
-    least: int = 0
-    greatest: int = 0
     end: int = 0
     ending: str = ""
     torn: tuple[int, int] | None = None
@@ -95,7 +96,6 @@ class LogFile:
     pieces: list[tuple[int, int, int]] = field(default_factory=list)
     failed_multis: int = 0
     digests: int = 0
-    bare: int = 0
     lost_events: int = 0
     first_place: int = 0
     widest: int = 0
@@ -131,8 +131,7 @@ class Reader:
 
     def begin(self) -> None:
         """Start with another file."""
-        for name in ("records", "first", "last", "least", "greatest", "begun", "bits", "failed_multis", "digests",
-                     "bare", "widest", "now", "now_count", "now_sum"):  # fmt: skip
+        for name in SUMMED:
             setattr(self.scan, name, 0)
 
     def fill(self, fd: int, base: int) -> int:
@@ -155,18 +154,12 @@ class Reader:
             return False
         old = self.scan
         self.make(self.text.room * 8)
-        for name in ("records", "first", "last", "least", "greatest", "begun", "bits", "failed_multis", "digests",
-                     "bare", "widest", "now", "now_count", "now_sum"):  # fmt: skip
+        for name in SUMMED:
             setattr(self.scan, name, getattr(old, name))
         return True
 
 
 Visit = Callable[[Scan], None]
-
-
-def stamp_of(fd: int) -> tuple[int, ...]:
-    s = os.fstat(fd)
-    return (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns)
 
 
 def read_log(path: Path, named: int, reader: Reader, visit: Visit | None = None, until: int = 0) -> LogFile:
@@ -181,7 +174,7 @@ def read_log(path: Path, named: int, reader: Reader, visit: Visit | None = None,
         out.ending = "folder"
         return out
     with troubled(out), opened(path) as fd:
-        out.size, out.stamp = os.fstat(fd).st_size, stamp_of(fd)
+        out.size, out.stamp = os.fstat(fd).st_size, stamp(os.fstat(fd))
         if check_head(fd, out):
             reader.begin()
             read_records(fd, out, reader, visit, until, k.HEAD)
@@ -199,7 +192,7 @@ def read_on(earlier: LogFile, reader: Reader, visit: Visit | None = None, until:
     with troubled(out), opened(earlier.path) as fd:
         if not goes_on(fd, earlier):
             return None
-        out.size, out.stamp = os.fstat(fd).st_size, stamp_of(fd)
+        out.size, out.stamp = os.fstat(fd).st_size, stamp(os.fstat(fd))
         read_records(fd, out, reader, visit, until, earlier.end)
         note_totals(out, reader)
         out.sealed = seal(fd, out.end)
@@ -239,7 +232,7 @@ def seal(fd: int, end: int) -> bytes:
 
 def goes_on(fd: int, earlier: LogFile) -> bool:
     """Return whether a file continues the one that was read, and was not cut and rewritten."""
-    now = stamp_of(fd)
+    now = stamp(os.fstat(fd))
     return (
         earlier.ending in ("padding", "exact", "torn")
         and earlier.first_place > 0
@@ -253,11 +246,9 @@ def resumed(earlier: LogFile, reader: Reader) -> LogFile:
     """Return what was read of a file, to resume from; the reader is restored."""
     reader.begin()
     s = reader.scan
-    s.records, s.first, s.last, s.least, s.greatest = (
-        earlier.records, earlier.first, earlier.last, earlier.least, earlier.greatest,
-    )  # fmt: skip
-    s.begun, s.failed_multis, s.digests, s.bare = 1, earlier.failed_multis, earlier.digests, earlier.bare
-    s.widest = earlier.widest
+    for name in TOTALS:
+        setattr(s, name, getattr(earlier, name))
+    s.begun = 1
     return replace(
         earlier, torn=None, ending="", damages=list(earlier.damages), jumps=list(earlier.jumps),
         configs=list(earlier.configs), blocks=dict(earlier.blocks), pieces=list(earlier.pieces),
@@ -397,8 +388,8 @@ def note_totals(out: LogFile, reader: Reader) -> None:
     s = reader.scan
     if s.now_count:
         out.add_block(s.now, s.now_count, s.now_sum)
-    out.records, out.first, out.last, out.least, out.greatest = s.records, s.first, s.last, s.least, s.greatest
-    out.failed_multis, out.digests, out.bare, out.widest = s.failed_multis, s.digests, s.bare, s.widest
+    for name in TOTALS:
+        setattr(out, name, getattr(s, name))
 
 
 # --- ends ------------------------------------------------------------------------------------------

@@ -42,13 +42,9 @@ class Scan(Struct):
     records = word()
     first = word()  # zxids
     last = word()
-    least = word()
-    greatest = word()
     begun = word()
-    bits = word()  # the odd bits of all records
     failed_multis = word()
     digests = word()
-    bare = word()
     widest = word()  # the longest payload
 
     # Blocks of transactions whose records have all been seen, for now
@@ -120,7 +116,6 @@ class Tree(Struct):
     applied = word()
     checked = word()  # the number of records whose digest was compared
     delta = word()  # what the digest of the last record compared was more than the tree's
-    missed = word()  # creates without a parent, and changes of nodes that are not there
 
     widest = word()  # the longest path or data in its snapshot
 

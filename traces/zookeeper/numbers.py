@@ -42,7 +42,6 @@ UNKNOWN_KIND = 4
 FAILED_MULTI = 8
 HAS_DIGEST = 16
 ON_CONFIG = 32  # it is about /zookeeper/config
-BARE = 64  # a closeSession without paths, or a create without the parent's version
 LEFT_OVER = 128  # bytes behind the body that are no digest
 
 # What is not the next transaction, as an event of a file

@@ -64,11 +64,10 @@ def packed_logs(server: Server) -> list[AuditFinding]:
     """Return findings about compressed copies of logs, which ZooKeeper takes for logs by their names."""
     out = []
     plain = {f.named: f.name for f in server.logs if f.ending not in ("packed", "folder")}
-    needed = max((z for z in plain if z <= server.restart_from), default=0)
     for f in server.logs:
         if f.ending == "packed":
             beside = f"a compressed copy beside {plain[f.named]}" if f.named in plain else ALONE
-            unread = f.named < needed
+            unread = f not in server.needed
             what = "from before what a start reads" if unread else "which a start that reads it refuses as no log"
             out.append(AuditFinding("PACKED_LOG", NOTE if unread else WARN, f"{beside}, {what}", server.name, f.name))
     return out

@@ -6,7 +6,7 @@ The tree that a restart would build from the newest snapshot is replayed too.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from traces.zookeeper.snapshots import Snapshot, read_snapshot
 from traces.zookeeper.trees import DataTree, Node
 
 Kept = dict[tuple[str, str], "Replay"]
+Ends = Mapping[str, tuple[int, "Replayed", "Restart | None"]]  # last transaction, replay of the start, what it replays
 UNSETTLED = 0x5A4B_0000_5A4B_0001  # a difference that no digest has: the first comparison is an event
 WORD = (1 << 64) - 1
 
@@ -58,7 +59,6 @@ class Replayed:
     bases: list[str] = field(default_factory=list)
     applied: int = 0
     checked: int = 0
-    missed: int = 0
     last: int = 0
     newest: int = 0
     episodes: list[Episode] = field(default_factory=list)
@@ -71,9 +71,15 @@ class Replayed:
         return self.states[at][1] if at >= 0 else None
 
 
-def first_file(server: Server, base: Snapshot) -> int:
-    """Return the index of the first log file that a server reads when it starts with a snapshot."""
-    return max((n for n, f in enumerate(server.logs) if f.named <= base.zxid), default=0)
+@dataclass(frozen=True)
+class Restart:
+    """What a start replays: a snapshot, and log files, each up to a place."""
+
+    base: Snapshot
+    files: list[tuple[LogFile, int]]
+
+    def stops(self) -> dict[Path, int]:
+        return {f.path: stop for f, stop in self.files}
 
 
 class Replay:
@@ -81,12 +87,13 @@ class Replay:
 
     Args:
         wanted: zxids at which the tree is captured.
+        restart: what is replayed instead of the whole log.
     """
 
-    def __init__(self, server: Server, wanted: Iterable[int] = ()) -> None:
+    def __init__(self, server: Server, wanted: Iterable[int] = (), restart: Restart | None = None) -> None:
         self.server, self.out = server, Replayed()
-        self.base: Snapshot | None = None  # a restart's
-        self.start = 0  # the first file that is read
+        self.restart = restart
+        self.stops = self.stops_of(server)
         self.whole = True  # everything was read, and can be gone on from
         self.wanted = sorted(set(wanted))
         self.tree = DataTree()
@@ -123,18 +130,24 @@ class Replay:
         self.out.states.append((zxid, None))
         self.settled = bool(right)
 
+    def stops_of(self, server: Server) -> dict[Path, int]:
+        """Return the files with records that are read, and where the reading of each ends."""
+        stops = self.restart.stops() if self.restart is not None else {f.path: f.end for f in server.logs}
+        return {f.path: stops[f.path] for f in server.logs if f.first_place and f.path in stops}
+
     def first_base(self) -> None:
-        """Begin the whole log with the oldest snapshot that shows what was before it, or with the empty tree."""
+        """Begin with the restart's snapshot, the oldest that shows what was before the log, or the empty tree."""
         server = self.server
         first = server.runs[0] if server.runs else None
         usable = [s for s in server.snapshots if s.usable]
         below = [s for s in usable if first is not None and s.zxid < first.lo]
-        if first is None:
+        if self.restart is not None:
+            self.begin(self.restart.base)
+        elif first is None:
             return
-        if first.link in ("gap", "epoch") and first.lo not in FIRST and server.begins_late(first):
+        elif first.link in ("gap", "epoch") and first.lo not in FIRST and server.begins_late(first):
             self.begin(next(s for s in usable if s.zxid >= first.lo - 1))  # the log before it was deleted
-            return
-        if below:
+        elif below:
             self.begin(below[-1])
         elif first.lo in FIRST:
             self.begin(None)
@@ -147,7 +160,7 @@ class Replay:
         """Replay all files."""
         self.find_resets()
         for n, f in enumerate(self.server.logs):
-            if n >= self.start and f.first_place:
+            if f.path in self.stops:
                 self.index, self.file = n, f.path
                 self.whole &= self.read_new(f, None)
         return self.come_to()
@@ -158,7 +171,7 @@ class Replay:
         Where the snapshot that it continued from was purged, what is before does not tell what is behind: the next
         snapshot has it.
         """
-        if self.base is not None:
+        if self.restart is not None:
             return
         usable = [s for s in self.server.snapshots if s.usable]
         for n, run in enumerate(self.server.runs):
@@ -168,15 +181,20 @@ class Replay:
             elif run.link == "unknown" and n:
                 self.resets[(run.file, run.place)] = next((s for s in usable if s.zxid >= run.lo), None)
 
-    def go_on(self, server: Server, wanted: Iterable[int]) -> Replayed | None:
+    def go_on(self, server: Server, wanted: Iterable[int], restart: Restart | None) -> Replayed | None:
         """Replay what was added since the files were read, or return None if that is not possible.
 
         That is the case if the files do not continue the old ones, or a tree is wanted that was not captured; then this
         object must not be used again.
         """
-        if self.dead or not self.whole or (self.base is not None and first_file(server, self.base) != self.start):
+        if self.dead or not self.whole or (self.restart and self.restart.base) is not (restart and restart.base):
             return None
-        before, self.server, self.wanted = self.server, server, sorted(set(wanted))
+        before, self.server, self.wanted, self.restart = self.server, server, sorted(set(wanted)), restart
+        ended, self.stops = self.stops, self.stops_of(server)
+        if [*ended] != [*self.stops][: len(ended)] or any(
+            ended[f.path] != f.end for f in before.logs if f.path in ended
+        ):
+            return None
         now, resets, came = self.tree.tree.zxid, dict(self.resets), len(before.logs)
         self.find_resets()
         if any(self.resets[key] is not snapshot for key, snapshot in resets.items()):
@@ -186,7 +204,7 @@ class Replay:
         if [f.path for f in server.logs[:came]] != [f.path for f in before.logs]:
             return None
         for n, f in enumerate(server.logs):
-            if n >= self.start and f.first_place and not (n < came and f is before.logs[n]):
+            if f.path in self.stops and not (n < came and f is before.logs[n]):
                 self.index, self.file = n, f.path
                 if not self.read_new(f, before.logs[n] if n < came and before.logs[n].first_place else None):
                     return None
@@ -195,8 +213,8 @@ class Replay:
     def read_new(self, f: LogFile, earlier: LogFile | None) -> bool:
         """Replay a file, or what was added to it; return whether all of it was read."""
         if earlier is None:
-            return not read_log(f.path, f.named, self.reader, self.visit, until=f.end).trouble
-        if f.reading != earlier.reading:
+            return not read_log(f.path, f.named, self.reader, self.visit, until=self.stops[f.path]).trouble
+        if f.reading != earlier.reading or self.stops[f.path] != f.end:
             return False
         if f.end == earlier.end:
             return True
@@ -208,7 +226,7 @@ class Replay:
         t = self.tree.tree
         self.capture(t.zxid)
         return replace(
-            self.out, applied=t.applied, checked=t.checked, missed=t.missed, last=t.zxid, newest=self.tree.newest(),
+            self.out, applied=t.applied, checked=t.checked, last=t.zxid, newest=self.tree.newest(),
             episodes=[replace(e) for e in self.out.episodes if not (e is self.open and self.says_nothing)],
             captured=dict(self.out.captured), states=list(self.out.states),
         )  # fmt: skip
@@ -236,10 +254,10 @@ class Replay:
             self.dead = True
             self.out.states.append((self.tree.tree.zxid, None))
         elif snapshot.zxid > self.tree.tree.zxid or self.dead:
-            applied, checked, missed = self.tree.tree.applied, self.tree.tree.checked, self.tree.tree.missed
+            applied, checked = self.tree.tree.applied, self.tree.tree.checked
             self.begin(snapshot)
             t = self.tree.tree
-            t.applied, t.checked, t.missed = t.applied + applied, t.checked + checked, t.missed + missed
+            t.applied, t.checked = t.applied + applied, t.checked + checked
 
     def apply(self, s: Scan, start: int, end: int) -> None:
         if self.dead:
@@ -304,34 +322,26 @@ class Replay:
         self.settled = False
 
 
-def replayed(server: Server, wanted: Iterable[int] = (), base: Snapshot | None = None) -> Replayed:
-    """Replay a server's whole log from the oldest possible beginning, or what it has after a restart.
-
-    Args:
-        base: the snapshot that a restart begins with: all records behind it are replayed, whatever lies between.
-    """
-    return replayed_on(server, wanted, base, None)[0]
+def replayed(server: Server, wanted: Iterable[int] = (), restart: Restart | None = None) -> Replayed:
+    """Replay a server's whole log from the oldest possible beginning, or what it has after a restart."""
+    return replayed_on(server, wanted, restart, None)[0]
 
 
 def replayed_on(
-    server: Server, wanted: Iterable[int], base: Snapshot | None, kept: Replay | None
+    server: Server, wanted: Iterable[int], restart: Restart | None, kept: Replay | None
 ) -> tuple[Replayed, Replay]:
     """Replay as `replayed` does, on top of an earlier replay if possible; return the result and the new replay."""
-    if kept is not None and kept.base is base and (out := kept.go_on(server, wanted)) is not None:
+    if kept is not None and (out := kept.go_on(server, wanted, restart)) is not None:
         return out, kept
-    replay = Replay(server, wanted)
-    if base is not None:
-        replay.begin(base)
-        replay.base, replay.start = base, first_file(server, base)
-    elif server.records:
-        replay.first_base()
-    else:
+    replay = Replay(server, wanted, restart)
+    if restart is None and not server.records:
         return replay.out, replay
+    replay.first_base()
     return replay.run(), replay
 
 
 def replay_all(
-    asked: Sequence[tuple[Server, Iterable[int], Snapshot | None]], each: Callable[..., list[Any]], kept: Kept | None,
+    asked: Sequence[tuple[Server, Iterable[int], Restart | None]], each: Callable[..., list[Any]], kept: Kept | None,
     what: str,
 ) -> list[Replayed]:  # fmt: skip
     """Replay servers, on top of earlier replays that are kept under their names, if any."""
@@ -345,14 +355,11 @@ def replay_all(
     return out
 
 
-def tree_at(server: Server, zxid: int, base: Snapshot | None) -> dict[str, Node]:
+def tree_at(server: Server, zxid: int, restart: Restart | None) -> dict[str, Node]:
     """Return the nodes of a server's tree after a transaction, by path."""
-    replay = Replay(server, [zxid])
-    if base is None:
-        replay.first_base()
-        replay.find_resets()
-    else:
-        replay.begin(base)
+    replay = Replay(server, [zxid], restart)
+    replay.first_base()
+    replay.find_resets()
     kept: dict[str, Node] = {}
 
     def visit(s: Scan) -> None:
@@ -363,6 +370,7 @@ def tree_at(server: Server, zxid: int, base: Snapshot | None) -> dict[str, Node]
             kept.update({n.path: n for n in replay.tree.nodes()})
 
     for n, f in enumerate(server.logs):
-        replay.index, replay.file = n, f.path
-        read_log(f.path, f.named, replay.reader, visit, until=f.end)
+        if f.path in replay.stops:
+            replay.index, replay.file = n, f.path
+            read_log(f.path, f.named, replay.reader, visit, until=replay.stops[f.path])
     return kept or {n.path: n for n in replay.tree.nodes()}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from traces.zookeeper.files import has_gone
 from traces.zookeeper.logs import Damage, LogFile
-from traces.zookeeper.rules import Rules, packing, zxid_in
+from traces.zookeeper.rules import Rules, loaded, needed, packing, zxid_in
 from traces.zookeeper.snapshots import Snapshot
 from zabspec.files import Unreadable, read_small, reason
 
@@ -159,7 +159,7 @@ def find_directory(words: list[Path], name: str) -> Directory:
         if len(found) > 2 or len(with_epochs) > 1:
             names = ", ".join(str(f.parent) for f in found[:4])
             raise NotOne(f"{path} has several servers: give each of them ({names})")
-        folders += [f for f in found if f not in folders]
+        folders += [f for f in map(Path.absolute, found) if f not in folders]
     if len(folders) > 2:
         raise NotOne(f"{', '.join(map(str, words))}: a server has a data and a log directory at most")
     # dataDir has the epochs; the order that was given counts where nothing shows it
@@ -315,7 +315,13 @@ class Server:
     @property
     def base(self) -> Snapshot | None:
         """Return the snapshot that a start begins with; None if there is none."""
-        return next((s for s in reversed(self.snapshots) if s.usable), None)
+        return loaded(self.snapshots)
+
+    @property
+    def needed(self) -> list[LogFile]:
+        """Return the logs that a start with that snapshot reads."""
+        first = needed((f.named for f in self.logs), self.restart_from)
+        return [f for f in self.logs if f.named >= first]
 
     def not_read(self, run: TransactionRun) -> bool:
         """Return whether no start reads what is missing before a run, since it begins with a later snapshot."""

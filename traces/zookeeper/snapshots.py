@@ -14,7 +14,7 @@ from pathlib import Path
 
 from traces.zookeeper import numbers as k
 from traces.zookeeper import tree_kernel as tk
-from traces.zookeeper.files import has_gone
+from traces.zookeeper.files import has_gone, stamp
 from traces.zookeeper.memory import ByteBuffer
 from traces.zookeeper.rules import packing
 from traces.zookeeper.snappy_kernel import unsnap
@@ -64,17 +64,13 @@ class Snapshot:
     state: str = ""
     why: str = ""
     place: int = 0
-    nodes: int = 0
-    sessions: int = 0
     digest_zxid: int = 0
-    digest_version: int = 0
     digest: int = 0
     has_digest: bool = False
     total: int = 0
     content: int = 0
     newest: int = 0
     last_processed: int = -1
-    left: int = 0
     widest: int = 0
     seals: list[str] = field(default_factory=list)
     ended: bool = False
@@ -278,8 +274,7 @@ def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
     stream: Stream | None = None
     try:
         with opened(path) as fd:
-            status = os.fstat(fd)
-            out.size, out.stamp = status.st_size, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            out.size, out.stamp = os.fstat(fd).st_size, stamp(os.fstat(fd))
             out.ended = bool(packing(path.name)) or (
                 out.size >= 10 and os.pread(fd, len(LAST), out.size - len(LAST)) == LAST
             )
@@ -300,8 +295,7 @@ def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
         out.state, out.why = "unreadable", reason(problem)
     if stream is not None:
         out.place = stream.before + stream.at
-    out.nodes, out.widest = tree.tree.count, tree.tree.widest
-    out.total, out.content, out.newest = tree.tree.total, tree.tree.content, tree.newest()
+    out.widest, out.total, out.content, out.newest = tree.tree.widest, tree.tree.total, tree.tree.content, tree.newest()
     return out
 
 
@@ -318,10 +312,9 @@ def read_parts(s: Stream, out: Snapshot, tree: DataTree) -> None:
     if version != k.LOG_VERSION:
         raise Malformed(f"version {version} of the format, where 2 is known")
     s.take(8)
-    out.sessions = s.number("i")
-    if not 0 <= out.sessions <= MOST_SESSIONS:
-        raise Malformed(f"{out.sessions:,} sessions")
-    left = out.sessions
+    left = s.number("i")
+    if not 0 <= left <= MOST_SESSIONS:
+        raise Malformed(f"{left:,} sessions")
     while left:
         count = min(left, 4096)
         s.take(12 * count)
@@ -330,14 +323,12 @@ def read_parts(s: Stream, out: Snapshot, tree: DataTree) -> None:
     read_nodes(s, tree)
     check_seal(s, out, "the checksum")
     if s.filled - s.at > 0 or s.more():
-        out.digest_zxid, out.digest_version, out.digest = s.number("q"), s.number("i"), s.number("q")
+        out.digest_zxid, version, out.digest = s.number("q"), s.number("i"), s.number("q")
         check_seal(s, out, "the checksum behind the digest")
-        out.has_digest = out.digest_zxid != 0 and out.digest_version == k.DIGEST_VERSION
+        out.has_digest = out.digest_zxid != 0 and version == k.DIGEST_VERSION
     if s.filled - s.at > 0 or s.more():
         out.last_processed = s.number("q")
         check_seal(s, out, "the third checksum")
-    if s.filled - s.at > 0 or s.more():
-        out.left = s.filled - s.at
 
 
 def read_permissions(s: Stream, tree: DataTree) -> list[tuple[int, int]]:

@@ -6,7 +6,6 @@ What is concluded is concluded in one place, from the same summaries: the findin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from traces.spark.session import session
@@ -14,16 +13,6 @@ from traces.spark.tasks import run_as_tasks
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.server import Directory
 from zabspec.zoo_cfg import ZooCfg
-
-
-def away(directory: Directory) -> Directory:
-    """Return a directory with absolute paths, so that another process finds it."""
-    return replace(
-        directory,
-        folders=[p.absolute() for p in directory.folders],
-        logs=[(zxid, p.absolute()) for zxid, p in directory.logs],
-        snapshots=[(zxid, p.absolute()) for zxid, p in directory.snapshots],
-    )
 
 
 def audit_on_spark(
@@ -42,6 +31,6 @@ def audit_on_spark(
             return run_as_tasks(spark, work, arguments)
 
         return audit(
-            [away(d) for d in directories], config, show_data, digests, each=each, release=release, forecast=forecast,
+            directories, config, show_data, digests, each=each, release=release, forecast=forecast,
             options=options,
         )  # fmt: skip

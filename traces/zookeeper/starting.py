@@ -18,6 +18,7 @@ from types import SimpleNamespace
 
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.logs import LogFile
+from traces.zookeeper.replay import Restart
 from traces.zookeeper.rules import KNOWN, TRIED, TRUST_EMPTY, Rules, first_line, packing, parse_long, rules_for, version
 from traces.zookeeper.server import FIRST, Server
 from traces.zookeeper.snapshots import Snapshot
@@ -122,11 +123,19 @@ class Reading:
     def from_zxid(self) -> int:
         return self.base.zxid if self.base is not None else 0
 
+    @property
+    def restart(self) -> Restart | None:
+        """Return what a start replays: a snapshot, and the logs behind it, whole where it refuses them; or None."""
+        if self.base is None:
+            return None
+        whole = [(f, f.end) for f in self.server.needed] if self.line or self.doubt else []
+        return Restart(self.base, whole or self.files)
+
 
 def read_by_start(whole: Server, rules: Rules) -> Reading:
     """Return what a start reads: the newest usable snapshot, and the log files behind it (FileTxnSnapLog.restore)."""
     server = whole.read_by(rules)
-    out = Reading(server, rules)
+    out = Reading(server, rules, server.base)
     if said := myid_refused(server):
         return out.end(*said)
     name, what = server.directory.misplaced
@@ -138,7 +147,6 @@ def read_by_start(whole: Server, rules: Rules) -> Reading:
     if any(x.state == "unreadable" for x in server.snapshots):
         out.doubt = "a snapshot cannot be read"
         return out
-    out.base = server.base
     tried = [x for x in reversed(server.snapshots) if x.ended][:TRIED]
     if tried and out.base not in tried:
         return out.end("Not able to find valid snapshots in", "no snapshot can be loaded")
@@ -171,15 +179,13 @@ def log_files(out: Reading) -> Reading:
 
     These are the last file that is not named later than needed, and all behind it.
     """
-    rules, logs = out.rules, out.server.logs
-    first = max((f.named for f in logs if f.named <= out.from_zxid), default=0)
-    read = [f for f in logs if f.named >= first]
+    rules, logs, read = out.rules, out.server.logs, out.server.needed
     for n, f in enumerate(read):
         last = n == len(read) - 1
         if f.ending == "folder":
             return out.end("(Is a directory)", f"{f.name} is a folder")
         if f.ending == "packed":
-            if twins(f, logs) and f.named == first:
+            if twins(f, logs) and f.named == read[0].named:
                 out.doubt = f"a log and its compressed copy {f.name} have one zxid: which is read is not determined"
                 return out
             return out.end("has invalid magic number", f"{f.name}, a compressed file, is read as a log by its name")

@@ -312,7 +312,6 @@ def create(t: Tree, d: ByteBuffer, kind: int, p: int, end: int, zxid: int, time:
     cut = last_slash(d, path, length)
     parent = find(t, d, path, cut) if cut >= 0 else -1
     if parent < 0:
-        t.missed = t.missed + 1
         return
     data = path + length
     lists = past_buffer(d, data, end)
@@ -342,8 +341,6 @@ def create(t: Tree, d: ByteBuffer, kind: int, p: int, end: int, zxid: int, time:
         add_content(t, n, 1)
         own(t, n)
         count_in(t, n)
-    else:
-        t.missed = t.missed + 1
     if cversion == -1:
         cversion = t.cversion[parent] + 1
     if cversion > t.cversion[parent]:
@@ -369,20 +366,14 @@ def remove(t: Tree, n: int) -> None:
 def delete(t: Tree, d: ByteBuffer, p: int, length: int, zxid: int) -> None:
     """Delete the node of the path at a place, if it exists; its parent's pzxid is updated."""
     cut = last_slash(d, p, length)
-    if cut < 0:
-        t.missed = t.missed + 1
-        return
-    parent = find(t, d, p, cut)
+    parent = find(t, d, p, cut) if cut >= 0 else -1
     if parent < 0:
-        t.missed = t.missed + 1
         return
     if zxid > t.pzxid[parent]:
         t.pzxid[parent] = zxid
         count_in(t, parent)
     n = find(t, d, p, length)
-    if n < 0 or length == 0:
-        t.missed = t.missed + 1
-    else:
+    if n >= 0 and length > 0:
         remove(t, n)
 
 
@@ -391,7 +382,6 @@ def set_data(t: Tree, d: ByteBuffer, p: int, end: int, zxid: int, time: int) -> 
     length = max(0, int_at(d, p))
     n = find(t, d, p + 4, 0 if length == 1 else length)  # "/" is the root's other name
     if n < 0:
-        t.missed = t.missed + 1
         return
     add_content(t, n, -1)
     rest = put_data(t, n, d, p + 4 + length)
@@ -407,7 +397,6 @@ def set_acl(t: Tree, d: ByteBuffer, p: int, end: int) -> None:
     length = max(0, int_at(d, p))
     n = find(t, d, p + 4, 0 if length == 1 else length)
     if n < 0:
-        t.missed = t.missed + 1
         return
     rest = past_acls(d, p + 4 + length, end)
     t.acl[n] = hashed(d, LISTS, p + 4 + length, rest)
@@ -610,7 +599,6 @@ def move_all(t: Tree, to: Tree) -> None:
     to.applied = t.applied
     to.checked = t.checked
     to.delta = t.delta
-    to.missed = t.missed
     to.widest = t.widest
     for k in range(t.lists):
         to.list_index[k] = t.list_index[k]

@@ -13,7 +13,7 @@ from traces.zookeeper.agree import Held, copies_of, read_txn
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.findings import DANGER, VIOLATION, AuditFinding
 from traces.zookeeper.logs import Reader
-from traces.zookeeper.replay import Replayed, tree_at
+from traces.zookeeper.replay import Ends, Replayed, tree_at
 from traces.zookeeper.server import Server
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
@@ -21,7 +21,6 @@ from traces.zookeeper.trees import Node
 SHOWN = 10
 MZXID, OWNER = 1, 8  # places among a node's statistics
 DELETES = (k.DELETE, k.DELETE_CONTAINER, k.CLOSE_SESSION)
-Ends = Mapping[str, tuple[int, Replayed, Snapshot | None]]
 
 
 def vanishing(
@@ -35,7 +34,7 @@ def vanishing(
     """Return for each server the nodes that its tree lacks or has in an older version, with the servers that have them.
 
     Args:
-        ends: for each server that starts the last transaction, the replay of its start, and its snapshot.
+        ends: for each server that starts the last transaction, and the replay of its start.
         logs: the replays of whole logs.
         is_dead: whether histories went on without a transaction.
         quorum: whether servers are a quorum at a transaction.
@@ -49,7 +48,8 @@ def vanishing(
             trees[name] = tree_at(next(s for s in servers if s.name == name), ends[name][0], ends[name][2])
         return trees[name]
 
-    for one, (top, mine, base) in ends.items():
+    for one, (top, mine, restart) in ends.items():
+        base = restart.base if restart is not None else None
         for two, (last, theirs, _) in ends.items():
             if (
                 one == two
@@ -89,7 +89,7 @@ def standalone_findings(servers: Sequence[Server], ends: Ends) -> list[AuditFind
             continue
         before = {p: n for p, n in tree_at(s, last, None).items() if not n.stats[OWNER] and n.stats[MZXID]}
         trees = [
-            tree_at(next(x for x in servers if x.name == name), top, base) for name, (top, _, base) in served.items()
+            tree_at(next(x for x in servers if x.name == name), top, own) for name, (top, _, own) in served.items()
         ]
         newest = max(top for top, _, _ in served.values())
         lost = {p for p, n in before.items() if all(p not in t or t[p].stats[MZXID] < n.stats[MZXID] for t in trees)}
@@ -170,11 +170,13 @@ def vanishing_findings(
     for name, nodes in lacking.items():
         if name in told:
             continue
-        top, _, base = ends[name]
+        top, _, restart = ends[name]
         holders = sorted({n for names in nodes.values() for n in names})
         what = f"{len(nodes)} nodes that {', '.join(holders)} have are not in its tree, or older, though its history "
         what += f"goes on to {zxid_text(top)}, and no log says that they were deleted"
-        finding = AuditFinding("NODES_VANISH", DANGER, what, name, base.name if base is not None else "", -1, top)
+        finding = AuditFinding(
+            "NODES_VANISH", DANGER, what, name, restart.base.name if restart is not None else "", -1, top
+        )
         finding.evidence["nodes"] = {p: f"on {', '.join(names)}" for p, names in list(nodes.items())[:SHOWN]}
         out.append(finding)
     return out

@@ -23,6 +23,7 @@ from zabspec.zoo_cfg import ZooCfg, membership
 __all__ = ["Quorums", "membership_findings"]
 
 # What a server makes properties of its JVM, of those that decide what it reads (QuorumPeerConfig.parseProperties)
+START = 1 << 64  # in place of a zxid: behind all transactions, when the servers are started again
 PASSED_ON = ("snapshot.trust.empty", "jute.maxbuffer.extrasize")
 
 
@@ -81,14 +82,6 @@ class Quorums:
         ensemble = self.at(zxid)
         return ensemble is not None and self.numbers[name] in ensemble.observers
 
-    def all_given(self, zxid: int) -> bool:
-        """Return whether every given server is assumed to vote, since nothing says who votes."""
-        return self.at(zxid) is None
-
-    def of(self, directories: list[Directory]) -> Quorums:
-        """Return the quorums of some of the servers as a separate ensemble with majorities."""
-        return Quorums(directories)
-
     @property
     def told(self) -> str:
         """Return who votes, and where that is from."""
@@ -138,6 +131,8 @@ def membership_findings(servers: list[Server], quorums: Quorums) -> list[AuditFi
                 f"{version:x}): servers that start with this file count by it"
             )
             out.append(AuditFinding("CONFIG_DIFFERS", WARN, what))
+            quorums.changes.append((START, quorums.first))
+            quorums.sources[START] = "the zoo.cfg"
     return out
 
 
