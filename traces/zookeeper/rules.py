@@ -7,15 +7,11 @@ Each row names the class that decides, read at the releases' tags and held again
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from zabspec.protocols.zookeeper.text import SAME
-
-if TYPE_CHECKING:
-    from traces.zookeeper.snapshots import Snapshot
 
 KNOWN = tuple(number for numbers in SAME.values() for number in numbers)
 MOST = 0x7FFFFFFF
@@ -67,11 +63,6 @@ def zxid_in(name: str, prefix: str, most: int | None = None) -> int:
 def needed(names: Iterable[int], zxid: int) -> int:
     """Return the name of the first log that a start with a snapshot reads (FileTxnLog.getLogFiles)."""
     return max((name for name in names if name <= zxid), default=0)
-
-
-def loaded(snapshots: Sequence[Snapshot]) -> Snapshot | None:
-    """Return which of these snapshots, the oldest first, a start loads (FileSnap.deserialize); None for none."""
-    return next((s for s in reversed(snapshots) if s.usable), None)
 
 
 def packing(name: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from traces.zookeeper.files import has_gone
 from traces.zookeeper.logs import Damage, LogFile
-from traces.zookeeper.rules import Rules, loaded, needed, packing, zxid_in
+from traces.zookeeper.rules import Rules, needed, packing, zxid_in
 from traces.zookeeper.snapshots import Snapshot
 from zabspec.files import Unreadable, read_small, reason
 
@@ -314,8 +314,8 @@ class Server:
 
     @property
     def base(self) -> Snapshot | None:
-        """Return the snapshot that a start begins with; None if there is none."""
-        return loaded(self.snapshots)
+        """Return the snapshot that a start loads (FileSnap.deserialize); None if there is none."""
+        return next((s for s in reversed(self.snapshots) if s.usable), None)
 
     @property
     def needed(self) -> list[LogFile]:
