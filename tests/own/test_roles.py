@@ -1,4 +1,4 @@
-"""Protocols with roles: what counts once, what is refused, and how processes are named (docs/decisions/0020)."""
+"""Protocols with roles: what counts once, what is refused, and how processes are named (docs/decisions/0022)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Check one long history without any task holding it: compare digests of blocks, and look at the rest one by one.
 
-What is concluded, and why that is enough, is in `docs/decisions/0016-one-judge-of-tables.md`. In short: where every
+What is concluded, and why that is enough, is in `docs/explanation/judging.md`. In short: where every
 pass is ascending in zxids, what it delivered is a set; where a block of it has the digest of what was abcast, it is the
 whole block. So everything follows from the blocks of which a pass has only a part, those next to them, and the first
 ones. The history restricted to their transactions is checked by the kernel for whole runs; every violation there is one

@@ -2,7 +2,7 @@
 
 `judge_run` reads the rows of a run once, in order (`handlers.py` handles each kind of event), and then what it has kept
 of it. For every property it is exact: the verdict is that of `invariants/` at the end of every moment, a moment being
-the rows of one time. `docs/decisions/0016-one-judge-of-tables.md` says why a few comparisons at each delivery are
+the rows of one time. `docs/explanation/judging.md` says why a few comparisons at each delivery are
 enough."""
 
 from __future__ import annotations
