@@ -37,11 +37,7 @@ def forecast_lines(ahead: Forecast) -> list[str]:
     for same in grouped(ahead.outcomes):
         out += wrapped(outcome_words(same, ahead))
     if not ahead.at_once:
-        said = (
-            "More servers at once: not explored in every order. If no election fails, they end in one of these "
-            "outcomes."
-        )
-        out += wrapped(said)
+        out += wrapped("More servers at once: not explored in every order. If no election fails, they end so, too.")
     if ahead.cut_off:
         out += wrapped(f"Runs in which {ELECTIONS} elections fail are not explored further.")
     if ahead.losing:
@@ -69,15 +65,10 @@ def summed(ahead: Forecast) -> str:
         )
     if not any(o.leader for o in ahead.outcomes):
         return "No elected server stays leader: the ensemble does not begin to serve, and nothing is truncated."
-    said = (
-        "OK: by these files, whichever quorum is started first, no write that may have been acknowledged is truncated."
-    )
+    said = "OK: by these files, whichever quorum starts first, no write that may have been acknowledged is truncated."
     apart = dict.fromkeys(c.server for o in ahead.outcomes for c in (*o.changes, *o.later) if c.keeps)
     if apart:
-        said += (
-            f" But trees can differ afterwards: {', '.join(apart)} can continue with transactions that its "
-            f"leader does not have."
-        )
+        said += f" But trees can differ afterwards: {', '.join(apart)} can continue with what its leader does not have."
     return said
 
 

@@ -176,10 +176,8 @@ class Agreement:
             sides = " | ".join(", ".join(dict.fromkeys(g)) for g in groups)
             what = f"under {zxid_text(zxid)} there are {len(groups)} transactions ({sides}){many}; {why}"
             file = self.named(shown[0]).logs[place.file].name
-            finding = AuditFinding(
-                code, VIOLATION, what, shown[0] if wrong else "", file, place.place, zxid, items[-1][0]
-            )
-            finding.servers = wrong or sorted(set(shown))
+            one, all_of = shown[0] if wrong else "", wrong or sorted(set(shown))
+            finding = AuditFinding(code, VIOLATION, what, one, file, place.place, zxid, items[-1][0], all_of)
             for group in groups:
                 name, h = next(
                     (n, h) for n, h in held if n in group and (not within or h not in finding.evidence.values())

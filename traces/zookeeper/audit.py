@@ -386,11 +386,8 @@ def conclude(
         rest_serves = hold_back(group, found, counting) and rest_serves
     multis = sum(f.failed_multis for s in servers for f in s.logs)
     if multis:
-        found.append(
-            AuditFinding(
-                "FAILED_MULTI", NOTE, f"{multis:,} records of failed multis, compared without the kinds of their parts"
-            )
-        )
+        what = f"{multis:,} records of failed multis, compared without the kinds of their parts"
+        found.append(AuditFinding("FAILED_MULTI", NOTE, what))
     if written:
         what = f"{written:,} transactions are written differently and have the same effect"
         found.append(AuditFinding("ENCODING", NOTE, what))

@@ -163,9 +163,7 @@ class Disks:
         self.doubted |= {s.name for s in behind}
         said = ", ".join(f"{s.name} {joined_epoch(s)}" for s in behind)
         what = f"{', '.join(inside)} {'have' if len(inside) > 1 else 'has'} transactions of epoch {epoch}, up to "
-        what += (
-            f"{zxid_text(newest)}, which a quorum must have joined first, and the others have joined less ({said}): "
-        )
+        what += f"{zxid_text(newest)}, which a quorum must have joined first, and the others have not ({said}): "
         what += f"{HOT}, or are not all there, {self.unless_observers(newest)}some of these disks were set back or "
         what += "replaced"
         self.add("SET_BACK", DANGER, what, "", "", newest, -1, [s.name for s in behind])

@@ -260,10 +260,8 @@ def side_by_side(
     first = min((f.zxid for f in mine if f.zxid >= 0), default=-1)
     others = [s.name for s in servers if s.name not in accused]
     since = f" from {zxid_text(first)} on" if first >= 0 else ""
-    what = (
-        f"the trees of {', '.join(accused)}, a quorum, are{since} not those of the digests in the logs, and those of "
-    )
-    what += f"{', '.join(others)} are: no file shows which of them is right"
+    what = f"the trees of {', '.join(accused)}, a quorum, are{since} not those of the digests in the logs, and those "
+    what += f"of {', '.join(others)} are: no file shows which of them is right"
     out = AuditFinding("TREES_APART", VIOLATION, what, zxid=first, servers=[s.name for s in servers])
     out.evidence["nodes"] = dict(list(who_has_what(servers, ends).items())[:SHOWN])
     for n, f in enumerate(mine, 1):

@@ -90,9 +90,8 @@ def order_findings(server: Server) -> list[AuditFinding]:
             out.append(gap(server, run, known))
         elif run.link == "damaged" and server.packed_before(run):
             what = (
-                f"what follows on {zxid_text(run.before)}, up to {zxid_text(run.lo - 1)}, is only in a compressed log, "
+                f"what follows on {zxid_text(run.before)}, up to {zxid_text(run.lo - 1)}, is in a compressed log alone"
             )
-            what += "which nothing reads"
             out.append(AuditFinding("PACKED_LOG", WARN, what, *where, run.before + 1, run.lo - 1))
         elif run.link == "epoch" and not run.before and run.lo >> 32 > 1 and server.begins_late(run):
             what = f"the log begins with {zxid_text(run.lo)}: earlier transactions, if any, are missing"
@@ -116,21 +115,15 @@ def order_findings(server: Server) -> list[AuditFinding]:
             what = f"epoch {run.lo >> 32} follows on epoch {run.before >> 32}"
             out.append(AuditFinding("EPOCH_SKIPPED", NOTE, what, *where, run.lo))
         if run.lo & LOW == 0 or run.lo <= 0:
-            out.append(
-                AuditFinding(
-                    "BAD_ZXID", VIOLATION, f"no transaction has zxid {zxid_text(run.lo)}", *where, max(run.lo, 0)
-                )
-            )
+            what = f"no transaction has zxid {zxid_text(run.lo)}"
+            out.append(AuditFinding("BAD_ZXID", VIOLATION, what, *where, max(run.lo, 0)))
     out += names_wrong(server)
     return out
 
 
 def deleted(server: Server, run: TransactionRun, what: str, lo: int, hi: int) -> AuditFinding:
     """Return findings about whole log files that are missing and that no start reads."""
-    what += (
-        f", and the start reads from snapshot.{server.restart_from:x} on: whoever deleted the log files, no part of "
-    )
-    what += "them is needed"
+    what += f", and the start reads from snapshot.{server.restart_from:x} on: no part of the deleted files is needed"
     return AuditFinding("LOGS_DELETED", NOTE, what, server.name, server.file_of(run).name, run.place, lo, hi)
 
 
@@ -188,13 +181,10 @@ def bridged(server: Server, run: TransactionRun, f: LogFile) -> list[AuditFindin
         what = f"from {zxid_text(run.before)} to {zxid_text(run.lo)}, over snapshot.{run.snapshot:x}"
         return [AuditFinding("SNAP_BRIDGED", NOTE, what, *where, run.lo)]
     later = [s for s in usable if s >= run.lo - 1]
-    what = (
-        f"between {zxid_text(run.before)} and {zxid_text(run.lo)} lies snapshot.{run.snapshot:x}, which cannot be read"
-    )
+    what = f"snapshot.{run.snapshot:x}, between {zxid_text(run.before)} and {zxid_text(run.lo)}, cannot be read"
     if later:
-        return [
-            AuditFinding("GAP_UNKNOWN", NOTE, f"{what}; a restart begins with snapshot.{later[-1]:x}", *where, lo, hi)
-        ]
+        what += f"; a restart begins with snapshot.{later[-1]:x}"
+        return [AuditFinding("GAP_UNKNOWN", NOTE, what, *where, lo, hi)]
     return [AuditFinding("SNAP_LOST", VIOLATION, what, *where, lo, hi)]
 
 
@@ -208,14 +198,11 @@ def names_wrong(server: Server) -> list[AuditFinding]:
         if not explained:
             what = f"its first record is {zxid_text(f.first)}, its name has {zxid_text(f.named)}"
             lost = f.named < f.first and not server.has(f.named)
-            severity = VIOLATION if lost and not bridges(server, f) else WARN
+            bridged = any(f.named <= s.zxid < f.first for s in server.snapshots)
+            severity = VIOLATION if lost and not bridged else WARN
             code = "GAP" if severity == VIOLATION else "NAME_MISMATCH"
             out.append(AuditFinding(code, severity, what, server.name, f.name, f.first_place, f.named, f.first - 1))
     return out
-
-
-def bridges(server: Server, f: LogFile) -> bool:
-    return any(f.named <= s.zxid < f.first for s in server.snapshots)
 
 
 # --- snapshots and epochs ------------------------------------------------------------------------------
@@ -235,11 +222,8 @@ def snapshot_findings(server: Server) -> list[AuditFinding]:
         elif s.state in ("torn", "broken"):
             out.append(AuditFinding("SNAPSHOT_BROKEN", VIOLATION, s.why, server.name, s.name, s.place, s.zxid))
     if server.snapshots and not any(s.usable for s in server.snapshots):
-        severity = (
-            VIOLATION
-            if any(s.state not in ("unreadable", "refused") for s in server.snapshots) and server.records
-            else WARN
-        )
+        broken = any(s.state not in ("unreadable", "refused") for s in server.snapshots) and server.records
+        severity = VIOLATION if broken else WARN
         out.append(AuditFinding("NO_SNAPSHOT", severity, "none of its snapshots can be read", server.name))
     elif not server.snapshots and server.records:
         out.append(AuditFinding("NO_SNAPSHOTS", NOTE, "there are logs and no snapshot", server.name))

@@ -86,10 +86,7 @@ class Snapshot:
 
     def refused(self, longest: int) -> Snapshot:
         """Return it as a start refuses it, which reads no path or data of more than `longest` bytes."""
-        why = (
-            f"a path or the data of a node has {self.widest:,} bytes, and a start reads {longest:,}: it takes an older "
-        )
-        why += "snapshot"
+        why = f"a path or a node's data has {self.widest:,} bytes, and a start reads {longest:,}: it takes an older one"
         return replace(self, state="refused", why=why)
 
     @property

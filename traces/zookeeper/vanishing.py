@@ -95,10 +95,10 @@ def standalone_findings(servers: Sequence[Server], ends: Ends) -> list[AuditFind
         lost = {p for p, n in before.items() if all(p not in t or t[p].stats[MZXID] < n.stats[MZXID] for t in trees)}
         lost -= deleted(servers, last, newest) if lost else set()
         if lost:
-            what = (
-                f"up to {zxid_text(last)} it was a standalone server, which acknowledges alone, and {len(lost)} nodes "
+            what = f"up to {zxid_text(last)} it was a standalone server, which acknowledges alone, and {len(lost)} "
+            what += (
+                "nodes of that time are in the tree of no server: the ensemble went on without them; its log has them"
             )
-            what += "of that time are in the tree of no server: the ensemble went on without them; its log has them"
             finding = AuditFinding("STANDALONE_LOST", VIOLATION, what, s.name, "", -1, s.runs[0].lo, last)
             finding.evidence["nodes"] = sorted(lost)[:SHOWN]
             out.append(finding)
@@ -174,9 +174,8 @@ def vanishing_findings(
         holders = sorted({n for names in nodes.values() for n in names})
         what = f"{len(nodes)} nodes that {', '.join(holders)} have are not in its tree, or older, though its history "
         what += f"goes on to {zxid_text(top)}, and no log says that they were deleted"
-        finding = AuditFinding(
-            "NODES_VANISH", DANGER, what, name, restart.base.name if restart is not None else "", -1, top
-        )
+        file = restart.base.name if restart is not None else ""
+        finding = AuditFinding("NODES_VANISH", DANGER, what, name, file, -1, top)
         finding.evidence["nodes"] = {p: f"on {', '.join(names)}" for p, names in list(nodes.items())[:SHOWN]}
         out.append(finding)
     return out

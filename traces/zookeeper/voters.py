@@ -8,6 +8,7 @@ their next dynamic file. Without a file the later of a record and a snapshot say
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from traces.zookeeper.decode import BrokenPayload, decoded, zxid_text
@@ -120,16 +121,10 @@ def membership_findings(servers: list[Server], quorums: Quorums) -> list[AuditFi
     quorums.changes = sorted(found.items(), key=lambda item: item[0])
     if quorums.first is not None and quorums.changes:
         version, last = quorums.changes[-1]
-        if (last.participants, last.groups, last.weights) != (
-            quorums.first.participants,
-            quorums.first.groups,
-            quorums.first.weights,
-        ):
-            what = (
-                f"the zoo.cfg has {quorums.first.kind}, participants {listed(quorums.first.participants)}, but "
-                f"{quorums.sources[version]} has {last.kind}, participants {listed(last.participants)} (version "
-                f"{version:x}): servers that start with this file count by it"
-            )
+        if replace(last, observers=()) != replace(quorums.first, observers=()):
+            what = f"the zoo.cfg has {quorums.first.kind}, participants {listed(quorums.first.participants)}, but "
+            what += f"{quorums.sources[version]} has {last.kind}, participants {listed(last.participants)} (version "
+            what += f"{version:x}): servers that start with this file count by it"
             out.append(AuditFinding("CONFIG_DIFFERS", WARN, what))
             quorums.changes.append((START, quorums.first))
             quorums.sources[START] = "the zoo.cfg"
