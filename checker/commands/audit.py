@@ -27,6 +27,7 @@ from checker.commands.publishing import files_of, format_options, publish
 from checker.errors import RequestError
 from checker.requests.audit import AuditRequest, answer
 from checker.requests.audit_logs import AuditLogsRequest
+from checker.requests.quorum_system import OF_SERVERS
 
 if TYPE_CHECKING:
     from checker.report.audit import AuditReport
@@ -61,7 +62,7 @@ ANEW = 100  # rounds, one of which reads everything again
     "server_options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A property of the servers' JVM (jute.maxbuffer=4194304), or a file like java.env with -D flags; repeatable.",
+    help=OF_SERVERS,
 )
 @click.option(
     "--forecast", is_flag=True, help="Also forecast what can happen when they are started, by the release's model."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.plain_text import one_line
-from checker.requests.quorum_system import check_release, zoo_cfg
+from checker.requests.quorum_system import check_release, options_given, zoo_cfg
 from checker.requests.request import Request
 from traces.spark.connect import is_connect
 from traces.tables.places import Address, Place
@@ -77,7 +77,8 @@ def answer(request: AuditRequest, before: Audit | None = None, keep: bool = Fals
         NoVerdict: Spark failed.
     """
     check_release(request.release)
-    config = zoo_cfg(Path(request.config), request.release) if request.config else None
+    options = options_given(request.server_options)
+    config = zoo_cfg(Path(request.config), request.release, options) if request.config else None
     with copied(request) as servers:
         return answer_here(request, servers, config, before, keep)
 
@@ -111,29 +112,6 @@ def answer_here(
         raise RequestError(str(problem)) from None
     except SparkFailed as problem:
         raise NoVerdict(str(problem)) from None
-
-
-def options_given(words: Sequence[str]) -> dict[str, str]:
-    """Return the properties of the servers' JVM.
-
-    Raises:
-        RequestError: a word is neither NAME=VALUE nor a file that can be read.
-    """
-    from traces.zookeeper.rules import options_of
-    from zabspec.files import read_small
-
-    out: dict[str, str] = {}
-    for word in words:
-        name, mark, value = word.removeprefix("-D").partition("=")
-        if mark and re.fullmatch(r"[A-Za-z][\w.]*", name):
-            out[name] = value
-            continue
-        try:
-            out |= options_of(read_small(Path(word)).decode("utf-8", "replace"))
-        except Unreadable as problem:
-            said = f"--server-option takes NAME=VALUE or a file like java.env, not {word!r}"
-            raise RequestError(f"{said}: {problem}") from None
-    return out
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ A request has the text, never the file: what is explored, cached and saved does 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +15,16 @@ from checker.errors import RequestError
 if TYPE_CHECKING:
     from zabspec.zoo_cfg import ZooCfg
 
+# the help of --server-option
+OF_SERVERS = "A property of the servers' JVM (jute.maxbuffer=4194304), or a file with -D flags (java.env); repeatable."
 TEXTS = ("weights ", "groups ")  # the beginning of the text of a system
 
 
-def zoo_cfg(path: Path, release: str = "") -> ZooCfg:
+def zoo_cfg(path: Path, release: str = "", options: Mapping[str, str] | None = None) -> ZooCfg:
     """Read a configuration as a release does; empty for the newest.
+
+    Args:
+        options: properties of the servers' JVM.
 
     Raises:
         RequestError: it cannot be read, or is not a configuration.
@@ -27,11 +34,34 @@ def zoo_cfg(path: Path, release: str = "") -> ZooCfg:
 
     check_release(release)
     try:
-        return read_zoo_cfg(path, release)
+        return read_zoo_cfg(path, release, options or {})
     except OSError as problem:
         raise RequestError(f"{path}: {problem.strerror}") from None
     except ConfigError as problem:
         raise RequestError(f"{path}: {problem}") from None
+
+
+def options_given(words: Sequence[str]) -> dict[str, str]:
+    """Return the properties of the servers' JVM.
+
+    Raises:
+        RequestError: a word is neither NAME=VALUE nor a file that can be read.
+    """
+    from traces.zookeeper.rules import options_of
+    from zabspec.files import Unreadable, read_small
+
+    out: dict[str, str] = {}
+    for word in words:
+        name, mark, value = word.removeprefix("-D").partition("=")
+        if mark and re.fullmatch(r"[A-Za-z][\w.]*", name):
+            out[name] = value
+            continue
+        try:
+            out |= options_of(read_small(Path(word)).decode("utf-8", "replace"))
+        except Unreadable as problem:
+            said = f"--server-option takes NAME=VALUE or a file like java.env, not {word!r}"
+            raise RequestError(f"{said}: {problem}") from None
+    return out
 
 
 def check_release(release: str) -> None:

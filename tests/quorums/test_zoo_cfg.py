@@ -114,12 +114,17 @@ def test_the_dynamic_file_is_read_where_it_is_or_beside(tmp_path: Path) -> None:
         _ = parse(static.encode()).voters
 
 
-def test_several_addresses_need_an_option_of_the_jvm() -> None:
+def test_several_addresses_need_an_option_of_the_jvm(tmp_path: Path) -> None:
     """As 3.6.3 and 3.9.5 answered: the same line in zoo.cfg does nothing."""
     text = (THREE + "server.4=127.0.0.1:2888:3888|127.0.0.2:2888:3888\nmultiAddress.enabled=true\n").encode()
     with pytest.raises(ConfigError, match="option of the JVM"):
         parse(text)
-    assert parse(text, options={"zookeeper.multiAddress.enabled": "true"}).voters.participants == (1, 2, 3, 4)
+    option = "zookeeper.multiAddress.enabled=true"
+    code, report = checked(tmp_path, text.decode(), "--server-option", option)
+    assert (code, report["participants"]) == (0, [1, 2, 3, 4])
+    (tmp_path / "java.env").write_text(f'export SERVER_JVMFLAGS="-Xmx1g -D{option}"\n')
+    assert checked(tmp_path, text.decode(), "--server-option", str(tmp_path / "java.env"))[0] == 0
+    assert "NAME=VALUE" in checked(tmp_path, text.decode(), "--server-option", "nothing")[1]["error"]
 
 
 def test_the_membership_of_a_node_or_record_has_its_version() -> None:

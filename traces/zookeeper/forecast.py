@@ -91,6 +91,11 @@ class Outcome:
         return sorted({path for c in (*self.changes, *self.later) for path in c.vanish})
 
     @property
+    def led_without(self) -> bool:
+        """Return whether the tree of its leader is one of these."""
+        return any(c.vanish for c in self.changes if c.server == self.leader)
+
+    @property
     def key(self) -> str:
         """Return a key of the outcome that leaves out the run that leads to it."""
         return repr((self.started, self.leader, self.epoch, self.last, self.changes, self.later))
@@ -132,8 +137,11 @@ class Forecast:
 
     @property
     def losing(self) -> list[Outcome]:
-        """Return the outcomes that lose something that may have been acknowledged, or may lose it by later writes."""
-        return [o for o in self.outcomes if o.loses or o.may_lose or o.again or o.vanish]
+        """Return the outcomes that lose something that may have been acknowledged, or may lose it by later writes.
+
+        What a follower's tree alone lacks is on the others.
+        """
+        return [o for o in self.outcomes if o.loses or o.may_lose or o.again or o.led_without]
 
 
 def forecast_of(

@@ -89,9 +89,7 @@ def order_findings(server: Server) -> list[AuditFinding]:
         elif run.link == "gap":
             out.append(gap(server, run, known))
         elif run.link == "damaged" and server.packed_before(run):
-            what = (
-                f"what follows on {zxid_text(run.before)}, up to {zxid_text(run.lo - 1)}, is in a compressed log alone"
-            )
+            what = f"what is between {zxid_text(run.before)} and {zxid_text(run.lo)} is in a compressed log alone"
             out.append(AuditFinding("PACKED_LOG", WARN, what, *where, run.before + 1, run.lo - 1))
         elif run.link == "epoch" and not run.before and run.lo >> 32 > 1 and server.begins_late(run):
             what = f"the log begins with {zxid_text(run.lo)}: earlier transactions, if any, are missing"

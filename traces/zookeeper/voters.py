@@ -121,7 +121,7 @@ def membership_findings(servers: list[Server], quorums: Quorums) -> list[AuditFi
     quorums.changes = sorted(found.items(), key=lambda item: item[0])
     if quorums.first is not None and quorums.changes:
         version, last = quorums.changes[-1]
-        if replace(last, observers=()) != replace(quorums.first, observers=()):
+        if replace(last, observers=(), oracle="") != replace(quorums.first, observers=(), oracle=""):
             what = f"the zoo.cfg has {quorums.first.kind}, participants {listed(quorums.first.participants)}, but "
             what += f"{quorums.sources[version]} has {last.kind}, participants {listed(last.participants)} (version "
             what += f"{version:x}): servers that start with this file count by it"
