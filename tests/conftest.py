@@ -34,7 +34,7 @@ os.environ.setdefault(
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--rewrite", action="store_true", help="write tests/scenarios anew (CONTRIBUTING.md)")
+    parser.addoption("--rewrite", action="store_true", help="write tests/scenarios (CONTRIBUTING.md)")
 
 
 # These files take longest, the longest first: begun early, they leave no core idle at the end.

@@ -5,8 +5,34 @@ spaces is output of the command above it, and any other is a command. `played` g
 its outputs made anew, so that a test compares and `--rewrite` writes. Nothing is guessed: a command
 that is not understood, or could mean two things, is a `ScenarioError` with file and line.
 
-`start` begins a run in the explorer's world, a step a command; `simulate` begins one in the
-simulator. `CONTRIBUTING.md` has the commands.
+`p0` is a process, `PS` one or more (`p0, p1 and p2`), `KIND` a message as the protocol names it or, where
+several are in flight, all of it as outputs write it: `Propose(txn=t2 <1,2>)`.
+
+`start zab nodes=3 txns=2 crashes=1` begins a run in the explorer's world, a step a command. It takes
+`nodes`, `txns`, budgets, `channel`, `max_epoch`, `variant` and `network`. The output is the step and what
+it changed; of a step that is not possible, one line.
+
+    p0's oracle names p2                      the leader oracle of a process in ELECTION answers
+    the oracles of PS name p2                 one after the other, with one output
+    p2 receives from p0; p2 receives KIND from p0; from itself
+    PS receive until nothing is in flight between them; everyone receives until nothing is in flight
+    everyone receives until nothing but Vote and Ack is in flight
+    p2 abcasts; p1 times out; p2 crashes; p2 recovers
+    the connection of p0 to p2 is lost        of follower p0 to leader p2
+    PS are cut off                            every connection to the others is lost
+    p2 learns of the loss of p0               an end of a lost connection learns of it
+    p1's election timer fires; p1's heartbeat timer fires             db19
+    drop KIND from p0 to p1; drop everything  db19: never received; no step
+    show; in flight; check                    each process; what may arrive; every property
+
+`simulate db19 seed=42 nodes=3 rounds=1000 proposals=5` begins a run of the simulator. It also takes
+`least_delay`, `delays`, `variant` and `network`. Name a fault before the run has passed its tick.
+
+    at tick 300 PS are cut off; at tick 600 PS are connected again
+    at tick 300 nothing from p0 reaches p1
+    at tick 300 p1 crashes; recovers; times out; at tick 300 the connection of p0 to p2 is lost
+    run to tick 400                           each process before tick 400, and the SHA-256 of the dump
+    check                                     at the end, as `zabcheck simulate --check`
 """
 
 from __future__ import annotations
@@ -106,7 +132,7 @@ class Played:
             lines += ["the simulated run to there:", *before]
         if len(others) > 1:
             lines += ["", f"later outputs that change: {len(others) - 1}, from line {others[1][0].number} on"]
-        return "\n".join([*lines, "", "--rewrite writes them anew (CONTRIBUTING.md)"])
+        return "\n".join([*lines, "", "--rewrite writes them (CONTRIBUTING.md)"])
 
 
 def outputs(text: str) -> list[tuple[str, ...]]:

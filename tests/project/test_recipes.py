@@ -1,14 +1,13 @@
-"""The recipes of CONTRIBUTING.md, followed to the letter in a copy of the tree."""
+"""The recipes of docs/recipes, each run in a copy of the tree."""
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -23,37 +22,10 @@ from zabspec.worlds import actor
 from zabspec.worlds.steps import BUDGETS, KINDS
 
 TOP = Path(__file__).parents[2]
-PAGE = (TOP / "CONTRIBUTING.md").read_text()
+RECIPES = TOP / "docs/recipes"
 PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")
-BLOCK = re.compile(r"<!-- recipe (\w+): (.*?) -->\n```\w+\n(.*?)```", re.DOTALL)
-PLACE = re.compile(r'(\S+), (?:new|(before|after) "(.*)")')
 # How many files of code a change of each kind touches at most.
-MOST_FILES = {"property": 1, "step": 1, "variant": 2, "protocol": 0, "fault": 5, "format": 1, "command": 2}
-
-
-def parts(recipe: str) -> tuple[list[tuple[str, str, str, str]], list[str], list[str]]:
-    """A recipe: its edits (file, before or after which line, text; neither: a new file), commands, what they say."""
-    edits, commands, says = [], [], []
-    for name, what, text in BLOCK.findall(PAGE):
-        if name != recipe:
-            continue
-        if what == "run":
-            commands += text.splitlines()
-        elif what == "says":
-            says += text.splitlines()
-        else:
-            place = PLACE.fullmatch(what)
-            assert place is not None, what
-            edits.append((place[1], place[2], place[3], text + "\n\n" * text.startswith("def ")))
-    return edits, commands, says
-
-
-def edited(text: str, side: str, mark: str, what: str) -> str:
-    """A text with something put before, or after, the first line that has a mark in it."""
-    lines = text.splitlines(keepends=True)
-    at = next(k for k, line in enumerate(lines) if mark in line)
-    lines.insert(at + (side == "after"), what)
-    return "".join(lines)
+MOST_FILES = {"property": 1, "step": 1, "variant": 2, "protocol": 0, "fault": 5, "format": 1, "request": 1}
 
 
 def bytecode_of(folder: Path) -> Path | None:
@@ -74,44 +46,35 @@ def copied(tmp_path: Path) -> Iterator[Path]:
         shutil.rmtree(kept, ignore_errors=True)
 
 
-@pytest.fixture
-def follow(copied: Path) -> Callable[[str], Path]:
-    """Follows a recipe in a copy of the packages; returns where."""
-
-    def followed(recipe: str) -> Path:
-        edits, commands, says = parts(recipe)
-        for file, side, mark, what in edits:
-            path = copied / file
-            path.write_text(edited(path.read_text(), side, mark, what) if side else what)
-        assert len({file for file, *_ in edits}) <= MOST_FILES[recipe]
-        (copied / "zoo.cfg").write_text("".join(f"server.{k}=a:1:2\n" for k in (1, 2, 3)))
-        told = "".join(run(copied, line) for line in commands)
-        assert commands
-        for line in says:
-            assert " ".join(line.split()) in " ".join(told.split()), told
-        return copied
-
-    return followed
-
-
-def run(folder: Path, line: str) -> str:
-    """What a command says in the copy."""
-    program, *words = shlex.split(line)
-    assert program == "zabcheck"
+def follow(recipe: str, folder: Path) -> None:
+    """Run a recipe in a copy of the packages: each of its commands has to print what it says."""
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     done = subprocess.run(
-        [sys.executable, "-m", "zabcheck", *words],
+        [sys.executable, str(RECIPES / f"{recipe}.py")],
         check=False, capture_output=True, text=True, cwd=folder, env=environment, timeout=HANG,
     )  # fmt: skip
-    assert done.returncode in (0, 1), done.stderr
-    assert not done.stderr
-    return done.stdout
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [line.split(" ", 1) for line in done.stdout.splitlines()]
+    assert any(what == "ran" for what, _ in lines)
+    edited = {file for what, file in lines if what == "edits" and file.startswith(PACKAGES)}
+    assert len(edited) == MOST_FILES[recipe]
 
 
 @pytest.mark.slow(seconds=3)
-@pytest.mark.parametrize("recipe", ["property", "step", "variant", "protocol", "format", "command"])
-def test_a_recipe_works_as_it_is_written(recipe: str, follow: Callable[[str], Path]) -> None:
-    follow(recipe)
+@pytest.mark.parametrize("recipe", sorted(MOST_FILES.keys() - {"fault"}))
+def test_a_recipe_works_as_it_is_written(recipe: str, copied: Path) -> None:
+    follow(recipe, copied)
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_recipe_fails_where_a_command_says_something_else(copied: Path) -> None:
+    program = "from recipe import run\nrun('zabcheck variants joiner', 'nothing of the kind')\n"
+    environment = {**os.environ, "PYTHONPATH": f"{copied}{os.pathsep}{RECIPES}"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True, cwd=copied, env=environment
+    )
+    assert done.returncode == 1
+    assert "without ['nothing of the kind']" in done.stderr
 
 
 REPLAYED = """
@@ -136,11 +99,11 @@ print(headline(steps[-1]))
 
 
 @pytest.mark.slow(seconds=4)
-def test_a_fault_by_the_recipe_is_explored_and_replays(follow: Callable[[str], Path]) -> None:
-    folder = follow("fault")
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+def test_a_fault_by_the_recipe_is_explored_and_replays(copied: Path) -> None:
+    follow("fault", copied)
+    environment = {**os.environ, "PYTHONPATH": str(copied)}
     done = subprocess.run(
-        [sys.executable, "-c", REPLAYED], check=False, capture_output=True, text=True, cwd=folder, env=environment
+        [sys.executable, "-c", REPLAYED], check=False, capture_output=True, text=True, cwd=copied, env=environment
     )
     assert (done.returncode, done.stdout) == (0, "network: blackout\n"), done.stderr
 
@@ -175,8 +138,10 @@ def test_the_simulator_has_an_order_for_every_network(watched: InstrumentedWorld
     assert (order.lo, order.hi) == (0, max(watched.world.networks.values()))
 
 
-def test_every_recipe_is_followed() -> None:
-    assert {name for name, _, _ in BLOCK.findall(PAGE)} == set(MOST_FILES)
+def test_every_recipe_is_followed_and_named() -> None:
+    assert {path.stem for path in RECIPES.glob("*.py")} - {"recipe"} == set(MOST_FILES)
+    page = (TOP / "CONTRIBUTING.md").read_text()
+    assert not [name for name in MOST_FILES if f"(docs/recipes/{name}.py)" not in page]
 
 
 @pytest.mark.parametrize("watched", EVERY, ids=lambda watched: str(watched.world.name))

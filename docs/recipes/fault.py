@@ -1,0 +1,85 @@
+"""A fault: a row for the kind of step and one for its budget, then its effect in each world.
+
+Flags, reports, traces and the JSON schema follow from the rows. The effect stands once in the explorer's world and once
+in what a script sets up for the simulator, which must come to the same state (docs/decisions/0005). Here the network of
+datagrams loses all that is in flight at once. Then run `pytest tests/worlds/test_steps.py --rewrite` for the schema,
+add a row to docs/reference/faults-and-networks.md, and write the fault's rule into docs/reference/semantics.md and the
+second semantics (`tests/second/`).
+"""
+
+from __future__ import annotations
+
+from recipe import after, before, run
+
+before(
+    "zabspec/worlds/steps.py",
+    "# fmt: on",
+    """
+BLACKOUT = row(
+    StepKind(33, "blackout", ("", "", ""), "blackout", (DATAGRAMS,), "blackouts", by="network", said="network: {label}")
+)
+""",
+)
+before(
+    "zabspec/worlds/steps.py",
+    '        Budget("heartbeats"',
+    """
+        Budget("blackouts", "blackout", "Losses of all that is in flight", {DATAGRAMS: 0}),
+""",
+)
+after(
+    "zabspec/configuration.py",
+    "    heartbeats: int = UNSET",
+    """
+    blackouts: int = UNSET
+""",
+)
+before(
+    "zabspec/worlds/datagrams.py",
+    "    CRASH,",
+    """
+    BLACKOUT,
+""",
+)
+before(
+    "zabspec/worlds/datagrams.py",
+    "    fill_budgets(s)",
+    """
+    s.blackouts_left = s.BLACKOUTS
+""",
+)
+before(
+    "zabspec/worlds/datagrams.py",
+    "    for k in range(s.CHANGES):",
+    """
+    if s.blackouts_left > 0 and len(s.in_flight) > 0:
+        emit_nobodys(out, BLACKOUT, 0)
+""",
+)
+before(
+    "zabspec/worlds/datagrams.py",
+    "    elif kind == ENVIRONMENT:",
+    """
+    elif kind == BLACKOUT:
+        s.blackouts_left = s.blackouts_left - 1
+        s.in_flight.clear()
+""",
+)
+after(
+    "traces/record/flight.py",
+    "Forget the datagrams that a received one overtook",
+    """
+        del self.queue[len(s.in_flight) :]
+""",
+)
+after(
+    "traces/record/over_datagrams.py",
+    "    def set_up(",
+    """
+        if word.kind == "blackout":
+            while mail := scripted.abstraction.bag(scripted.state):
+                scripted.names["lose_mail"](scripted.state, mail[0].place)
+            return None
+""",
+)
+run("zabcheck --protocol db19 --nodes 2 --txns 1 --timeouts 1 --blackouts 1 --depth 8 --no-trace", "1 blackout")
