@@ -33,12 +33,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from checker.distributed.costs import recorded
 from tests.standalone import WORKERS, Standalone, descendants
 
 MODEL = ("--nodes", "3", "--txns", "2", "--timeouts", "2", "--crashes", "1", "--losses", "0", "--reduction", "none")
 DEPTH = 50
-STATES = 97_400_000  # to that depth
+CPU = 1.5e-5  # seconds for a state on Spark, about
 KINDS = ("driver", "worker", "executor", "task")
 COMPARED = ("states", "steps", "events", "never_taken", "verdict", "exit_code", "coverage", "properties")
 EVERY = 0.5  # seconds between two samples of memory
@@ -231,7 +230,7 @@ def killed(options: argparse.Namespace, levels: list[int], folder: Path) -> tupl
             for level, part, kind in plan:
                 if not search.wait_for(level):
                     break
-                time.sleep(part * levels[min(level + 1, len(levels) - 1)] * recorded().cpu / 2)
+                time.sleep(part * levels[min(level + 1, len(levels) - 1)] * CPU / 2)
                 before = search.driver.poll() is None
                 what = search.kill(kind, choose) if before else "the search was over"
                 struck += before and not what.startswith("no process")
@@ -257,12 +256,7 @@ def main() -> None:
     parser.add_argument("--python", default="4g", help="address space of a task's Python process (default 4g)")
     parser.add_argument("--folder", type=Path, help="where everything lies meanwhile (default: a temporary folder)")
     options = parser.parse_args()
-    costs, cores = recorded(), os.cpu_count() or 1
-    if options.depth == DEPTH:
-        wait = costs.local_cpu * STATES / cores + costs.forecast(STATES, 2, 4).seconds + 30 * options.kills
-        print(
-            f"about {STATES:,} states; by the costs of {costs.day} some {wait / 60:.0f} minutes on {cores} idle cores"
-        )
+    cores = os.cpu_count() or 1
     print(f"load before: {os.getloadavg()[0]:.1f} on {cores} cores", flush=True)
     started = time.monotonic()
     done = subprocess.run(zabcheck(options.depth, "--threads", str(cores)), capture_output=True, text=True, check=False)
@@ -281,13 +275,8 @@ def main() -> None:
         there, struck, seconds = killed(options, levels, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    account = there["engine"]["spark"]
     print(f"  {seconds:.1f} s with kills and new starts; {there['sentence']}")
-    print(f"  {json.dumps(account['usage'])}")
-    for each in account["forecast"]["held"]:
-        print(
-            f"  {each['quantity']}: {each['forecast']:,.1f} {each['unit']} were forecast, came {each['percent']:+.1f} %"
-        )
+    print(f"  {there['engine']['spark']['jobs']} levels were jobs")
     one, other = outcome(here), outcome(there)
     differ = [name for name in COMPARED if one[name] != other[name]]
     same = sum(a == b for a, b in zip(levels, there["states"]["levels"], strict=False))

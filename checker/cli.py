@@ -129,11 +129,11 @@ Examples:
 @shared.named(
     "--engine",
     "NAME",
-    "compiled; interpret, slow, in plain Python; spark; auto, spark if a cluster is faster (how-to/large-models.md).",
-    completing.engines("compiled", "interpret", "spark", "auto"),
+    "compiled; interpret, slow, in plain Python; spark (how-to/large-models.md).",
+    completing.engines("compiled", "interpret", "spark"),
     "compiled",
 )
-@click.option("--master", metavar="URL", help="With --engine spark or auto: the Spark master (local[*]).")
+@click.option("--master", metavar="URL", help="With --engine spark: the Spark master (local[*]).")
 @click.option(
     "--checkpoint",
     type=PATH_OR_ADDRESS,

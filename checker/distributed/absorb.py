@@ -77,7 +77,6 @@ class Owner:
 
     Attributes:
         held: bytes of fingerprints in memory.
-        shared_out: bytes of fingerprints that were written to disk.
     """
 
     question: ExplorationTask
@@ -88,7 +87,6 @@ class Owner:
     columns: list[tuple[Query, Fingerprints]] = field(default_factory=list)
     spilled: list[IO[bytes]] = field(default_factory=list)
     held: int = 0
-    shared_out: int = 0
     cpu: float = 0.0
 
     @property
@@ -134,7 +132,7 @@ class Owner:
             mine = shares == k
             if mine.any():
                 columns = [prints.first[mine], orders[mine]] + ([] if prints.second is None else [prints.second[mine]])
-                self.shared_out += file.write(np.stack(columns, axis=1).tobytes())
+                file.write(np.stack(columns, axis=1).tobytes())
         self.cpu += time.process_time() - cpu
 
     def pieces(self) -> Iterator[tuple[Fingerprints, Any]]:
@@ -171,7 +169,7 @@ class Owner:
                     kept.append(mapped(on_disk, new))
             runs = self.with_run(kept, runs)
         spent = self.cpu + time.process_time() - cpu
-        report = {"runs": runs, "cpu": spent, "shared_out": self.shared_out, "memory": peak_bytes()}
+        report = {"runs": runs, "cpu": spent, "memory": peak_bytes()}
         for source, several in groupby(self.asked, key=lambda one: one.source):
             answers = [(one.first, one.count, np.packbits(one.new).tobytes()) for one in several]
             yield {"source": source, "answers": answers}

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from checker.distributed.code import ExplorationTask
 from checker.distributed.files import File, Folder, StorageError
-from checker.distributed.usage import Usage
 from traces.record.reading import strict_json
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ class Level:
         error: the run-time error that was met in it; `error_run`: the steps to it, if a capacity was too small.
         seconds, cpu_seconds: spent so far.
         memory: the maximum bytes that a process of a task has used.
-        usage: the resources of the levels that were jobs.
+        jobs: how many of the levels up to this one were jobs of Spark.
     """
 
     depth: int
@@ -108,7 +107,7 @@ class Level:
     cpu_seconds: float = 0.0
     memory: int = 0
     error_run: list[int] | None = None
-    usage: Usage = field(default_factory=Usage)
+    jobs: int = 0
 
     @property
     def size(self) -> int:
@@ -133,8 +132,7 @@ class Level:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Level:
-        usage = Usage(**data.get("usage", {}))
-        return cls(**{**data, "parts": [LevelPart.from_json(part) for part in data["parts"]], "usage": usage})
+        return cls(**{**data, "parts": [LevelPart.from_json(part) for part in data["parts"]]})
 
 
 def manifest_name(depth: int) -> str:

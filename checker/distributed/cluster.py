@@ -15,9 +15,7 @@ from checker.distributed.checkpoint import Checkpoint, Level
 from checker.distributed.code import ExplorationTask, code_for
 from checker.distributed.expand import expanded
 from checker.distributed.keep import kept
-from checker.distributed.metering import of_jobs, registered
 from checker.distributed.storage import Damaged, File, Storage
-from checker.distributed.usage import Usage
 from checker.distributed.workspace import Row
 from traces.spark.guest import is_local
 from zabspec.limits import Deadline
@@ -65,14 +63,10 @@ class Cluster:
     Args:
         worth: the number of states for which a task pays off; one task takes several parts of a small level.
         memory: bytes of fingerprints that a task holds before it writes them to disk.
-
-    Attributes:
-        usage: what Spark has measured of the last level.
     """
 
     def __init__(self, spark: SparkSession, worth: int = WORTH, memory: int = MEMORY) -> None:
         self.spark = spark
-        self.usage = Usage()
         self.worth = worth
         self.memory = memory
         self._sources: dict[tuple[int, int], Any] = {}
@@ -93,7 +87,6 @@ class Cluster:
         job = new.partitionBy(tasks, int).values().mapPartitions(keep)
         group = f"zabcheck level {level.depth + 1} {uuid.uuid4().hex}"  # more than one search may make such a level
         answers = self.collected(job, group, 3 * tasks, watch)
-        self.usage = of_jobs(self.spark, group)
         by_owner = dict(answers)
         if sorted(by_owner) != list(range(parts)) or len(answers) != parts:
             raise RuntimeError(f"{parts} tasks had to answer, but {len(answers)} answers came")
@@ -192,6 +185,18 @@ class Cluster:
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
         return sum(stage.numCompletedTasks for stage in stages if stage)
+
+
+def registered(context: Any) -> int | None:
+    """Return the number of cores of the registered executors; None if Spark cannot report it."""
+    from py4j.protocol import Py4JError
+
+    try:
+        found = context._jsc.sc().statusStore().executorList(True)
+        each = [found.apply(k) for k in range(found.size())]
+        return sum(int(one.totalCores()) for one in each if one.id() != "driver" and one.isActive())
+    except (Py4JError, AttributeError, TypeError):
+        return None
 
 
 @cache

@@ -14,7 +14,6 @@ from checker.distributed.cluster import Cancelled, Cluster, Here
 from checker.distributed.code import ExplorationTask, code_for
 from checker.distributed.files import NOTHING
 from checker.distributed.fingerprints import Fingerprints, cell_of, cells
-from checker.distributed.metering import of_answers
 from checker.distributed.storage import Storage
 from checker.explore import kernel
 from checker.explore.failing import note_failure
@@ -25,6 +24,7 @@ from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.limits import Deadline
 
 HERE = 20_000  # states of a level that is expanded without a job, if its duration is unknown
+JOB = 0.5  # seconds that the driver may take for a level: a job takes some tenths of a second to begin
 PACED = 5_000  # states from which on the duration of a state can be estimated from a level
 
 Progress = Callable[[Exploration, int, int], None]
@@ -38,15 +38,12 @@ class SparkExplorer:
         question: ExplorationTask,
         checkpoint: Checkpoint[Storage],
         level: Level | None = None,
-        worth: float | None = None,
     ) -> None:
         """Make an explorer.
 
         Args:
             checkpoint: where levels are committed.
             level: the one to continue from.
-            worth: seconds up to which a level is expanded without a job, as estimated from the one before; None to
-                decide that by its size (`HERE`).
         """
         self.question = question
         self.code = code_for(question)
@@ -54,7 +51,6 @@ class SparkExplorer:
         self.storage = checkpoint.storage
         self.level = level
         self.here = HERE
-        self.worth = worth
         self.pace = 0.0  # seconds for a state of the last level expanded here that was not tiny; or 0
         self.result = Exploration(
             self.code.properties, question.symmetry, "spark", stuttering_off=self.code.stuttering_off
@@ -108,13 +104,11 @@ class SparkExplorer:
                 level = self.next_level(self.level, answers)
                 if r.stopped:
                     break
-                level.usage = self.level.usage
+                level.jobs = self.level.jobs + isinstance(where, Cluster)
                 if isinstance(where, Here) and self.level.size >= PACED:
                     self.pace = (time.perf_counter() - begun) / self.level.size
                 if isinstance(where, Cluster):
-                    used = where.usage + of_answers(level, answers, time.perf_counter() - begun)
-                    level.usage += used
-                    tasks += used.python_cpu
+                    tasks += sum(a["cpu"] + sum(report["cpu"] for report in a["reports"]) for a in answers)
                 spend(level)
                 self.commit(level, self.level)
         except Cancelled:
@@ -127,9 +121,7 @@ class SparkExplorer:
 
     def small(self, level: Level) -> bool:
         """Return whether a level is finished sooner without a job. The result of the level is the same either way."""
-        if self.worth is None or not self.pace:
-            return level.size <= self.here
-        return level.size * self.pace <= self.worth
+        return level.size * self.pace <= JOB if self.pace else level.size <= self.here
 
     def finished(self, level: Level, limits: Limits, keep_going: bool, deadline: Deadline) -> bool:
         r = self.result
@@ -270,4 +262,4 @@ class SparkExplorer:
         r.violations = {name: Violation(named[name], tuple(words)) for name, words in level.violations.items()}
         r.error, r.error_run = level.error, None if level.error_run is None else tuple(level.error_run)
         r.seconds, r.cpu_seconds, r.memory = level.seconds, level.cpu_seconds, level.memory
-        r.usage = level.usage
+        r.jobs = level.jobs

@@ -81,7 +81,6 @@ class Keeping:
             "reports": [report],
             "cpu": spent + absorbed["cpu"],
             "candidates": found,
-            "shared_out": absorbed["shared_out"],
             "memory": max(peak_bytes(), absorbed["memory"]),
         }
 

@@ -31,9 +31,8 @@ class AmpleSparkExplorer(SparkExplorer):
         question: ExplorationTask,
         checkpoint: Checkpoint[Storage],
         level: Level | None = None,
-        worth: float | None = None,
     ) -> None:
-        super().__init__(question, checkpoint, level, worth)
+        super().__init__(question, checkpoint, level)
         self.unforeseen = False
 
     def run(

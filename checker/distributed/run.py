@@ -6,15 +6,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from checker.distributed.account import Account
 from checker.distributed.checkpoint import Checkpoint, Level, Refused, check_same, files_of
 from checker.distributed.cluster import Cluster
 from checker.distributed.code import ExplorationTask, Reduction, made_for
-from checker.distributed.costs import Costs, NotWorth, recorded
 from checker.distributed.explore import Progress, SparkExplorer
 from checker.distributed.files import Damaged, StorageError
 from checker.distributed.fingerprints import MOST_PARTS
-from checker.distributed.forecasting import Forecasting
 from checker.distributed.narrowed import AmpleSparkExplorer
 from checker.distributed.storage import Storage
 from checker.explore import narrowing
@@ -44,7 +41,6 @@ class Request:
         conf: further settings of the session.
         every_step: whether stuttering receipts are steps like others.
         reduces: whether a model that turns out to be large is searched with ample sets, as far as that decides.
-        rather_than: cores of this machine, which explores itself if that is faster; None to use Spark in any case.
     """
 
     master: str
@@ -54,7 +50,6 @@ class Request:
     conf: dict[str, str] = field(default_factory=dict)
     every_step: bool = False
     reduces: bool = False
-    rather_than: int | None = None
 
 
 def explore_on_spark(
@@ -65,17 +60,12 @@ def explore_on_spark(
     keep_going: bool,
     request: Request,
     progress: Callable[[Exploration, int, int], None] | None = None,
-    note: Callable[[str], None] = lambda sentence: None,
 ) -> tuple[Exploration, str]:
     """Explore; return the result, and why symmetry was not used although it was requested.
-
-    Args:
-        note: receives the forecast of a long exploration, as a sentence for the user.
 
     Raises:
         Refused, StorageError: the checkpoint does not match the request, or cannot be used.
         NoSpark: there is no session.
-        NotWorth: this machine alone is faster, and may be used instead.
         KeyboardInterrupt: before anything was explored.
     """
     with checkpoint_of(request) as checkpoint:
@@ -91,21 +81,16 @@ def explore_on_spark(
         try:
             with session(request.master, brief=True, conf=request.conf, attempts=ATTEMPTS) as spark:
                 cluster = Cluster(spark)
-                cores, costs = cluster.cores(), recorded(question.bits)
-                if request.rather_than is not None:
-                    note(worth(costs, cores, request.rather_than, limits.max_states))
                 if level is None:
-                    question = replace(question, parts=usual_parts(cores))
+                    question = replace(question, parts=usual_parts(cluster.cores()))
                 else:
                     check_whole(cluster, checkpoint, level)
-                forecasting = Forecasting(costs, cores, question.parts, limits.max_states, note, progress)
-                forecasting.begin()
-                searches = Searches(question, checkpoint, cluster, limits, forecasting, costs.level_worth(cores))
+                searches = Searches(question, checkpoint, cluster, limits, progress)
                 if request.reduces:
                     found = searches.with_reduction(list(properties), level)
                 else:
-                    searches.full = SparkExplorer(question, checkpoint, level, searches.worth)
-                    found = searches.full.run(cluster, limits, keep_going, forecasting)
+                    searches.full = SparkExplorer(question, checkpoint, level)
+                    found = searches.full.run(cluster, limits, keep_going, progress)
         except KeyboardInterrupt:
             if searches is None or searches.full is None:
                 raise
@@ -114,27 +99,7 @@ def explore_on_spark(
             if searches is None or not searches.committed:
                 raise
             found = searches.cut_short(str(problem) or type(problem).__name__)
-        if found.usage is not None:
-            levels = tuple(found.levels)
-            found.account = Account(
-                found.usage, found.memory, levels, cores, question.parts, question.bits, forecasting.said
-            )
         return found, asymmetry
-
-
-def worth(costs: Costs, cores: int, here: int, states: int | None) -> str:
-    """Return why a cluster is faster than this machine.
-
-    Args:
-        cores: of the cluster; `here`: of this machine.
-        states: the maximum number; None if it is unknown.
-
-    Raises:
-        NotWorth: it is not.
-    """
-    if why := costs.why_not_worth(cores, here, states):
-        raise NotWorth(why)
-    return costs.why_worth(cores, here)
 
 
 @dataclass
@@ -145,7 +110,6 @@ class Searches:
         question: the search of all states; `checkpoint`: where its levels are committed. Those of searches with ample
             sets are in subfolders.
         limits: of all of them together.
-        worth: seconds up to which the driver expands a level by itself.
     """
 
     question: ExplorationTask
@@ -153,7 +117,6 @@ class Searches:
     cluster: Cluster
     limits: Limits
     progress: Progress | None
-    worth: float | None = None
     full: SparkExplorer | None = None  # the last search of all states
     made: int = 0  # searches with ample sets
     narrow: Exploration | None = None  # the result of the last of these
@@ -187,7 +150,7 @@ class Searches:
         Raises:
             RuntimeError: ample sets found a violation that is not one, which is an error of zabcheck.
         """
-        self.full = full = SparkExplorer(self.question, self.checkpoint, level, self.worth)
+        self.full = full = SparkExplorer(self.question, self.checkpoint, level)
         if level is None or sum(level.levels[:-1]) < narrowing.SMALL:
             first = full.run(self.cluster, first_limits(self.limits), progress=self.progress)
             if not outgrown(first, self.limits) or first.violations or first.error:
@@ -205,7 +168,7 @@ class Searches:
         else:
             self.narrow = self.earlier()
         assert full.level is not None
-        self.full = SparkExplorer(self.question, self.checkpoint, full.level, self.worth)
+        self.full = SparkExplorer(self.question, self.checkpoint, full.level)
         return suspecting(self.full.run(self.cluster, self.rest, progress=self.progress), self.narrow)
 
     def earlier(self) -> Exploration | None:
@@ -240,7 +203,7 @@ class Searches:
             found, level = checkpoint.last()
             check_same(found, question, level, self.limits, checkpoint.storage.where)
             check_whole(self.cluster, checkpoint, level)
-        explorer = AmpleSparkExplorer(question, checkpoint, level, self.worth)
+        explorer = AmpleSparkExplorer(question, checkpoint, level)
         return Searched(
             explorer.run(self.cluster, self.rest, progress=self.progress), explorer.unforeseen, explorer.code.merges
         )

@@ -6,13 +6,8 @@ import builtins
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from invariants.registry import NO_RUNTIME_ERROR, Property
-
-if TYPE_CHECKING:
-    from checker.distributed.account import Account
-    from checker.distributed.usage import Usage
 
 # Why stuttering receipts were not left out: the beginning of a reason if there are none, and the text for that.
 NONE_THERE, NOT_ASKED = "there are none", "nothing was explored"
@@ -82,9 +77,7 @@ class Exploration:
     compile_seconds: float = 0.0
     memory: int = 0  # bytes at the peak
     fingerprint_bits: int = 64
-    usage: Usage | None = None  # of Spark, or None
-    account: Account | None = None  # the usage, and its forecast
-    chosen: str = ""  # why this engine was chosen, if the request leaves it open
+    jobs: int = 0  # levels that were jobs of Spark; the driver expanded the others
     reduced: bool = False  # whether transitions to states that are reached otherwise were left out, also of counts
     narrowed: bool = False  # whether states were left out, too; depths are those of the others
     ample_off: str = ""  # why no process is ample in any state, if that was tried

@@ -361,10 +361,18 @@ class Report(Result):
             *self.reduction_row(),
             *self.stuttering_row(),
             ("engine", self.engine),
-            *([("chosen", r.chosen)] if r.chosen else []),
-            *(r.account.rows() if r.account is not None else []),
+            *self.spark_row(),
             *([("largest epoch", f"{self.epochs} possible within the budgets")] if self.epochs else []),
         ]
+
+    def spark_row(self) -> list[tuple[str, str]]:
+        """Return the row on what Spark was used for."""
+        r = self.exploration
+        if r.engine != "spark":
+            return []
+        if not r.jobs:
+            return [("Spark", f"not needed: {r.distinct:,} states were explored on the driver, in 0 jobs")]
+        return [("Spark", f"{r.jobs} of {len(r.levels)} levels were jobs")]
 
     def reduction_row(self) -> list[tuple[str, str]]:
         """Return the rows on the reduction of a large exploration."""
@@ -710,8 +718,7 @@ class Report(Result):
             "reduction_off": self.reduction_off or None,
             "stuttering_left_out": not r.stuttering_off,
             "stuttering_off": r.stuttering_off or None,
-            **({"chosen": r.chosen} if r.chosen else {}),
-            **({} if r.account is None else {"spark": r.account.as_json()}),
+            **({"spark": {"jobs": r.jobs}} if r.engine == "spark" else {}),
         }
 
     def property_as_json(self, p: Property) -> dict[str, Any]:

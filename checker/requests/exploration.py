@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Configuration
 
-ENGINES = ("compiled", "interpret", "spark", "auto")
+ENGINES = ("compiled", "interpret", "spark")
 REDUCTIONS = ("auto", "stuttering", "none")
 FINGERPRINTS = (64, 128)
 EXPLORED, QUICK, ALL_EVIDENCE = EVIDENCE = ("explored", "quick", "all")
@@ -32,9 +32,9 @@ class ExploreRequest(BoundedRequest):
         symmetry: whether to count states that are renamings of each other once, if that is sound.
         reduction: what may be left out: `auto`, all that verdicts do not need; `stuttering`, only stuttering receipts;
             `none`, nothing.
-        engine: `compiled`, `interpret` or `spark`; `auto` for `compiled`, or `spark` on a cluster that is faster.
+        engine: `compiled`, `interpret` or `spark`.
         symbolic: seconds for z3 to check properties that were not violated; None not to use it.
-        master, fingerprint (bits): of Spark; the former is used with `auto`, too.
+        master, fingerprint (bits): of Spark.
         checkpoint, resume: the folder that keeps levels, and whether to resume from it.
         trace: the file for the first counterexample; empty for a file named for it; None to save nothing.
         evidence: which evidence of other kinds is added: `explored`, none; `quick`, what is stored, and the proof;
@@ -83,11 +83,6 @@ class ExploreRequest(BoundedRequest):
                 if getattr(self, name) is not None:
                     raise RequestError(f"{flag(name)} does not go with --engine spark: use Spark's own settings")
             no_user(self, "checkpoint")
-        elif self.engine == "auto":
-            no_user(self, "checkpoint")
-            for name in ("threads", "memory_limit", "fingerprint", "resume"):
-                if getattr(self, name):
-                    raise RequestError(f"{flag(name)} does not go with --engine auto; name the engine")
         else:
             for name in ("master", "fingerprint"):
                 if getattr(self, name):

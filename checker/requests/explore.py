@@ -46,9 +46,7 @@ def answer(request: ExploreRequest, watch: Watch | None = None) -> Report:
         check_writable(Path(request.trace), "--trace", regular=True)
     model, limits = Model(configuration), request.limits
     exploration, threads, symmetry_off = explored(model, judged, limits, request, watch)
-    found, asked = exploration.violations, request
-    if request.engine == "auto":
-        asked = replace(request, engine=exploration.engine, master="")
+    found = exploration.violations
 
     return Report(
         exploration,
@@ -67,7 +65,7 @@ def answer(request: ExploreRequest, watch: Watch | None = None) -> Report:
         },
         z3_answers_to(request, configuration, judged, exploration, watch),
         required,
-        "" if exploration.reduced else reduction_off(model, limits, asked) or not_begun(exploration),
+        "" if exploration.reduced else reduction_off(model, limits, request) or not_begun(exploration),
         run_to_error(model, exploration, trace_path(request, ["no-room"], "no-room", request.keep_going), request),
         vacuous(model, judged),
         request.as_json(),
@@ -159,13 +157,10 @@ def explored_once(task: EngineTask) -> tuple[Exploration, int, str]:
     """Run the engine for as many properties as it can check at once; see `explored`."""
     from checker.explore.breadth_first import Explorer, available_cores
     from checker.explore.interpret import Interpreter
-    from checker.requests.choosing import chosen
     from checker.requests.restart import reduced, reduction_off
     from checker.requests.running import failed_at_start, on_spark, out_of_time, ready_in_time
 
     model, judged, limits, request = task.model, task.judged, task.limits, task.request
-    if request.engine == "auto":
-        return chosen(task, explored_once)
     symmetry_off = "" if request.symmetry else "--no-symmetry"
     failed = failed_at_start(model, judged, request.engine)
     if failed is not None:

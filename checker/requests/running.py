@@ -33,7 +33,6 @@ class EngineTask:
         judged: no more properties than an engine can check at once.
         limits: when the task begins.
         compiled: provides machine code that several explorations share; None for `Compiled.of`.
-        rather_than: cores of this machine, which may be used instead of Spark; None if it may not.
         started: when it began, as `time.perf_counter()`.
     """
 
@@ -43,7 +42,6 @@ class EngineTask:
     request: ExploreRequest
     watch: Watch
     compiled: Compile | None = None
-    rather_than: int | None = None
     started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -181,7 +179,6 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
         reduces: whether a model that turns out to be large is searched with ample sets.
 
     Raises:
-        NotWorth: this machine alone is faster, and may be used instead.
         RequestError: Spark is not installed, or the checkpoint does not match the request.
         NoVerdict: Spark failed before anything was found.
     """
@@ -218,12 +215,10 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
         every_step=request.every_step,
         reduces=reduces,
     )
-    where = replace(where, rather_than=task.rather_than)
     try:
         with task.watch.exploring() as progress:
             exploration, asymmetry = explore_on_spark(
                 task.model.configuration, task.judged, request.symmetry, limits, request.keep_going, where, progress,
-                task.watch.note,
             )  # fmt: skip
     except (NoSpark, Refused, StorageError) as problem:
         raise RequestError(str(problem)) from None
