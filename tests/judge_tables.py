@@ -61,6 +61,7 @@ def rows_of(h: History, run: int = 0, moments: Moments | None = None) -> Rows:
 
 
 def written(path: Path, many: Iterable[Rows], **settings: int) -> Path:
+    path.parent.mkdir(exist_ok=True)
     with TableWriter(path, **settings) as writer:
         for rows in many:
             writer.add(rows)

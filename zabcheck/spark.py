@@ -1,19 +1,20 @@
 """zabcheck in a Spark program: DataFrames in, DataFrames out.
 
-    from zabcheck.spark import judge, sweep
+    from zabcheck.spark import conform, judge, sweep
 
-    swept = sweep(spark, seeds="1:10001", faults=[0, 1, 4])
-    swept.events.write.parquet("events")
-    verdicts = judge(spark.read.parquet("events"))
+    events = conform(spark.table("lake.zab.log"), {"run": "cluster_run", "time": "at"}, attempt=0)
+    verdicts = judge(events, "total-order")
     verdicts.where("verdict = 'violated'").groupBy("property").count().show()
 
 Nothing runs before rows are requested. `docs/how-to/tables-and-spark.md` has the columns, and the verdicts of runs
-whose order is unclear.
+whose order is unclear. Settings of a session: `spark.zabcheck.rows`, the most rows of a run (default: what memory has
+room for), and `spark.zabcheck.buckets` of a stream's state (64).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
@@ -21,13 +22,63 @@ from typing import TYPE_CHECKING, Any
 from checker.errors import RequestError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, Observation, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.types import StructType
 
     from invariants.registry import Property
     from traces.tables.places import Place
 
-__all__ = ["Swept", "append_delta", "judge", "judge_stream", "read_delta", "read_kafka", "sweep", "write_stream"]
+SCHEMA: StructType
+ARROW_SCHEMA: pa.Schema
+Names = str | Sequence["str | Property"]
+__all__ = [
+    "ARROW_SCHEMA", "SCHEMA", "Swept", "append_delta", "conform", "judge", "judge_stream", "read_delta", "read_kafka",
+    "session", "sweep", "write_stream",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Return the schema of event tables: `SCHEMA` as a StructType, `ARROW_SCHEMA` as pyarrow has it."""
+    if name == "SCHEMA":
+        from traces.tables.conform import spark_schema
+
+        return spark_schema()
+    if name == "ARROW_SCHEMA":
+        from traces.tables.table import schema
+
+        return schema()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn what other floors refuse into a `RequestError`."""
+    from traces.spark import NoSpark
+    from traces.tables.table import TableError
+    from zabspec.model import ConfigError
+
+    try:
+        yield
+    except (NoSpark, TableError, ConfigError, OSError) as problem:
+        raise RequestError(str(problem)) from None
+
+
+@contextmanager
+def session(master: str = "") -> Iterator[SparkSession]:
+    """Open a session, or use the one of this process or of spark-submit, which stays as it is.
+
+    Args:
+        master: where it runs; if empty, the present session, or all cores of this machine.
+
+    Raises:
+        RequestError: there can be none.
+    """
+    from traces.spark import session as sessions
+
+    with refusing(), sessions.session(master, conf={"spark.ui.enabled": "true"}) as spark:
+        yield spark
 
 
 @dataclass(frozen=True)
@@ -43,60 +94,93 @@ class Swept:
     events: DataFrame
 
 
+def conform(
+    df: DataFrame, mapping: Mapping[str, str] | None = None, *, kinds: Mapping[str, str] | None = None, **nulls: int
+) -> DataFrame:
+    """Return a DataFrame of events in the columns of an event table; columns that no event table has stay.
+
+    Args:
+        df: events, one a row. A column of an event table that it lacks is null, except `run` and `kind`.
+        mapping: the name in `df` of each column of an event table that has another name there.
+        kinds: the kind of event for each value that is spelt otherwise, as {"ABCAST": "abcast"}.
+        nulls: what a null of a column stands for, as `attempt=0`; the notes of verdicts say so.
+
+    Raises:
+        RequestError: columns or kinds are missing, or of another type; one sentence has all mistakes.
+    """
+    from traces.tables import conform as tables
+
+    with refusing():
+        return tables.conform(df, mapping or {}, kinds or {}, nulls)
+
+
 def judge(
     events: DataFrame | str | PathLike[str],
-    properties: Sequence[str | Property] = (),
+    properties: Names = (),
     *,
     observes: Sequence[str] | None = None,
     together: bool = False,
     order: Sequence[str] = (),
+    rows: str = "",
+    observation: Observation | None = None,
 ) -> DataFrame:
     """Judge every run in a DataFrame of events by the properties of histories.
 
     Args:
-        events: with the columns of an event table (docs/reference/file-formats.md); further ones are left
-            alone. Or where the files of such a table are, by a path or an address of pyarrow's: tasks read them as they
-            lie, which is quicker, and none of what is said below is asked for.
-        properties: which; none: all that are judged by default.
+        events: with the columns of an event table (`SCHEMA`); further ones, as a date, are passed on to the verdicts:
+            their values in the first row of a run. Or the path of files of such a table, which have their own order.
+        properties: one or several; none: all that are judged by default. Columns that they do not read are not sent.
         observes: the kinds of event that the source of a run notes, if the run's first row does not say; None: abcast
             and abdeliver.
         together: the rows of each run lie together, in order, in one partition: they are not moved. A run of which this
             is not so is malformed.
         order: columns that say the order of the rows of a run; none: `row`, or else time, process and position, as far
             as these say it.
+        rows: the column with the number of rows that the run must have; a run that was cut short is malformed.
+        observation: receives the number of verdicts of each kind, as `open` and `malformed`, with the first action.
 
     Returns:
-        A row for each run and property, with the columns `run`, `property`, `verdict` (as of `zabcheck judge`; or
-        malformed), `reason`, `time`, `command` and `note`. It is not computed yet.
+        A row for each run and property: `run`, `property`, `verdict` (as of `zabcheck judge`; or malformed), `reason`,
+        `time`, `command`, `note`, `evidence` (the rows that violate it), `rows`, `unused` (rows of kinds that do not
+        exist), and the further columns. It is not computed yet.
 
     Raises:
         RequestError: there is no such property, a column is missing or of another type, or there is no Spark.
     """
-    from checker.requests.judge import check_names
-    from traces.judging.runs import JUDGED
-    from traces.spark import NoSpark
-    from traces.spark.session import check_installed
-    from traces.tables.table import TableError
-
-    names = tuple(p if isinstance(p, str) else p.name for p in properties)
-    check_names(names, [p.name for p in JUDGED])
-    check_kinds(observes or ())
-    try:
-        check_installed()
-        from traces.judging.frames import judge_files, judge_frame
+    names = names_of(properties, observes)
+    with refusing():
+        from traces.judging.frames import Rows, judge_frame, rows_at
 
         if isinstance(events, str | PathLike):
             if observes is not None or together or order:
                 raise RequestError("observes, together and order are for a DataFrame; files have their own")
-            return judge_files(active_session(), place_named(fspath(events)), names)
-        return judge_frame(events, names, observes, together, order)
-    except (NoSpark, TableError) as problem:
-        raise RequestError(str(problem)) from None
+            found, lie = rows_at(active_session(), place_named(fspath(events)))
+            return judge_frame(found, names, lie, observation)
+        return judge_frame(events, names, Rows(observes, together, order, rows), observation)
+
+
+def names_of(properties: Names, observes: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of properties, after checking them, kinds of event, and that Spark is installed.
+
+    Raises:
+        RequestError: there is no such property or kind, or no Spark.
+    """
+    from checker.requests.judge import check_names
+    from traces.judging.runs import JUDGED
+    from traces.spark.session import check_installed
+
+    some = (properties,) if isinstance(properties, str) else properties
+    names = tuple(p if isinstance(p, str) else p.name for p in some)
+    check_names(names, [p.name for p in JUDGED])
+    check_kinds(observes or ())
+    with refusing():
+        check_installed()
+    return names
 
 
 def judge_stream(
     events: DataFrame,
-    properties: Sequence[str | Property] = (),
+    properties: Names = (),
     *,
     observes: Sequence[str] | None = None,
     idle: float = 600.0,
@@ -107,7 +191,7 @@ def judge_stream(
     """Judge the runs of a stream of events while they come.
 
     A row for each property that is violated comes in the batch in which the moment of the violation is over; for every
-    other property one comes when the run has ended. The state of a run is its rows.
+    other property one comes when the run has ended. State is kept for buckets of runs, and is their rows.
 
     Args:
         events: a stream with the columns of an event table (docs/reference/file-formats.md), `row` among
@@ -115,8 +199,9 @@ def judge_stream(
         properties: which; none: all that are judged by default.
         observes: the kinds of event that the source of a run notes, if the run's first row does not say; None: abcast
             and abdeliver.
-        idle: seconds (of processing time) without a row after which a run has ended.
-        kept: seconds for which it is remembered that it has: rows that come meanwhile are malformed, later ones a run.
+        idle: seconds without a row, while rows of other runs come, after which a run has ended.
+        kept: seconds since its last row for which it is remembered that it has: rows that come meanwhile are
+            malformed, later ones a run.
         disorder: rows of a run that wait for one that is missing; with more the run is malformed.
         longest: rows of a run; a longer one is undecided.
 
@@ -127,30 +212,24 @@ def judge_stream(
         RequestError: there is no such property, it is no stream, a column is missing or of another type, or there is no
             Spark.
     """
-    from checker.requests.judge import check_names
-    from traces.judging.runs import JUDGED
-    from traces.spark import NoSpark
-    from traces.spark.session import check_installed
-    from traces.tables.table import TableError
-
-    names = tuple(p if isinstance(p, str) else p.name for p in properties)
-    check_names(names, [p.name for p in JUDGED])
-    check_kinds(observes or ())
     for name, least in {"idle": idle, "kept": kept, "disorder": disorder, "longest": longest}.items():
         if not least > 0:
             raise RequestError(f"{name} must be above 0, not {least}")
-    try:
-        check_installed()
+    names = names_of(properties, observes)
+    with refusing():
         from traces.judging.streams import Bounds, judge_frames
 
         bounds = Bounds(max(1, round(idle * 1000)), max(1, round(kept * 1000)), disorder, longest)
         return judge_frames(events, names, observes, bounds)
-    except (NoSpark, TableError) as problem:
-        raise RequestError(str(problem)) from None
 
 
 def write_stream(
-    verdicts: DataFrame, folder: str | PathLike[str], checkpoint: str | PathLike[str], *, trigger: str = "10 seconds"
+    verdicts: DataFrame,
+    folder: str | PathLike[str],
+    checkpoint: str | PathLike[str],
+    *,
+    trigger: str = "10 seconds",
+    available_now: bool = False,
 ) -> StreamingQuery:
     """Start a query that writes a stream of verdicts as Parquet, the rows of each batch to a folder of its number.
 
@@ -160,10 +239,11 @@ def write_stream(
         folder: where to; a path, or an address of Hadoop's.
         checkpoint: where Spark keeps what has been read, and the state.
         trigger: how often a batch begins.
+        available_now: judge the rows that are there, and end; runs that have not ended wait for the next query.
     """
     from traces.judging.streams import write_batches
 
-    return write_batches(verdicts, fspath(folder), fspath(checkpoint), trigger)
+    return write_batches(verdicts, fspath(folder), fspath(checkpoint), trigger, available_now)
 
 
 def read_kafka(spark: SparkSession, servers: str, topic: str, **options: str) -> DataFrame:
@@ -182,12 +262,9 @@ def read_kafka(spark: SparkSession, servers: str, topic: str, **options: str) ->
         RequestError: the session does not have the package, or refuses an option.
     """
     from traces.tables import kafka
-    from traces.tables.table import TableError
 
-    try:
+    with refusing():
         return kafka.read_kafka(spark, servers, topic, options)
-    except TableError as problem:
-        raise RequestError(str(problem)) from None
 
 
 def read_delta(spark: SparkSession, folder: str | PathLike[str]) -> DataFrame:
@@ -199,13 +276,10 @@ def read_delta(spark: SparkSession, folder: str | PathLike[str]) -> DataFrame:
         RequestError: it is none, it needs a reader with features, or `deltalake` is missing.
     """
     from traces.tables import delta
-    from traces.tables.table import TableError
     from zabspec.files import place_of
 
-    try:
+    with refusing():
         return delta.read_delta(spark, place_of(folder).absolute())
-    except (OSError, TableError) as problem:
-        raise RequestError(str(problem)) from None
 
 
 def append_delta(frame: DataFrame, folder: str | PathLike[str]) -> int:
@@ -220,13 +294,10 @@ def append_delta(frame: DataFrame, folder: str | PathLike[str]) -> int:
         RequestError: a column has another type there, the folder holds something else, or `deltalake` is missing.
     """
     from traces.tables import delta
-    from traces.tables.table import TableError
     from zabspec.files import place_of
 
-    try:
+    with refusing():
         return delta.append_delta(frame, place_of(folder).absolute())
-    except (OSError, TableError) as problem:
-        raise RequestError(str(problem)) from None
 
 
 def check_kinds(observes: Sequence[str]) -> None:
@@ -277,26 +348,22 @@ def sweep(spark: SparkSession, *, every: bool = False, partitions: int | None = 
     Raises:
         RequestError: there is no such grid, events cannot be noted of its runs, or there is no Spark.
     """
-    from traces.spark import NoSpark
     from traces.spark.session import check_installed
     from traces.sweep.grid import Grid
-    from traces.tables.table import TableError
-    from zabspec.model import ConfigError
 
     if "seeds" not in grid:
         raise RequestError("seeds is missing, for example seeds='1:1001'")
     try:
-        check_installed()
-        from traces.sweep.frames import events_frame, runs_frame
+        with refusing():
+            check_installed()
+            from traces.sweep.frames import events_frame, runs_frame
 
-        asked: dict[str, Any] = {name: v if name in SINGLE else values(v) for name, v in grid.items()}
-        question = Grid(**asked)
-        question.check()
-        return Swept(runs_frame(spark, question, partitions), events_frame(spark, question, every, partitions))
+            asked: dict[str, Any] = {name: v if name in SINGLE else values(v) for name, v in grid.items()}
+            question = Grid(**asked)
+            question.check()
+            return Swept(runs_frame(spark, question, partitions), events_frame(spark, question, every, partitions))
     except TypeError:
         raise RequestError(f"a sweep has no option {strange(grid)!r}") from None
-    except (ConfigError, NoSpark, TableError) as problem:
-        raise RequestError(str(problem)) from None
 
 
 SINGLE = ("sample", "sample_seed", "quorums")

@@ -41,7 +41,7 @@ class TablePlace(InputPath):
     "--engine",
     metavar="NAME",
     shell_complete=completing.engines("plain", "spark"),
-    help="plain (only this process) or spark; if not given, spark for large tables.",
+    help="plain (this process, the default) or spark.",
 )
 @click.option("--master", metavar="URL", help="With --engine spark: the Spark master (local[*]).")
 @click.option(

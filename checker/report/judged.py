@@ -117,9 +117,11 @@ class JudgedTable(Result):
                 parts.append(fitted("\n".join([*lines, *([f"  {v.command}"] if v.command else [])])))
             if len(found) > QUOTED:
                 parts.append(fitted(f"{name}: {len(found) - QUOTED:,} more; --violations FILE writes all"))
-        for name in names:
-            if gaps := self.gaps_of(name):
-                parts.append(fitted("\n".join(f"{name} is open: {sentence(gap, where)}." for _, gap, where in gaps)))
+        since: dict[str, list[str]] = {}
+        for name, gap, where in self.gaps_of(*names):
+            since.setdefault(sentence(gap, where), []).append(name)
+        for why, of in since.items():
+            parts.append(fitted(f"{', '.join(of)} {'is' if len(of) == 1 else 'are'} open, since {why}."))
         notes = [*self.notes, *left_out_notes(self.left_out)]
         return [*parts, *([fitted("\n".join(notes))] if notes else [])]
 

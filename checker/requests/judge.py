@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from traces.judging.totals import Totals, Unit
     from traces.tables.own import Source
-    from traces.tables.places import Address, Place
+    from traces.tables.places import Place
 
 ENGINES = ("plain", "spark")
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
@@ -32,7 +32,7 @@ class JudgeRequest(Request):
         protocol: of a table of a user protocol, the current place of its source; empty for the one that the table
             names.
         properties: names; empty for all history properties that are judged by default.
-        engine: `plain` or `spark`; None to use Spark for large tables.
+        engine: `plain`, or `spark` for a table that Spark reads; None for Spark where `master` or an address needs it.
         master: of Spark. threads: of `plain`; None for all cores.
         rows: how many the table has to have, so that a table which was cut short gives no verdict; None for any number.
         allow_open: whether what a table leaves open does not prevent a verdict.
@@ -76,12 +76,18 @@ def answer(request: JudgeRequest) -> JudgedTable:
     source, tally, further = None, None, dict[str, None]()
     try:
         check_arrow("numpy")
+        from traces.judging.numbers import MISSPELT
+        from traces.judging.runs import code_of
         from traces.tables.own import source_of
 
         address = address_of(request.table)
         table = address or place_of(request.table)
         if address is not None and not address.by_arrow:
             tally, known, usual = judged_by_spark(address, request)
+        elif request.engine == "spark" or request.master is not None:
+            if source_of(table, request.protocol) is not None:
+                raise RequestError("a table of a user protocol is judged in this process: omit --engine and --master")
+            tally, known, usual = judged_by_spark(table, request)
         else:
             source = source_of(table, request.protocol)
             if source is not None:
@@ -100,7 +106,8 @@ def answer(request: JudgeRequest) -> JudgedTable:
     asked = tuple(name for name in known if name in (request.properties or usual))
     note_unused(tally, further, request.rows)
     unsettled = ("undecided",) if request.allow_open else ("undecided", "open")
-    settled = request.rows in (None, tally.rows) and not any_is(tally, asked, unsettled)
+    misspelt = any(code_of(kind) == MISSPELT for kind in tally.unused)
+    settled = not misspelt and request.rows in (None, tally.rows) and not any_is(tally, asked, unsettled)
     tested = any_is(tally, asked, ("held", "open"))
     code = VIOLATED if tally.violations else HELD if settled and tested else NO_VERDICT
     left_out = [name for name in known if name not in asked]
@@ -118,8 +125,9 @@ def note_unused(tally: Totals, further: Iterable[str], rows: int | None) -> None
     from traces.tables.table import KINDS, printable
 
     for kind, count in sorted(tally.unused.items()):
+        plural = "row is" if count == 1 else "rows are"
         tally.notes.append(
-            f"{count:,} rows are not used: there is no kind {printable(kind)!r}{near(kind.lower(), KINDS)}"
+            f"{count:,} {plural} not used: there is no kind {printable(kind)!r}{near(kind.lower(), KINDS)}"
         )
     if names := ", ".join(printable(name) for name in further):
         tally.notes.append(f"columns that are not used: {names}")
@@ -127,25 +135,25 @@ def note_unused(tally: Totals, further: Iterable[str], rows: int | None) -> None
         tally.notes.append(f"the table has {tally.rows:,} rows, and {rows:,} are expected")
 
 
-def judged_by_spark(address: Address, request: JudgeRequest) -> tuple[Totals, list[str], list[str]]:
+def judged_by_spark(place: Place, request: JudgeRequest) -> tuple[Totals, list[str], list[str]]:
     """Judge a table that only Spark reads; return the totals, and the properties as `event_units` does.
 
     Raises:
         TableError: it is not a table.
         RequestError, NoVerdict: there is no Spark, it is excluded, or it failed.
     """
-    from traces.judging.frames import judge_address
+    from traces.judging.frames import judge_place
     from traces.judging.runs import JUDGED
     from traces.spark import NoSpark, SparkFailed
 
     known = [p.name for p in JUDGED]
     check_names(request.properties, known)
     if request.engine == "plain" or request.threads is not None or request.protocol:
-        raise RequestError(f"{address}: only Spark reads this: omit --engine plain, --threads and --protocol")
+        raise RequestError(f"{place}: only Spark reads this: omit --engine plain, --threads and --protocol")
     try:
-        tally = judge_address(address, request.properties, request.master)
+        tally = judge_place(place, request.properties, request.master)
     except NoSpark as problem:
-        raise RequestError(str(problem)) from None
+        raise RequestError(f"{problem}; --engine plain needs no Spark") from None
     except SparkFailed as problem:
         raise NoVerdict(without_secrets(str(problem))) from None
     return tally, known, [p.name for p in JUDGED if p.default]
@@ -178,7 +186,7 @@ def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequ
     from traces.judging.own import observed_units
 
     if request.threads is not None:
-        raise RequestError("a table of a user protocol is read by one thread; --master 'local[2]' uses two cores")
+        raise RequestError("a table of a user protocol is read by one thread: omit --threads")
     named = {p.name: p for p in properties_of(source.protocol)}
     known = [name for name, p in named.items() if p.default]
     for name in request.properties:
@@ -233,21 +241,15 @@ def not_of_tables(p: Property) -> str:
 
 
 def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:
-    """Judge units with the requested engine and return the totals.
+    """Judge units in this process and return the totals.
 
     Raises:
         TableError: a run cannot be judged.
-        RequestError, NoVerdict: there is no Spark, or it failed.
     """
     from checker.report.progress import StatusLine
-    from traces.judging.judge import LARGE, judge_on_spark, judge_plainly
-    from traces.spark import NoSpark, SparkFailed
+    from traces.judging.judge import judge_plainly
 
-    engine = request.engine
-    rows = sum(u.rows for u in units)
-    own = units[0].totals(()).what == "observations"  # judged by one thread, and on Spark only if requested
-    if engine is None:
-        engine = "spark" if request.master is not None or (rows > LARGE and not own) else "plain"
+    own = units[0].totals(()).what == "observations"  # judged by one thread
     threads = 1 if own else request.threads or os.cpu_count() or 1
     with StatusLine() as line:
 
@@ -256,14 +258,7 @@ def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:
                 broken = f", {len(tally.violations):,} violations" if tally.violations else ""
                 line.show(f"{done:,} of {everything:,} rows checked ({100 * done // max(1, everything)} %){broken}")
 
-        if engine == "plain":
-            return judge_plainly(units, request.properties, threads, progress)
-        try:
-            return judge_on_spark(units, request.properties, request.master, progress)
-        except NoSpark as problem:
-            raise RequestError(f"{problem}; --engine plain needs no Spark") from None
-        except SparkFailed as problem:
-            raise NoVerdict(str(problem)) from None
+        return judge_plainly(units, request.properties, threads, progress)
 
 
 def any_is(tally: Totals, asked: Sequence[str], words: tuple[str, ...]) -> bool:

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import pickle
 import random
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
 
 from tests.histories import Abcast, Deliver, History, Instance, MadeUp, Txn
-from tests.judge_tables import ALL, made_up, rows_of, verdicts_of, written
+from tests.judge_tables import ALL, made_up, rows_of, verdicts_of
 from tests.judging.orderly import orderly
 from tests.judging.test_judge_definitions import Made
 from tests.judging.test_judge_definitions import rows_of as of_rows
-from traces.judging.batches import BY_TIME, MALFORMED, NUMBERED, WORDS, Judge, Spoken
-from traces.judging.frames import JudgeUnits
-from traces.judging.judge import read_units
-from traces.judging.runs import BITS, JUDGED
+from traces.judging.batches import BY_TIME, MALFORMED, NUMBERED, WORDS, Judge, Spoken, columns_of
+from traces.judging.runs import JUDGED
 from traces.judging.single_run import InMemory
-from traces.judging.totals import UNSAID, asked_for, judge_unit
+from traces.judging.totals import BYTES_A_ROW, UNSAID, judge_unit
 from traces.sweep.frames import Events, Runs
 from traces.sweep.grid import Grid
-from traces.tables.table import OBSERVED, Rows, TableError, TableWriter
+from traces.tables.table import OBSERVED, Rows, TableError
 
 NAMES = tuple(p.name for p in JUDGED)
 
@@ -86,7 +81,7 @@ def test_each_run_is_judged_as_it_is_alone() -> None:
         expected, words = alone(table), words_of(found[run])
         if isinstance(expected, str):
             assert set(words.values()) == {MALFORMED}
-            assert {why.partition(":")[2] for why, *_ in found[run].said.values()} == {expected.partition(":")[2]}
+            assert {said.reason.partition(":")[2] for said in found[run].said.values()} == {expected.partition(":")[2]}
         else:
             assert words == expected, run
         for row, word in enumerate(found[run].words):
@@ -106,10 +101,9 @@ def test_a_row_that_is_lost_or_twice_there_is_never_a_verdict() -> None:
         unnumbered = pa.array([None if i == k else i for i in range(table.num_rows)], pa.int64())
         for some in (lost, twice, table.set_column(at, table.schema.field("row"), unnumbered)):
             damaged = disordered(some)
-            for longest in (5, 1000):
-                (said,) = judged(Judge((), OBSERVED, NUMBERED, longest=longest), damaged)
-                assert set(words_of(said).values()) == {MALFORMED}
-                assert "row" in said.said[0][0]
+            (said,) = judged(Judge((), OBSERVED, NUMBERED), damaged)
+            assert set(words_of(said).values()) == {MALFORMED}
+            assert "row" in said.said[0].reason
 
 
 def test_rows_without_a_run_are_told() -> None:
@@ -118,7 +112,7 @@ def test_rows_without_a_run_are_told() -> None:
     found = judged(Judge(), pa.concat_tables([nameless, table, nameless], promote_options="permissive"))
     assert [s.run for s in found] == [1, None]
     assert set(words_of(found[1]).values()) == {MALFORMED}
-    assert found[1].said[0][0] == "2 rows have no run number"
+    assert found[1].said[0].reason == "2 rows have no run number"
 
 
 def test_order_by_time_says_nothing_that_rows_in_order_do_not() -> None:
@@ -166,37 +160,44 @@ def test_rows_whose_order_nothing_says_are_open(lacks: str) -> None:
             rows.columns[lacks][k] = None
     (said,) = judged(Judge((), OBSERVED, BY_TIME), numbered(rows))
     assert set(words_of(said).values()) == {"open"}
-    assert said.said[0][0].endswith(f"gives the order of its rows of time {4 if lacks == 'position' else 3}")
+    assert said.said[0].reason.endswith(f"gives the order of its rows of time {4 if lacks == 'position' else 3}")
 
 
-def test_a_long_run_is_judged_by_blocks_from_a_file() -> None:
-    """Between two short runs; it comes to what the rows held come to, or is left open."""
-    events = orderly(lag=9)
-    broken = [*events[:40], Deliver(1, 0, Txn(1, 30, 31)), *events[41:]]
-    some: Sequence[Any] = (Abcast(Instance(1, 0, 0), Txn(1, 1, 1)), Deliver(0, 0, Txn(1, 1, 1)))
-    tables = [numbered(rows_of(History(3, tuple(e)), k)) for k, e in enumerate((some, events, some, broken, some))]
-    sent = pa.concat_tables([disordered(t) for t in tables])
-    found = judged(Judge((), OBSERVED, NUMBERED, at_once=100, longest=50), sent)
-    assert sorted(s.run for s in found if s.run is not None) == [0, 1, 2, 3, 4]
-    for s in found:
-        whole, words = alone(tables[s.run or 0]), words_of(s)
-        assert isinstance(whole, dict)
-        assert {n for n, w in words.items() if w != whole[n]} <= {
-            n for n, w in words.items() if w in ("undecided", "not judged")
-        }
-    by_run = {s.run: s for s in found}
-    assert words_of(by_run[1])["total-order"] == "held"
-    assert words_of(by_run[3])["total-order"] == "violated"
-    assert "delivered" in by_run[3].said[NAMES.index("total-order")][0]
+def test_a_run_that_memory_does_not_hold_is_refused_with_its_size() -> None:
+    """Wherever its rows come among those of others, in however many batches."""
+    some = (Abcast(Instance(1, 0, 0), Txn(1, 1, 1)), Deliver(0, 0, Txn(1, 1, 1)))
+    tables = [numbered(rows_of(History(3, tuple(e)), k)) for k, e in enumerate((some, orderly(), some, orderly()))]
+    for at_once in (5, 1000):
+        found = judged(Judge((), OBSERVED, NUMBERED, at_once=at_once, most=50), pa.concat_tables(tables))
+        assert [(s.run, s.rows) for s in found] == [(k, t.num_rows) for k, t in enumerate(tables)]
+        assert [MALFORMED in words_of(s).values() for s in found] == [False, True, False, True]
+        assert found[1].said[0].reason == (
+            f"a run is judged in memory: this has {tables[1].num_rows} rows, and there is room for 50 at "
+            f"{BYTES_A_ROW} bytes a row"
+        )
 
 
-def test_a_long_run_notes_what_its_first_row_says() -> None:
-    """Whichever of its rows came first, and whatever is said of runs that do not say it."""
-    rows = rows_of(History(3, tuple(orderly())))
-    rows.columns["message"][0] = "abcast,abdeliver"
-    for longest in (50, 10_000):
-        (said,) = judged(Judge((), OBSERVED, NUMBERED, at_once=100, longest=longest), disordered(numbered(rows)))
-        assert words_of(said)["one-leader-an-epoch"] == "not judged"
+def test_a_run_of_another_number_of_rows_than_expected_is_malformed() -> None:
+    tables = [numbered(rows_of(History(3, tuple(orderly())), k)) for k in range(3)]
+    sizes = [tables[0].num_rows, tables[1].num_rows + 1, None]
+    sent = pa.concat_tables([t.append_column("n", pa.array([n] * t.num_rows, pa.int64()))
+                             for t, n in zip(tables, sizes, strict=True)])  # fmt: skip
+    found = judged(Judge((), OBSERVED, NUMBERED, expected="n"), sent)
+    assert [MALFORMED in words_of(s).values() for s in found] == [False, True, True]
+    assert found[1].said[0].reason == f"it has {tables[1].num_rows} rows, and {sizes[1]} are expected"
+
+
+def test_columns_that_a_property_does_not_read_are_not_needed_and_further_ones_pass() -> None:
+    tables = [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(9)]
+    whole = pa.concat_tables(tables)
+    sent = whole.append_column("cluster", pa.array([f"c{r}" for r in whole.column("run").to_pylist()]))
+    for name in ("total-order", "integrity", "prefix", "one-leader-an-epoch", "delivered-is-chosen"):
+        every = judged(Judge((name,), OBSERVED, NUMBERED), whole)
+        few = sent.select([*columns_of([name]), "row", "cluster"])
+        assert few.num_columns < sent.num_columns
+        found = judged(Judge((name,), OBSERVED, NUMBERED, further=("cluster",)), few)
+        assert [(s.run, words_of(s)) for s in found] == [(s.run, words_of(s)) for s in every]
+        assert [s.further for s in found] == [(f"c{s.run}",) for s in found]
 
 
 def test_what_a_run_notes_is_told_by_its_first_row() -> None:
@@ -207,37 +208,6 @@ def test_what_a_run_notes_is_told_by_its_first_row() -> None:
     assert unjudged[0] == unjudged[2] > unjudged[1]
     assert unjudged[3] == {*found[3]}
     assert "one-leader-an-epoch" in unjudged[0] - unjudged[1]
-
-
-def test_files_are_judged_as_they_are_read(tmp_path: Path) -> None:
-    """What a task does that is given units of a table; one that is damaged is told, and nothing else is lost."""
-    tables = [numbered(rows_of(made_up(random.Random(k), 20), k)) for k in range(6)]
-    events = orderly(lag=9)
-    for name, some in (("a", tables[:3]), ("b", tables[3:])):
-        with TableWriter(tmp_path / f"{name}.parquet", OBSERVED) as table:
-            for t in some:
-                table.add_table(t)
-    long = written(tmp_path / "c.parquet", [rows_of(History(3, tuple(events)), 9)], longest=50)
-    units = read_units(tmp_path, longest=100)
-    assert [u.long for u in units] == [False, False, True]
-    sent = pa.RecordBatch.from_pydict({"unit": [pickle.dumps(u) for u in units]})
-
-    def said() -> dict[int | None, list[str]]:
-        rows = [r for out in JudgeUnits(())([sent]) for r in out.to_pylist()]
-        return {r["run"]: [WORDS[w] for w in r["words"] if w != UNSAID] for r in rows}
-
-    found = said()
-    assert found.keys() == {*range(6), 9}
-    for k, t in enumerate(tables):
-        whole = verdicts_of(judge_unit(InMemory((), rows_of=t, noted=OBSERVED), asked_for(())))
-        assert found[k] == [word for name, word in whole.items() if BITS[name] != BITS["dsn-causal-order"]]
-    assert "held" in found[9]
-    assert found[9].count("not judged") > found[0].count("not judged"), "it is judged by blocks"
-    long.unlink()
-    (tmp_path / "b.parquet").write_bytes(b"PAR1 none")
-    found = said()
-    assert found.keys() == {0, 1, 2, None}
-    assert {*found[None]} == {MALFORMED}
 
 
 def test_runs_that_are_made_are_judged_as_they_were_played() -> None:

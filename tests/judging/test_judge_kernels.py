@@ -17,7 +17,6 @@ import pytest
 
 import traces.judging
 from tests.judging.test_judge_definitions import Made, rows_of
-from traces.judging.blocks_kernel import Sums, sum_blocks
 from traces.judging.kernel import judge_runs
 from traces.judging.memory import FirstRows, JudgedRun, RunReport, Table, room_for
 from traces.judging.runs import COLUMNS, Batch
@@ -104,20 +103,6 @@ def test_judging_ends_where_there_is_no_room_for_another_answer() -> None:
         count, found, _ = judged(kernel, batch.table, room_for(batch.processes, batch.rows))
         assert count == found.most == 3
         assert [found.first[k] for k in range(count)] == batch.starts[:3].tolist()
-
-
-def test_summing_up_leaves_the_same_in_cpython_and_in_machine_code() -> None:
-    seen: Counter[str] = Counter()
-    for seed in range(TABLES):
-        table, shift = batch_of(seed, 1).table, random.Random(seed).randint(0, 3)
-        most = table.rows if seed % 4 else 2
-        room = {"most": most, "slots": 1 << (2 * most).bit_length(), "most_epochs": 8 if seed % 5 else 1}
-        one, other = Sums(**room), Sums(**room)
-        sum_blocks(table, one, 5, shift)
-        machine(sum_blocks)(table, other, 5, shift)
-        assert held_by(one) == held_by(other)
-        seen["error" if one.error else "no room" if one.full else "summed"] += 1
-    assert min(seen[what] for what in ("summed", "error", "no room")) > TABLES // 20
 
 
 def test_a_run_of_as_many_processes_as_there_may_be_fits_the_masks() -> None:

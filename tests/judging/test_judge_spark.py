@@ -22,46 +22,22 @@ from checker.cli import main
 from checker.errors import RequestError
 from tests.histories import Abcast, Deliver, History, Instance, Txn
 from tests.judge_tables import ALL, made_up, rows_of, verdicts_of, written
-from tests.judging.orderly import TXNS, delivery, orderly, txn
-from tests.judging.own_tables import runs, write
 from tests.judging.test_batches import numbered
 from tests.judging.test_judge_definitions import Made
 from tests.judging.test_judge_definitions import rows_of as of_rows
-from tests.judging.test_judge_premises import TABLES
 from tests.patience import HANG, until
 from tests.spark import LocalSpark
-from traces.judging.frames import TORN, events_at
-from traces.judging.judge import judge_on_spark, judge_plainly, read_units
-from traces.judging.own import observed_units
-from traces.judging.runs import JUDGED, KERNEL
+from traces.judging.frames import TORN, rows_at
+from traces.judging.runs import JUDGED
 from traces.judging.single_run import InMemory
-from traces.judging.totals import COUNTS, judge_unit
-from traces.tables.own import source_of
+from traces.judging.totals import judge_unit
 from traces.tables.places import Address
-from traces.tables.table import COLUMNS, OBSERVED, Rows, TableError
-from zabcheck.spark import judge, sweep
+from traces.tables.table import COLUMNS, OBSERVED, Rows
+from zabcheck.spark import SCHEMA, conform, judge, sweep
 
 pytestmark = pytest.mark.slow
 
 MADE = int(os.environ.get("ZABCHECK_TABLES", "100"))  # runs that may leave something unknown
-LONG = 10**9  # the number of the long run
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Many runs in two files, some of which leave things unknown, and a long run that breaks something in a third."""
-    folder = tmp_path_factory.mktemp("events")
-    runs = [
-        of_rows(Made(seed).made(), seed) if seed < MADE else rows_of(made_up(random.Random(seed), 20), seed)
-        for seed in range(MADE + 300)
-    ]
-    written(folder / "a.parquet", runs[:200], group=1000)
-    written(folder / "b.parquet", runs[200:], group=1000)
-    events = orderly(lag=9)
-    del events[delivery(events, 1, TXNS // 2)]
-    events.append(Deliver(1, 0, txn(5)))
-    written(folder / "c.parquet", [rows_of(History(3, tuple(events)), LONG)], longest=50)
-    return folder
 
 
 @pytest.fixture
@@ -72,42 +48,42 @@ def shared(monkeypatch: pytest.MonkeyPatch, local_spark: LocalSpark) -> None:
 
 
 @pytest.mark.usefixtures("shared")
-def test_the_command_on_spark(table: Path) -> None:
-    arguments = ["judge", str(table), "--property", "total-order", "--json"]
-    plain, spark = (
-        CliRunner().invoke(main, [*arguments, *more], prog_name="zabcheck") for more in ([], ["--master", "local[2]"])
-    )
+def test_the_command_on_spark_comes_to_what_one_process_comes_to(tmp_path: Path) -> None:
+    """Of files that zabcheck wrote, which are not moved. Rows of no kind are counted."""
+    made = [
+        of_rows(Made(seed).made(), seed) if seed < MADE else rows_of(made_up(random.Random(seed), 20), seed)
+        for seed in range(2 * MADE)
+    ]
+    for rows in made:
+        rows.columns["row"][:] = range(len(rows))
+    made[3].columns["kind"][-1] = "heartbeat"
+    for name, some in (("a", made[:MADE]), ("b", made[MADE:])):
+        written(tmp_path / "t" / f"{name}.parquet", some, group=1000)
+    arguments = ["judge", str(tmp_path / "t"), "--json"]
+    plain, spark = (CliRunner().invoke(main, [*arguments, *more]) for more in ([], ["--master", "local[2]"]))
     assert plain.exit_code == spark.exit_code == 1, spark.output
-    reports = [json.loads(done.stdout) for done in (plain, spark)]
-    assert [report.pop("request").get("master", "") for report in reports] == ["", "local[2]"]
-    assert reports[0] == reports[1]
+    here, there = (json.loads(done.stdout) for done in (plain, spark))
+    assert [here[key] for key in ("runs", "rows", "properties")] == [
+        there[key] for key in ("runs", "rows", "properties")
+    ]
+    shown = [[(v["run"], v["property"], v["why"], v["time"], [e["row"] for e in v["events"]]) for v in of["violations"]]
+             for of in (here, there)]  # fmt: skip
+    assert shown[0] == shown[1] != []
+    assert all(any("1 row is not used: there is no kind 'heartbeat'" in n for n in of["notes"]) for of in (here, there))
 
 
 @pytest.mark.usefixtures("shared")
-def test_spark_and_one_process_come_to_the_same(table: Path) -> None:
-    units = read_units(table, longest=100)
-    assert sorted({u.long for u in units}) == [False, True]
-    plain = judge_plainly(units, (), 2, shift=4)
-    seen: list[int] = []
-    spark = judge_on_spark(units, (), "local[2]", lambda done, rows, _: seen.append(done), shift=4)
-    assert (spark.runs, spark.rows) == (plain.runs, plain.rows) == (MADE + 301, sum(u.rows for u in units))
-    assert (spark.counts == plain.counts).all()
-    assert [v.as_dict() for v in spark.violations] == [v.as_dict() for v in plain.violations]
-    assert spark.notes == plain.notes
-    assert spark.gaps == plain.gaps
-    assert len({bit for _, bit in plain.gaps}) > 8, "much was left unknown"
-    assert {v.property for v in spark.violations if v.run == LONG} >= {"total-order"}
-    assert all(0 <= done <= spark.rows for done in seen)
-
-
-@pytest.mark.usefixtures("shared")
-def test_a_run_in_two_places_is_a_wrong_question(tmp_path: Path) -> None:
-    torn = written(
-        tmp_path / "torn.parquet", [rows_of(History(1, (Deliver(0, 0, Txn(1, 1, 1)),)), k) for k in (1, 2, 1)]
-    )
+@pytest.mark.parametrize(
+    ("runs", "why"), [((1, 2, 1), "are not contiguous"), ((5,), "in the order of their positions")]
+)
+def test_what_is_no_table_is_a_sentence(tmp_path: Path, runs: tuple[int, ...], why: str) -> None:
+    some = [rows_of(History(1, (Deliver(0, 0, Txn(1, 1, 1)), Deliver(0, 0, Txn(1, 2, 2)))), k) for k in runs]
+    if len(runs) == 1:
+        some[0].columns["position"][2] = 0
+    torn = written(tmp_path / "torn.parquet", some, group=2)
     result = CliRunner().invoke(main, ["judge", str(torn), "--engine", "spark", "--master", "local[1]"])
     assert result.exit_code == 2
-    assert "are not contiguous" in result.stderr
+    assert why in result.stderr
 
 
 def test_ctrl_c_ends_it_within_a_moment(tmp_path: Path) -> None:
@@ -133,46 +109,6 @@ def test_ctrl_c_ends_it_within_a_moment(tmp_path: Path) -> None:
     _, err = process.communicate(timeout=HANG)
     assert process.returncode == 3
     assert err == "zabcheck: interrupted; there is no verdict\n"
-
-
-@pytest.mark.usefixtures("shared")
-def test_a_table_error_in_a_task_is_a_sentence(tmp_path: Path) -> None:
-    rows = rows_of(History(1, (Abcast(Instance(1, 0, 0), Txn(1, 1, 1)), Deliver(0, 0, Txn(1, 1, 1)))))
-    rows.columns["position"][2] = 0
-    path = written(tmp_path / "t.parquet", [rows])
-    with pytest.raises(TableError, match="in the order of their positions"):
-        judge_on_spark(read_units(path), (), "local[1]")
-
-
-@pytest.mark.usefixtures("shared")
-def test_a_table_of_ones_own_protocol_comes_to_the_same_on_spark(tmp_path: Path) -> None:
-    """Run by run, unit by unit; what a task cannot judge is a sentence."""
-    made, schema = runs(tmp_path)
-    path = write(tmp_path / "t.parquet", (row for run in made for row in run), schema, 5)
-    source = source_of(path)
-    assert source is not None
-    units = observed_units(path, source)
-    assert len(units) > 1
-    plain, spark = judge_plainly(units, (), 1), judge_on_spark(units, (), "local[2]")
-    assert vars(spark) | {"counts": 0} == vars(plain) | {"counts": 0}
-    assert (spark.counts == plain.counts).all()
-    assert len(plain.violations) > 0
-    done = CliRunner().invoke(main, ["judge", str(path), "--master", "local[2]", "--json"], prog_name="zabcheck")
-    assert (done.exit_code, json.loads(done.stdout)["runs"]) == (1, 6), done.output
-    write(path, [*made[0], *made[1], {**made[1][-1], "kind": "nonsense"}], schema, 5)
-    with pytest.raises(TableError, match="nonsense is not an observation of the protocol"):
-        judge_on_spark(observed_units(path, source), (), "local[2]")
-
-
-def test_premises_are_those_of_the_definition(shared: None, tmp_path: Path) -> None:
-    """Of tables that tell little, what is held is what is put to the test (tests/judging/test_judge_premises.py)."""
-    path = written(tmp_path / "many.parquet", [of_rows(table.rows, k) for k, (table, _) in enumerate(TABLES.values())])
-    plain = judge_plainly(read_units(path), (), 1)
-    assert (judge_on_spark(read_units(path), ()).counts == plain.counts).all()
-    for row, p in enumerate(JUDGED):
-        if p.name in KERNEL:
-            held = sum(p.name in held for _, held in TABLES.values())
-            assert plain.counts[row, COUNTS.index("held")] == held, p.name
 
 
 # --- a DataFrame of events ---------------------------------------------------------------------------
@@ -269,6 +205,38 @@ def test_rows_said_to_lie_together_are_not_believed_to(answered: Answered, table
     assert {r.reason for r in rows if r.verdict == "malformed"} == {TORN}
 
 
+def test_a_guests_table_is_brought_to_the_columns_of_an_event_table(local_spark: LocalSpark) -> None:
+    """Other names, kinds and types; further columns, the rows that violate, counts, and what a null was read as."""
+    from pyspark.sql import Observation
+
+    spark, seen = local_spark.get(), Observation()
+    log = [(k, "2026-11-29", "BCAST", 0, 1, 1, 1) for k in (1, 2)]
+    log += [(k, "2026-11-29", "DELIVER", p, 1, 1, n) for k in (1, 2) for p in (0, 1) for n in (1, k)]
+    columns = "id int, day string, what string, node int, era int, primary_epoch int, n int, at int"
+    there = spark.createDataFrame([(*row, at) for at, row in enumerate(log)], columns)
+    mapping = {"run": "id", "kind": "what", "process": "node", "epoch": "era", "counter": "n", "time": "at"}
+    kinds = {"BCAST": "abcast", "DELIVER": "abdeliver"}
+    events = conform(there, mapping, kinds=kinds, attempt=0, **{"pass": 0})
+    assert events.columns == [*(f.name for f in SCHEMA if f.name != "row"), "day"]
+    found = judge(events, ["integrity", "one-primary-an-epoch"], observation=seen).collect()
+    rows = {(r.run, r.property): r for r in found}
+    assert {key: r.verdict for key, r in rows.items()} == {
+        (1, "integrity"): "held", (2, "integrity"): "violated",
+        (1, "one-primary-an-epoch"): "held", (2, "one-primary-an-epoch"): "held",
+    }  # fmt: skip
+    broken = rows[2, "integrity"]
+    assert [(e.kind, e.process, e.txn) for e in broken.evidence] == [("abdeliver", 0, "<1,2>")]
+    assert {r.day for r in found} == {"2026-11-29"}
+    assert "the missing column 'attempt' is read as 0" in broken.note
+    assert (seen.get["verdicts"], seen.get["violated"], seen.get["malformed"]) == (4, 1, 0)
+    with pytest.raises(RequestError) as refused:
+        conform(
+            there.withColumn("n", there.n.cast("string")), {**mapping, "no": "id", "pass": "gone"}, kinds={"x": "y"}
+        )
+    for why in ("has no column 'no'", "no column 'gone'", "no kind 'y'", "column 'n' is string"):
+        assert why in str(refused.value)
+
+
 @pytest.mark.skipif("ZABCHECK_EVERY" not in os.environ, reason="seconds: three more jobs of Spark")
 @pytest.mark.usefixtures("shared")
 def test_a_table_that_only_spark_reads(local_spark: LocalSpark, tmp_path: Path) -> None:
@@ -295,7 +263,7 @@ def test_what_spark_does_not_find_is_a_sentence(local_spark: LocalSpark, shared:
     file = written(tmp_path / "e.parquet", [Rows(0, 3)])
     spark.sql(f"CREATE TABLE judged_runs USING parquet LOCATION '{file.as_uri()}'")
     try:
-        assert events_at(spark, Address("spark_catalog.default.judged_runs")).columns == [n for n, *_ in COLUMNS]
+        assert rows_at(spark, Address("spark_catalog.default.judged_runs"))[0].columns == [n for n, *_ in COLUMNS]
     finally:
         spark.sql("DROP TABLE judged_runs")
     for words, why in (

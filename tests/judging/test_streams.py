@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -15,18 +16,19 @@ pytest.importorskip("pandas")
 from checker.errors import RequestError
 from tests.judge_tables import made_up, rows_of
 from traces.judging import numbers
-from traces.judging.batches import NEEDED, NUMBERED, Judge
-from traces.judging.streams import NUMBERS, TEXTS, Bounds, JudgeStream, moments_over, words_of
+from traces.judging.batches import NEEDED, NUMBERED, Judge, column_of
+from traces.judging.runs import JUDGED
+from traces.judging.streams import ARRIVED, NUMBERS, TEXTS, Bounds, Bucket, JudgeStream, as_frame, moments_over
 from traces.tables.table import OBSERVED, ROW
 
 BOUNDS = Bounds(idle=100, kept=200, disorder=500, longest=1000)
 
 
 class State:
-    """What Spark keeps of a run."""
+    """What Spark keeps of a bucket, and how far its watermark is."""
 
     def __init__(self) -> None:
-        self.exists, self.get, self.hasTimedOut, self.timeout = False, (), False, 0
+        self.exists, self.get, self.hasTimedOut, self.timeout, self.watermark = False, (), False, 0, 0
 
     def update(self, kept: tuple[Any, ...]) -> None:
         self.exists, self.get = True, kept
@@ -34,7 +36,11 @@ class State:
     def remove(self) -> None:
         self.exists, self.get = False, ()
 
-    def setTimeoutDuration(self, milliseconds: int) -> None:
+    def getCurrentWatermarkMs(self) -> int:
+        return self.watermark
+
+    def setTimeoutTimestamp(self, milliseconds: int) -> None:
+        assert milliseconds > self.watermark
         self.timeout = milliseconds
 
 
@@ -47,24 +53,28 @@ def table_of(seed: int, run: int = 7) -> pa.Table:
     return pa.table(columns, names=table.schema.names).select([*NEEDED, ROW]).combine_chunks()
 
 
-def frame_of(rows: pa.Table) -> Any:
+def frame_of(rows: pa.Table, now: int) -> Any:
     """Rows as they come through pandas."""
     exact = {name: rows.column(name).fill_null(numbers.NULL).to_numpy() for name in NUMBERS}
-    return import_module("pandas").DataFrame(exact | {name: rows.column(name).to_pylist() for name in TEXTS})
+    texts = {name: rows.column(name).to_pylist() for name in TEXTS}
+    return import_module("pandas").DataFrame(exact | texts | {ARRIVED: [now] * rows.num_rows})
 
 
-def called(judge: JudgeStream, state: State, rows: pa.Table | None, run: int | None = 7) -> list[tuple[Any, ...]]:
+def called(judge: JudgeStream, state: State, rows: pa.Table | None, now: int = 0) -> list[tuple[Any, ...]]:
     """What is said where rows come, or (None) where the time is over."""
     state.hasTimedOut = rows is None
+    if rows is None:
+        state.watermark = state.timeout
     some = [] if rows is None else [rows.slice(0, 0), rows.slice(0, 1), rows.slice(1)]
-    frames = judge((run,), [frame_of(part) for part in some], state)
+    frames = judge((3,), [frame_of(part, now) for part in some], state)
     return [row for frame in frames for row in frame.itertuples(index=False, name=None)]
 
 
-def batch(rows: pa.Table) -> list[tuple[str, str]]:
+def batch(rows: pa.Table) -> list[tuple[int | None, str, str]]:
     """What is said of a table."""
-    (said,) = next(iter(Judge((), OBSERVED, NUMBERED).spoken(rows.to_batches())))
-    return words_of(said)
+    judge = Judge((), OBSERVED, NUMBERED)
+    found = [s for some in judge.spoken(rows.combine_chunks().to_batches()) for s in some]
+    return sorted((s.run, JUDGED[place].name, word) for s in found for place, word, _ in s.each())
 
 
 def parts_of(rows: pa.Table, source: random.Random) -> Sequence[pa.Table]:
@@ -77,20 +87,35 @@ def parts_of(rows: pa.Table, source: random.Random) -> Sequence[pa.Table]:
 
 @pytest.mark.slow(seconds=1)
 def test_rows_in_any_order_come_to_what_their_table_comes_to() -> None:
+    """Of several runs in a bucket, in batches that cut each of them somewhere."""
     judge, early = JudgeStream(Judge((), OBSERVED, NUMBERED), BOUNDS), 0
-    for seed in range(10):
-        rows, state, said = table_of(seed), State(), []
+    for seed in range(6):
+        rows, state, said = pa.concat_tables([table_of(10 * seed + k, k) for k in range(4)]), State(), []
         for part in parts_of(rows, random.Random(seed)):
             now = called(judge, state, part)
             assert {verdict for _, _, verdict, *_ in now} <= {"violated"}
             early += len(now)
             said += now
         said += called(judge, state, None)
-        assert sorted((name, verdict) for _, name, verdict, *_ in said) == sorted(batch(rows))
-        assert state.timeout == BOUNDS.kept
+        assert sorted((run, name, verdict) for run, name, verdict, *_ in said) == batch(rows)
+        assert Bucket.of(state).as_tuple()[0] == b"", "of an ended run no row is kept"
         assert called(judge, state, None) == []
         assert not state.exists
     assert early > 0, "something was said before the end"
+
+
+def test_a_run_ends_when_rows_of_others_came_for_a_while() -> None:
+    """It stays open while it has rows itself, whatever becomes of the others of its bucket."""
+    judge, state = JudgeStream(Judge((), OBSERVED, NUMBERED), BOUNDS), State()
+    one, other = table_of(1, 1), table_of(2, 2)
+    called(judge, state, one, now=1000)
+    called(judge, state, other.slice(0, 2), now=1080)
+    state.watermark = 1050 - BOUNDS.idle
+    assert {verdict for _, _, verdict, *_ in called(judge, state, other.slice(2, 1), now=1090)} <= {"violated"}
+    state.watermark = 1150 - BOUNDS.idle + 1
+    said = called(judge, state, other.slice(3), now=1200)
+    assert {run for run, _, verdict, *_ in said if verdict != "violated"} == {1}
+    assert Bucket.of(state).runs[2].ended is False
 
 
 @pytest.mark.slow(seconds=1)
@@ -99,18 +124,22 @@ def test_what_a_moment_violates_stays_violated() -> None:
     found = 0
     for seed in range(6):
         rows = table_of(seed)
-        broken = {name for name, word in batch(rows) if word == "violated"}
-        for k in {moments_over(rows, there) for there in range(2, rows.num_rows)} - {0}:
-            before = {name for name, word in batch(rows.slice(0, k)) if word == "violated"}
+        broken, time = violated(rows), column_of(rows, "time")
+        for k in {moments_over(time, there) for there in range(2, rows.num_rows)} - {0}:
+            before = violated(rows.slice(0, k))
             assert before <= broken
             found += len(before)
     assert found > 0
 
 
+def violated(rows: pa.Table) -> set[str]:
+    return {name for _, name, word in batch(rows) if word == "violated"}
+
+
 def test_a_moment_that_goes_on_is_not_judged() -> None:
-    rows = pa.table({"time": pa.array([None, 1, 1, 2, 2], pa.int64())})
-    assert [moments_over(rows, there) for there in range(6)] == [0, 0, 1, 1, 3, 3]
-    assert moments_over(pa.table({"time": pa.array([0, None, 2], pa.int64())}), 3) == 0
+    time = np.array([numbers.NULL, 1, 1, 2, 2])
+    assert [moments_over(time, there) for there in range(6)] == [0, 0, 1, 1, 3, 3]
+    assert moments_over(np.array([0, numbers.NULL, 2]), 3) == 0
 
 
 def test_a_row_that_is_missing_or_there_twice_is_malformed() -> None:
@@ -134,7 +163,8 @@ def test_bounds_of_what_is_kept_are_said() -> None:
         state = State()
         said = called(JudgeStream(Judge((), OBSERVED, NUMBERED), bounds), state, some)
         assert {word for _, _, word, *_ in said} == {verdict}
-        assert (state.get[0], state.get[3]) == (b"", True)
+        bucket = Bucket.of(state)
+        assert (state.get[0], bucket.runs[7].ended) == (b"", True)
 
 
 def test_rows_behind_the_end_and_of_no_run_are_said() -> None:
@@ -143,15 +173,15 @@ def test_rows_behind_the_end_and_of_no_run_are_said() -> None:
     called(judge, state, None)
     late = called(judge, state, rows.slice(0, 2))
     assert {(word, why) for _, _, word, why, *_ in late} == {("malformed", "2 rows came after the end of the run")}
-    nameless = called(judge, State(), rows, None)
-    assert {word for _, _, word, *_ in nameless} == {"malformed"}
+    nameless = rows.set_column(0, "run", pa.nulls(rows.num_rows, pa.int64()))
+    assert {(run, word) for run, _, word, *_ in called(judge, State(), nameless)} == {(None, "malformed")}
 
 
 @pytest.mark.filterwarnings("error::FutureWarning")
 def test_verdicts_join_rows_without_types_as_pyspark_does() -> None:
     pd, run = import_module("pandas"), 2**53 + 1
     judge = JudgeStream(Judge((), OBSERVED, NUMBERED), BOUNDS)
-    refused = judge.as_frame(judge.judge.refused(run, "why"))
+    refused = as_frame(list(judge.told(judge.judge.refused(run, "why"))))
     joined = pd.concat([refused, pd.DataFrame(dict.fromkeys(refused.columns), index=[0])], ignore_index=True)
     assert pa.array(joined["run"], pa.int64()).to_pylist() == [run] * len(refused) + [None]
 

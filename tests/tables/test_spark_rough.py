@@ -25,23 +25,20 @@ from checker.distributed.storage import Storage
 from checker.explore.result import Limits
 from invariants import PROPERTIES
 from tests.histories import Deliver, History, Txn
-from tests.judge_tables import ALL, rows_of, verdicts_of, written
-from tests.judging.orderly import orderly
+from tests.judge_tables import rows_of, written
 from tests.patience import HANG, until
 from tests.spark import LocalSpark
 from tests.tables.test_session import gone, script
 from traces.judging import totals as totals_module
-from traces.judging.history import judge_history
 from traces.judging.judge import judge_plainly, read_units
 from traces.judging.totals import Span, Totals, Unit, check_spans, judge_unit
-from traces.judging.unknowns import BY_PRIMARY
 from traces.spark import SparkFailed
 from traces.spark import session as session_module
 from traces.spark.session import own_folder
 from traces.sweep.grid import Grid
 from traces.sweep.store import Store, StoreError, open_store
 from traces.sweep.summary import summarise
-from traces.tables.table import TableError, TableWriter, parts_of
+from traces.tables.table import TableError
 from zabspec.model import Configuration
 from zabspec.temporary import FOLDER, LOCK
 
@@ -140,71 +137,6 @@ def test_a_run_in_many_places_is_told_in_one_way() -> None:
             check_spans(order, lambda _: [1])
         said.add(str(problem.value))
     assert len(said) == 1
-
-
-def whole_and_long(path: Path, rows: Any) -> list[Totals | str]:
-    with TableWriter(path, longest=50) as writer:
-        writer.add(rows)
-    parts = tuple(parts_of(path))
-    assert len(parts) > 2
-    out: list[Totals | str] = []
-    for work in (
-        lambda: judge_unit(Unit(parts), ALL),
-        lambda: judge_history(Unit(parts, True), ALL, lambda f, many: [f(*one) for one in many], 4),
-    ):
-        try:
-            out.append(work())
-        except TableError as problem:
-            out.append(str(problem).rsplit(": ", 1)[1])
-    return out
-
-
-@pytest.mark.parametrize("which", ["all", "some"])
-def test_a_long_run_may_leave_unknown_who_abcast(tmp_path: Path, which: str) -> None:
-    rows = rows_of(History(3, tuple(orderly(lag=3))))
-    abcasts = [k for k, kind in enumerate(rows.columns["kind"]) if kind == "abcast"]
-    for k in abcasts if which == "all" else abcasts[40:41]:
-        for column in ("process", "position", "attempt"):
-            rows.columns[column][k] = None
-    whole, long = whole_and_long(tmp_path / "t.parquet", rows)
-    assert isinstance(whole, Totals)
-    assert isinstance(long, Totals)
-    one, other = verdicts_of(whole), verdicts_of(long)
-    for name, verdict in other.items():
-        if name in BY_PRIMARY:
-            assert verdict == "open", name
-            assert one[name] in ("open", "held", "premise not reached"), name
-        else:
-            assert verdict in (one[name], "not judged", "undecided", "open"), name
-    assert other["total-order"] == "held"
-    assert other["integrity"] == ("held" if which == "all" else "undecided"), "two instances in one block"
-
-
-@pytest.mark.parametrize(
-    ("kind", "column", "sentence"),
-    [
-        ("accept", "counter", "a transaction has an epoch and a counter"),
-        ("initial", "epoch", "a transaction has an epoch and a counter"),
-        ("accept", "process", "it does not name the process of this event"),
-        ("revise", "process", "it does not name the process of this event"),
-        ("abdeliver", "process", "it does not name the process of this event"),
-    ],
-)
-def test_a_long_run_has_the_rows_of_a_table(tmp_path: Path, kind: str, column: str, sentence: str) -> None:
-    rows = rows_of(History(3, tuple(orderly())))
-    k = rows.columns["kind"].index("abdeliver")
-    rows.columns["kind"][k], rows.columns[column][k] = kind, None
-    assert whole_and_long(tmp_path / "t.parquet", rows) == [sentence, sentence]
-
-
-def test_a_long_run_in_which_nothing_is_delivered(tmp_path: Path) -> None:
-    rows = rows_of(History(3, tuple(orderly())), run=7)
-    rows.columns["kind"] = ["send"] * len(rows)
-    whole, long = whole_and_long(tmp_path / "t.parquet", rows)
-    assert isinstance(whole, Totals)
-    assert isinstance(long, Totals)
-    assert set(verdicts_of(long).values()) == {"premise not reached", "not judged"}
-    assert [(s.least, s.most) for s in long.spans] == [(s.least, s.most) for s in whole.spans] == [(7, 7)]
 
 
 # --- the folder of a sweep -----------------------------------------------------------------------

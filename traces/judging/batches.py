@@ -1,30 +1,27 @@
-"""Check runs as their rows arrive in Arrow batches: each run whole, its result as one row.
+"""Check runs as their rows arrive in Arrow batches: `(state, rows) -> verdicts`, each run whole, its result as one row.
 
-Nothing here depends on Spark: a task passes the rows of its partition, run by run. A run that cannot be decided is
-never skipped: its verdict is `MALFORMED`, or `open`, with the reason. A run that is too long to hold in memory goes to
-a file of the worker, and is checked by blocks (`history.py`).
+Nothing here depends on Spark. A task passes the rows of its partition, a stream the rows of a bucket of runs, and what
+is held between two calls is the rows of runs that have not ended. A run that cannot be decided is never skipped: its
+verdict is `malformed`, or `open`, with the reason. A run that does not fit in memory is refused with its size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from traces.judging import numbers
-from traces.judging.history import judge_history
-from traces.judging.runs import COLUMNS, CRASHES, JUDGED, KIND_CODES, codes_of, kinds_of, needs
+from traces.judging.runs import COLUMNS, CRASHES, IN_KERNEL, JUDGED, KIND_CODES, codes_of, kinds_of, needs
+from traces.judging.sentence import Happened
 from traces.judging.single_run import InMemory
-from traces.judging.totals import COUNTS, ROW, UNSAID, PerRun, Totals, Unit, asked_for, judge_each
-from traces.judging.unknowns import GAPS, Unknown, sentence
-from traces.tables.table import LONGEST, OBSERVED, USUAL, TableError, TableWriter, parts_of, schema
+from traces.judging.totals import COUNTS, ROW, UNSAID, PerRun, asked_for, judge_each, most_rows, too_long
+from traces.judging.unknowns import BY_ABCAST, BY_INSTANCE, BY_QUORUM, GAPS, Unknown, sentence
+from traces.tables.table import KINDS, OBSERVED, USUAL, TableError, printable
 from traces.tables.table import ROW as ROW_COLUMN
-from zabspec.temporary import temporary_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,10 +32,13 @@ WORDS = (*COUNTS, MALFORMED)  # the verdicts on a property in a run
 NEEDED = (*COLUMNS, "message", "detail")  # the columns of a table that are needed, except `row`
 AT_ONCE = 1 << 18  # rows that are checked together
 BY_COLUMNS = ("time", "process", "position")
-MOST_RANGES = 1 << 14  # files of a long run: four thousand million rows
-UNSURE = "there is no column 'row', and for so many rows the other columns are not checked for an order"
 OTHERWISE = "it is not decided for this run"
 PLACED = tuple(KIND_CODES[kind] for kind in ("abcast", "establish"))  # what of them is first may tell others apart
+OF_PROPERTIES = {
+    "attempt": BY_INSTANCE,
+    "primary_epoch": (*BY_ABCAST, *BY_QUORUM, "one-leader-an-epoch"),
+    "index": BY_QUORUM,
+}  # columns that only some properties read, if they have a kernel
 
 # The reason why a property is not checked where others are: what the rows would have to record.
 UNNOTED = tuple(
@@ -48,7 +48,31 @@ UNNOTED = tuple(
     for p in JUDGED
 )
 
-Said = tuple[str, int | None, str | None]  # why, the time of the moment, and what makes the run
+
+def columns_of(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of a table that some properties need; all if none is named."""
+    from traces.judging.runs import KERNEL
+
+    if not names or not {*names} <= {*KERNEL}:
+        return NEEDED
+    return tuple(c for c in NEEDED if c not in OF_PROPERTIES or {*names} & {*OF_PROPERTIES[c]})
+
+
+@dataclass(frozen=True)
+class Said:
+    """More about a verdict.
+
+    Attributes:
+        reason: why.
+        time: of the moment in which the property is violated.
+        command: the command that makes the run.
+        evidence: the rows that violate the property.
+    """
+
+    reason: str
+    time: int | None = None
+    command: str | None = None
+    evidence: tuple[Happened, ...] = ()
 
 
 @dataclass
@@ -59,111 +83,144 @@ class Spoken:
         run: its number; None for rows that have none.
         words: for each of `JUDGED` the place of its verdict in `WORDS`; `UNSAID` if it was not asked for.
         said: more about some of them, by their places in `JUDGED`.
-        note: a remark that holds whatever the verdicts are.
+        notes: remarks that hold whatever the verdicts are.
+        rows: how many it has; `unused`: how many of them are of no kind that event tables have.
+        further: the values of further columns in its first row.
     """
 
     run: int | None
     words: Sequence[int]
     said: dict[int, Said] = field(default_factory=dict)
-    note: str | None = None
+    notes: list[str] = field(default_factory=list)
+    rows: int = 0
+    unused: int = 0
+    further: tuple[Any, ...] = ()
+
+    def each(self) -> Iterator[tuple[int, str, Said | None]]:
+        """Yield the place, the verdict and more about it, of each property that was asked for."""
+        for place, word in enumerate(self.words):
+            if word != UNSAID:
+                said = self.said.get(place)
+                yield place, WORDS[word], Said(UNNOTED[place]) if said is None and WORDS[word] == "not judged" else said
 
 
-def spoken_of() -> pa.Schema:
-    """Return the schema of a task's results, one row per run."""
+def spoken_of(further: Iterable[pa.Field] = ()) -> pa.Schema:
+    """Return the schema of a task's results, one row per run.
+
+    Args:
+        further: of columns that are passed on.
+    """
     import pyarrow as pa
 
-    more = pa.struct([("reason", pa.string()), ("time", pa.int64()), ("command", pa.string())])
+    numbers_and_texts = {"row": pa.int64(), "process": pa.int64(), "position": pa.int64(), "kind": pa.string()}
+    event = pa.struct([*numbers_and_texts.items(), ("txn", pa.string()), ("time", pa.int64())])
+    more = [("reason", pa.string()), ("time", pa.int64()), ("command", pa.string()), ("evidence", pa.list_(event))]
     return pa.schema(
         [
-            ("run", pa.int64()),
-            ("words", pa.list_(pa.int8())),
-            ("said", pa.map_(pa.int8(), more)),
-            ("note", pa.string()),
+            pa.field("run", pa.int64()),
+            pa.field("words", pa.list_(pa.int8())),
+            pa.field("said", pa.map_(pa.int8(), pa.struct(more))),
+            pa.field("note", pa.string()),
+            pa.field("rows", pa.int64()),
+            pa.field("unused", pa.int64()),
+            *further,
         ]
     )
 
 
 @dataclass(frozen=True)
 class Judge:
-    """The check that a task makes of the rows of a partition.
+    """The check that is made of the rows of a partition, or of a stream.
 
     Attributes:
         names: the properties; if empty, all that are checked by default.
         observes: the kinds of event that are recorded, for runs whose first row does not say.
         order: how the order of a run's rows is known. `NUMBERED`: the column `row` numbers them, from 0; `BY_TIME`: by
             time, process and position, as far as these say it; `GIVEN`: as they lie.
-        at_once, longest: the number of rows that are checked together, and the most rows of a run that is held in
-            memory.
+        further: columns whose values in the first row of a run are passed on.
+        expected: the column with the number of rows that a run has to have; empty if nothing is expected.
+        at_once: the number of rows that are checked together; `most`: the most rows of a run, 0 for what the machine
+            has room for.
     """
 
     names: tuple[str, ...] = ()
     observes: tuple[str, ...] = USUAL
     order: str = GIVEN
+    further: tuple[str, ...] = ()
+    expected: str = ""
     at_once: int = AT_ONCE
-    longest: int = LONGEST
+    most: int = 0
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Check rows; those of a run come together."""
-        for spoken in self.spoken(batches):
+        further: list[pa.Field] = []
+
+        def noticed() -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                further[:] = [batch.schema.field(name) for name in self.further]
+                yield batch
+
+        for spoken in self.spoken(noticed()):
             if spoken:
-                yield as_batch(spoken)
+                yield as_batch(spoken, spoken_of(further))
 
     def spoken(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[Spoken]]:
         """Yield the results of the runs, some at a time."""
         import pyarrow as pa
 
-        held, nameless = Held(), 0
-        long: Long | None = None
-        try:
-            for batch in batches:
-                rows = pa.Table.from_batches([batch])
-                if without := rows.column("run").null_count:
-                    nameless += without
-                    rows = rows.filter(rows.column("run").is_valid())
-                for piece, run in pieces(rows):
-                    if long is not None and run == long.run:
-                        long.add(piece)
-                        continue
-                    if long is not None:
-                        yield [long.judged()]
-                        long = None
-                    if held.rows >= self.at_once and run != held.last:
-                        yield self.judged(held.taken())
-                    held.add(piece, run)
-                    if held.of_last > self.longest:
-                        before, parts = held.split()
-                        if before:
-                            yield self.judged(pa.concat_tables(before))
-                        long = Long(self, parts)
-                        del before, parts  # or they would be kept in memory until the run has ended
-            if long is not None:
-                yield [long.judged()]
-        finally:
-            if long is not None:
-                long.close()
+        held, nameless, most = Held(), 0, self.most or most_rows()
+        long, rows_of_long = None, 0  # a run that does not fit
+        for batch in batches:
+            rows = pa.Table.from_batches([batch])
+            if without := rows.column("run").null_count:
+                nameless += without
+                rows = rows.filter(rows.column("run").is_valid())
+            for piece, run in pieces(rows):
+                if long is not None and run == long:
+                    rows_of_long += piece.num_rows
+                    continue
+                if long is not None:
+                    yield [self.refused(long, too_long(rows_of_long, most), rows_of_long)]
+                    long = None
+                if held.rows >= self.at_once and run != held.last:
+                    yield self.judged(held.taken())
+                held.add(piece, run)
+                if held.of_last > most:
+                    before, parts = held.split()
+                    if before:
+                        yield self.judged(pa.concat_tables(before))
+                    long, rows_of_long = run, sum(part.num_rows for part in parts)
+                    del before, parts  # or they would be kept in memory until the run has ended
+        if long is not None:
+            yield [self.refused(long, too_long(rows_of_long, most), rows_of_long)]
         if held.rows:
             yield self.judged(held.taken())
         if nameless:
-            yield [self.refused(None, f"{nameless:,} rows have no run number")]
-
-    # --- runs in memory ------------------------------------------------------------------------------
+            yield [self.refused(None, f"{nameless:,} rows have no run number", nameless)]
 
     def judged(self, table: pa.Table) -> list[Spoken]:
-        """Check the runs of a table."""
-        runs = column_of(table, "run")
-        starts = np.flatnonzero(np.concatenate(([True], runs[1:] != runs[:-1])))
-        ends = np.append(starts[1:], len(runs))
+        """Check the runs of a table, each of which is contiguous; return their results in order."""
+        starts = starts_of(table)
+        ends = np.append(starts[1:], table.num_rows)
         if self.order != GIVEN:
             table = in_order(table, starts, (ROW_COLUMN,) if self.order == NUMBERED else BY_COLUMNS)
-        wrong = self.misplaced(table, starts)
+        found = self.misplaced(table, starts) | self.of_other_sizes(table, starts)
         by_noted: dict[tuple[str, ...], list[int]] = {}
         for k, noted in enumerate(self.noted(table, starts)):
-            if k not in wrong:
+            if k not in found:
                 by_noted.setdefault(noted, []).append(k)
-        out = [wrong[k] for k in sorted(wrong)]
+        whole = with_all_columns(table)
         for noted, places in by_noted.items():
-            out += self.each(Some(table, starts, ends), places, noted)
-        return out
+            found |= self.each(Some(whole, starts, ends), places, noted)
+        unused, strange = unused_rows(table, starts)
+        for k, s in found.items():
+            s.rows, s.unused = int(ends[k] - starts[k]), int(unused[k])
+            if s.unused:
+                s.notes.append(f"rows of kinds that do not exist are not used: {strange}")
+        for name in self.further:
+            for k, value in enumerate(table.column(name).take(starts).to_pylist()):
+                found[k].further += (value,)
+        return [found[k] for k in sorted(found)]
 
     def noted(self, table: pa.Table, starts: Any) -> list[tuple[str, ...]]:
         """Return for each run the kinds of event that its source records."""
@@ -173,37 +230,49 @@ class Judge:
             for kind, text in zip(kinds, said, strict=True)
         ]
 
-    def each(self, some: Some, places: Sequence[int], noted: tuple[str, ...]) -> list[Spoken]:
+    def each(self, some: Some, places: Sequence[int], noted: tuple[str, ...]) -> dict[int, Spoken]:
         """Check some runs; bisect to find a run that cannot be checked, which is malformed."""
         try:
             unit = InMemory((), rows_of=some.rows(places), noted=noted)
-            return spoken(judge_each(unit, asked_for(self.names)))
+            return dict(zip(places, spoken(judge_each(unit, asked_for(self.names))), strict=True))
         except TableError as problem:
             if len(places) == 1:
-                return [self.refused(some.run(places[0]), str(problem))]
+                return {places[0]: self.refused(some.run(places[0]), str(problem))}
             half = len(places) // 2
-            return self.each(some, places[:half], noted) + self.each(some, places[half:], noted)
+            return self.each(some, places[:half], noted) | self.each(some, places[half:], noted)
 
-    def refused(self, run: int | None, why: str, word: str = MALFORMED) -> Spoken:
+    def refused(self, run: int | None, why: str, rows: int = 0, word: str = MALFORMED) -> Spoken:
         """Return one result for all requested properties."""
         asked = asked_for(self.names)
-        rows = [row for name, row in ROW.items() if asked_for([name]) & asked]
+        places = [row for name, row in ROW.items() if asked_for([name]) & asked]
         words = [UNSAID] * len(JUDGED)
-        for row in rows:
+        for row in places:
             words[row] = WORDS.index(word)
-        return Spoken(run, words, dict.fromkeys(rows, (why, None, None)))
+        return Spoken(run, words, dict.fromkeys(places, Said(why)), rows=rows)
 
-    # --- the order of rows ---------------------------------------------------------------------------
+    # --- the order and the number of rows ------------------------------------------------------------
 
     def misplaced(self, table: pa.Table, starts: Any) -> dict[int, Spoken]:
         """Return the results of runs whose rows are not known to be complete and in order, by their places."""
         runs = table.column("run").take(starts).to_pylist()
         if self.order == NUMBERED:
-            found = misnumbered(table.column("row"), starts, 0)
+            found = misnumbered(table.column("row"), starts)
             return {k: self.refused(runs[k], why) for k, why in found.items()}
         if self.order == BY_TIME:
-            return {k: self.refused(runs[k], why, "open") for k, why in untimed(table, starts).items()}
+            return {k: self.refused(runs[k], why, word="open") for k, why in untimed(table, starts).items()}
         return {}
+
+    def of_other_sizes(self, table: pa.Table, starts: Any) -> dict[int, Spoken]:
+        """Return the results of runs that have another number of rows than expected, by their places."""
+        if not self.expected:
+            return {}
+        sizes = np.diff(np.append(starts, table.num_rows)).tolist()
+        runs, wanted = (table.column(name).take(starts).to_pylist() for name in ("run", self.expected))
+        return {
+            k: self.refused(runs[k], f"it has {size:,} rows, and {'none' if n is None else f'{n:,}'} are expected")
+            for k, (size, n) in enumerate(zip(sizes, wanted, strict=True))
+            if size != n
+        }
 
 
 class Held:
@@ -284,13 +353,38 @@ class Some:
         return int(self.table.column("run")[int(self.starts[place])].as_py())
 
 
-# --- the order of rows -----------------------------------------------------------------------------
+# --- columns and their order -----------------------------------------------------------------------
 
 
 def column_of(table: pa.Table, name: str) -> Any:
     """Return a column of numbers, with `NULL` for nulls."""
     column = table.column(name).fill_null(numbers.NULL).combine_chunks()
     return column.to_numpy(zero_copy_only=False)
+
+
+def starts_of(table: pa.Table) -> Any:
+    """Return the first row of each run."""
+    runs = column_of(table, "run")
+    return np.flatnonzero(np.concatenate(([True], runs[1:] != runs[:-1]))) if len(runs) else np.zeros(0, np.int64)
+
+
+def with_all_columns(table: pa.Table) -> pa.Table:
+    """Return rows with nulls for the columns of `NEEDED` that were not sent."""
+    import pyarrow as pa
+
+    for name in NEEDED:
+        if name not in table.column_names:
+            kind = pa.int64() if name in IN_KERNEL else pa.string()
+            table = table.append_column(name, pa.nulls(table.num_rows, kind))
+    return table
+
+
+def unused_rows(table: pa.Table, starts: Any) -> tuple[Any, str]:
+    """Return for each run the number of rows of kinds that event tables do not have, and these kinds in words."""
+    kinds, words = kinds_of(table.set_column(table.schema.get_field_index("kind"), "kind", filled(table)), "the rows")
+    strange = [k for k, word in enumerate(words) if word not in KINDS]
+    unused = np.add.reduceat(np.isin(kinds, strange).astype(np.int64), starts) if strange else np.zeros(len(starts))
+    return unused, ", ".join(sorted(repr(printable(words[k] or "")) for k in strange))
 
 
 def in_order(table: pa.Table, starts: Any, names: Sequence[str]) -> pa.Table:
@@ -311,18 +405,15 @@ def in_order(table: pa.Table, starts: Any, names: Sequence[str]) -> pa.Table:
     return table.combine_chunks().take(np.lexsort([others, *keys[::-1]]))
 
 
-def misnumbered(column: pa.ChunkedArray, starts: Any, first: int) -> dict[int, str]:
+def misnumbered(column: pa.ChunkedArray, starts: Any) -> dict[int, str]:
     """Return why runs do not have every row exactly once, by their places.
 
     Args:
         starts: of the runs.
-        first: what the first row has to be; that of all other runs is 0.
     """
     there = column.is_valid().to_numpy()
     found = column.fill_null(0).combine_chunks().to_numpy(zero_copy_only=False)
-    lengths = np.diff(np.append(starts, len(found)))
-    wanted = np.arange(len(found)) - np.repeat(starts, lengths)
-    wanted[: lengths[0]] += first
+    wanted = np.arange(len(found)) - np.repeat(starts, np.diff(np.append(starts, len(found))))
     wrong = np.flatnonzero((found != wanted) | ~there)
     of_run = np.searchsorted(starts, wrong, side="right") - 1
     out: dict[int, str] = {}
@@ -382,134 +473,6 @@ def filled(table: pa.Table) -> pa.ChunkedArray:
     return pc.fill_null(table.column("kind"), "")
 
 
-# --- a run that is too long for memory -------------------------------------------------------------
-
-
-class Long:
-    """Collects a run in files as its rows arrive, and checks it by blocks at its end.
-
-    Numbered rows may come in any order: those with nearby numbers go to one file, and are sorted at the end.
-
-    Args:
-        parts: its first rows, which are removed from the list.
-    """
-
-    def __init__(self, judge: Judge, parts: list[pa.Table]) -> None:
-        self.judge, self.rows, self.wrong = judge, 0, ""
-        self.waiting: list[pa.Table] = []
-        self.ranges: set[int] = set()
-        self.run = int(parts[0].column("run")[0].as_py())
-        self.table: TableWriter | None = None
-        self.files = ExitStack()
-        self.folder: Path = self.files.enter_context(temporary_folder("run"))
-        self.path = self.folder / "run.parquet"
-        self.writing = ExitStack()
-        self.files.push(self.writing)
-        try:
-            while parts:
-                self.add(parts.pop(0))
-        except BaseException:
-            self.close()
-            raise
-
-    def add(self, rows: pa.Table) -> None:
-        """Add rows of the run."""
-        self.rows += rows.num_rows
-        if self.judge.order == GIVEN:
-            self.write(rows)
-        elif self.judge.order == NUMBERED and not self.wrong:
-            self.waiting.append(rows)
-            if sum(part.num_rows for part in self.waiting) >= self.judge.at_once:
-                self.sort_out()
-
-    def sort_out(self) -> None:
-        """Distribute the waiting rows to files, by their numbers."""
-        import pyarrow as pa
-
-        rows, self.waiting = pa.concat_tables(self.waiting).combine_chunks(), []
-        number = column_of(rows, ROW_COLUMN)
-        of_range = number // self.judge.at_once
-        if number.min() < 0:
-            self.wrong = numbered_why(None if number.min() == numbers.NULL else int(number.min()), 0)
-            return
-        if of_range.max() >= MOST_RANGES:
-            self.wrong = f"column 'row' says {int(number.max()):,}, and a run of so many rows is not checked"
-            return
-        order = np.argsort(of_range, kind="stable")
-        rows, of_range = rows.take(order), of_range[order]
-        starts = np.flatnonzero(np.concatenate(([True], of_range[1:] != of_range[:-1])))
-        packed = pa.ipc.IpcWriteOptions(compression="lz4")  # uncompressed they are 160 bytes a row
-        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(of_range)], strict=True):
-            k = int(of_range[start])
-            self.ranges.add(k)
-            with (
-                (self.folder / f"{k}.arrow").open("ab") as out,
-                pa.ipc.new_stream(out, rows.schema, options=packed) as stream,
-            ):
-                stream.write_table(rows.slice(start, end - start))
-
-    def put_in_order(self) -> None:
-        """Write the numbered rows in order; set `wrong` if some are missing."""
-        if self.waiting and not self.wrong:
-            self.sort_out()
-        done = 0
-        for k in sorted(self.ranges):
-            if self.wrong:
-                return
-            rows = in_order(streams(self.folder / f"{k}.arrow"), np.zeros(1, np.int64), (ROW_COLUMN,))
-            self.wrong = misnumbered(rows.column(ROW_COLUMN), np.zeros(1, np.int64), done).get(0, "")
-            done += rows.num_rows
-            self.write(rows)
-
-    def write(self, rows: pa.Table) -> None:
-        """Write the next rows."""
-        import pyarrow as pa
-
-        if self.table is None:  # its first row, which says what is noted, may not have been the first that came
-            noted = self.judge.noted(rows, np.zeros(1, np.int64))[0]
-            self.table = self.writing.enter_context(TableWriter(self.path, noted))
-        have = set(rows.schema.names)
-        made = schema()
-        columns = [rows.column(f.name) if f.name in have else pa.nulls(rows.num_rows, f.type) for f in made]
-        self.table.add_part(pa.table([column.cast(f.type) for column, f in zip(columns, made, strict=True)], made))
-
-    def judged(self) -> Spoken:
-        """Check the run, and remove its file."""
-        try:
-            self.put_in_order()
-            if self.wrong:
-                return self.judge.refused(self.run, self.wrong)
-            if self.judge.order == BY_TIME:
-                return self.judge.refused(self.run, UNSURE, "open")
-            self.writing.close()
-            unit = Unit(tuple(parts_of(self.path)), long=True)
-            return spoken_long(judge_history(unit, asked_for(self.judge.names), one_by_one), self.run)
-        except TableError as problem:
-            return self.judge.refused(self.run, str(problem).replace(str(self.path), "the rows"))
-        finally:
-            self.close()
-
-    def close(self) -> None:
-        """Remove its file."""
-        self.files.close()
-
-
-def streams(path: Path) -> pa.Table:
-    """Return the rows of a file of consecutive Arrow streams."""
-    import pyarrow as pa
-
-    parts = []
-    with pa.memory_map(str(path)) as file:
-        while file.tell() < file.size():
-            parts.append(pa.ipc.open_stream(file).read_all())
-        return pa.concat_tables(parts).combine_chunks()
-
-
-def one_by_one(work: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Run a function over many arguments."""
-    return [work(*argument) for argument in arguments]
-
-
 # --- results -----------------------------------------------------------------------------------------
 
 
@@ -518,59 +481,44 @@ def spoken(each: PerRun) -> list[Spoken]:
     words = each.words.T.tolist()
     out = [Spoken(run, said) for run, said in zip(each.batch.runs.tolist(), words, strict=True)]
     for place, v in each.violations:
-        out[place].said[ROW[v.property]] = (v.why, v.time, v.command)
+        out[place].said[ROW[v.property]] = Said(v.why, v.time, v.command, v.events)
     for place, name, bit, where in each.gaps:
         text = sentence(GAP[bit], where)
         if not name:
-            out[place].note = "; ".join(filter(None, (out[place].note, text)))
+            out[place].notes.append(text)
         else:
             before = out[place].said.get(ROW[name])
-            out[place].said[ROW[name]] = (f"{before[0]}; {text}" if before else text, None, None)
-    settle(out)
-    return out
-
-
-def spoken_long(totals: Totals, run: int) -> Spoken:
-    """Return the result of a long run."""
-    words = [int(np.argmax(row)) if row.any() else UNSAID for row in totals.counts]
-    out = Spoken(run, words)
-    for v in totals.violations:
-        out.said[ROW[v.property]] = (v.why, v.time, v.command)
-    for (name, bit), where in totals.gaps.items():
-        text = sentence(GAP[bit], where)
-        if name:
-            before = out.said.get(ROW[name])
-            out.said[ROW[name]] = (f"{before[0]}; {text}" if before else text, None, None)
-        else:
-            totals.notes.append(text)
-    out.note = "; ".join(totals.notes) or None
-    settle([out])
-    return out
-
-
-def settle(spoken: Sequence[Spoken]) -> None:
-    """Add a reason to undecided properties that have none."""
+            out[place].said[ROW[name]] = Said(f"{before.reason}; {text}" if before else text)
     undecided = WORDS.index("undecided")
-    for s in spoken:
-        if undecided in s.words:
-            for row, word in enumerate(s.words):
-                if word == undecided:
-                    s.said.setdefault(row, (OTHERWISE, None, None))
+    for s in out:
+        for row in [row for row, word in enumerate(s.words) if word == undecided]:
+            s.said.setdefault(row, Said(OTHERWISE))
+    return out
 
 
 GAP: dict[int, Unknown] = {gap.bit: gap for gap in GAPS}
 
 
-def as_batch(spoken: Sequence[Spoken]) -> pa.RecordBatch:
-    """Return results as rows."""
+def said_as_row(said: Said) -> dict[str, Any]:
+    """Return more about a verdict as values of `spoken_of`."""
+    events = [{name: getattr(e, name) for name in ("row", "process", "position", "kind", "txn", "time")}
+              for e in said.evidence]  # fmt: skip
+    return {"reason": said.reason, "time": said.time, "command": said.command, "evidence": events}
+
+
+def as_batch(spoken: Sequence[Spoken], made: pa.Schema) -> pa.RecordBatch:
+    """Return results as rows of a schema."""
     import pyarrow as pa
 
-    made = spoken_of()
-    said = [[(k, dict(zip(("reason", "time", "command"), v, strict=True))) for k, v in s.said.items()] for s in spoken]
-    columns = [
-        pa.array([s.run for s in spoken], pa.int64()),
-        pa.array([s.words for s in spoken], made.field("words").type),
-        pa.array(said, made.field("said").type),
-        pa.array([s.note for s in spoken], pa.string()),
+    further = len(made) - len(spoken_of())
+    values = [
+        [s.run for s in spoken],
+        [s.words for s in spoken],
+        [[(k, said_as_row(v)) for k, v in s.said.items()] for s in spoken],
+        ["; ".join(s.notes) or None for s in spoken],
+        [s.rows for s in spoken],
+        [s.unused for s in spoken],
+        *([s.further[k] if s.further else None for s in spoken] for k in range(further)),
     ]
+    columns = [pa.array(value, of.type) for value, of in zip(values, made, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=made)

@@ -56,9 +56,13 @@ def disorder(run: JudgedRun, out: RunReport, row: int, p: int, q: int, t: int, s
 
 
 def diverge(run: JudgedRun, out: RunReport, row: int, p: int, earlier: int) -> None:
-    """Record that a pass of p is not prefix-compatible with an earlier one, or delivers something twice."""
-    broke(out, TOTAL_ORDER, row, earlier, row, -1, -1)
-    broke(out, AGREEMENT, row, earlier, row, -1, -1)
+    """Record that a pass of p is not prefix-compatible with an earlier one, or delivers something twice.
+
+    If a row did not name its pass, p may have begun another pass, and nothing is violated for certain.
+    """
+    if ((run.unpassed >> p) & 1) == 0:
+        broke(out, TOTAL_ORDER, row, earlier, row, -1, -1)
+        broke(out, AGREEMENT, row, earlier, row, -1, -1)
     run.astray = run.astray | shl(1, p)
 
 

@@ -7,8 +7,6 @@ from traces.judging.memory import JudgedRun, RunReport, Table, broke, intern, le
 from traces.judging.numbers import (
     ABDELIVER,
     DELIVERED_STANDS,
-    G_AGAIN,
-    G_ATTEMPT,
     G_LEADS,
     G_OTHER_EPOCH,
     G_PRIMARY,
@@ -81,8 +79,7 @@ def on_abcast(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t:
         leaves_open(out, G_PRIMARY)
     elif table.primary_epoch[row] != table.epoch[row]:
         leaves_open(out, G_OTHER_EPOCH)
-    if table.attempt[row] == NULL:
-        leaves_open(out, G_ATTEMPT)
+    run.attempts = run.attempts | (1 if table.attempt[row] == NULL else 2)
     if p == NULL:
         leaves_open(out, G_WHO)
     k = run.abcast_count
@@ -105,7 +102,6 @@ def on_abcast(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t:
         run.order[t] = k
         under_zxid(table, run, out, row)
     else:
-        leaves_open(out, G_AGAIN)
         broke(out, UNIQUE_ZXID, row, run.abcast_row[t], row, -1, -1)
         run.late = 1
         run.repeats = 1

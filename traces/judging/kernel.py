@@ -29,14 +29,18 @@ from traces.judging.numbers import (
     BEGIN,
     ENTRY,
     ESTABLISH,
+    G_ATTEMPT,
     G_DIGEST,
     G_IDENTITY,
+    G_KIND,
     G_MENDED,
     G_OUTSIDER,
     G_PASS,
+    G_SOME_ATTEMPTS,
     G_TIME,
     INITIAL,
     MANY_PROCESSES,
+    MISSPELT,
     MOST,
     NO_PROCESS,
     NO_ZXID,
@@ -47,6 +51,7 @@ from traces.judging.numbers import (
     REVISE,
     TIME_BACK,
 )
+from zabspec.language.wrapping import shl
 
 
 def judge_runs(table: Table, run: JudgedRun, out: RunReport, found: FirstRows, start: int, end: int) -> int:
@@ -84,6 +89,9 @@ def judge_run(table: Table, run: JudgedRun, out: RunReport, start: int, end: int
     half_known(out, G_TIME, run.clock)
     if run.repeats != 0:
         half_known(out, G_MENDED, run.clock)
+    if run.attempts == 1:
+        leaves_open(out, G_ATTEMPT)
+    half_known(out, G_SOME_ATTEMPTS, run.attempts)
     half_known(out, G_IDENTITY, run.identities)
     half_known(out, G_DIGEST, run.digests)
     if run.full == 0 and out.error == 0:
@@ -127,6 +135,8 @@ def begin(run: JudgedRun, out: RunReport, start: int) -> None:
     run.gaps = 0
     run.replacing = -1
     run.astray = 0
+    run.unpassed = 0
+    run.attempts = 0
     run.late = 0
     run.repeats = 0
     run.searches = 0
@@ -173,7 +183,9 @@ def read_row(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
         wrong(out, ASTRAY_ENTRY, row)
     run.last_kind = kind
     run.last_process = p
-    if kind != OTHER:
+    if kind == MISSPELT:
+        leaves_open(out, G_KIND)
+    elif kind != OTHER:
         if kind != BEGIN and time == NULL:
             run.clock = run.clock | 1
         if p != NULL and run.nodes > 0 and p >= run.nodes:
@@ -230,6 +242,7 @@ def in_pass(table: Table, run: JudgedRun, out: RunReport, row: int, p: int) -> N
     passing = table.passing[row]
     if passing == NULL:
         leaves_open(out, G_PASS)
+        run.unpassed = run.unpassed | shl(1, p)
     elif passing != run.passing[p]:
         if passing < run.passing[p]:
             wrong(out, PASS_BACK, row)

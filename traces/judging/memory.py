@@ -141,6 +141,8 @@ class JudgedRun(Struct):
     replacing_row = word()
     standing = word()  # the row in which it delivered what the new one must have next
     astray = word()  # a mask of those with a pass that does not agree with an earlier one
+    unpassed = word()  # a mask of those with a row that does not name its pass
+    attempts = word()  # bit 0: an abcast has no attempt; bit 1: one has
     late = word()  # something was delivered before it was abcast, or is abcast again
     repeats = word()  # something is abcast again
     searches = word()  # for chains of PO precedence

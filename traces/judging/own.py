@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from invariants import Property, properties_of
@@ -55,13 +54,6 @@ class ObservedUnit(Unit):
         if len(known) < len(self.parts):
             return None
         return min(least for least, _ in known), max(most for _, most in known)
-
-    def away(self) -> ObservedUnit:
-        source = self.source
-        if source.protocol.endswith(".py"):
-            where = str(Path(source.protocol).absolute())
-            source = replace(source, protocol=where, configuration=replace(source.configuration, protocol=where))
-        return replace(self, parts=super().away().parts, source=source)
 
     def totals(self, names: Sequence[str]) -> Totals:
         return Totals(names=tuple(p.name for p in asked_of(self.source, names)), what="observations")

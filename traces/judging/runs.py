@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -122,15 +123,12 @@ class Runs:
         kinds: a number for each row.
         kind_of: the kind of event of each number.
         name: the name of the runs in errors.
-        before: runs that were checked before, whose memory may be used again.
     """
 
     run: JudgedRun
     report: RunReport
 
-    def __init__(
-        self, columns: Mapping[str, Any], kinds: Any, kind_of: Any, name: str, before: Runs | None = None
-    ) -> None:
+    def __init__(self, columns: Mapping[str, Any], kinds: Any, kind_of: Any, name: str) -> None:
         self.name, self.rows = name, len(kinds)
         self.columns, self.kinds, self.kind_of = columns, kinds, kind_of
         self.processes = max(1, min(numbers.MOST, int(self.columns["process"].max(initial=0)) + 1))
@@ -140,10 +138,7 @@ class Runs:
         self.ends = np.append(self.starts[1:], self.rows)
         self.table = table_of(self.columns, self.kinds, self.kind_of)
         self.cap = self.first_cap()
-        if before is not None and before.run.processes >= self.processes and before.cap >= self.cap:
-            self.cap, self.run, self.report = before.cap, before.run, before.report
-        else:
-            self.room()
+        self.room()
 
     def first_cap(self) -> int:
         """Return a guess at the number of transactions of the largest run."""
@@ -231,12 +226,10 @@ class Batch(Runs):
     def __init__(self, table: pa.Table, name: str) -> None:
         kinds, words = kinds_of(table, name)
         super().__init__({c: words_of(table, c, name) for c in IN_KERNEL}, kinds, codes_of(words), name)
-        self.crashes = [i for i, word in enumerate(words) if word in CRASHES]
         counts = np.bincount(kinds, minlength=len(words)) if len(words) else ()
         self.unused = Counter(
             {word or "": int(n) for word, n in zip(words, counts, strict=False) if n and word not in KINDS}
         )
-        self.filled: Runs | None = None  # the last run of it that was filled in
 
 
 def table_of(columns: Mapping[str, Any], kinds: Any, kind_of: Any) -> Table:
@@ -304,4 +297,11 @@ def kinds_of(table: pa.Table, where: str) -> tuple[Any, list[str]]:
 
 def codes_of(words: Sequence[str | None]) -> Any:
     """Return the kind of event of each word."""
-    return np.array([KIND_CODES.get(word or "", numbers.OTHER) for word in words] or [0], np.int64)
+    return np.array([code_of(word or "") for word in words] or [0], np.int64)
+
+
+def code_of(word: str) -> int:
+    """Return the kind of event of a word; `MISSPELT` if it is spelt otherwise than one of them, as `ABCAST`."""
+    plain = re.sub(r"[^a-z]", "", word.casefold())
+    otherwise = numbers.MISSPELT if word not in KINDS and plain in KIND_CODES else numbers.OTHER
+    return KIND_CODES.get(word, otherwise)

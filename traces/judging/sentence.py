@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from traces.judging.runs import Batch
 
 MOST_ROWS = 1 << 12  # rows of a part of a run for which the sentence is computed
+NAMES_NO_PRIMARY = ("integrity", "total-order", "agreement")  # their sentences say who delivered, not who broadcast
 OF_HISTORY = ("process", "primary_epoch", "attempt", "pass", "index", "epoch", "counter", "identity", "digest")
 WORDS = {
     "abcast": "broadcast {txn}", "abdeliver": "delivered {txn}", "accept": "accepted {txn}",
@@ -128,7 +129,7 @@ def sentence(
         part = part_of(batch, start, last, found)
         if not said and part is not None:
             try:
-                said = said_of(rows_of(batch, part), used_in(batch, start), prop)
+                said = said_of(as_read(rows_of(batch, part), prop), used_in(batch, start), prop)
             except Unknown:
                 break  # what the rows leave unknown the property cannot read
     left = [e for e in events if (e.txn or e.who) not in said]
@@ -186,6 +187,31 @@ def rows_of(batch: Batch, places: Any) -> list[dict[str, int | None]]:
         {name: None if x == NULL else x for name, x in zip(names, row, strict=True)}
         for row in zip(*columns.values(), strict=True)
     ]
+
+
+def as_read(rows: Sequence[dict[str, int | None]], prop: Property) -> list[dict[str, int | None]]:
+    """Return rows of a violation as the kernel reads what they leave unknown and the verdict does not depend on.
+
+    An abcast without an attempt is of the one instance of its process in its epoch. An acceptance or a leader without
+    an epoch does not count. A delivery without a pass counts once.
+    """
+    out, seen = [], set()
+    for row in rows:
+        kind, delivered = row["kind"], tuple(row[c] for c in ("process", *TXN))
+        if kind == numbers.ABCAST:
+            row = row | {"attempt": row["attempt"] or 0}
+            row["primary_epoch"] = row["epoch"] if row["primary_epoch"] is None else row["primary_epoch"]
+            if row["process"] is None and prop.name in NAMES_NO_PRIMARY:
+                row["process"] = 0
+        elif kind in (numbers.ACCEPT, numbers.ESTABLISH) and row["primary_epoch"] is None:
+            continue
+        elif kind == numbers.ABDELIVER and row["pass"] is None:
+            if delivered in seen:
+                continue
+            row = row | {"pass": 0}
+        seen.add(delivered if kind == numbers.ABDELIVER else ())
+        out.append(row)
+    return out
 
 
 def part_of(batch: Batch, start: int, last: int, found: Sequence[int]) -> Any:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from traces.judging import definition
-from traces.judging.bounds import judge_partial
 from traces.judging.definition import Judged, judged_by_definition, read_by, violation_of
+from traces.judging.numbers import G_KIND, G_MANY
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
 from traces.judging.sentence import Violation, violation
 from traces.judging.unknowns import ALWAYS_SAID, Where, affected, among, first_row, merged
-from traces.tables.places import Address
-from traces.tables.table import LONGEST, TableError, TablePart, printable, read_part
+from traces.spark.session import machine_memory
+from traces.tables.table import TableError, TablePart, printable, read_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
 Stopped = Callable[[], bool]
 Progress = Callable[[int], object]
 COUNTS = ("held", "premise not reached", "violated", "not judged", "undecided", "open")
+
+
+BYTES_A_ROW = 600  # of memory while a run is judged, measured (`python -m benchmarks.judge --memory`)
 
 
 def never() -> bool:
@@ -43,11 +45,9 @@ class Unit:
 
     Attributes:
         parts: in order.
-        long: whether they are one run that is too long for one task.
     """
 
     parts: tuple[TablePart, ...]
-    long: bool = False
 
     @property
     def rows(self) -> int:
@@ -72,15 +72,6 @@ class Unit:
 
         return pa.concat_tables([read_part(p, columns) for p in self.parts], promote_options="permissive")
 
-    def away(self) -> Unit:
-        """Return the unit with absolute paths, so that another process finds it."""
-        return replace(
-            self,
-            parts=tuple(
-                p if isinstance(p.path, Address) else replace(p, path=str(Path(p.path).absolute())) for p in self.parts
-            ),
-        )
-
     def totals(self, names: Sequence[str]) -> Totals:
         """Return empty totals."""
         return Totals()
@@ -96,7 +87,20 @@ class Unit:
         Raises:
             TableError: a run cannot be checked.
         """
+        if self.rows > (most := most_rows()):
+            raise TableError(f"{self.name}: {too_long(self.rows, most)}")
         return judge_unit(self, asked_for(names), stopped)
+
+
+def most_rows() -> int:
+    """Return the most rows of a run, or of row groups that share one, that this machine has room for."""
+    return machine_memory() // 2 // BYTES_A_ROW
+
+
+def too_long(rows: int, most: int) -> str:
+    """Return why a run is not judged."""
+    room = f"there is room for {most:,} at {BYTES_A_ROW} bytes a row"
+    return f"a run is judged in memory: this has {rows:,} rows, and {room}"
 
 
 def asked_for(names: Sequence[str]) -> int:
@@ -104,7 +108,7 @@ def asked_for(names: Sequence[str]) -> int:
     return mask_of(names or [p.name for p in JUDGED if p.default])
 
 
-def units_of(parts: Sequence[TablePart], longest: int = LONGEST) -> list[Unit]:
+def units_of(parts: Sequence[TablePart]) -> list[Unit]:
     """Return the units of a table; row groups that share a run are one unit.
 
     Which runs are in a row group is known from its statistics, or else the footer says that it holds whole runs.
@@ -115,13 +119,7 @@ def units_of(parts: Sequence[TablePart], longest: int = LONGEST) -> list[Unit]:
             units[-1].append(part)
         else:
             units.append([part])
-    return [Unit(tuple(u), sum(p.rows for p in u) > longest and one_run(u)) for u in units]
-
-
-def one_run(parts: Sequence[TablePart]) -> bool:
-    """Return whether the statistics say that row groups hold one run."""
-    least = parts[0].least
-    return least is not None and all(p.least == p.most == least for p in parts)
+    return [Unit(tuple(u)) for u in units]
 
 
 def goes_on(one: TablePart, other: TablePart) -> bool:
@@ -289,7 +287,7 @@ def judge_each(unit: Unit, asked: int, stopped: Stopped = never) -> PerRun:
                 broken_runs.append(RunViolations(place + k, int(found[k, 1]) & known))
             else:
                 broken_runs.append(with_gaps(out, place + k, found[k].tolist(), asked, known))
-    broken_runs = [b for b in broken_runs if b.mask or b.partial or b.defined]
+    broken_runs = [b for b in broken_runs if b.mask or b.defined]
     if broken_runs:
         out.violations = violations_of(unit, batch, broken_runs)
     return out
@@ -302,13 +300,11 @@ class RunViolations:
     Attributes:
         place: the place of the run in its batch.
         mask: the mask of properties from the kernel.
-        partial: the violations in a run that leaves something unknown, and the rows that show them.
         defined: the violations of properties for which there is no kernel, found by their definition.
     """
 
     place: int
     mask: int
-    partial: dict[str, tuple[int, ...]] = field(default_factory=dict)
     defined: dict[str, Judged] = field(default_factory=dict)
 
 
@@ -345,12 +341,16 @@ def by_definition(
         if stopped():
             break
         judged = judged_by_definition(batch, place + k, prop)
-        word = judged.word
+        word = "open" if gaps[k] >> G_KIND & 1 and judged.word != "not judged" else judged.word
         if word == "violated":
             found.append(RunViolations(place + k, 0, defined={prop.name: judged}))
         elif word == "open":
             read = read_by(prop)
-            here = [gap for gap in among(mask) if gap.null and (not gap.kinds or read & set(gap.kinds))]
+            here = [
+                gap
+                for gap in among(mask)
+                if gap.bit == G_KIND or (gap.null and (not gap.kinds or read & set(gap.kinds)))
+            ]
             word = "open" if here else "undecided"
             for gap in here:
                 out.gaps.append((place + k, prop.name, gap.bit, first_row(batch, place + k, gap)))
@@ -365,43 +365,34 @@ def by_definition(
 
 
 def with_gaps(out: PerRun, place: int, found: Sequence[int], asked: int, known: int) -> RunViolations:
-    """Record the verdicts on a run that leaves something unknown, or has what the kernel does not compare.
+    """Record the verdicts on a run that leaves something unknown: what depends on it is open.
 
     Args:
         place: of the run in the batch.
         found: what the kernel says of it.
     """
     _, broken, met, mask = found
-    batch = out.batch
-    unsure = affected(mask)
-    names = [n for n in unsure if known >> BITS[n] & 1]
-    answers = judge_partial(batch, place, names) if names else {}
-    rows: dict[str, tuple[int, ...]] = {}
-    said = 0
+    unsure, said = affected(mask), 0
     for p in JUDGED:
         bit = 1 << BITS[p.name]
         if not asked & bit:
             continue
+        gaps = unsure.get(p.name, ())
         if not known & bit:
             word = "not judged"
-        elif p.name not in unsure:
-            word = "violated" if broken & bit else "held" if met & bit else "premise not reached"
-            said |= broken & bit
+        elif broken & bit and all(p.name in gap.sure for gap in gaps):
+            word, said = "violated", said | bit
+        elif gaps:
+            word = "undecided" if all(gap.bit == G_MANY for gap in gaps) else "open"
+            for gap in gaps if word == "open" else ():
+                out.gaps.append((place, p.name, gap.bit, first_row(out.batch, place, gap)))
         else:
-            gaps = unsure[p.name]
-            nulls = [gap for gap in gaps if gap.null]
-            word = "open" if answers is None else answers[p.name].word
-            if answers is not None and word == "violated":
-                rows[p.name] = answers[p.name].rows
-            elif word == "open":
-                word = "open" if nulls else "undecided"
-                for gap in nulls:
-                    out.gaps.append((place, p.name, gap.bit, first_row(batch, place, gap)))
+            word = "held" if met & bit else "premise not reached"
         out.say(place, p.name, word)
     for gap in among(mask):
         if gap.bit in ALWAYS_SAID:
-            out.gaps.append((place, "", gap.bit, first_row(batch, place, gap)))
-    return RunViolations(place, said, rows)
+            out.gaps.append((place, "", gap.bit, first_row(out.batch, place, gap)))
+    return RunViolations(place, said)
 
 
 def text_of(value: pa.Scalar) -> str | None:
@@ -425,7 +416,7 @@ def violations_of(unit: Unit, batch: Batch, broken: Sequence[RunViolations]) -> 
         for name, judged in b.defined.items():
             said = violation_of(batch, kinds, b.place, of_name(name), judged)
             out.append((b.place, replace(said, command=command)))
-        for name, rows in (witnesses | b.partial).items():
+        for name, rows in witnesses.items():
             said = violation(batch, kinds, run, start, of_name(name), rows)
             out.append((b.place, replace(said, command=command)))
     return out

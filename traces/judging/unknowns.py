@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from traces.judging import numbers
-from traces.judging.runs import KIND_CODES
+from traces.judging.runs import KERNEL, KIND_CODES
 
 if TYPE_CHECKING:
     from traces.judging.runs import Batch
@@ -18,9 +18,7 @@ BY_ABCAST = (
     "local-primary-order", "global-primary-order", "primary-integrity", "po-causal-order", "strict-causality", "prefix",
     "causal-order", "one-primary-an-epoch",
 )  # fmt: skip
-BY_INSTANCE = (
-    "local-primary-order", "po-causal-order", "strict-causality", "prefix", "causal-order", "one-primary-an-epoch",
-)  # fmt: skip
+BY_INSTANCE = ("local-primary-order", "po-causal-order", "strict-causality", "prefix", "one-primary-an-epoch")
 BY_PRIMARY = tuple(name for name in BY_ABCAST if name != "global-primary-order")
 BY_QUORUM = ("chosen-in-later-histories", "delivered-is-chosen")
 BY_TRANSACTION = (
@@ -38,8 +36,9 @@ class Unknown:
         column: the column of the table.
         kinds: the kinds of event whose rows have it.
         affects: the properties that it may leave open.
+        sure: of these, those that a run violates for certain if the kernel says so: it reads the unknown in the way in
+            which they are violated least.
         null: whether the column is null there; otherwise its value is not compared in full.
-        blocks: the properties for which the comparison of blocks does not notice it.
         why: the part of a sentence that says what is unknown there.
     """
 
@@ -49,7 +48,7 @@ class Unknown:
     affects: tuple[str, ...]
     why: str
     null: bool = True
-    blocks: tuple[str, ...] = ()
+    sure: tuple[str, ...] = ()
 
 
 TRANSACTIONS = ("abcast", "abdeliver", "accept", "initial", "entry")
@@ -58,15 +57,28 @@ GAPS: tuple[Unknown, ...] = (
     Unknown(numbers.G_WHO, "process", ("abcast",), BY_PRIMARY, "the broadcasting process is unknown"),
     Unknown(numbers.G_QUORUM, "index", ("run",), BY_QUORUM, "the number of processes is unknown"),
     Unknown(numbers.G_PRIMARY, "primary_epoch", ("abcast",), BY_ABCAST, "the epoch of the primary is unknown"),
-    Unknown(numbers.G_ATTEMPT, "attempt", ("abcast",), BY_INSTANCE, "the instance of the primary is unknown"),
-    Unknown(numbers.G_PROPOSED, "primary_epoch", ("accept",), BY_QUORUM, "the epoch of the proposal is unknown"),
+    # one instance for each process and epoch relates as many broadcasts as may be related
     Unknown(
-        numbers.G_LEADS, "primary_epoch", ("establish",), ("one-leader-an-epoch", "chosen-in-later-histories"),
-        "the epoch of the leader is unknown",
+        numbers.G_ATTEMPT, "attempt", ("abcast",), BY_INSTANCE, "the instance of the primary is unknown",
+        sure=("strict-causality", "one-primary-an-epoch"),
     ),
     Unknown(
+        numbers.G_SOME_ATTEMPTS, "attempt", ("abcast",), BY_INSTANCE,
+        "other broadcasts have an instance, and this has none",
+    ),
+    # what is left out chooses nothing, and obliges no leader
+    Unknown(
+        numbers.G_PROPOSED, "primary_epoch", ("accept",), BY_QUORUM, "the epoch of the proposal is unknown",
+        sure=("chosen-in-later-histories",),
+    ),
+    Unknown(
+        numbers.G_LEADS, "primary_epoch", ("establish",), ("one-leader-an-epoch", "chosen-in-later-histories"),
+        "the epoch of the leader is unknown", sure=("one-leader-an-epoch", "chosen-in-later-histories"),
+    ),
+    # the kernel compares what processes deliver first, and not the passes of a process with each other
+    Unknown(
         numbers.G_PASS, "pass", ("abdeliver", "revise"), ("total-order", "agreement", "delivered-stands"),
-        "the pass is unknown",
+        "the pass is unknown", sure=("total-order", "agreement"),
     ),
     Unknown(
         numbers.G_IDENTITY, "identity", TRANSACTIONS, BY_TRANSACTION, "other rows have an identity, and this has none"
@@ -77,12 +89,9 @@ GAPS: tuple[Unknown, ...] = (
         "other rows have a time, and this has none",
     ),
     Unknown(
-        numbers.G_AGAIN, "kind", ("abcast",), (), "a transaction is broadcast twice", null=False, blocks=BY_ABCAST
-    ),
-    Unknown(
         numbers.G_OTHER_EPOCH, "primary_epoch", ("abcast",), (),
         "the primary's epoch is not that of the zxid: primaries are checked by the one, transactions by the "
-        "other", null=False, blocks=BY_ABCAST,
+        "other", null=False,
     ),
     Unknown(
         numbers.G_OUTSIDER, "process", (), (),
@@ -96,10 +105,10 @@ GAPS: tuple[Unknown, ...] = (
         numbers.G_MENDED, "time", (), ("strict-causality",),
         "a transaction is broadcast twice, and this row has no time",
     ),
+    Unknown(numbers.G_KIND, "kind", (), tuple(KERNEL), "this kind of event is spelt otherwise", null=False),
 )  # fmt: skip
 
 ALWAYS_SAID = (numbers.G_OTHER_EPOCH, numbers.G_OUTSIDER)  # reported whatever the verdicts are
-EVERY = (1 << len(GAPS)) - 1
 
 
 @dataclass(frozen=True, order=True)
@@ -122,16 +131,11 @@ def among(mask: int) -> Iterator[Unknown]:
     return (gap for gap in GAPS if mask >> gap.bit & 1)
 
 
-def affected(mask: int, blocks: bool = False) -> dict[str, tuple[Unknown, ...]]:
-    """Return the properties that the gaps of a mask leave open, each with these gaps.
-
-    Args:
-        mask: the gaps.
-        blocks: the history is checked by blocks.
-    """
+def affected(mask: int) -> dict[str, tuple[Unknown, ...]]:
+    """Return the properties that the gaps of a mask leave open, each with these gaps."""
     out: dict[str, tuple[Unknown, ...]] = {}
     for gap in among(mask):
-        for name in gap.affects + (gap.blocks if blocks else ()):
+        for name in gap.affects:
             out[name] = (*out.get(name, ()), gap)
     return out
 
@@ -148,6 +152,8 @@ def first_row(batch: Batch, place: int, gap: Unknown) -> Where:
         here &= column == numbers.NULL
     elif gap.bit == numbers.G_OTHER_EPOCH:
         here &= batch.columns["primary_epoch"][start:end] != batch.columns["epoch"][start:end]
+    elif gap.bit == numbers.G_KIND:
+        here = kinds == numbers.MISSPELT
     elif gap.bit == numbers.G_OUTSIDER:
         assert column is not None
         here &= column >= max(1, int(batch.columns["index"][start]))
@@ -164,7 +170,7 @@ def merged(one: Where | None, other: Where) -> Where:
 
 
 def sentence(gap: Unknown, where: Where) -> str:
-    """Return a sentence: where a gap is, and what it is."""
-    place = f"run {where.run}" if where.row < 0 else f"run {where.run}, row {where.row}, column {gap.column!r}"
-    more = "" if where.runs == 1 else f" (and so in {where.runs - 1:,} more runs)"
-    return f"{place}: {gap.why}{more}"
+    """Return what a gap is and where, as the end of a sentence: `since attempt is null (run 0, row 2: ...)`."""
+    place = f"run {where.run}" if where.row < 0 else f"run {where.run}, row {where.row}"
+    more = "" if where.runs == 1 else f", and so in {where.runs - 1:,} more runs"
+    return f"{gap.column} is null ({place}: {gap.why}{more})" if gap.null else f"{place}: {gap.why}{more}"

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 VERSION = 1
-GROUP = 1 << 20  # rows of a row group, unless a run is longer
-LONGEST = 1 << 22  # rows of a run that is not split
+GROUP = 1 << 20  # rows of a row group, unless a run has more
 BOUNDARY = "zabcheck."  # what the keys of the footer begin with
 
 # The columns: name, whether it is text, whether it may be null, and what it says.
@@ -161,7 +160,6 @@ class TableWriter:
         observes: which of `OBSERVED` the source of the runs notes. What is not among them is
             unknown, rather than not to have happened.
         group: rows of a row group.
-        longest: rows that a run has at most if it is not to be split.
         shown: the schema of a table of what a user protocol shows, with its footer; None for a table of events.
 
     Raises:
@@ -170,17 +168,14 @@ class TableWriter:
     """
 
     def __init__(
-        self, path: Path, observes: Iterable[str] = OBSERVED, group: int = GROUP, longest: int = LONGEST,
-        shown: pa.Schema | None = None,
-    ) -> None:  # fmt: skip
+        self, path: Path, observes: Iterable[str] = OBSERVED, group: int = GROUP, shown: pa.Schema | None = None
+    ) -> None:
         check_arrow()
-        self.path, self.group, self.longest, self.shown = path, group, longest, shown
+        self.path, self.group, self.shown = path, group, shown
         self.observes = tuple(k for k in OBSERVED if k in set(observes))
         self.files = contextlib.ExitStack()
-        self.whole = True
         self.waiting: list[pa.Table] = []
         self.rows = 0
-        self.part_of: int | None = None  # the run that is being written in parts
         self.writer: pq.ParquetWriter | None = None
 
     def __enter__(self) -> Self:
@@ -208,7 +203,7 @@ class TableWriter:
                     self.writer.add_key_value_metadata(
                         {
                             BOUNDARY + "table": str(VERSION),
-                            BOUNDARY + "whole": str(self.whole).lower(),
+                            BOUNDARY + "whole": "true",
                             BOUNDARY + "observes": ",".join(self.observes),
                             BOUNDARY + "tool": package_version("zabcheck"),
                         }
@@ -226,32 +221,10 @@ class TableWriter:
 
     def add_table(self, run: pa.Table) -> None:
         """Write whole runs given as rows of the schema."""
-        self.end_of_parts()
-        long = run.num_rows > self.longest
-        if self.rows and (long or self.rows + run.num_rows > self.group):
+        if self.rows and self.rows + run.num_rows > self.group:
             self.flush()
         self.waiting.append(run)
         self.rows += run.num_rows
-        if long:
-            self.whole = False
-            self.flush()
-
-    def add_part(self, rows: pa.Table) -> None:
-        """Write the next rows of a run that is too long to hold in memory; it gets row groups of its own."""
-        run = rows.column("run")[0].as_py()
-        if run != self.part_of:
-            self.flush()
-        self.part_of, self.whole = run, False
-        self.waiting.append(rows)
-        self.rows += rows.num_rows
-        if self.rows >= self.group:
-            self.flush()
-
-    def end_of_parts(self) -> None:
-        """End the run that was written in parts, if any."""
-        if self.part_of is not None:
-            self.flush()
-            self.part_of = None
 
     def flush(self) -> None:
         """End the row group."""
@@ -259,8 +232,7 @@ class TableWriter:
 
         assert self.writer is not None
         if self.rows:
-            size = min(self.group, self.longest) if self.rows > self.longest else self.rows
-            self.writer.write_table(pa.concat_tables(self.waiting).unify_dictionaries(), row_group_size=size)
+            self.writer.write_table(pa.concat_tables(self.waiting).unify_dictionaries(), row_group_size=self.rows)
         self.waiting, self.rows = [], 0
 
 
