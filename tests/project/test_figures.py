@@ -29,6 +29,9 @@ def test_a_table_says_how_it_was_measured_and_is_named_on_a_page(path: Path) -> 
         assert one.keys() <= {"command", "date", "machine", "versions", "head", "rows"}, name
         assert all((one["command"], one["date"], one["machine"], one["head"])), name
         assert {len(row) for row in one["rows"]} <= {len(one["head"])}, name
+        for module in re.findall(r"python (?:-m )?(benchmarks[./][\w.]+)", one["command"]):
+            place = TOP / module.removesuffix(".py").replace(".", "/")
+            assert place.with_suffix(".py").exists() or (place / "__main__.py").exists(), one["command"]
     pages = "".join(page.read_text(encoding="utf-8") for page in RESULTS.glob("*.md"))
     assert f"({path.name})" in pages or f"<!-- figures: {path.stem} " in pages
 
