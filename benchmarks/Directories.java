@@ -161,6 +161,7 @@ public class Directories {
     }
 
     static void stop(Map<String, Peer> peers) throws Exception {
+        List<Thread> threads = new ArrayList<Thread>();
         for (final Peer p : peers.values()) {
             final QuorumPeer q = p.peer();
             if (q != null) {
@@ -171,8 +172,11 @@ public class Directories {
                 });
                 t.setDaemon(true);
                 t.start();
-                t.join(3000);
+                threads.add(t);
             }
+        }
+        for (Thread t : threads) {
+            t.join(3000);
         }
     }
 
