@@ -233,7 +233,45 @@ def gallery_entries(_: Path) -> str:
     return "\n\n".join(parts)
 
 
+def variants_of(protocol: str) -> Callable[[Path], str]:
+    """Return what writes the table of a protocol's variants, as `zabcheck variants` lists them."""
+
+    def written(_: Path) -> str:
+        from checker.ci.listed import variants_listed
+
+        rows = variants_listed(protocol=protocol).content
+        head = ("variant", "rule", "what is changed", "breaks", "why", "shown within")
+        return table(head, ((f"`{r['variant']}`", *(r[name.replace(" ", "_")] for name in head[1:])) for r in rows))
+
+    return written
+
+
+def core(_: Path) -> str:
+    """Return the table of the six core properties, to exhaustion, as entries of the gallery expect them."""
+    from checker.ci.shipped import gallery
+    from invariants import PROPERTIES
+
+    names = [p.name for p in PROPERTIES if p.source == "DSN'11 III.A"]
+    rows = []
+    for c in (c for c in gallery().matrix.checks if c.name.startswith("core-")):
+        cells = [f"breaks at {depth}" if (depth := c.expect.violated.get(name)) else "holds" for name in names]
+        rows.append((f"`zabcheck gallery {c.name}`", *cells, f"{c.expect.states:,}"))
+    return table(("entry", *names, "states"), rows)
+
+
+def audit_codes(_: Path) -> str:
+    """Return the table of every code of an audit, with its usual advice."""
+    from traces.zookeeper.codes import TABLE
+
+    return table(("code", "what it is", "what to do"), ((f"`{c.code}`", c.what, c.do) for c in TABLE))
+
+
 TABLES: dict[str, Callable[[Path], str]] = {
+    "audit-codes": audit_codes,
+    "core": core,
+    "variants-zab": variants_of("zab"),
+    "variants-ladis": variants_of("ladis"),
+    "variants-db19": variants_of("db19"),
     "gallery": gallery_entries,
     "paper-claims": ledger,
     "properties": properties,

@@ -39,8 +39,9 @@ def variants_listed(words: Sequence[str] = (), protocol: str | None = None) -> S
             )
             found = there.breaks if there is not None else ()
             breaks = "nothing: it holds" if v.safe else ", ".join(found) or NOBODY_SAID[bool(given)]
-            rows.append((chosen.name, name, v.rule, breaks, budget, " ".join(v.summary.split())))
-    head = ("protocol", "variant", "rule", "breaks", "shown within", "what is changed")
+            why = " ".join(there.why.split()) if there is not None else ""
+            rows.append((chosen.name, name, v.rule, breaks, budget, " ".join(v.summary.split()), why))
+    head = ("protocol", "variant", "rule", "breaks", "shown within", "what is changed", "why")
     return listed(head, rows, words, "variant")
 
 

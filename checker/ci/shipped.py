@@ -1,7 +1,7 @@
 """The gallery: the matrix that comes with the package, of what the sources claim and of variants that violate it.
 
 Its entries in `gallery/` are ordinary checks, a file for each source. `measured.json` has the CPU seconds that each
-took when it was last measured: `docs/gallery.py` writes it. What an entry expects is written by a person only.
+took when it was last measured: `python -m benchmarks.gallery` writes it. A person only writes what an entry expects.
 """
 
 from __future__ import annotations

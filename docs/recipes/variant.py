@@ -2,8 +2,8 @@
 
 The function replaces the one of the same rule; a protocol has its variants in `zabspec/protocols/*_variants.py`. The
 first entry of the gallery that explores a variant says what is violated, after how many steps, and why: no other file
-does (docs/decisions/0011). Then run `python docs/gallery.py counter-one`, which measures the entry and writes the
-tables of variants. `tests/protocols/test_variants.py` explores it and replays each counterexample.
+does (docs/decisions/0011). Then run `python -m benchmarks.gallery counter-one`, which measures the entry.
+`tests/protocols/test_variants.py` explores it and replays each counterexample.
 """
 
 from __future__ import annotations
