@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from checker.ci.result import CheckResult
     from checker.graph.report import GraphReport
-    from checker.live.report import LiveReport
-    from checker.mutate.report import MutationReport
     from checker.proof.break_it import BrokenMutant
     from checker.proof.prove import Proof
     from checker.refinement.report import RefinementReport
@@ -30,12 +28,9 @@ if TYPE_CHECKING:
     from checker.report.induction import InductionReport
     from checker.report.judged import JudgedTable
     from checker.report.linted import LintReport
-    from checker.report.report import Report
     from checker.report.simulated import Simulation
-    from checker.report.witnessed import WitnessReport
     from checker.requests.reenact import Reenacted as PlayedOnServers
     from checker.requests.sweep import Swept as FinishedSweep
-    from checker.search.report import SearchReport
     from checker.zookeeper.record import RowOutcome
     from traces.conform.explained import Conformed as RecordOutcome
     from traces.judging.sentence import Violation
@@ -44,16 +39,14 @@ if TYPE_CHECKING:
     from traces.sweep.findings import SweepFinding
     from traces.sweep.summary import Summary
     from traces.zookeeper.findings import AuditFinding
-    from zabspec.model import Configuration
     from zabspec.simulator.run import Run
     from zabspec.timed.planned import CapacityPlan
     from zabspec.timed.setting import Setting
 
 __all__ = [
-    "Answered", "Audited", "Bounded", "Checked", "Conformed", "Explored", "Exported", "Graphed", "Inductive",
-    "Judged", "Linted", "Listed", "Lived", "LogsAudited", "Mutated", "Planned", "Proved",
-    "Reenacted", "Refined", "Reported", "Searched", "Simulated", "Swept",
-    "TrackRecord", "Verdict", "Witnessed",
+    "Answered", "Audited", "Bounded", "Checked", "Conformed", "Exported", "Graphed", "Inductive", "Judged",
+    "Linted", "Listed", "LogsAudited", "Planned", "Proved", "Reenacted", "Refined", "Reported", "Simulated",
+    "Swept", "TrackRecord", "Verdict",
 ]  # fmt: skip
 
 
@@ -92,43 +85,6 @@ class Wrapper(Answered):
 
     def page(self) -> str:
         return self._result.page()
-
-
-class Explored(Wrapper):
-    """The answer of an exploration.
-
-    Attributes:
-        report: the report of the command, with every figure.
-    """
-
-    def __init__(self, report: Report) -> None:
-        super().__init__(report)
-        self.report = report
-
-    @property
-    def configuration(self) -> Configuration:
-        """The configuration that was explored, with the budgets that were used."""
-        return self.report.configuration
-
-    @property
-    def states(self) -> int:
-        """The number of distinct states; with symmetry, states that are renamings of each other count once."""
-        return self.report.exploration.distinct
-
-    @property
-    def depth(self) -> int:
-        """The depth of the deepest states found."""
-        return self.report.exploration.depth
-
-    @property
-    def levels(self) -> Sequence[int]:
-        """The number of distinct states at each depth."""
-        return tuple(self.report.exploration.levels)
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether no state was left to explore; a reduction leaves out states without a change of verdicts."""
-        return self.report.exploration.complete
 
 
 class Simulated(Wrapper):
@@ -362,24 +318,6 @@ class OfReport(Wrapper):
         self.report = report
 
 
-class Lived(OfReport):
-    """The answer of a liveness check: whether a process can starve when no more faults occur."""
-
-    report: LiveReport
-
-
-class Searched(OfReport):
-    """The answer of random walks."""
-
-    report: SearchReport
-
-
-class Mutated(OfReport):
-    """The mutants of a protocol that no property detects."""
-
-    report: MutationReport
-
-
 class Bounded(OfReport):
     """The answer of bounded model checking: whether z3 found a run within the bound that violates a property."""
 
@@ -423,17 +361,6 @@ class LogsAudited(OfReport):
         from traces.zookeeper.log_picture import picture_of_logs
 
         return document(picture_of_logs(self.report.history, self.report.broken, version("zabcheck")).picture)
-
-
-class Witnessed(OfReport):
-    """The shortest runs that reach the premises of properties."""
-
-    report: WitnessReport
-
-    def html(self) -> str:
-        from checker.report.witness_page import page_of_runs
-
-        return page_of_runs(self.report)
 
 
 class Graphed(OfReport):

@@ -18,33 +18,33 @@ from checker.answers import (
     Bounded,
     Checked,
     Conformed,
-    Explored,
     Exported,
     Graphed,
     Inductive,
     Judged,
     Linted,
     Listed,
-    Lived,
     LogsAudited,
-    Mutated,
     Planned,
     Proved,
     Reenacted,
     Refined,
     Reported,
-    Searched,
     Simulated,
     Swept,
     TrackRecord,
-    Witnessed,
 )
 from checker.errors import NoVerdict, RequestError
+from checker.requests.explore import explore
+from checker.requests.live import live
 from checker.requests.minimise import minimise
-from checker.requests.options import Exploring, Names, Simulating, Sizes
+from checker.requests.mutate import mutate
+from checker.requests.options import Names, Simulating, Sizes
 from checker.requests.quorums import quorums
 from checker.requests.realise import realise
 from checker.requests.replay import replay
+from checker.requests.search import search
+from checker.requests.witness import witness
 from zabspec.authoring.declaration import ConfigError, Declaration
 from zabspec.authoring.sources import forget_files
 from zabspec.language import LanguageError
@@ -155,57 +155,6 @@ class Exporting(TypedDict, total=False):
     cone: int
 
 
-class Limited(Sizes, total=False):
-    """Options of every request that visits the states of a model; `zabcheck --help` explains each."""
-
-    repair: str
-    start: str
-    quorums: str | PathLike[str]
-    depth: int
-    threads: int
-    max_states: int
-    time_limit: float
-    memory_limit: str
-
-
-class Living(Limited, total=False):
-    """Options of a liveness check; `zabcheck --help` explains each."""
-
-    progress_properties: Sequence[str]
-    symmetry: bool
-    trace: str | PathLike[str]
-
-
-class Witnessing(Limited, total=False):
-    """Options of the search for runs that reach premises; `zabcheck --help` explains each."""
-
-    properties: Names
-    symmetry: bool
-    trace: str | PathLike[str]
-
-
-class Mutating(Limited, total=False):
-    """Options of mutating a protocol; `zabcheck --help` explains each."""
-
-    properties: Names
-    seed: int
-
-
-class Searching(Sizes, total=False):
-    """Options of random walks; `zabcheck --help` explains each."""
-
-    repair: str
-    start: str
-    quorums: str | PathLike[str]
-    depth: int
-    properties: Names
-    keep_going: bool
-    seed: int
-    threads: int
-    time_limit: float
-    trace: str | PathLike[str]
-
-
 class Bounding(Sizes, total=False):
     """Options of bounded model checking; `zabcheck bmc --help` explains each."""
 
@@ -275,95 +224,6 @@ class Reenacting(TypedDict, total=False):
     without: int
     patience: float
     output: str | PathLike[str]
-
-
-def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Explored:
-    """Explore a protocol breadth-first and judge its properties.
-
-    Args:
-        protocol: its name, file or module as for `--protocol`; or its declaration or module object.
-        options: those of the command. No file is written unless `trace` names one.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: the check cannot run at all, for instance if an initial value would leave its range.
-    """
-    from checker.evidence.gathered import with_evidence
-    from checker.requests.explore import ExploreRequest, answer
-    from checker.requests.keywords import request_of
-    from checker.terminal import TerminalWatch
-
-    with sentences():
-        request = request_of(ExploreRequest, named(protocol), options)
-        return Explored(with_evidence(answer(request, TerminalWatch()), request))
-
-
-def live(protocol: AnyProtocol = "zab", **options: Unpack[Living]) -> Lived:
-    """Check liveness as `zabcheck --live` does: whether a process can wait forever when no more faults occur.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: the check cannot run at all.
-    """
-    from checker.requests.keywords import request_of
-    from checker.requests.live import LiveRequest, answer
-    from checker.terminal import TerminalWatch
-
-    with sentences():
-        return Lived(answer(request_of(LiveRequest, named(protocol), options), TerminalWatch()))
-
-
-def search(protocol: AnyProtocol = "zab", how: str = "random", **options: Unpack[Searching]) -> Searched:
-    """Walk at random through a state space that is too large to explore, as `zabcheck --search`.
-
-    Args:
-        how: `random`, `swarm` or `best`.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: the check cannot run at all.
-    """
-    from checker.requests.keywords import request_of
-    from checker.requests.search import SearchRequest, answer
-    from checker.terminal import TerminalWatch
-
-    with sentences():
-        request = request_of(SearchRequest, named(protocol), {"how": how, **options})
-        return Searched(answer(request, TerminalWatch()))
-
-
-def mutate(protocol: AnyProtocol, number: int, **options: Unpack[Mutating]) -> Mutated:
-    """Make small changes of a user protocol, one at a time, and report those that no property detects (`--mutate`).
-
-    Args:
-        number: how many changes.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: the check cannot run at all.
-    """
-    from checker.requests.keywords import request_of
-    from checker.requests.mutate import MutateRequest, answer
-    from checker.terminal import TerminalWatch
-
-    with sentences():
-        request = request_of(MutateRequest, named(protocol), {"number": number, **options})
-        return Mutated(answer(request, TerminalWatch()))
-
-
-def witness(protocol: AnyProtocol = "zab", **options: Unpack[Witnessing]) -> Witnessed:
-    """Find the shortest run that reaches the premise of each property, as `zabcheck --witness`.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: the check cannot run at all.
-    """
-    from checker.requests.keywords import request_of
-    from checker.requests.witness import WitnessRequest, answer
-    from checker.terminal import TerminalWatch
-
-    with sentences():
-        return Witnessed(answer(request_of(WitnessRequest, named(protocol), options), TerminalWatch()))
 
 
 def bmc(protocol: AnyProtocol = "zab", depth: int = 1, **options: Unpack[Bounding]) -> Bounded:

@@ -15,22 +15,18 @@ from typing import Any
 
 import click
 
-from checker.commands import completing
-from checker.commands import shared_options as shared
 from checker.commands.common import (
     HELD,
-    PATH_OR_ADDRESS,
     VERSION,
     Answer,
     Commands,
-    at_least,
-    budget_options,
-    seconds,
 )
-from checker.commands.deriving import command_of
-from checker.commands.explore import explore
-from checker.commands.publishing import format_options
-from checker.requests.exploration import EVIDENCE
+from checker.commands.deriving import command_of, run_one_of, with_options
+from checker.requests.explore import Explore
+from checker.requests.live import LiveCheck
+from checker.requests.mutate import Mutate
+from checker.requests.search import RandomSearch
+from checker.requests.witness import Witness
 from zabspec.signals import release
 
 # The subcommands by purpose, each with its module in `checker.commands`.
@@ -53,6 +49,9 @@ GROUPS = {
     },
     "Documentation and shell completion": {"docs": "docs", "completion": "completion"},
 }  # fmt: skip
+
+# What `zabcheck` without a subcommand does; the first unless an option chooses another.
+KINDS = (Explore, LiveCheck, RandomSearch, Mutate, Witness)
 
 EXAMPLES = """\b
 Examples:
@@ -78,116 +77,7 @@ Examples:
     epilog=EXAMPLES,
     context_settings={"max_content_width": 110},
 )
-@shared.PROTOCOL
-@shared.named(
-    "--variant",
-    "NAMES",
-    "Change one rule of the protocol, or several: a,b; `zabcheck variants` lists them.",
-    completing.variants,
-)
-@shared.REPAIR
-@shared.RELEASE
-@shared.NODES_OR_DECLARED
-@click.option("--txns", type=int, help="Number of transactions that may be abcast (2).")
-@budget_options()
-@shared.START
-@shared.QUORUMS
-@shared.named(
-    "--network",
-    "NAME",
-    "fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
-    completing.networks,
-)
-@click.option(
-    "--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived from the budgets if not given."
-)
-@shared.CHANNEL
-@click.option("--depth", type=int, callback=at_least(0), help="Largest number of steps; to exhaustion if not given.")
-@shared.PROPERTY
-@click.option(
-    "--require-witness", "required", multiple=True, is_flag=False, flag_value="all", metavar="[NAME,...]",
-    shell_complete=completing.properties,
-    help="Exit with 3 (no verdict) unless the premise of these properties, or of every one, is reached.",
-)  # fmt: skip
-@click.option(
-    "--witness", is_flag=False, flag_value="all", metavar="[PROPERTY]", shell_complete=completing.properties,
-    help="Show a shortest run that reaches the premise of this property, or of each property.",
-)  # fmt: skip
-@click.option(
-    "--keep-going",
-    is_flag=True,
-    help="Continue after a violation, to find a shortest counterexample for every property.",
-)
-@shared.NO_SYMMETRY
-@click.option(
-    "--reduction",
-    type=click.Choice(["auto", "stuttering", "none"]),
-    show_default="auto",
-    help="Steps to leave out, with equal verdicts (explanation/reductions.md): auto, every sound reduction; "
-    "stuttering, only receipts over datagrams that change nothing; none.",
-)
-@shared.named(
-    "--engine",
-    "NAME",
-    "compiled; interpret, slow, in plain Python; spark (how-to/large-models.md).",
-    completing.engines("compiled", "interpret", "spark"),
-    "compiled",
-)
-@click.option("--master", metavar="URL", help="With --engine spark: the Spark master (local[*]).")
-@click.option(
-    "--checkpoint",
-    type=PATH_OR_ADDRESS,
-    metavar="DIR",
-    help="Save every finished level in this folder, so that --resume can continue.",
-)
-@click.option("--resume", is_flag=True, help="With --checkpoint: continue from the last finished level there.")
-@click.option(
-    "--fingerprint",
-    type=click.Choice(["64", "128"]),
-    metavar="BITS",
-    help="With --engine spark: bits of a fingerprint, 64 or 128; by default 128 on a cluster or for very many states.",
-)
-@click.option(
-    "--search",
-    type=click.Choice(["random", "swarm", "best"]),
-    metavar="HOW",
-    help="Take random walks (how-to/large-models.md) for --time-limit, or 60 s: random, swarm or best.",
-)
-@click.option(
-    "--live",
-    is_flag=True,
-    help="Check liveness: once faults stop, does any process starve? (docs/explanation/liveness.md)",
-)
-@click.option(
-    "--progress-property", "progress_properties", multiple=True, metavar="NAME", shell_complete=completing.progress,
-    help="With --live: check only this progress property (repeatable).",
-)  # fmt: skip
-@click.option(
-    "--mutate", type=click.IntRange(min=1), metavar="N",
-    help="Make N small changes to a user protocol, one at a time, and report those that no property detects.",
-)  # fmt: skip
-@click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), help="With --search and --mutate: seed of the random numbers."
-)
-@shared.THREADS
-@shared.STATES
-@shared.TIME_LIMIT
-@shared.MEMORY_LIMIT
-@click.option(
-    "--symbolic", type=float, callback=seconds, metavar="SECONDS",
-    help="Also check with z3, for this time, whether properties are inductive, or hold to some depth.",
-)  # fmt: skip
-@click.option(
-    "--evidence",
-    type=click.Choice(EVIDENCE),
-    show_default="quick",
-    help="Evidence to show: explored, only the exploration; quick, also what is recorded or kept, and the proof; "
-    "all, also induction and refinement, in minutes (zabcheck docs properties-and-verdicts).",
-)
-@shared.REPORT_JSON
-@format_options("explore")
-@shared.TRACE
-@shared.NO_TRACE
+@with_options(*KINDS)
 @VERSION
 @click.pass_context
 def main(ctx: click.Context, /, **options: Any) -> Answer:
@@ -209,7 +99,7 @@ def main(ctx: click.Context, /, **options: Any) -> Answer:
 
     forget_files()
     if ctx.invoked_subcommand is None:
-        return explore(**options)
+        return run_one_of(KINDS, options)
     given = [
         p.opts[0]
         for p in ctx.command.params

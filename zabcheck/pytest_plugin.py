@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from checker.answers import Explored
+    from checker.report.report import Explored
 
 __all__ = ["pytest_configure", "pytest_generate_tests", "pytest_pyfunc_call", "zabcheck_check", "zabcheck_explored"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.ci.shipped import measured, written
 from checker.ci.variants import shown
-from checker.report.report import Advice, Report, command_words
+from checker.report.report import Advice, Explored, command_words
 from checker.report.result import HOLDS, NOT_REACHED
 from zabspec.model import Configuration
 from zabspec.protocols.registry import NAMES
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SIZE = {f.name for f in fields(Configuration)} - {"protocol", "variant"}
 
 
-def advised(report: Report) -> Report:
+def advised(report: Explored) -> Explored:
     """Return a report with the gallery's advice if it is of one of this project's protocols, else the report unchanged.
 
     Reports of variants, of other quorums and of other initial states get no advice.
@@ -31,7 +31,7 @@ def advised(report: Report) -> Report:
     return replace(report, advice=Advice(*completely(report), one_rule_away(report)))
 
 
-def completely(report: Report) -> tuple[str, float, bool]:
+def completely(report: Explored) -> tuple[str, float, bool]:
     """Return the fastest recorded command that reaches every premise and is exhaustive, and what it costs.
 
     A command with as many processes as the report's configuration is preferred.
@@ -73,7 +73,7 @@ def holds_whole(check: Check, c: Configuration) -> bool:
     return network == c.network and expect.verdict == "holds" and bool(expect.exhausted)
 
 
-def one_rule_away(report: Report) -> str:
+def one_rule_away(report: Explored) -> str:
     """Return a sentence on the variant that violates a property in the fewest steps, within the bounds of a report.
 
     The sentence is empty if no such variant is recorded, or not everything that was judged holds.

@@ -34,7 +34,6 @@ SIMULATE = "simulate"
 LIVE = "live"
 REPLAY = "replay"
 OF_A_RUN = ("protocol", "engine", "trace", "properties")  # what a check of a saved run may contain
-NOT_OF_GOALS = ("properties", "require_witness", "keep_going", "reduction", "symbolic")
 HOLDS, VIOLATED, NOT_REACHED = "holds", "violated", "not reached"
 ALL = "all"
 
@@ -338,13 +337,15 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
 @cache
 def takes(engine: str) -> frozenset[str]:
     """Return the options that an engine accepts: the keywords of its function that a check may contain."""
-    from checker.requests.options import Exploring, Simulating
+    from checker.requests.explore import Explore
+    from checker.requests.live import LiveCheck
+    from checker.requests.options import Simulating
+    from checker.requests.request import fields_of
 
     if engine == REPLAY:
         return frozenset(OF_A_RUN)
-    keywords = Simulating.__annotations__ if engine == SIMULATE else Exploring.__annotations__
-    if engine == LIVE:
-        keywords = {k: v for k, v in keywords.items() if k not in NOT_OF_GOALS}
+    declared = fields_of(LiveCheck if engine == LIVE else Explore)
+    keywords = Simulating.__annotations__ if engine == SIMULATE else declared
     return frozenset(["protocol", *keywords]) & frozenset(schema("zabcheck")["properties"]["defaults"]["properties"])
 
 

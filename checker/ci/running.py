@@ -17,20 +17,20 @@ from checker.ci.judging import UNDECIDED, Outcome, outcome_of
 from checker.ending import cut_short
 from checker.errors import RequestError
 from checker.report.result import CheckFindings, Named
-from checker.requests.exploration import ExploreRequest
+from checker.requests.explore import Explore, explored
 from checker.requests.keywords import request_of
-from checker.requests.live import LiveRequest
+from checker.requests.live import LiveCheck
 from checker.requests.model import ModelRequest
 from checker.requests.properties import chosen_properties
 from checker.requests.replay import Replay
-from checker.requests.request import near
+from checker.requests.request import made, near
 from checker.requests.simulate import SimulateRequest
 from checker.terminal import TerminalWatch
 
 if TYPE_CHECKING:
     from checker.explore.compiled import Compiled
     from checker.explore.result import Exploration
-    from checker.report.report import Report
+    from checker.report.report import Explored
     from invariants.registry import Property
     from zabspec.model import Configuration, Model
 
@@ -52,7 +52,7 @@ class ReadyCheck:
     """
 
     check: Check
-    request: ExploreRequest | LiveRequest | Replay | SimulateRequest
+    request: Explore | LiveCheck | Replay | SimulateRequest
     judged: tuple[Named, ...]
     configuration: Configuration | None
 
@@ -63,9 +63,9 @@ class ReadyCheck:
     @property
     def key(self) -> tuple[object, ...]:
         """Checks with equal keys share one exploration."""
-        if not isinstance(self.request, ExploreRequest):
+        if not isinstance(self.request, Explore):
             return (self.check.engine, repr(self.request), self.names if self.check.engine == REPLAY else ())
-        same = replace(self.request, model=ModelRequest(), properties=())
+        same = replace(self.request, **vars(ModelRequest()), properties=())
         return (self.configuration, None if same.keep_going else self.names, repr(same))
 
 
@@ -108,7 +108,7 @@ def ready(check: Check) -> ReadyCheck:
         return ReadyCheck(check, run, judged_properties(protocol, run.properties), None)
     if check.live:
         del given["engine"]
-        progress = request_of(LiveRequest, protocol, given)
+        progress = made(LiveCheck, (protocol,), given)
         return ReadyCheck(check, progress, tuple(progress.checks()[0]), None)
     if check.engine == REPLAY:
         if others := given.keys() - OF_A_RUN:
@@ -117,7 +117,7 @@ def ready(check: Check) -> ReadyCheck:
         if (named := saved.read().configuration.protocol) != protocol:
             raise RequestError(f"{saved.trace} is a run of {named}, not of {protocol}")
         return ReadyCheck(check, saved, tuple(chosen_properties(given.get("properties", ()), protocol)), None)
-    request = request_of(ExploreRequest, protocol, given)
+    request = made(Explore, (protocol,), given)
     judged, configuration = request.checks()
     return ReadyCheck(check, request, tuple(judged), configuration)
 
@@ -233,33 +233,32 @@ def answers(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
 
 def found_of(asked: ReadyCheck) -> CheckFindings:
     """Run a liveness check or a simulation, or replay a saved run, and return its result."""
-    from checker.requests import live, replay, simulate
+    from checker.requests import replay, simulate
 
     started, request = time.perf_counter(), asked.request
     if isinstance(request, Replay):
         return replace(replay.judged_run(request, asked.names), seconds=time.perf_counter() - started)
-    if isinstance(request, LiveRequest):
-        return live.answer(request, TerminalWatch()).check_findings
+    if isinstance(request, LiveCheck):
+        return request.answer(TerminalWatch()).check_findings
     assert isinstance(request, SimulateRequest)
     found = simulate.answer(request).check_findings
     return replace(found, seconds=time.perf_counter() - started)
 
 
-def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[ReadyCheck, Report]]:
+def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[ReadyCheck, Explored]]:
     """Run one exploration, and yield the report for each check of a group."""
-    from checker.report.report import Report
+    from checker.report.report import Explored
     from checker.requests.counterexamples import counterexample
-    from checker.requests.explore import explored
     from invariants import properties_of
     from zabspec.model import Model
 
     first = group[0]
     request = first.request
     assert first.configuration is not None
-    assert isinstance(request, ExploreRequest)
+    assert isinstance(request, Explore)
     model, limits = Model(first.configuration), request.limits
     wanted = {name for a in group for name in a.names}
-    judged = [p for p in properties_of(request.model.protocol) if p.name in wanted]
+    judged = [p for p in properties_of(request.name) if p.name in wanted]
     request = replace(request, reduction="stuttering")  # what a check expects is counts and depths of all states
     exploration, threads, symmetry_off = explored(model, judged, limits, request, TerminalWatch(), shared.compiled)
     if exploration.error and any(len(a.names) < len(judged) for a in group):
@@ -273,7 +272,7 @@ def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
         mine = {name: c for name, c in made.items() if name in part.violations}
         yield (
             a,
-            Report(
+            Explored(
                 part, first.configuration, limits, model.epochs, model.channels, request.keep_going, threads,
                 symmetry_off, mine, request=a.request.as_json(),
             ),

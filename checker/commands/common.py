@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import math
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -54,8 +53,8 @@ FOLDER = Path(__file__).parent  # of subcommands
 EXPLORE = "explore"  # what `zabcheck` does without a command
 LONGEST = 1000  # characters of a command's sentence, so that it is never cut
 REQUESTS = FOLDER.parent / "requests"
-MARK = re.compile(r"^@click\.command\(", re.MULTILINE)  # a file with this text has a command of its name
-REQUEST = re.compile(r"^\w+ = function\((?![\s\S]*^    command: ClassVar\[bool\] = False)", re.MULTILINE)
+MARK = "\n@click.command("  # a file with this text has a command of its name
+REQUEST = "\n    command: ClassVar[bool] = True\n"  # as has a request with this one
 
 
 class Commands(click.Group):
@@ -85,7 +84,7 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         files = [(path, MARK) for path in sorted(FOLDER.glob("[a-z]*.py"))]
         files += [(path, REQUEST) for path in sorted(REQUESTS.glob("[a-z]*.py"))]
-        others = [path.stem for path, mark in files if mark.search(path.read_text("utf-8"))]
+        others = [path.stem for path, mark in files if mark in path.read_text("utf-8")]
         return [*self.lazy, *(name.replace("_", "-") for name in others if name not in self.lazy.values())]
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:

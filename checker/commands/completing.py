@@ -187,8 +187,8 @@ def of_formats(ctx: click.Context) -> Iterable[str]:
     return FORMATS
 
 
-def engines(*names: str) -> Completer:
-    """Complete one of a command's engines."""
+def one_of(*names: str) -> Completer:
+    """Complete one of some names."""
     return choice(lambda ctx: names)
 
 

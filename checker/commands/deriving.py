@@ -5,72 +5,202 @@ The declaration is in `checker/requests/request.py`; no request is named here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import click
 
 from checker.commands import completing
 from checker.commands.common import INPUT, INPUT_OR_FOLDER, PATH, PATH_OR_ADDRESS, Answer, Subcommand
-from checker.commands.page_option import HTML, check_page, page_files
-from checker.commands.publishing import files_of, format_options, publish
-from checker.report.answer import Answered
-from checker.requests.request import Field, Option, Request, fields_of
+from checker.commands.page_option import check_page
+from checker.commands.publishing import files_of, publish
+from checker.errors import RequestError
+from checker.output_files import is_one_file
+from checker.report.formats.registry import formats_of
+from checker.requests.request import Field, Option, Request, answered, fields_of
 from checker.terminal import TerminalWatch
 
 TYPES = {"read": INPUT, "read any": INPUT_OR_FOLDER, "write": PATH, "address": PATH_OR_ADDRESS}
-PLAIN = {int: click.INT, float: click.FLOAT, str: click.STRING}
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]  # generic since 8.3
+    """A number; of what is none, the request says that it must be one."""
+
+    def __init__(self, kind: type[int] | type[float]) -> None:
+        self.kind, self.name = kind, {int: "integer", float: "float"}[kind]
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return self.kind(value)
+        except ValueError:
+            return value
+
+
+PLAIN = {int: Number(int), float: Number(float), str: click.STRING, bool: click.BOOL}
+PAGE = "Also draw the run, as a page with all its steps."
 
 
 def command_of(kind: type[Request]) -> click.Command:
     """Return the command that makes a request of a kind, answers it and writes the answer."""
 
-    def run(as_json: bool, page: Path | None = None, **flags: Any) -> Answer:
-        files = files_of(kind.kind, flags)
-        request = kind(**given(kind, flags))
-        check_page(page, [*request.places])
-        answer: Answered = request.answer(TerminalWatch())
-        shown = next(iter(answer.runs.values()), None) if page is not None else None
-        return publish(answer, as_json, files, page_files(page, shown))
+    def run(**flags: Any) -> Answer:
+        return run_one_of((kind,), flags)
 
-    command: Any = click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")(
-        format_options(kind.kind)(run)
-    )
-    if kind.draws:
-        command = HTML(command)
-    for field in reversed(fields_of(kind).values()):
-        if field.option is not None:
-            command = parameter(field, field.option)(command)
-    return click.command(name=kind.kind, cls=Subcommand, help=kind.__doc__)(command)
+    make = click.command(name=kind.kind, cls=Subcommand, help=kind.__doc__, epilog=kind.examples or None)
+    return make(with_options(kind)(run))
+
+
+def run_one_of(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Answer:
+    """Make the request that the command line chooses among some kinds, answer it, and write the answer.
+
+    Raises:
+        RequestError: an option does not go with that kind, or a value is wrong.
+        NoVerdict: there is no answer.
+    """
+    request = requested(kinds, flags)
+    kind = type(request)
+    page = flags.get("html") if kind.draws else None
+    files = files_of(kind.kind, flags, **request.outputs)
+    check_page(page, [*request.places])
+    answer = answered(request, TerminalWatch())
+    drawn = answer.drawing() if page is not None else ""
+    troubles = [
+        f"cannot write {path} (--{name}): a counterexample was saved there"
+        for name, path in files.items()
+        if any(is_one_file(path, Path(trace)) for trace in answer.saved)
+    ]
+    files = {name: path for name, path in files.items() if not any(f"(--{name})" in said for said in troubles)}
+    return publish(answer, flags["as_json"], files, [(page, drawn.encode())] if page and drawn else [], troubles)
+
+
+def requested(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Request:
+    """Return the request that the command line makes, of one of some kinds.
+
+    Raises:
+        RequestError: an option does not go with that kind, or a value is wrong.
+    """
+    kind = chosen(kinds)
+    return kind(**given(kind, flags))
+
+
+def chosen(kinds: Sequence[type[Request]]) -> type[Request]:
+    """Return the kind of request that the command line chooses: by the option of its mode, else the first.
+
+    Raises:
+        RequestError: an option does not go with that kind.
+    """
+    named = on_line()
+    kind = next((k for k in kinds if k.mode and mode_name(k) in named), kinds[0])
+    known = {
+        *fields_of(kind),
+        *(f"no_{f}" for f in fields_of(kind)),
+        *formats_of(kind.kind),
+        "as_json",
+        mode_name(kind),
+    }
+    for name in named:
+        if name in known or (name == "html" and kind.draws):
+            continue
+        flag = named[name].opts[0]
+        if kind.mode:
+            raise RequestError(f"{flag} does not go with {mode_flag(kind)}")
+        having = [k for k in kinds if name in (*fields_of(k), *formats_of(k.kind)) or (name == "html" and k.draws)]
+        raise RequestError(f"{flag} is for {' and '.join(map(mode_flag, having))}")
+    return kind
+
+
+def mode_name(kind: type[Request]) -> str:
+    """Return the name of the parameter that chooses a kind; empty if none does."""
+    return kind.mode.flag.replace("-", "_") if isinstance(kind.mode, Option) else kind.mode
+
+
+def mode_flag(kind: type[Request]) -> str:
+    """Return the flag that chooses a kind."""
+    return f"--{kind.mode.flag}" if isinstance(kind.mode, Option) else fields_of(kind)[kind.mode].flag
+
+
+def on_line() -> dict[str, click.Parameter]:
+    """Return the parameters of the command that its command line gives, by name."""
+    context = click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    return {p.name: p for p in context.command.params if p.name and context.get_parameter_source(p.name) is source}
 
 
 def given(kind: type[Request], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that the command line names, in the form that the request's constructor takes."""
-    source = click.get_current_context().get_parameter_source
-    out = {}
+    """Return the fields that the command line gives, in the form that the request's constructor takes.
+
+    Raises:
+        RequestError: an option contradicts its opposite.
+    """
+    named, out = on_line(), {}
     for name, field in fields_of(kind).items():
-        if source(name) is click.core.ParameterSource.COMMANDLINE:
+        if name in named:
             out[name] = flags[name]
+            if field.option is not None and isinstance(field.default, bool):
+                out[name] = not field.option.off
         elif field.option is not None and field.option.unset is not None:
             out[name] = field.option.unset
-    return out
+        if f"no_{name}" in named:
+            if name in named:
+                raise RequestError(f"{field.flag} and {named[f'no_{name}'].opts[0]} contradict each other")
+            out[name] = None
+    return kind.of_mode(flags[mode_name(kind)], out) if mode_name(kind) in named else out
+
+
+def with_options(*kinds: type[Request]) -> Callable[[Any], Any]:
+    """Return a decorator that adds the options of every field of some kinds, and of what they print and write."""
+    declared: dict[str, Any] = {}
+    formats: dict[str, Any] = {}
+    for kind in kinds:
+        if isinstance(kind.mode, Option):
+            declared[mode_name(kind)] = flag_of(mode_name(kind), kind.mode)
+        for name, field in fields_of(kind).items():
+            if field.option is not None:
+                declared.setdefault(name, parameter(field, field.option))
+                if field.option.none is not None:
+                    declared.setdefault(f"no_{name}", flag_of(f"no_{name}", field.option.none))
+        formats |= {name: each.help for name, each in formats_of(kind.kind).items()}
+    if any(kind.draws for kind in kinds):
+        formats.setdefault("html", PAGE)
+    declared["as_json"] = click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+    declared |= {
+        name: click.option(f"--{name}", type=PATH, metavar="FILE", help=said) for name, said in formats.items()
+    }
+
+    def add(command: Any) -> Any:
+        for each in reversed(declared.values()):
+            command = each(command)
+        return command
+
+    return add
+
+
+def flag_of(name: str, option: Option) -> Any:
+    """Return the decorator that adds an option that is no field."""
+    valued = {"is_flag": False, "flag_value": option.bare, "metavar": option.metavar}
+    complete = getattr(completing, option.complete) if option.complete else None
+    settings = valued if option.bare else {"is_flag": True}
+    return click.option(f"--{option.flag}", name, help=option.help, shell_complete=complete, **settings)
 
 
 def parameter(field: Field, option: Option) -> Any:
     """Return the decorator that adds a field's argument or option."""
-    several = get_origin(field.type) is tuple
+    several = get_origin(field.type) in (tuple, Mapping)
     settings: dict[str, Any] = {"type": type_of(field, option)}
     if option.complete:
         settings["shell_complete"] = getattr(completing, option.complete)
+    elif field.choices:
+        settings["shell_complete"] = completing.one_of(*field.choices)
     if option.argument:
         required = field.default in ("", ())
         return click.argument(field.name, nargs=-1 if several else 1, required=required, **settings)
-    shown = field.default not in (None, "", ()) and not isinstance(field.default, bool)
-    settings |= {"help": option.help, "metavar": option.metavar or None, "multiple": several}
-    settings |= {"show_default": option.usual or shown, "default": field.default if shown else None}
+    shown = option.shown and field.default not in (None, "", (), {}) and not isinstance(field.default, bool)
+    metavar = option.metavar or (f"[{'|'.join(field.choices)}]" if field.choices else None)
+    settings |= {"help": option.help, "metavar": metavar, "multiple": several}
+    settings |= {"show_default": shown, "default": field.default if shown else None}
     if isinstance(field.default, bool):
-        settings = {"is_flag": True, "help": option.help, "flag_value": not option.off, "default": field.default}
+        settings = {"is_flag": True, "help": option.help}
     if option.bare:
         settings |= {"is_flag": False, "flag_value": option.bare}
     return click.option(field.flag, field.name, **settings)
@@ -80,8 +210,6 @@ def type_of(field: Field, option: Option) -> Any:
     """Return click's type of a field's value."""
     if option.place:
         return TYPES[option.place]
-    if option.reads is not None:
+    if option.reads is not None or field.choices:
         return click.STRING
-    if get_origin(field.type) is Literal:
-        return click.Choice([str(each) for each in get_args(field.type)])
     return PLAIN[get_args(field.type)[0] if get_origin(field.type) is tuple else field.type]

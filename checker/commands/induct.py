@@ -98,7 +98,7 @@ def induct(**flags: Any) -> Result:
     request = request_of_flags(**flags)
     if flags["listed"]:
         return listing(request)
-    argument(request.model.protocol)
+    argument(request.model.name)
     if flags["depth"] is not None:
         raise click.UsageError("--depth goes with --confirm: an induction has no depth")
     with queries_into(flags["smt2"]), StatusLine() as line:
@@ -121,8 +121,8 @@ def listing(request: InductRequest) -> StatedResult:
     from checker.symbolic.assumptions import beside
     from invariants.inductive.argument import is_whole
 
-    clauses = [*argument(request.model.protocol).clauses]
-    if not is_whole(request.model.protocol):
+    clauses = [*argument(request.model.name).clauses]
+    if not is_whole(request.model.name):
         clauses = [*beside(request.configuration()), *clauses]
     rows = [{"clause": c.name, "source": c.source, "statement": c.statement} for c in clauses]
     table = Table([(row["clause"], f"{row['statement']} ({row['source']})") for row in rows])

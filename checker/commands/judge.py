@@ -40,7 +40,7 @@ class TablePlace(InputPath):
 @click.option(
     "--engine",
     metavar="NAME",
-    shell_complete=completing.engines("plain", "spark"),
+    shell_complete=completing.one_of("plain", "spark"),
     help="plain (this process, the default) or spark.",
 )
 @click.option("--master", metavar="URL", help="With --engine spark: the Spark master (local[*]).")

@@ -2,75 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from checker.errors import RequestError
-from checker.report.formats.registry import formats_of
-from checker.requests.explore import ExploreRequest
-from checker.requests.live import LiveRequest
 from checker.requests.model import ModelRequest, protocol_named
-from checker.requests.mutate import MutateRequest
-from checker.requests.request import Request, flag
-from checker.requests.search import SearchRequest
-from checker.requests.witness import WitnessRequest
-
-# Flags whose field has another name.
-NAMED = {
-    "names": "properties", "required": "require_witness", "own_budgets": "budgets", "no_symmetry": "symmetry",
-    "search": "how", "mutate": "number", "no_trace": "trace",
-}  # fmt: skip
-MODES: Mapping[str, type[Request]] = {
-    "mutate": MutateRequest,
-    "live": LiveRequest,
-    "search": SearchRequest,
-    "witness": WitnessRequest,
-}
-
-
-def requested(**flags: Any) -> ExploreRequest | LiveRequest | SearchRequest | MutateRequest | WitnessRequest:
-    """Return the request of `zabcheck` without a subcommand.
-
-    Raises:
-        RequestError: a flag does not go with the others, or has no such value.
-    """
-    given = {
-        name for name, value in flags.items() if value is not None and value is not False and value not in ((), "")
-    }
-    mode = next((name for name in MODES if name in given), "")
-    kind: type[Request] = MODES.get(mode, ExploreRequest)
-    for name, why in (
-        ("progress_properties", "--progress-property is for --live"),
-        ("seed", "--seed is for --search and --mutate"),
-    ):
-        if not mode and name in given:
-            raise RequestError(why)
-    if mode and flags["engine"] != "compiled":
-        raise RequestError(f"--{mode} does not go with --engine {flags['engine']}")
-    takes = {f.name for f in (*fields(kind), *fields(ModelRequest))} | {"engine", mode, *budget_names()}
-    takes |= {"as_json", *formats_of(kind.kind), *(["html"] if kind in (SearchRequest, WitnessRequest) else [])}
-    for name in flags:
-        if name in given and NAMED.get(name, name) not in takes:
-            if name == "progress_properties" and mode != "mutate":
-                raise RequestError("--progress-property is for --live")
-            raise RequestError(f"{flag(NAMED.get(name, name))} does not go with --{mode}")
-    if "trace" in given and "no_trace" in given:
-        raise RequestError("--trace and --no-trace contradict each other")
-    if mode == "witness" and flags["witness"] != "all":
-        flags["names"] = (*flags["names"], flags["witness"])
-    request: ExploreRequest | LiveRequest | SearchRequest | MutateRequest | WitnessRequest = request_of(kind, flags)
-    return request
-
-
-def request_of(kind: type[Any], flags: Mapping[str, Any]) -> Any:
-    """Build a request of some kind from the values of the flags."""
-    values: dict[str, Any] = {NAMED.get(name, name): value for name, value in flags.items() if value is not None}
-    values |= {"model": model_request(**flags), "symmetry": not flags["no_symmetry"], "trace": trace_of(**flags)}
-    values["fingerprint"] = int(flags["fingerprint"]) if flags["fingerprint"] else None
-    values["checkpoint"] = str(flags["checkpoint"] or "")
-    return kind(**{f.name: values[f.name] for f in fields(kind) if f.name in values})
 
 
 def trace_of(trace: Path | None, no_trace: bool, **_: object) -> str | None:

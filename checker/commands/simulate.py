@@ -102,7 +102,7 @@ Examples:
 @click.option("--trace", type=PATH, metavar="FILE", help="With --check: save the first violation as a trace.")
 @HTML
 @click.option(
-    "--engine", metavar="NAME", shell_complete=completing.engines("compiled", "interpret"),
+    "--engine", metavar="NAME", shell_complete=completing.one_of("compiled", "interpret"),
     help="compiled (the default), or interpret (plain Python).",
 )  # fmt: skip
 @shared.ANSWER_JSON

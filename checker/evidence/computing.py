@@ -124,7 +124,7 @@ def refinement(request: RefineRequest, digest: str, tell: Tell) -> Entry:
         claims, why, final = {"": "does not refine it"}, first.sentence, True
     elif found.complete and not (found.stopped or found.error or found.failed or found.violations or report.trouble):
         claims, why, final = {"": REFINES}, "", True
-    bounds = sizes(request.exploration().model.configuration())
+    bounds = sizes(request.exploration().configuration())
     return Entry(digest, request.as_json(), bounds, claims, why, final=final)
 
 

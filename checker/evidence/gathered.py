@@ -9,6 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from checker.ci.advice import advised
 from checker.ending import failed_column
 from checker.errors import NoVerdict, RequestError
 from checker.evidence import sources, store
@@ -23,10 +24,10 @@ from checker.report.evidence import (
     Evidence,
     Gathered,
 )
-from checker.report.report import Report, command_words
+from checker.report.report import Explored, command_words
 from checker.report.result import VIOLATED
 from checker.requests.clauses import USUAL_EPOCH, ClausesRequest
-from checker.requests.exploration import ALL_EVIDENCE, EXPLORED, QUICK, ExploreRequest
+from checker.requests.explore import ALL_EVIDENCE, EXPLORED, QUICK_EVIDENCE, Explore
 from checker.requests.induct import InductRequest
 from checker.requests.model import ModelRequest
 from checker.requests.prove import ProveRequest
@@ -35,6 +36,7 @@ from checker.requests.refine import RefineRequest
 if TYPE_CHECKING:
     from checker.evidence.store import Entry
     from checker.requests.request import Request
+    from checker.requests.watch import Watch
     from invariants.registry import Property
     from zabspec.model import Configuration
 
@@ -73,7 +75,13 @@ class Applicable:
     why_not: str = ""
 
 
-def with_evidence(report: Report, request: ExploreRequest, tell: Tell | None = None) -> Report:
+def completed(report: Explored, request: Explore, watch: Watch) -> Explored:
+    """Return the report with the gallery's advice, and with evidence; see `with_evidence`."""
+    with watch.working() as tell:
+        return with_evidence(advised(report), request, tell)
+
+
+def with_evidence(report: Explored, request: Explore, tell: Tell | None = None) -> Explored:
     """Return the report with the available evidence for the protocol that it explored.
 
     What is recorded or was computed before is shown. Beyond that `--evidence quick` makes the proof, if the protocol is
@@ -102,7 +110,7 @@ def with_evidence(report: Report, request: ExploreRequest, tell: Tell | None = N
     return replace(report, evidence=Gathered(pieces, names_of(report), all_command(report)))
 
 
-def pieces_of(asked: Sequence[Applicable], request: ExploreRequest, tell: Tell) -> list[Evidence]:
+def pieces_of(asked: Sequence[Applicable], request: Explore, tell: Tell) -> list[Evidence]:
     """Return a piece of evidence of each kind; the proof last, since by default it depends on the refinement.
 
     Raises:
@@ -112,12 +120,12 @@ def pieces_of(asked: Sequence[Applicable], request: ExploreRequest, tell: Tell) 
     for one in sorted(asked, key=lambda one: one.kind == PROOF):
         refined = any(e.kind == REFINEMENT and e.claims.get("") == REFINES for e in out)
         # with a time limit, nothing is begun that could exceed it
-        quick = request.evidence == QUICK and one.kind == PROOF and refined and request.time_limit is None
+        quick = request.evidence == QUICK_EVIDENCE and one.kind == PROOF and refined and request.time_limit is None
         out.append(piece(one, request.evidence == ALL_EVIDENCE or quick, tell))
     return out
 
 
-def speaks_of_itself(report: Report) -> bool:
+def speaks_of_itself(report: Explored) -> bool:
     """Return whether a report shows evidence by default.
 
     It does for `zab` and its variants, unless a run violates a property, and for a user protocol that marks clauses."""
@@ -147,7 +155,7 @@ def why_none(c: Configuration) -> str:
     return ""
 
 
-def asked_of(c: Configuration, request: ExploreRequest) -> list[Applicable]:
+def asked_of(c: Configuration, request: Explore) -> list[Applicable]:
     """Return the kinds of evidence that apply to a protocol."""
     from invariants.inductive.argument import argument_of
 
@@ -243,7 +251,7 @@ def is_of_zab(asked: Applicable) -> bool:
     A user protocol's assumptions may be any (how often a budget that it counts is spent), and are listed with its
     claims.
     """
-    return not isinstance(asked.request, ClausesRequest) or asked.request.model.protocol == ZAB
+    return not isinstance(asked.request, ClausesRequest) or asked.request.model.name == ZAB
 
 
 def is_installed_text(asked: Applicable) -> bool:
@@ -252,7 +260,7 @@ def is_installed_text(asked: Applicable) -> bool:
         return True
     model = asked.request.model if isinstance(asked.request, ClausesRequest) else None
     variant = asked.request.variant if isinstance(asked.request, RefineRequest) else model.variant if model else ""
-    if variant or (model is not None and model.protocol != ZAB):
+    if variant or (model is not None and model.name != ZAB):
         return False
     from zabspec.protocols.registry import PROTOCOLS
 
@@ -269,7 +277,7 @@ def text_digest(request: Request) -> str:
     from zabspec.model import Model
 
     if isinstance(request, RefineRequest):
-        c = request.exploration().model.configuration()
+        c = request.exploration().configuration()
     elif isinstance(request, ClausesRequest):
         c = request.whole_configuration()
     else:
@@ -284,7 +292,7 @@ def text_digest(request: Request) -> str:
     )
 
 
-def names_of(report: Report) -> frozenset[str]:
+def names_of(report: Explored) -> frozenset[str]:
     """Return the properties of a report that claims of their name are about, and that no run violates."""
     from invariants import properties_of
 
@@ -293,7 +301,7 @@ def names_of(report: Report) -> frozenset[str]:
     return frozenset(p.name for p in report.listed if p.name not in broken and any(q is p or q == p for q in known))
 
 
-def all_command(report: Report) -> str:
+def all_command(report: Explored) -> str:
     """Return the command that computes all evidence for this exploration; empty if flags cannot express it."""
     request = report.request or {}
     words = command_words(request.get("model"))

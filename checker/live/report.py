@@ -9,6 +9,7 @@ from typing import Any
 
 from checker.explore.result import Limits
 from checker.live.run import Live
+from checker.report.answer import Answered
 from checker.report.promises import promise_json, promise_text
 from checker.report.remarks import disjoint_notes, left_out_notes
 from checker.report.report import bounds_of, rate
@@ -22,7 +23,6 @@ from checker.report.result import (
     CheckFindings,
     Counterexample,
     Part,
-    Result,
     Row,
     Table,
     Verdict,
@@ -66,7 +66,7 @@ class Starving:
 
 
 @dataclass(frozen=True)
-class LiveReport(Result):
+class Lived(Answered):
     """The result of a liveness check, with its request.
 
     Attributes:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from checker.mutate.run import NOTICED, SURVIVES, UNDECIDED, Campaign, Judged
+from checker.report.answer import Answered
 from checker.report.promises import promise_json
 from checker.report.report import bounds_of
-from checker.report.result import Part, Result, Table, Verdict, Words, installed_version, plural
+from checker.report.result import Part, Table, Verdict, Words, installed_version, plural
 from traces.explain.folding import folded
 
 FORMAT = 1
@@ -22,7 +23,7 @@ EQUIVALENT = (
 
 
 @dataclass(frozen=True)
-class MutationReport(Result):
+class Mutated(Answered):
     """The report of a mutation campaign.
 
     Attributes:

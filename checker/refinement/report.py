@@ -11,7 +11,7 @@ from checker.refinement.failure import Failure
 from checker.refinement.generate import MARK
 from checker.refinement.model import CLAUSE, REFINES, RefinedModel
 from checker.report.remarks import disjoint_notes
-from checker.report.report import Report
+from checker.report.report import Explored
 from checker.report.result import NOT_REACHED, Part, Result, Row, Table, Verdict, plural
 from traces.explain.folding import fitted
 
@@ -32,7 +32,7 @@ class RefinementReport(Result):
     """
 
     model: RefinedModel
-    report: Report
+    report: Explored
     failures: Mapping[str, Failure] = field(default_factory=dict)
     path: str = ""
     trouble: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -35,17 +35,29 @@ class Answered(Result):
         """
         from checker.report.formats.html import as_html
 
-        first = next(iter(self.runs.values()), None)
-        if first is not None and not self.page():
-            from traces.pictures import to_html
-
-            return to_html(first)
-        return as_html(self).decode()
+        drawn = "" if self.page() else self.drawing()
+        return drawn or as_html(self).decode()
 
     @property
     def runs(self) -> Mapping[str, Trace]:
         """The run of each verdict that has one, by property name."""
         return {name: v.trace for name, v in self.verdicts.items() if v.trace is not None}
+
+    @property
+    def saved(self) -> Sequence[str]:
+        """The files that its traces were saved in."""
+        return ()
+
+    def drawing(self) -> str:
+        """Return a page that draws the first run; empty if there is no run.
+
+        Raises:
+            TraceError: the run does not violate the property that it is recorded to violate.
+        """
+        from traces.pictures import to_html
+
+        first = next(iter(self.runs.values()), None)
+        return "" if first is None else to_html(first)
 
     def picture(self) -> str:
         """Return the first run as an SVG diagram, or the empty string if the answer has no run.

@@ -16,7 +16,7 @@ from typing import Any
 from checker.explore.result import Exploration, Limits, Violation
 from checker.explore.vacuous import vacuous
 from checker.report.page import ReportError
-from checker.report.report import Report
+from checker.report.report import Explored
 from checker.report.result import NO_VERDICT, VIOLATED, Counterexample
 from checker.symbolic.extension import Z3Answer
 from invariants import properties_of, property_named
@@ -100,7 +100,7 @@ def contradiction(report: Claim) -> str:
     return difference(derived(report, model, listed), report)
 
 
-def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
+def derived(report: Claim, model: Model, listed: list[Property]) -> Explored:
     """Return the report of an exploration with the measurements of a report."""
     engine, coverage, limits = report["engine"], report["coverage"], report["limits"]
     said = {p["name"]: p for p in report["properties"]}
@@ -132,7 +132,7 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
     if found.collision_probability != report["states"]["collision_probability"]:
         found.fingerprint_bits = 128
     path = coverage.get("error_trace_file")
-    return Report(
+    return Explored(
         found, model.configuration,
         Limits(limits["depth"], limits["max_states"], limits["seconds"], limits["memory_bytes"]),
         model.epochs, model.channels, limits["keep_going"], engine["threads"] or 0, engine["symmetry_off"] or "",
@@ -177,7 +177,7 @@ def suspected(report: Claim) -> tuple[tuple[str, ...], bool]:
     return (tuple(names), one) if set(names) <= known else ((), False)
 
 
-def difference(true: Report, report: Claim) -> str:
+def difference(true: Explored, report: Claim) -> str:
     """Return where a report differs from what follows from its own figures; empty if nowhere."""
     wanted = true.as_json()
     for name, value in wanted.items():

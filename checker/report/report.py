@@ -1,6 +1,6 @@
 """Report the result of an exploration, for people and as JSON.
 
-`Report` has the words: the verdict line, a verdict per property, and what they depend on. Its JSON is documented by
+`Explored` has the words: the verdict line, a verdict per property, and what they depend on. Its JSON is documented by
 `checker/report/schema/report.schema.json` and `docs/reference/file-formats.md`.
 """
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.explore.reaching import reaching
 from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
+from checker.report.answer import Answered
 from checker.report.command import command_words, witness_command
 from checker.report.evidence import Gathered
 from checker.report.promises import PAGE, promise_json, promise_text
@@ -33,7 +34,6 @@ from checker.report.result import (
     CheckFindings,
     Counterexample,
     Part,
-    Result,
     Row,
     Table,
     Verdict,
@@ -54,7 +54,7 @@ from zabspec.worlds.steps import BUDGETS, NUMBERED
 if TYPE_CHECKING:
     from checker.symbolic.extension import Z3Answer
 
-__all__ = ["Advice", "Report", "bounds_of", "command_words"]
+__all__ = ["Advice", "Explored", "bounds_of", "command_words"]
 
 BOUNDS = " within these bounds"  # which the first line of a report names
 LARGE = 500_000  # distinct states from which on a report mentions that nothing was reduced
@@ -98,7 +98,7 @@ def bounds_of(c: Configuration) -> str:
 
 
 @dataclass(frozen=True)
-class Report(Result):
+class Explored(Answered):
     """An exploration with its request.
 
     Attributes:
@@ -178,6 +178,25 @@ class Report(Result):
         while levels and levels[-1] == 0:
             levels.pop()
         return levels
+
+    @property
+    def states(self) -> int:
+        """The number of distinct states; with symmetry, states that are renamings of each other count once."""
+        return self.exploration.distinct
+
+    @property
+    def depth(self) -> int:
+        """The depth of the deepest states found."""
+        return self.exploration.depth
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no state was left to explore; a reduction leaves out states without a change of verdicts."""
+        return self.exploration.complete
+
+    @property
+    def saved(self) -> Sequence[str]:
+        return [c.path for c in self.counterexamples.values() if c.path]
 
     @cached_property
     def whole_depth(self) -> int:

@@ -2,46 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, cast
 
 from checker.requests.model import ModelRequest
-from checker.requests.request import Request, at_least, seconds
+from checker.requests.request import Count, File, Names, Natural, Option, Seconds, Seed, bytes_of
 
 if TYPE_CHECKING:
     from checker.explore.result import Limits
-    from zabspec.model import Configuration
+
+    Size = int | str
+else:
+    Size = Count
+
+
+def size(given: int | str) -> int:
+    """Return an amount of memory in bytes."""
+    return bytes_of(given, "--memory-limit") if isinstance(given, str) else given
+
+
+# Fields that several requests have.
+Depth = Annotated[Natural | None, Option("Largest number of steps; to exhaustion if not given.")]
+Threads = Annotated[Count | None, Option("Number of threads; one for each core if not given.")]
+TimeLimit = Annotated[Seconds | None, Option("Stop after this time.", metavar="SECONDS")]
+Checked = Annotated[
+    Names,
+    Option("Check only this property (repeatable).", flag="property", metavar="NAME", complete="properties"),
+]
+DrawnBy = Annotated[Seed | None, Option("With --search and --mutate: seed of the random numbers.", flag="seed")]
+KeepGoing = Annotated[bool, Option("Continue after a violation, to find a shortest counterexample for every property.")]
+Symmetry = Annotated[bool, Option("Count states that are renamings of each other separately.", off=True)]
+TraceOutput = Annotated[
+    File | None,
+    Option(
+        "Save the counterexample to this file.",
+        metavar="FILE",
+        place="write",
+        unset="",
+        none=Option("Do not save the counterexample.", flag="no-trace"),
+    ),
+]
 
 
 @dataclass(frozen=True)
-class BoundedRequest(Request):
-    """A request that explores the states of a model.
+class BoundedRequest(ModelRequest):
+    """A request that explores the states of a model, within limits."""
 
-    Attributes:
-        model: what is explored.
-        depth: the number of steps; None for exhaustion.
-        threads: None for all cores.
-        max_states, time_limit (seconds), memory_limit (bytes): limits of the exploration.
-    """
-
-    model: ModelRequest = field(default_factory=ModelRequest)
-    depth: int | None = None
-    threads: int | None = None
-    max_states: int | None = None
-    time_limit: float | None = None
-    memory_limit: int | None = None
-
-    def validate(self) -> None:
-        at_least(self, 0, "depth")
-        at_least(self, 1, "threads", "max_states", "memory_limit")
-        seconds(self, "time_limit")
-
-    def traced(self) -> Configuration | None:
-        return self.model.configuration()
+    depth: Depth = None
+    threads: Threads = None
+    max_states: Annotated[Count | None, Option("Stop at this many distinct states.")] = None
+    time_limit: TimeLimit = None
+    memory_limit: Annotated[
+        Size | None,
+        Option("Stop at this much memory, for example 4G; the machine's if not given.", metavar="SIZE", reads=size),
+    ] = None
 
     @property
     def limits(self) -> Limits:
         """The limits of the exploration."""
         from checker.explore.result import Limits
 
-        return Limits(self.depth, self.max_states, self.time_limit, self.memory_limit)
+        return Limits(self.depth, self.max_states, self.time_limit, cast("int | None", self.memory_limit))

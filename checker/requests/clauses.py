@@ -52,13 +52,13 @@ class ClausesRequest(Request):
         from invariants.inductive.argument import is_whole
 
         model = self.model
-        if is_whole(model.protocol):
+        if is_whole(model.name):
             model = replace(
                 model,
                 nodes=USUAL_NODES if model.nodes is None else model.nodes,
                 txns=USUAL_TXNS if model.txns is None else model.txns,
                 max_epoch=USUAL_EPOCH if model.max_epoch is None else model.max_epoch,
-                budgets=USUAL_BUDGETS | dict(model.budgets),
+                budgets={**{n: a for n, a in USUAL_BUDGETS.items() if n not in model.amounts}, **model.budgets},
             )
         return model.configuration()
 
@@ -81,7 +81,7 @@ class ClausesRequest(Request):
         """
         from invariants.inductive.argument import is_whole
 
-        if is_whole(self.model.protocol) and self.model.network not in ("", "fifo"):
+        if is_whole(self.model.name) and self.model.network not in ("", "fifo"):
             raise RequestError("the clauses are about the paper's channels: use --network fifo, or omit it")
 
 
@@ -157,7 +157,7 @@ def found(names: Sequence[str], option: str, by_name: dict[str, Property], reque
     out = []
     for name in names:
         if name not in by_name:
-            flag = "" if request.model.protocol == ModelRequest.protocol else f" --protocol {request.model.protocol}"
+            flag = "" if request.model.name == "zab" else f" --protocol {request.model.name}"
             hint = near(name, by_name) or f"; `zabcheck induct{flag} --list` lists them"
             raise RequestError(f"there is no clause {name!r}{hint}")
         if names.count(name) > 1:

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.requests.clauses import ClausesRequest, argument, sorted_out
-from checker.requests.explore import ExploreRequest, explored
+from checker.requests.exploration import ExplorationRequest
+from checker.requests.explore import explored
 from checker.requests.ready import make_ready
 from checker.requests.request import at_least, seconds
 from checker.requests.watch import Watch
@@ -53,13 +54,15 @@ def answer(request: ConfirmRequest, watch: Watch | None = None) -> StatedResult:
     from traces import build_trace, to_text
     from zabspec.model import Model
 
-    argument(request.model.protocol)
+    argument(request.model.name)
     request.refuse_network()
     configuration = request.whole_configuration()
     asked, _, targets = sorted_out(request, configuration)
     clauses = [*asked, *(targets if request.clauses else [])]
     model = Model(replace(configuration, max_epoch=0))
-    search = ExploreRequest(depth=request.depth, reduction="none", threads=request.jobs, time_limit=request.time_limit)
+    search = ExplorationRequest(
+        depth=request.depth, reduction="none", threads=request.jobs, time_limit=request.time_limit
+    )
     for group in groups_of(clauses):
         make_ready(partial(Compiled.of, model, group, True, True), "the clauses in machine code")
     seen, _, symmetry_off = explored(model, clauses, search.limits, search, watch or Watch())

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from checker.explore.result import Exploration
     from checker.report.result import Counterexample
     from checker.requests.model import ModelRequest
-    from checker.requests.request import Request
+    from checker.requests.request import File, Request
     from invariants.registry import Property
     from traces import Trace
     from zabspec.model import Model
@@ -26,7 +26,7 @@ class Saves(Protocol):
         """The model of the request."""
 
     @property
-    def trace(self) -> str | None:
+    def trace(self) -> File | None:
         """The file for the first trace; empty for a file here, named for what it shows; None to save nothing."""
 
 
@@ -43,7 +43,7 @@ def trace_path(request: Saves, violated: Iterable[str], name: str, keep_going: b
         changed = ",".join(filter(None, (model.variant, model.repair)))
         from zabspec.authoring.sources import path_of
 
-        called = changed.replace(",", "+").replace(" ", "") or path_of(model.protocol).stem
+        called = changed.replace(",", "+").replace(" ", "") or path_of(model.name).stem
         return Path(f"zabcheck-{called}-{name}.trace.json")
     given = Path(request.trace)
     if not keep_going and name == next(iter(violated)):

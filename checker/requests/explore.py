@@ -4,76 +4,108 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from checker.errors import RequestError
 from checker.output_files import check_writable
 from checker.requests.counterexamples import counterexample, run_to_error, trace_path
-from checker.requests.exploration import ExploreRequest
+from checker.requests.exploration import ExplorationRequest
+from checker.requests.model import BOUNDS
 from checker.requests.properties import required_witnesses
+from checker.requests.request import Option, Seconds, Witnesses, function, names_in
 from checker.requests.running import Compile, EngineTask
-from checker.requests.watch import Watch
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration, Limits
-    from checker.report.report import Report
+    from checker.report.report import Explored
     from checker.symbolic.extension import Z3Answer
     from invariants.registry import Property
     from zabspec.model import Configuration, Model
 
-__all__ = ["ExploreRequest", "answer", "explored"]
+EXPLORED: Final = "explored"
+QUICK_EVIDENCE: Final = "quick"
+ALL_EVIDENCE: Final = "all"
 
 
-def answer(request: ExploreRequest, watch: Watch | None = None) -> Report:
-    """Explore, and build the counterexamples.
+@dataclass(frozen=True)
+class Explore(ExplorationRequest):
+    """Explore a protocol breadth-first and judge its properties.
 
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: there is no answer.
-        ConfigError, LanguageError: the source of the protocol is wrong.
+    Each verdict that is no proof is within the bounds of the configuration. A violation comes with a shortest run.
     """
-    from checker.explore.vacuous import vacuous
-    from checker.report.report import Report
-    from checker.requests.restart import not_begun, reduction_off
-    from zabspec.model import Model
 
-    watch = watch or Watch()
-    judged, configuration = request.checks()
-    required = required_witnesses(request.require_witness, [p.name for p in judged])
-    if request.trace:
-        check_writable(Path(request.trace), "--trace", regular=True)
-    model, limits = Model(configuration), request.limits
-    exploration, threads, symmetry_off = explored(model, judged, limits, request, watch)
-    found = exploration.violations
+    kind: ClassVar[str] = "explore"
+    shares: ClassVar[tuple[str, ...] | None] = BOUNDS
+    completed_by: ClassVar[str] = "checker.evidence.gathered:completed"
 
-    return Report(
-        exploration,
-        configuration,
-        limits,
-        model.epochs,
-        model.channels,
-        request.keep_going,
-        threads,
-        symmetry_off,
-        {
-            name: counterexample(
-                model, exploration, name, trace_path(request, found, name, request.keep_going), request
-            )
-            for name in found
-        },
-        z3_answers_to(request, configuration, judged, exploration, watch),
-        required,
-        "" if exploration.reduced else reduction_off(model, limits, request) or not_begun(exploration),
-        run_to_error(model, exploration, trace_path(request, ["no-room"], "no-room", request.keep_going), request),
-        vacuous(model, judged),
-        request.as_json(),
-    )
+    require_witness: Annotated[
+        Witnesses,
+        Option(
+            "Exit with 3 (no verdict) unless the premise of these properties, or of every one, is reached.",
+            metavar="[NAME,...]",
+            complete="properties",
+            bare="all",
+        ),
+    ] = ()
+    symbolic: Annotated[
+        Seconds | None,
+        Option(
+            "Also check with z3, for this time, whether properties are inductive, or hold to some depth.",
+            metavar="SECONDS",
+        ),
+    ] = None
+    evidence: Annotated[
+        Literal["explored", "quick", "all"],
+        Option(
+            "Evidence to show: explored, only the exploration; quick, also what is recorded or kept, and the proof; "
+            "all, also induction and refinement, in minutes (zabcheck docs properties-and-verdicts)."
+        ),
+    ] = "quick"
+
+    def answer(self, watch: Watch = QUIET) -> Explored:
+        from checker.explore.vacuous import vacuous
+        from checker.report.report import Explored
+        from checker.requests.restart import not_begun, reduction_off
+        from zabspec.model import Model
+
+        judged, configuration = self.checks()
+        required = required_witnesses(names_in(self.require_witness), [p.name for p in judged])
+        if self.trace:
+            check_writable(Path(self.trace), "--trace", regular=True)
+        model, limits = Model(configuration), self.limits
+        exploration, threads, symmetry_off = explored(model, judged, limits, self, watch)
+        found = exploration.violations
+
+        return Explored(
+            exploration,
+            configuration,
+            limits,
+            model.epochs,
+            model.channels,
+            self.keep_going,
+            threads,
+            symmetry_off,
+            {
+                name: counterexample(model, exploration, name, trace_path(self, found, name, self.keep_going), self)
+                for name in found
+            },
+            z3_answers_to(self, configuration, judged, exploration, watch),
+            required,
+            "" if exploration.reduced else reduction_off(model, limits, self) or not_begun(exploration),
+            run_to_error(model, exploration, trace_path(self, ["no-room"], "no-room", self.keep_going), self),
+            vacuous(model, judged),
+            self.as_json(),
+        )
+
+
+explore = function(Explore)
 
 
 def z3_answers_to(
-    request: ExploreRequest,
+    request: Explore,
     configuration: Configuration,
     judged: Sequence[Property],
     exploration: Exploration,
@@ -104,7 +136,7 @@ def explored(
     model: Model,
     judged: Sequence[Property],
     limits: Limits,
-    request: ExploreRequest,
+    request: ExplorationRequest,
     watch: Watch,
     compiled: Compile | None = None,
 ) -> tuple[Exploration, int, str]:
@@ -140,7 +172,9 @@ def explored(
     return whole, found[0][1], why
 
 
-def reduction_of_several(model: Model, judged: Sequence[Property], request: ExploreRequest) -> str:
+def reduction_of_several(
+    model: Model, judged: Sequence[Property], request: ExplorationRequest
+) -> Literal["none", "stuttering"]:
     """Return the reduction with which properties are checked in several explorations.
 
     These must visit the same states, since one depth is reported for all: at most stuttering receipts are left out, in

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable, save_file
-from checker.requests.exploration import ExploreRequest
+from checker.requests.exploration import ExplorationRequest
 from checker.requests.model import ModelRequest
 from checker.requests.request import Request, at_least
 from checker.requests.watch import Watch
@@ -52,11 +52,11 @@ class GraphRequest(Request):
             raise RequestError(f"--max-states: a graph has at most {MOST_STATES:,} states")
 
     @property
-    def exploration(self) -> ExploreRequest:
+    def exploration(self) -> ExplorationRequest:
         """Return the request to explore these states; one more than the limit means that there are too many."""
-        return ExploreRequest(
-            self.model, self.depth, None, self.max_states + 1, properties=self.properties, keep_going=True,
-            symmetry=self.symmetry, reduction="none", trace=None,
+        return ExplorationRequest(
+            **vars(self.model), depth=self.depth, max_states=self.max_states + 1, properties=self.properties,
+            keep_going=True, symmetry=self.symmetry, reduction="none",
         )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ class InductRequest(ClausesRequest):
         from checker.symbolic.pool import Question
         from invariants.registry import STEP
 
-        argument(self.model.protocol)
+        argument(self.model.name)
         configuration = self.configuration()
         asked, assumed, targets = sorted_out(self, configuration)
         return Question(

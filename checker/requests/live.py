@@ -7,23 +7,23 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
 from checker.output_files import check_writable
-from checker.requests.bounded import BoundedRequest
+from checker.requests.bounded import BoundedRequest, Symmetry, TraceOutput
 from checker.requests.counterexamples import trace_path
 from checker.requests.model import SIZES, check_initial, protocol_named
-from checker.requests.request import near
+from checker.requests.request import Names, Option, function, names_in, near
 from checker.requests.running import out_of_time
-from checker.requests.watch import Watch
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.explore.result import Limits
     from checker.live.code import LiveCode
     from checker.live.fair_runs import Waits
     from checker.live.lasso import StarvingRun
-    from checker.live.report import LiveReport, Starving
+    from checker.live.report import Lived, Starving
     from checker.live.run import Live, LiveRun
     from traces import Trace
     from zabspec.model import Configuration, Model
@@ -34,22 +34,29 @@ MORE_ITERATIONS = 2  # of each process, in the stable phase: it gives up its lea
 
 
 @dataclass(frozen=True)
-class LiveRequest(BoundedRequest):
-    """A check of progress properties: whether a fair run starves a process once faults have stopped.
+class LiveCheck(BoundedRequest):
+    """Check liveness: whether a process can wait forever when no more faults occur.
 
-    Attributes:
-        depth: steps of the phase with faults; None for exhaustion.
-        progress_properties: names of progress properties; empty for all.
-        symmetry: as for an exploration.
-        trace: the file for the first starving run; empty for a file named for it; None to save nothing.
+    The depth is that of the phase with faults.
     """
 
     kind: ClassVar[str] = "live"
+    mode: ClassVar[str | Option] = Option(
+        "Check liveness: once faults stop, does any process starve? (docs/explanation/liveness.md)", flag="live"
+    )
     shares: ClassVar[tuple[str, ...] | None] = (*SIZES, "txns", "budgets")
 
-    progress_properties: tuple[str, ...] = ()
-    symmetry: bool = True
-    trace: str | None = None
+    progress_properties: Annotated[
+        Names,
+        Option(
+            "With --live: check only this progress property (repeatable).",
+            flag="progress-property",
+            metavar="NAME",
+            complete="progress",
+        ),
+    ] = ()
+    symmetry: Symmetry = True
+    trace: TraceOutput = None
 
     def checks(self) -> tuple[list[ProgressProperty], Configuration]:
         """Return the progress properties to check, and the configuration.
@@ -61,55 +68,50 @@ class LiveRequest(BoundedRequest):
         from zabspec.live.phase import stable_phase
         from zabspec.model import ConfigError, Model
 
-        protocol_named(self.model.protocol)
-        configuration = with_room(self.model.configuration(promises=True))
+        protocol_named(self.name)
+        configuration = with_room(self.configuration(promises=True))
         try:
             phase = stable_phase(Model(configuration))
         except ConfigError as problem:
             raise RequestError(str(problem)) from None
-        return chosen_goals(self.progress_properties, phase.goals), configuration
+        return chosen_goals(names_in(self.progress_properties), phase.goals), configuration
+
+    def answer(self, watch: Watch = QUIET) -> Lived:
+        from checker.live.report import Lived
+        from checker.live.run import Live
+        from zabspec.model import Model
+
+        started = time.perf_counter()
+        goals, configuration = self.checks()
+        if self.trace:
+            check_writable(Path(self.trace), "--trace", regular=True)
+        model = Model(configuration)
+        check_initial(model)
+        limits = self.limits
+        made = compiled(model, self)
+        if made is None:
+            nothing = Live(tuple(goals), out_of_time((), limits, "compiled"))
+            nothing.stopped = nothing.exploration.stopped
+            return Lived(nothing, configuration, limits, model.epochs, assumed(model), {}, 0, "", self.as_json())
+        code, symmetry_off = made
+        ready = time.perf_counter() - started
+        run, found = searched(code, self, replace(limits, spent=ready), watch)
+        found.compile_seconds = ready
+        return Lived(
+            found,
+            configuration,
+            limits,
+            model.epochs,
+            assumed(model),
+            {name: starving(run, waits, model, self) for name, waits in found.found.items()},
+            run.explorer.threads,
+            symmetry_off,
+            self.as_json(),
+            [goal.name for goal in code.phase.goals if goal not in goals],
+        )
 
 
-def answer(request: LiveRequest, watch: Watch | None = None) -> LiveReport:
-    """Check progress properties.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: there is no answer.
-    """
-    from checker.live.report import LiveReport
-    from checker.live.run import Live
-    from zabspec.model import Model
-
-    started = time.perf_counter()
-    watch = watch or Watch()
-    goals, configuration = request.checks()
-    if request.trace:
-        check_writable(Path(request.trace), "--trace", regular=True)
-    model = Model(configuration)
-    check_initial(model)
-    limits = request.limits
-    made = compiled(model, request)
-    if made is None:
-        nothing = Live(tuple(goals), out_of_time((), limits, "compiled"))
-        nothing.stopped = nothing.exploration.stopped
-        return LiveReport(nothing, configuration, limits, model.epochs, assumed(model), {}, 0, "", request.as_json())
-    code, symmetry_off = made
-    ready = time.perf_counter() - started
-    run, found = searched(code, request, replace(limits, spent=ready), watch)
-    found.compile_seconds = ready
-    return LiveReport(
-        found,
-        configuration,
-        limits,
-        model.epochs,
-        assumed(model),
-        {name: starving(run, waits, model, request) for name, waits in found.found.items()},
-        run.explorer.threads,
-        symmetry_off,
-        request.as_json(),
-        [goal.name for goal in code.phase.goals if goal not in goals],
-    )
+live = function(LiveCheck)
 
 
 def with_room(c: Configuration) -> Configuration:
@@ -136,7 +138,7 @@ def chosen_goals(given: Sequence[str], there: Sequence[ProgressProperty]) -> lis
     return [known[name] for name in given] or [goal for goal in there if goal.default]
 
 
-def compiled(model: Model, request: LiveRequest) -> tuple[LiveCode, str] | None:
+def compiled(model: Model, request: LiveCheck) -> tuple[LiveCode, str] | None:
     """Return the model in machine code, and why without symmetry; None if the time was over before."""
     from checker.live.code import LiveCode
     from zabspec.limits import done_in_time
@@ -148,11 +150,11 @@ def compiled(model: Model, request: LiveRequest) -> tuple[LiveCode, str] | None:
     return code, why if symmetry else "--no-symmetry"
 
 
-def searched(code: LiveCode, request: LiveRequest, limits: Limits, watch: Watch) -> tuple[LiveRun, Live]:
+def searched(code: LiveCode, request: LiveCheck, limits: Limits, watch: Watch) -> tuple[LiveRun, Live]:
     """Run the search."""
     from checker.live.run import LiveRun
 
-    names = {goal.name for goal in chosen_goals(request.progress_properties, code.phase.goals)}
+    names = {goal.name for goal in chosen_goals(names_in(request.progress_properties), code.phase.goals)}
     run = LiveRun(code, request.threads or 0, goals=[g for g in code.phase.goals if g.name in names])
     with watch.checking_progress() as progress:
         return run, run.run(limits, progress)
@@ -205,7 +207,7 @@ def said_fair(model: Model) -> str:
     return out
 
 
-def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> Starving:
+def starving(run: LiveRun, waits: Waits, model: Model, request: LiveCheck) -> Starving:
     """Return the run in which a process waits forever, checked against the other worlds, and saved.
 
     A run that they do not confirm is skipped for the next one.
@@ -245,7 +247,7 @@ def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> 
 
 
 def confirmed(
-    run: LiveRun, waits: Waits, model: Model, request: LiveRequest
+    run: LiveRun, waits: Waits, model: Model, request: LiveCheck
 ) -> tuple[StarvingRun, Trace | None, str, str]:
     """Return a run in steps of the model, its trace, the digest of the simulator's dump, and the problem if any.
 

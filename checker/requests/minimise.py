@@ -92,6 +92,7 @@ class Minimise(TraceRequest):
     """
 
     kind: ClassVar[str] = "minimise"
+    command: ClassVar[bool] = True
     draws: ClassVar[bool] = True
     shares: ClassVar[tuple[str, ...] | None] = ()
 

@@ -3,58 +3,203 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields
+from os import PathLike, fspath
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from msgspec import Meta
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.quorum_system import check_text
-from checker.requests.request import Request, at_least, near
+from checker.requests.quorum_system import quorums_given
+from checker.requests.request import File, Option, Request, flag, near
+from zabspec.roles import MOST_PROCESSES
 from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
+    from zabspec.authoring.declaration import Declaration
     from zabspec.model import Configuration, Model
     from zabspec.protocols.registry import Protocol
+
+    AnyProtocol = Protocol | Declaration | ModuleType | str | PathLike[str]
+else:
+    AnyProtocol = str
 
 # The fields of a configuration that a trace shares with the request that it answers: a run of `live` may give up once
 # more, which costs a timeout, and what a run of the simulator spends is counted.
 SIZES = ("protocol", "variant", "nodes", "network", "start", "quorums")
 BOUNDS = (*SIZES, "txns", "budgets", *BUDGETS)
+PROTOCOL_HELP = "zab, ladis, db19, zookeeper, or a user protocol: a file (protocol.py) or a module (package.module)."
+Amount = Annotated[int, Meta(ge=0, le=15)]
+Room = Annotated[int, Meta(ge=1, le=200)]
+
+
+def protocol_given(protocol: AnyProtocol) -> str:
+    """Return a protocol as `--protocol` names it; a declared one by the path of its source file, which is read again.
+
+    Raises:
+        RequestError: its source is not in a file.
+    """
+    if isinstance(protocol, str):
+        return protocol
+    from zabspec.authoring.declaration import Declaration
+    from zabspec.protocols.registry import Protocol
+
+    if isinstance(protocol, Protocol):
+        return protocol.name
+    if isinstance(protocol, Declaration):
+        protocol = protocol.text
+    if not isinstance(protocol, ModuleType):
+        return fspath(protocol)
+    file = getattr(protocol, "__file__", None)
+    if file is None:
+        raise RequestError(f"the text of {protocol.__name__} is not in a file: write it to a file, and give its name")
+    return str(file)
+
+
+def budgets_given(given: Any) -> dict[str, Any]:
+    """Return budgets by name, from a mapping or words of the form `NAME=N`.
+
+    Raises:
+        RequestError: a word has another form, or names a budget again.
+    """
+    if isinstance(given, Mapping):
+        return dict(given)
+    out: dict[str, int] = {}
+    for word in (part for each in given for part in str(each).split(",") if part):
+        name, _, number = word.partition("=")
+        if not (number.isascii() and number.isdigit() and len(number) < 10):
+            raise RequestError(f"--budget must be NAME=N, not {word!r:.60}")
+        if name.strip() in out:
+            raise RequestError(f"--budget {name.strip()} is given twice")
+        out[name.strip()] = int(number)
+    return out
 
 
 @dataclass(frozen=True)
 class ModelRequest(Request):
-    """A model by its parameters.
+    """A model by its parameters; the base of every request about a model, which has them beside its own."""
 
-    Attributes:
-        protocol: the name of one of this project, a file (`protocol.py`), an example (`example:paxos`), or a module
-            (`package.module`).
-        variant: names of variants between commas; `repair`: of variants that repair a rule.
-        release: of ZooKeeper, for the protocol `zookeeper`.
-        nodes, txns: processes, and transactions that may be broadcast; None for the protocol's defaults.
-        budgets: how often each kind of fault may happen, and further budgets that a protocol declares; others have the
-            defaults of the protocol or its world.
-        network: None or empty for the protocol's own.
-        start: the state in which runs begin, of those that the protocol declares.
-        quorums: the text of a quorum system (`zabspec/quorums.py`); empty for majorities.
-        max_epoch, channel: the largest epoch, and messages in a channel; None to derive them from the budgets.
-    """
+    protocol: Annotated[
+        AnyProtocol, Option(PROTOCOL_HELP, metavar="NAME", complete="protocols", reads=protocol_given)
+    ] = "zab"
+    variant: Annotated[
+        str,
+        Option(
+            "Change one rule of the protocol, or several: a,b; `zabcheck variants` lists them.",
+            metavar="NAMES",
+            complete="variants",
+        ),
+    ] = ""
+    repair: Annotated[
+        str, Option("Also repair rules: variants that repair one, as a,b.", metavar="NAMES", complete="repairs")
+    ] = ""
+    release: Annotated[
+        str,
+        Option("For the protocol zookeeper: the release (default: the newest).", metavar="NUMBER", complete="releases"),
+    ] = ""
+    nodes: Annotated[
+        Annotated[int, Meta(ge=1, le=MOST_PROCESSES)] | None,
+        Option("Number of processes (3, unless a user protocol declares another)."),
+    ] = None
+    txns: Annotated[
+        Annotated[int, Meta(ge=0, le=7)] | None, Option("Number of transactions that may be abcast (2).")
+    ] = None
+    timeouts: Annotated[Amount | None, Option(BUDGETS["timeouts"].help())] = None
+    crashes: Annotated[Amount | None, Option(BUDGETS["crashes"].help())] = None
+    losses: Annotated[Amount | None, Option(BUDGETS["losses"].help())] = None
+    partitions: Annotated[Amount | None, Option(BUDGETS["partitions"].help())] = None
+    drops: Annotated[Amount | None, Option(BUDGETS["drops"].help())] = None
+    duplicates: Annotated[Amount | None, Option(BUDGETS["duplicates"].help())] = None
+    power_losses: Annotated[Amount | None, Option(BUDGETS["power_losses"].help())] = None
+    heartbeats: Annotated[Amount | None, Option(BUDGETS["heartbeats"].help())] = None
+    budgets: Annotated[
+        Mapping[str, int],
+        Option(
+            "Set a budget that the protocol declares; --NAME N does the same (repeatable).",
+            flag="budget",
+            metavar="NAME=N",
+            complete="budgets",
+            reads=budgets_given,
+        ),
+    ] = field(default_factory=dict)
+    start: Annotated[
+        str,
+        Option("The start state, one that the protocol declares.", metavar="NAME", complete="starts"),
+    ] = ""
+    quorums: Annotated[
+        File,
+        Option(
+            "Quorums by the groups and weights of a zoo.cfg (default: majorities).",
+            metavar="majority|FILE",
+            reads=quorums_given,
+        ),
+    ] = ""
+    network: Annotated[
+        str,
+        Option(
+            "fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
+            metavar="NAME",
+            complete="networks",
+        ),
+    ] = ""
+    max_epoch: Annotated[Room | None, Option("Largest epoch; derived from the budgets if not given.")] = None
+    channel: Annotated[Room | None, Option("Capacity of a channel in messages; derived if not given.")] = None
 
-    protocol: str = "zab"
-    variant: str = ""
-    repair: str = ""
-    release: str = ""
-    nodes: int | None = None
-    txns: int | None = None
-    budgets: Mapping[str, int] = field(default_factory=dict)
-    network: str = ""
-    start: str = ""
-    quorums: str = ""
-    max_epoch: int | None = None
-    channel: int | None = None
+    def __post_init__(self) -> None:
+        own = budgets_given(self.budgets)
+        for name in BUDGETS.keys() & own.keys():  # a budget has one place, whichever way it is given
+            if getattr(self, name) not in (None, own[name]):
+                raise RequestError(f"{flag(name)} is given twice")
+            object.__setattr__(self, name, own.pop(name))
+        object.__setattr__(self, "budgets", own)
+        super().__post_init__()
 
-    def validate(self) -> None:
-        at_least(self, 1, "max_epoch", "channel")
-        check_text(self.quorums)
+    @property
+    def name(self) -> str:
+        """The protocol, as `--protocol` names it."""
+        return str(self.protocol)
+
+    @property
+    def amounts(self) -> dict[str, int]:
+        """The amount of every budget that is given."""
+        given = {name: getattr(self, name) for name in BUDGETS}
+        return {name: n for name, n in given.items() if n is not None} | dict(self.budgets)
+
+    @property
+    def model(self) -> ModelRequest:
+        """The model alone."""
+        return ModelRequest(**{name: getattr(self, name) for name in MODEL})
+
+    def traced(self) -> Configuration | None:
+        return self.configuration()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the request as JSON values, with the model in an object of its own, and its budgets in another."""
+        values = super().as_json()
+        model = {name: values.pop(name) for name in MODEL if name in values and name not in (*BUDGETS, "budgets")}
+        values = {name: value for name, value in values.items() if name not in MODEL}
+        if self.amounts:
+            model["budgets"] = self.amounts
+        kind = {"kind": values.pop("kind")} if self.kind else {}
+        return {**kind, "model": model, **values} if self.kind else model
+
+    @classmethod
+    def from_json(cls, given: object) -> Self:
+        if not cls.kind or not isinstance(given, Mapping):
+            return super().from_json(given)
+        values, model = dict(given), given.get("model", {})
+        values.pop("model", None)
+        if twice := values.keys() & set(MODEL):
+            raise RequestError(f"a request of kind {cls.kind} has no {min(twice)!r}: it belongs to the model")
+        if not isinstance(model, Mapping):
+            raise RequestError(f"the model of a request of kind {cls.kind} is a JSON object, not {model!r:.60}")
+        if strange := [name for name in model if name not in MODEL or name in BUDGETS]:
+            raise RequestError(f"a model has no {strange[0]!r:.60}")
+        amounts = model.get("budgets", {})
+        ours = {name: n for name, n in amounts.items() if name in BUDGETS} if isinstance(amounts, Mapping) else {}
+        own = {"budgets": {k: n for k, n in amounts.items() if k not in ours}} if ours else {}
+        return super().from_json({**model, **own, **ours, **values})
 
     def configuration(self, literal: bool = False, promises: bool = False, passes: bool = False) -> Configuration:
         """Return the configuration of the model.
@@ -71,10 +216,10 @@ class ModelRequest(Request):
         from zabspec.configuration import UNSET
         from zabspec.model import ConfigError, Configuration
 
-        protocol = protocol_named(self.protocol)
+        protocol = protocol_named(self.name)
         self.refuse_variants(protocol)
         variant = self.variant
-        ours: dict[str, Any] = {name: n for name, n in self.budgets.items() if name in BUDGETS}
+        ours: dict[str, Any] = {name: n for name, n in self.amounts.items() if name in BUDGETS}
         own = ",".join(f"{name}={n}" for name, n in self.budgets.items() if name not in BUDGETS)
         try:
             if self.release or protocol.declared.releases:
@@ -82,7 +227,7 @@ class ModelRequest(Request):
 
                 variant = with_settings(protocol, variant, self.release)
             return Configuration(
-                protocol=self.protocol,
+                protocol=self.name,
                 variant=protocol.combined(variant, self.repair),
                 nodes=UNSET if self.nodes is None else self.nodes,
                 txns=UNSET if self.txns is None else self.txns,
@@ -92,7 +237,7 @@ class ModelRequest(Request):
                 channel=self.channel or 0,
                 budgets=own,
                 start=self.start,
-                quorums=self.quorums,
+                quorums=fspath(self.quorums),
                 promises=promises,
                 passes=passes,
                 **ours,
@@ -112,6 +257,9 @@ class ModelRequest(Request):
                 listed = "" if protocol.text.released else f" --protocol {protocol.name}"
                 hint = near(name, protocol.variants) or f"; `zabcheck variants{listed}` lists them"
                 raise RequestError(f"there is no variant {name!r}{whose}{hint}")
+
+
+MODEL = tuple(f.name for f in fields(ModelRequest))
 
 
 def protocol_named(name: str) -> Protocol:

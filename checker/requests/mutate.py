@@ -3,66 +3,60 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.bounded import BoundedRequest
+from checker.requests.bounded import BoundedRequest, Checked, DrawnBy
 from checker.requests.model import check_initial, protocol_named
 from checker.requests.properties import chosen_properties
-from checker.requests.request import at_least
-from checker.requests.watch import Watch
+from checker.requests.request import Count, Option, function, names_in
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
-    from checker.mutate.report import MutationReport
+    from checker.mutate.report import Mutated
 
 
 @dataclass(frozen=True)
-class MutateRequest(BoundedRequest):
-    """Mutants of a user protocol, each explored.
+class Mutate(BoundedRequest):
+    """Make small changes of a user protocol, one at a time, and report those that no property detects.
 
-    Attributes:
-        model: the protocol, which is a file, and its bounds; the other bounds are of each exploration.
-        number: of mutants.
-        seed: determines which mutants are drawn.
-        properties: names; empty for all that are checked by default.
+    The bounds are those of each exploration.
     """
 
     kind: ClassVar[str] = "mutate"
+    mode: ClassVar[str | Option] = "number"
 
-    number: int = 1
-    seed: int = 0
-    properties: tuple[str, ...] = ()
+    number: Annotated[
+        Count,
+        Option(
+            "Make N small changes to a user protocol, one at a time, and report those that no property detects.",
+            flag="mutate",
+            metavar="N",
+            shown=False,
+        ),
+    ] = 1
+    seed: DrawnBy = None
+    properties: Checked = ()
 
-    def validate(self) -> None:
-        super().validate()
-        at_least(self, 1, "number")
+    def answer(self, watch: Watch = QUIET) -> Mutated:
+        from checker.mutate.report import Mutated
+        from checker.mutate.run import check_mutants
+        from zabspec.authoring.sources import is_file
+        from zabspec.model import Model
+
+        protocol = protocol_named(self.name)
+        if not is_file(self.name):
+            raise RequestError("--mutate is for a user protocol in a file: --protocol FILE.py")
+        judged = chosen_properties(names_in(self.properties), self.name)
+        configuration = self.configuration(promises=True)
+        check_initial(Model(configuration))
+        limits = self.limits
+        with watch.mutating() as progress:
+            found = check_mutants(
+                configuration, judged, self.number, self.seed or 0, limits, self.threads or 0, progress
+            )
+        goals = tuple(goal.name for goal in protocol.text.goals)
+        return Mutated(found, self.name, self.as_json(), goals)
 
 
-def answer(request: MutateRequest, watch: Watch | None = None) -> MutationReport:
-    """Check the mutants.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: there is no answer.
-        ConfigError, LanguageError: the source of the protocol is wrong.
-    """
-    from checker.explore.result import Limits
-    from checker.mutate.report import MutationReport
-    from checker.mutate.run import check_mutants
-    from zabspec.authoring.sources import is_file
-    from zabspec.model import Model
-
-    name = request.model.protocol
-    protocol = protocol_named(name)
-    if not is_file(name):
-        raise RequestError("--mutate is for a user protocol in a file: --protocol FILE.py")
-    judged = chosen_properties(request.properties, name)
-    configuration = request.model.configuration(promises=True)
-    check_initial(Model(configuration))
-    limits = Limits(request.depth, request.max_states, request.time_limit, request.memory_limit)
-    with (watch or Watch()).mutating() as progress:
-        found = check_mutants(
-            configuration, judged, request.number, request.seed, limits, request.threads or 0, progress
-        )
-    goals = tuple(goal.name for goal in protocol.text.goals)
-    return MutationReport(found, name, request.as_json(), goals)
+mutate = function(Mutate)

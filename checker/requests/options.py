@@ -30,28 +30,6 @@ class Sizes(TypedDict, total=False):
     channel: int
 
 
-class Exploring(Sizes, total=False):
-    """Options of an exploration; `zabcheck --help` explains each."""
-
-    repair: str
-    start: str
-    quorums: str | PathLike[str]
-    depth: int
-    properties: Names
-    require_witness: bool | Sequence[str]
-    keep_going: bool
-    symmetry: bool
-    reduction: str
-    engine: str
-    threads: int
-    max_states: int
-    time_limit: float
-    memory_limit: str
-    symbolic: float
-    trace: str | PathLike[str]
-    evidence: str
-
-
 class Simulating(TypedDict, total=False):
     """Options of a simulated run; `zabcheck simulate --help` explains each.
 

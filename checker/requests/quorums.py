@@ -124,6 +124,7 @@ class Quorums(Request):
     """
 
     kind: ClassVar[str] = "quorums"
+    command: ClassVar[bool] = True
 
     config: Annotated[File, Option(place="read", argument=True)] = ""
     release: Annotated[

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable
-from checker.requests.exploration import ExploreRequest
+from checker.requests.exploration import ExplorationRequest
 from checker.requests.explore import explored
-from checker.requests.model import SIZES, ModelRequest
+from checker.requests.model import SIZES
 from checker.requests.ready import make_ready
 from checker.requests.request import Request
 from checker.requests.watch import Watch
@@ -54,17 +54,20 @@ class RefineRequest(Request):
     memory_limit: int | None = None
     trace: str = ""
 
-    def exploration(self) -> ExploreRequest:
+    def exploration(self) -> ExplorationRequest:
         """Return the request to explore both protocols, without reductions.
 
         Raises:
             RequestError: a value is wrong.
         """
-        return ExploreRequest(
-            ModelRequest(
-                "zab", self.variant, quorums=self.quorums, nodes=self.nodes, txns=self.txns, budgets=self.budgets
-            ),
-            self.depth,
+        return ExplorationRequest(
+            "zab",
+            self.variant,
+            quorums=self.quorums,
+            nodes=self.nodes,
+            txns=self.txns,
+            budgets=self.budgets,
+            depth=self.depth,
             keep_going=self.keep_going,
             symmetry=self.symmetry,
             reduction="none",
@@ -78,7 +81,7 @@ class RefineRequest(Request):
         self.exploration()
 
     def traced(self) -> Configuration | None:
-        return self.exploration().model.configuration()
+        return self.exploration().configuration()
 
 
 def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementReport:
@@ -91,7 +94,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
     from checker.explore.compiled import Compiled
     from checker.refinement.model import REFINES, RefinedModel
     from checker.refinement.report import RefinementReport
-    from checker.report.report import Report
+    from checker.report.report import Explored
     from invariants import NO_RUNTIME_ERROR
     from traces import TraceError
     from zabspec.model import ConfigError
@@ -99,7 +102,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
     if request.trace:
         check_writable(Path(request.trace), "--trace", regular=True)
     search = request.exploration()
-    configuration = search.model.configuration()
+    configuration = search.configuration()
     try:
         model = RefinedModel(configuration)
     except ConfigError as problem:
@@ -109,7 +112,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
     exploration, threads, symmetry_off = explored(model, model.properties, search.limits, search, watch or Watch())
     # it ended the exploration, and is no step without refinement
     exploration.violations.pop(NO_RUNTIME_ERROR.name, None)
-    report = Report(
+    report = Explored(
         exploration, configuration, search.limits, model.epochs, model.channels, request.keep_going, threads,
         symmetry_off, request=request.as_json(),
     )  # fmt: skip

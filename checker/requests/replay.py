@@ -33,6 +33,7 @@ class Replay(TraceRequest):
     """
 
     kind: ClassVar[str] = "replay"
+    command: ClassVar[bool] = True
     draws: ClassVar[bool] = True
 
     def read(self) -> Trace:

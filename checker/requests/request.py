@@ -19,6 +19,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
+from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
 from typing import (
@@ -31,6 +32,7 @@ from typing import (
     Protocol,
     Self,
     TypeVar,
+    cast,
     get_args,
     get_origin,
 )
@@ -50,9 +52,10 @@ if TYPE_CHECKING:
     TraceFile = Trace | str | PathLike[str]
     File = str | PathLike[str]
     Names = Iterable[str | Property] | str
+    Witnesses = Names | bool
 else:  # what a field holds; above, what a caller may give
     File = TraceFile = str
-    Names = tuple[str, ...]
+    Names = Witnesses = tuple[str, ...]
 
 # Types of fields, with their limits.
 Count = Annotated[int, Meta(ge=1)]
@@ -71,6 +74,7 @@ WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: 
 SCHEMA = {int: "integer", float: "number", bool: "boolean", str: "string"}
 P = ParamSpec("P")
 A = TypeVar("A", covariant=True)
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,9 @@ class Option:
         place: `read` or `write`, if its value is a file; `read any` if it may be a folder as well.
         argument: whether it is an argument, without a flag.
         off: whether the flag makes the field False.
-        usual: its default in the help, if that is not the field's.
+        shown: whether the help shows its default.
         bare: its value if the flag has none.
+        none: the option by which it is None.
         unset: its value on a command line without it; None for the field's default.
         reads: converts what a caller gives, such as text, to what the field holds.
     """
@@ -98,8 +103,9 @@ class Option:
     place: Literal["", "read", "read any", "write", "address"] = ""
     argument: bool = False
     off: bool = False
-    usual: str = ""
+    shown: bool = True
     bare: str = ""
+    none: Option | None = None
     unset: str | None = None
     reads: Callable[[Any], Any] | None = None
 
@@ -134,11 +140,16 @@ class Field:
         return f"--{self.option.flag or 'no-' + self.name}"
 
     @property
+    def choices(self) -> list[str]:
+        """The values that it may have, if they are listed."""
+        return [str(choice) for choice in get_args(self.type)] if get_origin(self.type) is Literal else []
+
+    @property
     def wanted(self) -> str:
         """What its value must be, as the end of a sentence."""
-        limit, choices = self.limit, [str(c) for c in get_args(self.type)] if get_origin(self.type) is Literal else []
-        if choices:
-            return f"{', '.join(choices[:-1])} or {choices[-1]}"
+        limit = self.limit
+        if self.choices:
+            return f"{', '.join(self.choices[:-1])} or {self.choices[-1]}"
         if limit is not None and limit.description:
             return limit.description
         if limit is not None and limit.ge is not None:
@@ -154,12 +165,21 @@ class Field:
         """
         option = self.option
         if option is not None and option.reads is not None and value is not None:
-            value = option.reads(value)
+            value = self.converted(option.reads, value)
         if isinstance(value, PathLike):
             value = fspath(value)
         if isinstance(value, Request) or (is_trace(value) and option is not None and option.place == "read"):
             return value
         return self.checked(names_of(value) if get_origin(self.type) is tuple else value)
+
+    def converted(self, reads: Callable[[Any], Any], value: Any) -> Any:
+        """Return a value after the field's own conversion; one that it cannot convert, unchanged."""
+        try:
+            return reads(value)
+        except RequestError:
+            raise
+        except ValueError:
+            return value
 
     def checked(self, value: Any) -> Any:
         """Return a value, a list as a tuple, after checking it.
@@ -186,6 +206,11 @@ def is_trace(value: object) -> bool:
 def name_of(trace: TraceFile) -> str:
     """Return the path of a trace's file; for a trace without a file, a name for messages."""
     return fspath(trace) if isinstance(trace, str | PathLike) else "the trace"
+
+
+def names_in(names: Witnesses) -> tuple[str, ...]:
+    """Return names that a field holds: whatever a caller gave, they are text there."""
+    return tuple(map(str, names if isinstance(names, tuple) else ()))
 
 
 def names_of(value: Any) -> Any:
@@ -252,7 +277,10 @@ class Request:
     """
 
     kind: ClassVar[str] = ""
-    command: ClassVar[bool] = True  # whether `zabcheck KIND` makes it, if it has a function
+    command: ClassVar[bool] = False  # whether `zabcheck KIND` makes it
+    mode: ClassVar[str | Option] = ""  # the field, or the option, by which a command of several kinds chooses it
+    examples: ClassVar[str] = ""  # the end of the command's help
+    completed_by: ClassVar[str] = ""  # `module:function` that adds to the answer what is found in other ways
     draws: ClassVar[bool] = False  # whether its command has --html, a page that draws the run
     shares: ClassVar[tuple[str, ...] | None] = None  # what its traces share with its configuration; None: it makes none
     shortens: ClassVar[bool] = False  # whether its traces may have smaller sizes and budgets
@@ -284,6 +312,12 @@ class Request:
         found = ((f, getattr(self, name)) for name, f in fields_of(type(self)).items())
         return [Path(value) for f, value in found if f.option and f.option.place and isinstance(value, str) and value]
 
+    @property
+    def outputs(self) -> dict[str, Path]:
+        """The files that answering writes, by field."""
+        found = ((f, getattr(self, name)) for name, f in fields_of(type(self)).items())
+        return {f.name: Path(v) for f, v in found if v and f.option is not None and f.option.place == "write"}
+
     def traced(self) -> Configuration | None:
         """Return the configuration of the traces that it makes, or None if it follows from what the request names.
 
@@ -291,6 +325,11 @@ class Request:
             RequestError, ConfigError, LanguageError: there is no such model.
         """
         return None
+
+    @classmethod
+    def of_mode(cls, value: Any, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the given fields, with what the option of the mode adds."""
+        return given
 
     def as_json(self) -> dict[str, Any]:
         """Return the request as JSON values, with its kind. Values that are the default are left out."""
@@ -354,15 +393,24 @@ def function(kind: Callable[P, Answerable[A]]) -> Callable[P, A]:
         from checker.terminal import TerminalWatch
 
         with sentences():
-            return made(kind, args, given).answer(TerminalWatch())
+            return cast("A", answered(cast("Request", made(kind, args, given)), TerminalWatch()))
 
-    call.__name__ = call.__qualname__ = kind.__name__.lower()
+    call.__name__ = call.__qualname__ = kind.kind.replace("-", "_")  # type: ignore[attr-defined]
     call.__doc__, call.__module__ = kind.__doc__, kind.__module__
     call.__wrapped__ = kind  # type: ignore[attr-defined]  # its signature
     return call
 
 
-def made(kind: Callable[..., A], args: tuple[Any, ...], given: Mapping[str, Any]) -> A:
+def answered(request: Request, watch: Watch) -> Any:
+    """Answer a request as commands and functions do: with what is found in other ways."""
+    answer = request.answer(watch)
+    if not request.completed_by:
+        return answer
+    module, _, name = request.completed_by.partition(":")
+    return getattr(import_module(module), name)(answer, request, watch)
+
+
+def made(kind: Callable[..., R], args: tuple[Any, ...], given: Mapping[str, Any]) -> R:
     """Return a request from what a caller gives.
 
     Raises:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from checker.errors import RequestError
-from checker.requests.explore import ExploreRequest, answer
+from checker.requests.explore import Explore
 from checker.requests.model import ModelRequest
-from checker.requests.watch import Watch
+from checker.requests.watch import QUIET, Watch
 from invariants.registry import NO_RUNTIME_ERROR
 from zabspec.protocols.registry import PROTOCOLS
 
@@ -30,7 +30,7 @@ def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[s
         RequestError, ConfigError, LanguageError: the request cannot be answered here.
         NoVerdict: it has no outcome.
     """
-    found = answer(request_of(report), watch).as_json()
+    found = request_of(report).answer(watch or QUIET).as_json()
     fewer = report["engine"]["name"] == "spark" and report["engine"]["reduced"]
     names = ("verdict",) if report.get("error") else ("verdict", "exit_code")
     said = [(name, report[name], found[name]) for name in names]
@@ -54,7 +54,7 @@ def outcome(p: Mapping[str, Any]) -> str:
     return p["verdict"] if depth is None else f"{p['verdict']} at depth {depth}"
 
 
-def request_of(report: Mapping[str, Any]) -> ExploreRequest:
+def request_of(report: Mapping[str, Any]) -> Explore:
     """Return the request that a report answers.
 
     Raises:
@@ -77,14 +77,14 @@ def request_of(report: Mapping[str, Any]) -> ExploreRequest:
     )
     names = tuple(p["name"] for p in report["properties"] if p["name"] != NO_RUNTIME_ERROR.name)
     check_carried(report)
-    return ExploreRequest(
-        model,
-        limits["depth"],
+    return Explore(
+        **vars(model),
+        depth=limits["depth"],
         properties=names or (NO_RUNTIME_ERROR.name,),
         require_witness=tuple(report["required"]),
         keep_going=limits["keep_going"],
         symmetry=engine["symmetry_off"] != "--no-symmetry",
-        reduction=reduction_of(engine),
+        reduction=cast("Any", reduction_of(engine)),
         engine="interpret" if engine["name"] == "interpret" else "compiled",
         max_states=limits["max_states"],
         time_limit=limits["seconds"],
@@ -100,7 +100,7 @@ def check_carried(report: Mapping[str, Any]) -> None:
     """
     if report.get("request") is None:
         return
-    judged, configuration = ExploreRequest.from_json(report["request"]).checks()
+    judged, configuration = Explore.from_json(report["request"]).checks()
     listed = {p["name"] for p in report["properties"]} - {NO_RUNTIME_ERROR.name}
     if configuration.as_dict() != report["configuration"]:
         raise RequestError("its request is for another configuration")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
     from checker.explore.result import Exploration, Limits
-    from checker.requests.exploration import ExploreRequest
+    from checker.requests.exploration import ExplorationRequest
     from checker.requests.running import EngineTask
     from invariants.registry import Property
     from zabspec.model import Model
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHORT = 20.0  # seconds of a time limit within which no search is restarted
 
 
-def reduction_off(model: Model, limits: Limits, request: ExploreRequest) -> str:
+def reduction_off(model: Model, limits: Limits, request: ExplorationRequest) -> str:
     """Return why an exploration is not reduced however large it is; empty if a large one is."""
     if request.reduction != "auto":
         return f"--reduction {request.reduction}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from checker.explore.compiled import Compiled
     from checker.explore.interpret import Interpreter
     from checker.explore.result import Exploration, Limits
-    from checker.requests.exploration import ExploreRequest
+    from checker.requests.exploration import ExplorationRequest
     from checker.requests.watch import Watch
     from invariants.registry import Property
     from zabspec.model import Model
@@ -39,7 +40,7 @@ class EngineTask:
     model: Model
     judged: Sequence[Property]
     limits: Limits
-    request: ExploreRequest
+    request: ExplorationRequest
     watch: Watch
     compiled: Compile | None = None
     started: float = field(default_factory=time.perf_counter)
@@ -85,7 +86,7 @@ class EngineTask:
 def run_with_checkpoint(
     engine: Explorer,
     limits: Limits,
-    request: ExploreRequest,
+    request: ExplorationRequest,
     watch: Watch,
     progress: Callable[[Exploration, int, int], None] | None,
 ) -> Exploration:
@@ -152,7 +153,7 @@ def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Expl
     return nothing
 
 
-def wide_for(request: ExploreRequest, limits: Limits) -> bool | None:
+def wide_for(request: ExplorationRequest, limits: Limits) -> bool | None:
     """Return whether fingerprints on Spark have 128 bits; None for the size in the checkpoint to resume from.
 
     It depends on the maximum number of states, if that is known: 64 bits are enough while the probability that any
@@ -188,7 +189,7 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
     from traces.spark.session import LOCAL, check_installed
 
     request, limits = task.request, replace(task.limits, spent=task.limits.spent + task.spent)
-    folder = request.checkpoint or None
+    folder = fspath(request.checkpoint) or None
 
     def needs_folder(master: str) -> None:
         if master.startswith(SCHEME):

@@ -5,99 +5,82 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from checker.errors import RequestError
 from checker.output_files import check_writable
+from checker.requests.bounded import Checked, Depth, DrawnBy, KeepGoing, Threads, TimeLimit, TraceOutput
 from checker.requests.counterexamples import counterexample_of, trace_path, verified_and_saved
 from checker.requests.model import ModelRequest, check_initial, protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.request import Request, at_least, seconds
-from checker.requests.watch import Watch
+from checker.requests.request import Option, function, names_in
+from checker.requests.watch import QUIET, Watch
 from zabspec.limits import Deadline
 
 if TYPE_CHECKING:
-    from checker.search.report import SearchReport, Shortened
+    from checker.search.report import Searched, Shortened
     from checker.search.search import Walked, WalkViolation
     from invariants.registry import Property
-    from zabspec.model import Configuration, Model
+    from zabspec.model import Model
 
-HOW = ("random", "swarm", "best")
 USUAL = 60.0  # seconds, if the request has no time limit
 SHORTENING = 30.0  # seconds for minimising a run
 LARGEST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
-class SearchRequest(Request):
-    """A search by random walks.
-
-    Attributes:
-        model: what is searched.
-        how: `random`, `swarm` or `best` (docs/how-to/large-models.md).
-        depth: the maximum number of steps of a walk.
-        properties: names; empty for all that are checked by default.
-        keep_going: whether to continue past a violation, for the other properties.
-        seed: 0 to 2**32 - 1; None to draw one.
-        threads: None for all cores.
-        time_limit: seconds; None for 60.
-        trace: the file for the first run; empty for a file named for it; None to save nothing.
-    """
+class RandomSearch(ModelRequest):
+    """Walk at random through a state space that is too large to explore."""
 
     kind: ClassVar[str] = "search"
+    mode: ClassVar[str | Option] = "how"
+    draws: ClassVar[bool] = True
     shares: ClassVar[tuple[str, ...] | None] = ("protocol", "variant", "network", "start", "quorums")
     shortens: ClassVar[bool] = True
 
-    model: ModelRequest = field(default_factory=ModelRequest)
-    how: str = "random"
-    depth: int | None = None
-    properties: tuple[str, ...] = ()
-    keep_going: bool = False
-    seed: int | None = None
-    threads: int | None = None
-    time_limit: float | None = None
-    trace: str | None = None
+    how: Annotated[
+        Literal["random", "swarm", "best"],
+        Option(
+            "Take random walks (how-to/large-models.md) for --time-limit, or 60 s: random, swarm or best.",
+            flag="search",
+            metavar="HOW",
+            shown=False,
+        ),
+    ] = "random"
+    depth: Depth = None
+    properties: Checked = ()
+    keep_going: KeepGoing = False
+    seed: DrawnBy = None
+    threads: Threads = None
+    time_limit: TimeLimit = None
+    trace: TraceOutput = None
 
     def validate(self) -> None:
-        if self.how not in HOW:
-            raise RequestError(f"there is no search {self.how!r}; there are {', '.join(HOW)}")
         if self.depth == 0:
             raise RequestError("--depth 0 leaves --search no steps")
-        if self.seed is not None and not 0 <= self.seed <= LARGEST_SEED:
-            raise RequestError(f"--seed must be 0 to {LARGEST_SEED}, not {self.seed}")
-        at_least(self, 1, "depth", "threads")
-        seconds(self, "time_limit")
 
-    def traced(self) -> Configuration | None:
-        return self.model.configuration()
+    def answer(self, watch: Watch = QUIET) -> Searched:
+        from checker.search.report import Searched
+        from zabspec.model import Model
 
-
-def answer(request: SearchRequest, watch: Watch | None = None) -> SearchReport:
-    """Search, and minimise the runs to violations.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: there is no answer.
-        ConfigError, LanguageError: the source of the protocol is wrong.
-    """
-    from checker.search.report import SearchReport
-    from zabspec.model import Model
-
-    protocol_named(request.model.protocol)
-    judged = chosen_properties(request.properties, request.model.protocol)
-    configuration = request.model.configuration(any(p.name == LITERAL for p in judged), promises=True)
-    if request.trace:
-        check_writable(Path(request.trace), "--trace", regular=True)
-    model = Model(configuration)
-    check_initial(model)
-    walked, most = walk(model, judged, request, watch or Watch())
-    short = {name: shortened(model, broken, walked, request) for name, broken in walked.broken.items()}
-    return SearchReport(walked, configuration, short, most, request.as_json())
+        protocol_named(self.name)
+        judged = chosen_properties(names_in(self.properties), self.name)
+        configuration = self.configuration(any(p.name == LITERAL for p in judged), promises=True)
+        if self.trace:
+            check_writable(Path(self.trace), "--trace", regular=True)
+        model = Model(configuration)
+        check_initial(model)
+        walked, most = walk(model, judged, self, watch)
+        short = {name: shortened(model, broken, walked, self) for name, broken in walked.broken.items()}
+        return Searched(walked, configuration, short, most, self.as_json())
 
 
-def walk(model: Model, judged: Sequence[Property], request: SearchRequest, watch: Watch) -> tuple[Walked, int]:
+search = function(RandomSearch)
+
+
+def walk(model: Model, judged: Sequence[Property], request: RandomSearch, watch: Watch) -> tuple[Walked, int]:
     """Search; return the result, and the maximum number of steps of a walk."""
     import secrets
 
@@ -127,7 +110,7 @@ class OutOfTime(Exception):
     """Minimising a run takes too long."""
 
 
-def shortened(model: Model, broken: WalkViolation, walked: Walked, request: SearchRequest) -> Shortened:
+def shortened(model: Model, broken: WalkViolation, walked: Walked, request: RandomSearch) -> Shortened:
     """Return the trace of a violation, minimised if there is time for it, verified in the other worlds, and saved."""
     from checker.search.report import Shortened
     from traces import TraceError, build_trace

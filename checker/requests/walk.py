@@ -48,7 +48,7 @@ class WalkRequest(Request):
         """
         from invariants import properties_of
 
-        name = self.model.protocol
+        name = self.model.name
         protocol_named(name)
         if self.properties:
             return chosen_properties(self.properties, name, passes=True)

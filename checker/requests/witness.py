@@ -5,76 +5,75 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable
-from checker.requests.bounded import BoundedRequest
+from checker.requests.bounded import BoundedRequest, Checked, Symmetry, TraceOutput
 from checker.requests.counterexamples import trace_path, verified_and_saved
 from checker.requests.model import BOUNDS, protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.watch import Watch
+from checker.requests.request import Option, function, names_in
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration
     from checker.report.result import Counterexample
-    from checker.report.witnessed import WitnessReport
+    from checker.report.witnessed import Witnessed
     from invariants.registry import Property
     from zabspec.model import Model
 
 
 @dataclass(frozen=True)
-class WitnessRequest(BoundedRequest):
-    """A breadth-first exploration for the shortest run to the premise of each property.
-
-    Attributes:
-        properties: names; empty for all that are checked by default.
-        symmetry: whether to count states that are renamings of each other once, if that is sound.
-        trace: the file for the first run; empty for a file named for it; None to save nothing.
-    """
+class Witness(BoundedRequest):
+    """Find the shortest run that reaches the premise of each property."""
 
     kind: ClassVar[str] = "witness"
+    mode: ClassVar[str | Option] = Option(
+        "Show a shortest run that reaches the premise of this property, or of each property.",
+        flag="witness", metavar="[PROPERTY]", complete="properties", bare="all",
+    )  # fmt: skip
+    draws: ClassVar[bool] = True
     shares: ClassVar[tuple[str, ...] | None] = BOUNDS
 
-    properties: tuple[str, ...] = ()
-    symmetry: bool = True
-    trace: str | None = None
+    properties: Checked = ()
+    symmetry: Symmetry = True
+    trace: TraceOutput = None
+
+    @classmethod
+    def of_mode(cls, value: Any, given: dict[str, Any]) -> dict[str, Any]:
+        named = () if value == "all" else (value,)
+        return given | {"properties": (*given.get("properties", ()), *named)}
+
+    def answer(self, watch: Watch = QUIET) -> Witnessed:
+        from checker.explore.groups import groups_of
+        from checker.report.witnessed import Witnessed
+        from checker.requests.running import failed_at_start
+        from zabspec.model import Model
+
+        protocol_named(self.name)
+        judged = chosen_properties(names_in(self.properties), self.name, passes=True)
+        if not judged:
+            raise RequestError("no-runtime-error has no premise: every step checks it")
+        literal, passes = any(p.name == LITERAL for p in judged), any(p.passes for p in judged)
+        configuration = self.configuration(literal, promises=True, passes=passes)
+        if self.trace:
+            check_writable(Path(self.trace), "--trace", regular=True)
+        model = Model(configuration)
+        failed = failed_at_start(model, judged, "compiled")
+        if failed is not None:
+            raise NoVerdict(f"the initial state has a run-time error: {failed.error}")
+        explored = [met(model, group, self, watch) for group in groups_of(judged)]
+        schedules = {name: tuple(v.schedule) for r in explored for name, v in r.violations.items()}
+        found = [p for p in judged if p.name in schedules]
+        runs = {p.name: run_to_premise(model, p, schedules[p.name], [q.name for q in found], self) for p in found}
+        return Witnessed(configuration, judged, runs, explored, self.as_json())
 
 
-def answer(request: WitnessRequest, watch: Watch | None = None) -> WitnessReport:
-    """Explore until every premise is met, and replay and save the runs.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: there is no answer.
-        ConfigError, LanguageError: the source of the protocol is wrong.
-    """
-    from checker.explore.groups import groups_of
-    from checker.report.witnessed import WitnessReport
-    from checker.requests.running import failed_at_start
-    from zabspec.model import Model
-
-    protocol_named(request.model.protocol)
-    judged = chosen_properties(request.properties, request.model.protocol, passes=True)
-    if not judged:
-        raise RequestError("no-runtime-error has no premise: every step checks it")
-    literal, passes = any(p.name == LITERAL for p in judged), any(p.passes for p in judged)
-    configuration = request.model.configuration(literal, promises=True, passes=passes)
-    if request.trace:
-        check_writable(Path(request.trace), "--trace", regular=True)
-    model = Model(configuration)
-    failed = failed_at_start(model, judged, "compiled")
-    if failed is not None:
-        raise NoVerdict(f"the initial state has a run-time error: {failed.error}")
-    watch = watch or Watch()
-    explored = [met(model, group, request, watch) for group in groups_of(judged)]
-    schedules = {name: tuple(v.schedule) for r in explored for name, v in r.violations.items()}
-    found = [p for p in judged if p.name in schedules]
-    runs = {p.name: witness(model, p, schedules[p.name], [q.name for q in found], request) for p in found}
-    return WitnessReport(configuration, judged, runs, explored, request.as_json())
+witness = function(Witness)
 
 
-def met(model: Model, judged: Sequence[Property], request: WitnessRequest, watch: Watch) -> Exploration:
+def met(model: Model, judged: Sequence[Property], request: Witness, watch: Watch) -> Exploration:
     """Explore until the premise of each of some properties is met.
 
     Raises:
@@ -98,8 +97,8 @@ def met(model: Model, judged: Sequence[Property], request: WitnessRequest, watch
         raise NoVerdict(f"{problem}; rerun with --no-symmetry") from None
 
 
-def witness(
-    model: Model, prop: Property, schedule: Sequence[int], found: Sequence[str], request: WitnessRequest
+def run_to_premise(
+    model: Model, prop: Property, schedule: Sequence[int], found: Sequence[str], request: Witness
 ) -> Counterexample:
     """Return the run to a premise, verified in both worlds, and saved."""
     from checker.report.result import Counterexample

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from checker.report.answer import Answered
 from checker.report.promises import promise_json
 from checker.report.remarks import disjoint_notes, left_out, left_out_notes
 from checker.report.report import bounds_of
-from checker.report.result import Counterexample, Part, Result, Row, Table, Verdict, plural
+from checker.report.result import Counterexample, Part, Row, Table, Verdict, plural
 from checker.search.search import BEST, RANDOM, SWARM, Walked
 from zabspec.language.error_sites import met
 from zabspec.model import Configuration
@@ -43,18 +44,18 @@ class Shortened:
 
 
 @dataclass(frozen=True)
-class SearchReport(Result):
+class Searched(Answered):
     """The result of a search, with its request.
 
     Attributes:
-        violations: by property.
+        found: by property.
         most: the maximum number of steps of a walk.
         request: the one that it answers, as JSON.
     """
 
     walked: Walked
     configuration: Configuration
-    violations: Mapping[str, Shortened]
+    found: Mapping[str, Shortened]
     most: int
     request: Mapping[str, Any] | None = None
 
@@ -63,21 +64,21 @@ class SearchReport(Result):
     @property
     def exit_code(self) -> int:
         """1 if a violation was found and written down; 3 for no verdict, whatever was walked."""
-        runs = [v.counterexample for v in self.violations.values()]
+        runs = [v.counterexample for v in self.found.values()]
         return 1 if runs and all(c.replayed and not c.trouble for c in runs) else 3
 
     @property
     def troubles(self) -> Sequence[str]:
-        return [v.counterexample.trouble for v in self.violations.values() if v.counterexample.trouble]
+        return [v.counterexample.trouble for v in self.found.values() if v.counterexample.trouble]
 
     @property
     def sentence(self) -> str:
         """The first line of the report."""
         w = self.walked
-        if self.violations:
+        if self.found:
             found = [
                 f"{name} after {plural(v.steps, 'step')}" + (f", {v.walked} as walked" if v.steps != v.walked else "")
-                for name, v in self.violations.items()
+                for name, v in self.found.items()
             ]
             return f"VIOLATED: {'; '.join(found)} (found at random: a shorter run may exist)"
         why = f"; {w.stopped}" if w.stopped else ""
@@ -118,7 +119,7 @@ class SearchReport(Result):
         out.append(f"premises reached: {met} of {len(w.properties)}")
         if self.unmet:
             out.append(f"premises not reached: {', '.join(self.unmet)}")
-        for name, v in self.violations.items():
+        for name, v in self.found.items():
             again = f"walk {v.walk:,} of seed {w.seed}"
             kept = f"; its trace: {v.counterexample.path}" if v.counterexample.path else ""
             short = "" if v.minimised else "; not minimised for lack of time"
@@ -145,7 +146,7 @@ class SearchReport(Result):
 
     def said(self) -> Iterator[Verdict]:
         for p in self.walked.properties:
-            v = self.violations.get(p.name)
+            v = self.found.get(p.name)
             c = v.counterexample if v is not None else Counterexample()
             word = "violated" if v is not None and c.replayed else "no verdict"
             at = None if v is None else v.steps
@@ -153,7 +154,7 @@ class SearchReport(Result):
 
     def parts(self) -> Sequence[Part]:
         parts: list[Part] = [textwrap.fill(self.sentence, WIDTH, break_on_hyphens=False)]
-        parts += [v.counterexample.text.rstrip() for v in self.violations.values() if v.counterexample.text]
+        parts += [v.counterexample.text.rstrip() for v in self.found.values() if v.counterexample.text]
         parts.append("\n".join(folded(*row) for row in self.figures()))
         notes = (textwrap.fill(n, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for n in self.notes())
         parts.append("\n".join(notes))
@@ -163,7 +164,7 @@ class SearchReport(Result):
         w = self.walked
         return {
             "format": FORMAT,
-            "verdict": "violated" if self.violations else "no verdict",
+            "verdict": "violated" if self.found else "no verdict",
             "sentence": self.sentence,
             "search": w.mode,
             "seed": w.seed,
@@ -184,7 +185,7 @@ class SearchReport(Result):
             "premises": {p.name: p.name in w.met for p in w.properties},
             "not_checked": self.left_out,
             "steps_taken": {**w.step_counts, **self.kinds},
-            "violations": [
+            "found": [
                 {
                     "property": name,
                     "walk": v.walk,
@@ -195,7 +196,7 @@ class SearchReport(Result):
                     "trace": v.counterexample.path or None,
                     "problem": v.counterexample.trouble or None,
                 }
-                for name, v in self.violations.items()
+                for name, v in self.found.items()
             ],
         }
 

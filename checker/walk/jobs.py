@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from checker.errors import NoVerdict, RequestError
 from checker.report.promises import promise_text
-from checker.requests.explore import ExploreRequest
-from checker.requests.explore import answer as explored
+from checker.requests.explore import Explore
 from checker.requests.watch import Watch
-from checker.requests.witness import WitnessRequest
-from checker.requests.witness import answer as witnessed
+from checker.requests.witness import Witness
 from checker.walk.continuing import Bounds, ContinuedModel, continued
 from checker.walk.searching import searched
 from checker.walk.served import Served, Serving
@@ -262,14 +260,14 @@ class Jobs:
 
         With a run, the text says why a shorter one is not excluded.
         """
-        request = ExploreRequest(
-            found.request.model,
+        request = Explore(
+            **vars(found.request.model),
             properties=(name,) if name else found.request.properties,
             reduction="auto" if found.request.merges else "none",
             trace=None,
             **asdict(self.bounds),
         )
-        report = explored(request, watch)
+        report = request.answer(watch)
         wanted = (
             [name] if name else sorted(report.counterexamples, key=lambda n: report.exploration.violations[n].depth)
         )
@@ -281,8 +279,8 @@ class Jobs:
 
     def to_premise(self, found: Served, name: str, watch: Watch) -> tuple[tuple[int, ...] | None, str]:
         """Return the shortest run that meets the premise of a property; else why there is none."""
-        report = witnessed(WitnessRequest(found.request.model, properties=(name,), **asdict(self.bounds)), watch)
-        run = report.runs.get(name)
+        report = Witness(**vars(found.request.model), properties=(name,), **asdict(self.bounds)).answer(watch)
+        run = report.reached.get(name)
         if run is not None and run.trace is not None:
             return run.trace.schedule, ""
         if run is not None and run.trouble:

@@ -18,7 +18,7 @@ MOST = 8  # models that are kept beside those of the command line
 
 def address_of(request: WalkRequest) -> Address:
     """Return the address of the beginning of a walk, without a digest."""
-    return Address(request.model.protocol, request.options)
+    return Address(request.model.name, request.options)
 
 
 @dataclass

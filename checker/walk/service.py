@@ -136,7 +136,7 @@ class Service:
     def watch(self, given: Fields) -> dict[str, Any]:
         """Return whether the source of a model has changed."""
         found = self.serving.model(Address.read(given.text("address")))
-        return {"changed": text_of(found.request.model.protocol) != found.walker.model.protocol.text.digest}
+        return {"changed": text_of(found.request.model.name) != found.walker.model.protocol.text.digest}
 
     def reload(self, given: Fields) -> dict[str, Any]:
         """Read the source of a model again, and take the same steps as far as they are possible."""

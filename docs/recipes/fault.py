@@ -35,6 +35,13 @@ after(
 """,
 )
 before(
+    "checker/requests/model.py",
+    "    heartbeats: Annotated",
+    """
+    blackouts: Annotated[Amount | None, Option(BUDGETS["blackouts"].help())] = None
+""",
+)
+before(
     "zabspec/worlds/datagrams.py",
     "    CRASH,",
     """

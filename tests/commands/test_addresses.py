@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from checker.errors import RequestError
-from checker.requests.exploration import ExploreRequest
-from checker.requests.model import ModelRequest
+from checker.requests.explore import Explore
 from tests.commands.running import assert_refused, run
 from zabspec.files import Unreadable, place_of
 
@@ -37,7 +36,7 @@ def test_an_address_is_refused_and_nothing_is_made(
 
 def test_a_request_refuses_one_too() -> None:
     with pytest.raises(RequestError, match="--checkpoint s3a://bucket/x: this is an address"):
-        ExploreRequest(ModelRequest(), checkpoint=AWAY)
+        Explore(checkpoint=AWAY)
 
 
 @pytest.mark.parametrize(

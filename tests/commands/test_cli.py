@@ -62,9 +62,9 @@ def report_of(result: Result) -> dict[str, Any]:
 # --- the question was wrong --------------------------------------------------------------------
 
 WRONG = [
-    ("--nodes 0", "--nodes must be 1 to 7, not 0"),
-    ("--nodes 99", "--nodes must be 1 to 7, not 99"),
-    ("--nodes three", "'three' is not a valid integer"),
+    ("--nodes 0", "--nodes must be 1 to 20, not 0"),
+    ("--nodes 99", "--nodes must be 1 to 20, not 99"),
+    ("--nodes three", "--nodes must be a whole number, not 'three'"),
     ("--txns 0", "--txns must be 1 to 7"),
     ("--crashes -1", "--crashes must be 0 to 15"),
     ("--depth -1", "--depth must be 0 or more, not -1"),
@@ -86,13 +86,13 @@ WRONG = [
     ("--protocol db19 --variant no-promise", "there is no variant 'no-promise' of db19"),
     ("--network fifo --drops 1", "--drops needs --network lossy"),
     ("--duplicates 1", "--duplicates needs --network duplicating"),
-    ("--engine tlc", "there is no engine 'tlc'"),
+    ("--engine tlc", "--engine must be compiled, interpret, spark or auto, not 'tlc'"),
     ("--engine interpret --threads 2", "--threads does not go with --engine interpret"),
     ("--trace a.json --no-trace", "contradict each other"),
     ("--trace a --junit a", "name the same file"),
     ("--depth 3 --depth 4", "--depth is given twice"),
     ("--threads 0", "--threads must be 1 or more"),
-    ("--max-epoch 0", "--max-epoch must be 1 or more"),
+    ("--max-epoch 0", "--max-epoch must be 1 to 200, not 0"),
     ("--max-epoch 201", "--max-epoch must be 1 to 200"),
     ("--max-states 0", "--max-states must be 1 or more"),
     ("--time-limit nan", "--time-limit must be a number of seconds above 0"),

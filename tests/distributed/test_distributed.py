@@ -61,8 +61,7 @@ from checker.errors import RequestError  # noqa: E402
 from checker.explore.breadth_first import Explorer  # noqa: E402
 from checker.explore.compiled import Compiled  # noqa: E402
 from checker.explore.result import Exploration, Limits  # noqa: E402
-from checker.requests.explore import ExploreRequest  # noqa: E402
-from checker.requests.model import ModelRequest  # noqa: E402
+from checker.requests.explore import Explore  # noqa: E402
 from tests.models import judged  # noqa: E402
 from tests.patience import HANG  # noqa: E402
 from tests.standalone import Standalone  # noqa: E402
@@ -474,14 +473,14 @@ def test_a_task_keeps_nothing_that_is_not_known_to_be_whole(tmp_path: Path) -> N
 def test_a_checkpoint_may_lie_at_an_address(tmp_path: Path) -> None:
     """Whatever pyarrow opens: the request takes it, and a run goes on from it."""
     for where in (f"file://{tmp_path}/levels", "hdfs://name:8020/zab"):
-        assert ExploreRequest(ModelRequest(), engine="spark", checkpoint=where).checkpoint == where
+        assert Explore(engine="spark", checkpoint=where).checkpoint == where
         assert PATH_OR_ADDRESS.convert(where, None, None) == (where if "hdfs" in where else tmp_path / "levels")
     for where, engine in (
         ("s3://key:word@bucket/zab?scheme=http", "spark"),
         ("s3://bucket/zab", "compiled"),
     ):
         with pytest.raises(RequestError, match=r"^--checkpoint s3://bucket/zab: ") as refused:
-            ExploreRequest(ModelRequest(), engine=engine, checkpoint=where)
+            Explore(engine=engine, checkpoint=where)
         assert "word" not in str(refused.value).replace("password", "")
     checkpoint = Checkpoint(Storage(f"file://{tmp_path}/levels"))
     checkpoint.storage.create()

@@ -27,8 +27,7 @@ from checker.distributed.storage import Storage
 from checker.explore import narrowing
 from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.result import Exploration, Limits
-from checker.requests.explore import ExploreRequest, answer
-from checker.requests.model import ModelRequest
+from checker.requests.explore import Explore
 from checker.requests.rerun import differences
 from tests.models import judged
 from zabspec.model import Configuration, Model
@@ -115,8 +114,8 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path, monkeypatch:
     assert len(later.made) == sum(how is not None for how in at_once.made) - 12
     monkeypatch.setattr("checker.requests.running.on_spark", lambda task, reduces: (whole, ""))
     budgets = {name: getattr(HOLDS, name) for name in ("timeouts", "crashes", "losses")}
-    request = ExploreRequest(ModelRequest("zab", nodes=HOLDS.nodes, txns=HOLDS.txns, budgets=budgets), engine="spark")
-    report = answer(request).as_json()
+    request = Explore("zab", nodes=HOLDS.nodes, txns=HOLDS.txns, budgets=budgets, engine="spark")
+    report = request.answer().as_json()
     assert report["engine"]["ample_sets"]
     assert differences(report) == []
     assert differences({**report, "states": {**report["states"], "distinct": 1}})

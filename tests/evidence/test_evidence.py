@@ -92,7 +92,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
 
 def found(**options: Any) -> Gathered:
     """The evidence beside a small exploration."""
-    evidence = zabcheck.explore(**SMALL | options).report.evidence
+    evidence = zabcheck.explore(**SMALL | options).evidence
     return evidence if evidence is not None else Gathered()
 
 
@@ -188,7 +188,7 @@ def test_a_copy_of_the_protocol_has_nothing_recorded(kept: Kept, tmp_path: Path)
     lines = Path(zab.__file__).read_text(encoding="utf-8").splitlines(keepends=True)
     copy = tmp_path / "zab.py"
     copy.write_text("".join(line for line in lines if not line.strip().startswith(OURS)), encoding="utf-8")
-    report = zabcheck.explore(str(copy), **SMALL, evidence="all").report
+    report = zabcheck.explore(str(copy), **SMALL, evidence="all")
     assert "agreement" in [p.name for p in report.listed]
     assert not (report.evidence and report.evidence.pieces)
     assert kept.computed == []
@@ -205,7 +205,7 @@ def test_text_that_is_loaded_from_elsewhere_is_not_ours(kept: Kept, monkeypatch:
 
 
 def test_a_property_of_the_same_name_is_not_ours() -> None:
-    report = zabcheck.explore(**SMALL, evidence="explored").report
+    report = zabcheck.explore(**SMALL, evidence="explored")
     assert set(NAMES) <= gathered.names_of(report)
     first = report.exploration.properties[0]
     other = replace(first, holds=lambda h: True)
@@ -235,7 +235,7 @@ def test_nothing_is_proved_of_a_text_that_does_not_refine() -> None:
 
 
 def test_what_a_run_violates_has_no_cell(kept: Kept) -> None:
-    report = zabcheck.explore(**SMALL, evidence="explored").report
+    report = zabcheck.explore(**SMALL, evidence="explored")
     assert "agreement" in gathered.names_of(report)
     judged = next(p for p in report.exploration.properties if p.name == "agreement")
     report.exploration.violations["agreement"] = Violation(judged, (0,))
@@ -311,7 +311,7 @@ def test_all_assumptions_stand_beside_a_user_protocol(kept: Kept, monkeypatch: p
     monkeypatch.setattr(computing, "inductive", compute)
     ring = str(Path(zabcheck.__file__).parent.parent / "examples/token_ring.py")
     options: dict[str, Any] = {"engine": "interpret", "depth": 1, "symmetry": False}
-    report = zabcheck.explore(ring, **options, evidence="all").report
+    report = zabcheck.explore(ring, **options, evidence="all")
     assert report.evidence is not None
     (piece,) = report.evidence.pieces
     assert piece.bounds == "2 processes; at most 3 passes"

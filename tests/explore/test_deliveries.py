@@ -17,8 +17,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.deliveries import AtDelivery, DeliveryModel
 from checker.explore.result import Exploration, Limits
-from checker.requests import explore
-from checker.requests.exploration import ExploreRequest
+from checker.requests.explore import Explore
 from checker.requests.model import ModelRequest
 from invariants import binding
 from invariants.claims import DELIVERS_CHOSEN
@@ -159,7 +158,7 @@ def test_who_asks_for_one_is_told_of_one() -> None:
 def test_fewer_states_are_visited_for_the_same_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(narrowing, "SMALL", 1000)
     model = ModelRequest(nodes=3, txns=2, budgets={"timeouts": 1, "crashes": 0, "losses": 0})
-    r = explore.answer(ExploreRequest(model, trace="")).exploration
+    r = Explore(**vars(model), trace="").answer().exploration
     assert conclusive(r)
     assert r.properties == judged("zab")
     assert "delivered-is-chosen and durability checked at deliveries" in r.merged
@@ -185,7 +184,7 @@ def test_where_what_it_follows_from_breaks_it_is_judged_itself(monkeypatch: pyte
     real = AmpleExplorer.run
     monkeypatch.setattr(AmpleExplorer, "run", lambda self, *how: asked.append(1) or real(self, *how))
     model = ModelRequest(nodes=2, txns=2, budgets={"timeouts": 1, "crashes": 0, "losses": 0})
-    r = explore.answer(ExploreRequest(model, trace="")).exploration
+    r = Explore(**vars(model), trace="").answer().exploration
     assert len(asked) == 2
     assert not r.violations
     assert r.complete

@@ -32,8 +32,8 @@ from checker.explore.observers import (
 from checker.explore.partly import MOST_WAYS, NotFollowed, Partly
 from checker.explore.reducible import why_not_narrowed
 from checker.explore.result import Limits
-from checker.requests import explore, restart
-from checker.requests.exploration import ExploreRequest
+from checker.requests import restart
+from checker.requests.explore import Explore
 from checker.requests.model import ModelRequest
 from invariants.registry import STATE, STEP, Property
 from tests.models import judged, much
@@ -397,7 +397,7 @@ def test_a_search_in_which_another_breaks_is_made_anew(monkeypatch: pytest.Monke
     model = ModelRequest(
         nodes=3, txns=2, variant="propose-to-synced-only", budgets={"timeouts": 1, "crashes": 0, "losses": 0}
     )
-    found = explore.answer(ExploreRequest(model, properties=("unique-zxid",), trace=""))
+    found = Explore(**vars(model), properties=("unique-zxid",), trace="").answer()
     assert merging == [True, False]
     assert found.exploration.complete
     assert not found.exploration.violations

@@ -18,7 +18,7 @@ from checker.ci.variants import shown
 from checker.explore.breadth_first import Explorer
 from checker.explore.reaching import TRIED, Tried, reaching
 from checker.explore.result import Exploration, Limits
-from checker.report.report import Report
+from checker.report.report import Explored
 from invariants import PROPERTIES
 from tests.commands.running import TINY, run
 from tests.models import compiled, judged
@@ -147,9 +147,9 @@ def test_as_many_processes_are_taken_as_were_asked_for() -> None:
     assert tried.command([LITERAL]).endswith("--property invariant-5-literal --depth 20")
 
 
-def report_of(configuration: Configuration) -> Report:
+def report_of(configuration: Configuration) -> Explored:
     nothing = Exploration(judged(configuration.protocol), levels=[1], expanded_levels=1, complete=True)
-    return Report(nothing, configuration, Limits(), 1, (1, 1))
+    return Explored(nothing, configuration, Limits(), 1, (1, 1))
 
 
 def test_where_none_is_known_the_report_says_so() -> None:

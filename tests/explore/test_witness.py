@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.report.witnessed import WitnessReport
+from checker.report.witnessed import Witnessed
 from tests.commands.running import TINY, assert_refused, run
 from traces import TraceError, read_trace, to_text, verify
 from traces.replay.replay import replay
@@ -108,7 +108,7 @@ def other(trace, name):  # type: ignore[no-untyped-def]
 
 def test_quorums_that_do_not_intersect_are_told() -> None:
     """As an exploration and a graph tell them: what a run of these shows is no run of ZAB."""
-    said = repr(WitnessReport(Configuration(quorums="weights 3,3,-3"), [], {}, []).parts())
+    said = repr(Witnessed(Configuration(quorums="weights 3,3,-3"), [], {}, []).parts())
     assert "warning: the quorums {p0} and {p1} do not intersect" in said
 
 

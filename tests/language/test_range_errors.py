@@ -15,7 +15,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
-from checker.report.report import Report
+from checker.report.report import Explored
 from checker.symbolic import bmc
 from checker.symbolic.bmc import Bounded
 from checker.symbolic.transition import Transition
@@ -116,8 +116,8 @@ def explored(model: Model, judged: list[Property], symmetry: bool = False, **lim
     return runs
 
 
-def report(model: Model, r: Exploration) -> Report:
-    return Report(r, model.configuration, Limits(), model.epochs, model.channels)
+def report(model: Model, r: Exploration) -> Explored:
+    return Explored(r, model.configuration, Limits(), model.epochs, model.channels)
 
 
 def test_an_erring_step_has_no_successor_and_is_judged_by_nothing() -> None:

@@ -76,14 +76,14 @@ def written(folder: Path, body: str, bad: str, kind: str = "stored", crashes: in
 def test_each_sequence_of_choices_is_generated_once(tmp_path: Path, engine: str) -> None:
     path = written(tmp_path, DEPENDS, "s.at[0] == 5")
     found = zabcheck.explore(protocol=path, engine=engine, evidence="explored")
-    assert (found.levels, found.report.exploration.generated) == ((1, 4), 4)
+    assert (found.levels, found.exploration.generated) == ((1, 4), 4)
 
 
 @pytest.mark.parametrize("engine", ["compiled", "interpret"])
 def test_each_failure_inside_is_generated_once(tmp_path: Path, engine: str) -> None:
     path = written(tmp_path, WRITES, "s.at[0] == 5", "on_disk", 1)
     found = zabcheck.explore(protocol=path, engine=engine, evidence="explored", depth=1)
-    assert found.report.exploration.event_counts == {20: 2, 8: 1, 25: 6}
+    assert found.exploration.event_counts == {20: 2, 8: 1, 25: 6}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from checker.cli import main
 from checker.explore.interpret import Interpreter
-from checker.mutate.report import MutationReport
+from checker.mutate.report import Mutated
 from checker.mutate.run import SURVIVES, Campaign, Judged, mutants_in
 from tests.sources import some
 from zabspec.model import Configuration, Model
@@ -129,7 +129,7 @@ def test_a_survivor_is_judged_by_no_progress_property(path: Path) -> None:
     """Which the report says where the protocol has one: what it changes may be what they are about."""
     survivor = Judged(mutants_in(Model(Configuration(str(path))))[0], SURVIVES)
     for names in ((), ("served",)):
-        report = MutationReport(Campaign(Configuration(str(path)), 0, 1, 1, 0, [survivor]), "light.py", None, names)
+        report = Mutated(Campaign(Configuration(str(path)), 0, 1, 1, 0, [survivor]), "light.py", None, names)
         said = " ".join(str(part) for part in report.parts())
         assert ("progress properties (served)" in " ".join(said.split())) == bool(names)
 

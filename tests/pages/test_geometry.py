@@ -17,8 +17,7 @@ from checker.report.claimed import read_report
 from checker.report.formats.html import page_of_parts
 from checker.report.page import page_of as page_of_report
 from checker.report.result import Counterexample, StatedResult, Words
-from checker.report.witness_page import page_of_runs
-from checker.report.witnessed import WitnessReport
+from checker.report.witnessed import Witnessed
 from checker.requests.model import ModelRequest
 from checker.requests.walk import WalkRequest
 from checker.walk.page import saved_page
@@ -122,7 +121,7 @@ def witness_page(folder: Path) -> str:
     judged = properties_of("zab")[:2]
     met = replace(trace, property_name="", premise_of=judged[0].name, tool=NASTY)
     found = {judged[0].name: Counterexample(trace=met)}
-    return page_of_runs(WitnessReport(trace.configuration, judged, found, []))
+    return Witnessed(trace.configuration, judged, found, []).drawing()
 
 
 def gallery_page(folder: Path) -> str:

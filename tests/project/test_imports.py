@@ -32,6 +32,7 @@ BY_NAME = {
         for module in main.lazy.values()
     ],
     "checker.report.formats.registry": [("checker.report.formats.registry", module) for module in formats.modules()],
+    "checker.requests.request": [],  # late: what is added to the answer of an exploration explores, too
     "checker.requests.kinds": [],  # late, when a trace or a command names a kind: a reader of traces may make one
     "invariants": [("invariants", module.__name__) for module in invariants.OTHERS],
     "traces": [("traces", module) for module in traces.PLACES.values()],

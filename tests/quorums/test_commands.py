@@ -15,7 +15,7 @@ import zabcheck
 from checker.cli import main
 from checker.errors import RequestError
 from checker.explore.compiled import Compiled
-from checker.requests.exploration import ExploreRequest
+from checker.requests.explore import Explore
 from checker.requests.induct import InductRequest
 from checker.requests.kinds import all_kinds
 from checker.requests.model import ModelRequest
@@ -182,7 +182,7 @@ def test_a_request_holds_the_text_and_not_the_file(tmp_path: Path) -> None:
     config = zoo(tmp_path, 3, "group.1=1:2:3", "weight.1=2")
     report = explored("--quorums", config)
     os.remove(config)
-    request = ExploreRequest.from_json(report["request"])
+    request = Explore.from_json(report["request"])
     assert request.model.quorums == "weights 2,1,1"
     assert request.as_json() == report["request"]
     assert request.model.configuration().as_dict() == report["configuration"]

@@ -102,7 +102,7 @@ def outputs(folder: Path, limit: int) -> dict[str, str]:
         "json": run(*words, "--json", "--no-trace"),
         "page": page.read_text(),
         "cases": cases.read_text(),
-        "notebook": as_html(zabcheck.explore(str(path), nodes=2, crashes=0, engine="interpret").report),
+        "notebook": as_html(zabcheck.explore(str(path), nodes=2, crashes=0, engine="interpret")),
         "properties": run("properties", "--protocol", path),
     }
 

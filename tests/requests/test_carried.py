@@ -14,31 +14,32 @@ from checker.cli import main
 from checker.errors import RequestError
 from checker.report.claimed import check
 from checker.report.page import ReportError
-from checker.requests import bmc, explore, live, rerun, search
+from checker.requests import bmc, rerun
 from checker.requests.bmc import BmcRequest
 from checker.requests.carried import verified_trace
-from checker.requests.explore import ExploreRequest
+from checker.requests.explore import Explore
 from checker.requests.kinds import from_json
-from checker.requests.live import LiveRequest
+from checker.requests.live import LiveCheck
 from checker.requests.minimise import Minimise
 from checker.requests.model import ModelRequest
 from checker.requests.plan import PlanRequest
 from checker.requests.quorums import Quorums
 from checker.requests.realise import Realise
 from checker.requests.replay import Replay
-from checker.requests.search import SearchRequest
+from checker.requests.search import RandomSearch
 from checker.requests.simulate import SimulateRequest
 from traces import TraceError, read_trace, verify
 
 TINY = ModelRequest(nodes=2, txns=1, variant="small-quorum", budgets={"timeouts": 0, "crashes": 0, "losses": 0})
+WIDE = replace(TINY, nodes=5, timeouts=None, crashes=None, losses=None)
 LOSSY = ModelRequest(nodes=2, txns=1, network="lossy", budgets={"timeouts": 1, "crashes": 0, "losses": 0, "drops": 1})
 ANSWERS: dict[str, tuple[Any, Any]] = {
-    "explore": (explore.answer, ExploreRequest(TINY, properties=("durability",), trace="run.json")),
-    "live": (live.answer, LiveRequest(LOSSY, progress_properties=("joins",), trace="run.json")),
+    "explore": (None, Explore(**vars(TINY), properties=("durability",), trace="run.json")),
+    "live": (None, LiveCheck(**vars(LOSSY), progress_properties=("joins",), trace="run.json")),
     "bmc": (bmc.answer, BmcRequest(TINY, depth=12, properties=("delivered-is-chosen",), trace="run.json")),
     "search": (
-        search.answer,
-        SearchRequest(TINY, properties=("durability",), how="random", seed=1, time_limit=20.0, trace="run.json"),
+        None,
+        RandomSearch(**vars(TINY), properties=("durability",), how="random", seed=1, time_limit=20.0, trace="run.json"),
     ),
 }
 
@@ -48,7 +49,7 @@ ANSWERS: dict[str, tuple[Any, Any]] = {
 def test_a_report_and_its_trace_carry_the_request(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     answer, given = ANSWERS[kind]
-    report = json.loads(json.dumps(answer(given).as_json()))
+    report = json.loads(json.dumps((given.answer() if answer is None else answer(given)).as_json()))
     assert from_json(report["request"]) == given
     trace = read_trace("run.json")
     verify(trace)
@@ -79,7 +80,7 @@ def test_what_a_command_writes_as_json_carries_the_request(
 def violated(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
     """The report of an exploration as JSON, and the trace of its violation."""
     path = tmp_path_factory.mktemp("violated") / "run.trace.json"
-    report = explore.answer(ExploreRequest(TINY, properties=("durability",), trace=str(path)))
+    report = Explore(**vars(TINY), properties=("durability",), trace=str(path)).answer()
     return json.loads(json.dumps(report.as_json())), path
 
 
@@ -118,11 +119,11 @@ def test_a_report_is_explored_again_only_if_its_request_is_its_own(violated: tup
     report = violated[0]
     check(report, "run.json")
     assert rerun.differences(report) == []
-    given = ExploreRequest.from_json(report["request"])
+    given = Explore.from_json(report["request"])
     for other, sentence in (
-        (replace(given, model=replace(TINY, nodes=3)), "for another configuration"),
+        (replace(given, nodes=3), "for another configuration"),
         (replace(given, properties=("agreement",)), "for other properties"),
-        (LiveRequest(TINY), "of kind 'live', not explore"),
+        (LiveCheck(**vars(TINY)), "of kind 'live', not explore"),
     ):
         with pytest.raises(RequestError, match=sentence):
             rerun.differences(report | {"request": other.as_json()})
@@ -136,7 +137,7 @@ def test_a_report_is_explored_again_only_if_its_request_is_its_own(violated: tup
 @pytest.mark.slow(seconds=3)
 def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
     content = json.loads(violated[1].read_text())
-    given = ExploreRequest.from_json(content["request"])
+    given = Explore.from_json(content["request"])
     path = tmp_path / "other.trace.json"
 
     def read(request: dict[str, Any]) -> Any:
@@ -145,15 +146,15 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
 
     assert from_json(read(given.as_json()).request) == given
     assert read(replace(given, properties=()).as_json())
-    assert read(SearchRequest(replace(TINY, nodes=5, budgets={}), how="swarm").as_json())
+    assert read(RandomSearch(**vars(WIDE), how="swarm").as_json())
     assert read(Minimise("run.trace.json").as_json())
     for other, sentence in (
-        (replace(given, model=replace(TINY, nodes=3)).as_json(), "for another configuration, with another nodes"),
-        (replace(given, model=replace(TINY, variant="")).as_json(), "for another configuration, with another variant"),
-        (replace(given, model=LOSSY).as_json(), "for another configuration"),
+        (replace(given, nodes=3).as_json(), "for another configuration, with another nodes"),
+        (replace(given, variant="").as_json(), "for another configuration, with another variant"),
+        (replace(given, **vars(LOSSY)).as_json(), "for another configuration"),
         (replace(given, properties=("agreement",)).as_json(), "for other properties than durability"),
         (SimulateRequest(protocol="zab", nodes=2).as_json(), "for another configuration, with another variant"),
-        (SearchRequest(replace(TINY, nodes=1), how="random").as_json(), "with another nodes"),
+        (RandomSearch(**vars(replace(TINY, nodes=1)), how="random").as_json(), "with another nodes"),
         (PlanRequest().as_json(), "not one that makes traces"),
         ({}, "not one that makes traces"),
         ({"kind": "explore"}, "for another configuration"),
@@ -164,7 +165,10 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
         ({"kind": ["explore"]}, "not one that makes traces"),
         (BmcRequest(TINY, depth=9).as_json() | {"depth": "deep"}, "its request is invalid"),
         (
-            SearchRequest(replace(TINY, nodes=5, budgets={}), how="swarm").as_json() | {"seeds": 1},
+            RandomSearch(
+                **vars(replace(TINY, nodes=5, timeouts=None, crashes=None, losses=None)), how="swarm"
+            ).as_json()
+            | {"seeds": 1},
             "request is invalid",
         ),
         (Minimise("run.trace.json").as_json() | {"wish": "anything"}, "its request is invalid"),

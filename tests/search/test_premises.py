@@ -7,8 +7,7 @@ import pytest
 from checker.explore import compiled, narrowing
 from checker.explore.breadth_first import Explorer
 from checker.explore.result import Limits
-from checker.requests import explore
-from checker.requests.exploration import ExploreRequest
+from checker.requests.explore import Explore
 from checker.requests.model import ModelRequest
 from checker.search import premises
 from checker.search.code import SearchCode
@@ -75,10 +74,10 @@ def test_a_premise_that_a_walk_met_is_not_kept_by_classes(monkeypatch: pytest.Mo
     """So that fewer states are visited, and every premise has its depth all the same."""
     monkeypatch.setattr(narrowing, "SMALL", 1000)
     model = ModelRequest(nodes=3, txns=2, budgets={"timeouts": 1, "crashes": 0, "losses": 0})
-    walked = explore.answer(ExploreRequest(model, trace="")).exploration
+    walked = Explore(**vars(model), trace="").answer().exploration
     assert walked.distinct == 91_723, "as where every premise was met before"
     assert walked.witnessed.keys() == {p.name for p in judged()}
     monkeypatch.setattr(premises.depths_by_walks, "__defaults__", (0,))
-    kept = explore.answer(ExploreRequest(model, trace="")).exploration
+    kept = Explore(**vars(model), trace="").answer().exploration
     assert kept.distinct > walked.distinct
     assert all(depth >= kept.witnessed[name] for name, depth in walked.witnessed.items())

@@ -510,11 +510,11 @@ def test_a_bound_says_holds_only_of_what_it_puts_to_the_test(monkeypatch: pytest
     """What an exploration knows of a premise, by the depth it is reached at and how far all states were seen."""
     small: dict[str, Any] = {"nodes": 1, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
     judged = ("one-primary-an-epoch", "integrity")
-    at = zabcheck.explore(**small, properties=judged).report.exploration.witnessed
+    at = zabcheck.explore(**small, properties=judged).exploration.witnessed
     monkeypatch.setattr("checker.symbolic.extension.inductive", lambda *_: (set(), ()))
     monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(at["integrity"] - 1))
     for depth in (at["integrity"] - 2, at["integrity"] - 1, None):
-        said = zabcheck.explore(**small, properties=judged, depth=depth, symbolic=1.0).report.symbolic
+        said = zabcheck.explore(**small, properties=judged, depth=depth, symbolic=1.0).symbolic
         assert said["one-primary-an-epoch"].text == f"holds for {at['integrity'] - 1} steps"
         unknown = depth == at["integrity"] - 2
         assert said["integrity"].premise is (None if unknown else False)

@@ -18,7 +18,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from checker.errors import RequestError
-from checker.requests.explore import ExploreRequest
+from checker.requests.explore import Explore
 from checker.requests.judge import JudgeRequest
 from checker.requests.running import EngineTask, on_spark
 from tests.commands.running import run
@@ -51,7 +51,7 @@ def test_no_word_has_the_token_of_a_server() -> None:
 
 
 def test_an_exploration_says_that_it_needs_rdds() -> None:
-    request = ExploreRequest(engine="spark", master="sc://here")
+    request = Explore(engine="spark", master="sc://here")
     task: Any = SimpleNamespace(request=request, limits=SimpleNamespace(spent=0.0), spent=0.0)
     with pytest.raises(RequestError, match="an exploration needs RDDs"):
         on_spark(replaceable(task), False)
