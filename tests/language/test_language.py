@@ -1708,23 +1708,3 @@ def test_all_of_a_volatile_field_is_forgotten_whatever_its_axes(tmp_path: Path) 
             for index, at in both.layout.elements(f.name):
                 lost = f.role is Role.VOLATILE and index[0] == p
                 assert after[at : at + f.kind.size] == (bytes(f.kind.size) if lost else b"\1" * f.kind.size), f.name
-
-
-# --- the reference page ------------------------------------------------------------------------------
-
-
-def test_the_example_of_the_reference_page_runs(tmp_path: Path) -> None:
-    """The schema and the protocol printed in docs/reference/protocol-language.md work in both worlds as the page says."""
-    page = (Path(__file__).parents[2] / "docs/reference/protocol-language.md").read_text()
-    schema_text, protocol_text = re.findall(r"<!-- example: \w+ -->\n```python\n(.*?)```", page, re.S)
-    schema = import_text(tmp_path, "page_schema", schema_text)
-    protocol = import_text(tmp_path, "page_protocol", protocol_text)
-    both = Worlds(Program(schema.SCHEMA, schema.TYPES, world=(), protocol=(protocol,)), {"deliver": 2})
-    s = StateView(both.layout)
-    assert both.agree("deliver", 0, 7, start=s).result == 1
-    for k, heard in enumerate((7, 3, 9)):
-        assert both.agree("deliver", 0, heard, start=s).result == k + 1
-        assert both.program.python["deliver"](s, 0, heard) == k + 1
-    assert (s.largest[0], list(s.heard[0]), s.largest[1]) == (9, [7, 3, 9], 0)
-    assert both.agree("deliver", 0, 1, start=s).error == "heard would hold more than 3 --memory"
-    assert both.agree("deliver", 1, 10, start=s).error == "PING.round would leave its range 0..9 --rounds"
