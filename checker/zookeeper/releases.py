@@ -71,6 +71,8 @@ def of_servers(variant: str, release: str, start: str = "established") -> str:
 
     From 3.9.4 on a server refuses a log that lacks a transaction (`hole`), which the model leaves out by default.
 
+    3.5.0 to 3.5.3 read their log for a learner (`walk`) whatever snapshotSizeFactor is.
+
     Those that take periodic snapshots have one due at each transaction that is logged, and roll the log there. Before
     3.6.0 it is each second of a term, which the model does not count.
 
@@ -83,6 +85,9 @@ def of_servers(variant: str, release: str, start: str = "established") -> str:
     names = names_of(variant)
     if not before(release, 3, 9, 4) and "hole" not in names:
         return of_servers(",".join(filter(None, (variant, "hole"))), release, start)
+    walks = before(release, 3, 5, 4) and not before(release, 3, 5)
+    if walks and not {"snapshots", "walk", "walk-large"} & {*names}:
+        return of_servers(",".join((variant, "walk", *of_settings(release, "walk"))), release, start)
     if not start and "snapshots" not in names and not {"log-files", "walk"} & {*names}:
         return ",".join(filter(None, (variant, "log-files")))
     if "snapshots" not in names or before(release, 3, 6) or {"log-files", "walk"} & {*names}:

@@ -275,7 +275,8 @@ def test_no_snapshot_of_new_servers_is_due_for_what_was_before(
 def test_files_of_a_new_servers_log_are_named() -> None:
     """One that begins with a transaction of the run may be written over."""
     for release, variant, made in (
-        ("3.9.5", "", "hole,log-files"), ("3.5.3", "3.5.3", "3.5.3,log-files"), ("3.5.3", "3.5.3,walk", "3.5.3,walk"),
+        ("3.9.5", "", "hole,log-files"), ("3.5.4", "3.5.3", "3.5.3,log-files"), ("3.5.3", "3.5.3,walk", "3.5.3,walk"),
+        ("3.5.3", "3.5.3", "3.5.3,walk,before-2418"),  # whatever snapshotSizeFactor is
         ("3.9.5", "snapshots", "snapshots,hole,log-files,rolls"), ("3.9.5", "log-files", "log-files,hole"),
     ):  # fmt: skip
         assert of_servers(variant, release, NEW) == made

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.servers import official
 from tests.zookeeper.real import free_ports, read_tree
 from tests.zookeeper.test_findings import OLD, TXNS, bytes_of, place_of
-from tests.zookeeper.written import HEAD, Txn, Written, server, snapshot_bytes, tree_of, zxid
+from tests.zookeeper.written import HEAD, Txn, Written, create, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper.logs import Reader, read_log
 from traces.zookeeper.memory import Scan
 from traces.zookeeper.rules import Rules
@@ -225,6 +225,74 @@ KINDS: tuple[Callable[[list[Txn]], Written], ...] = (
 )  # fmt: skip
 
 
+# --- names, places and limits, for which releases have rules of their own ---------------------------------
+
+BEFORE, SINCE = 0xFFFFF + 1024, 2 * 0xFFFFF  # bytes of the longest record that is read: before 3.5.7, and since
+
+
+def snapshot_with_a_suffix(t: list[Txn]) -> Written:
+    out = server(t)
+    later = Txn(zxid(3, 7), *create("/later"))
+    out.raw[f"snapshot.{later.zxid:x}.bad"] = snapshot_bytes(tree_of([*t, later]), None)
+    return out
+
+
+def log_with_a_suffix(t: list[Txn]) -> Written:
+    out = server(t[:-2])
+    out.raw[f"log.{t[-2].zxid:x}.bak"] = HEAD + b"".join(x.record() for x in t[-2:])
+    return out
+
+
+def record_of(length: int) -> Callable[[list[Txn]], Written]:
+    def kind(t: list[Txn]) -> Written:
+        least = len(Txn(zxid(3, 7), *create("/large", b"")).record()) - 13
+        return server([*t, Txn(zxid(3, 7), *create("/large", bytes(length - least)))])
+
+    kind.__name__ = f"record_of_{length}"
+    return kind
+
+
+def node_of(length: int) -> Callable[[list[Txn]], Written]:
+    def kind(t: list[Txn]) -> Written:
+        out, large = server(t), Txn(zxid(3, 7), *create("/large", bytes(length)))
+        out.snapshots[large.zxid] = snapshot_bytes(tree_of([*t, large]), None)
+        return out
+
+    kind.__name__ = f"node_of_{length}"
+    return kind
+
+
+def placed(name: str) -> Callable[[list[Txn]], Written]:
+    def kind(t: list[Txn]) -> Written:
+        return server(t, zxid(3, 1))
+
+    kind.__name__ = name
+    return kind
+
+
+# of kinds with a dataLogDir the beginnings of the files that are in it
+PLACES: dict[str, tuple[str, ...]] = {
+    "logs_in_a_directory": ("log.",), "a_log_left_behind": (f"log.{zxid(3, 1):x}",), "all_left_behind": (),
+    "snapshot_beside_the_logs": ("log.", "snapshot."), "swapped": ("snapshot.",),
+}  # fmt: skip
+LIMITS: tuple[Callable[[list[Txn]], Written], ...] = (
+    snapshot_with_a_suffix, log_with_a_suffix, *map(placed, PLACES),
+    *(kind(length + more) for length in (BEFORE, SINCE) for kind in (record_of, node_of) for more in (0, 1)),
+)  # fmt: skip
+
+
+def log_directory(kind: str, directory: Path) -> list[Path]:
+    """Move what a kind has in a dataLogDir there; return the directories of the server."""
+    if kind not in PLACES:
+        return [directory]
+    logs = directory.with_name("logs")
+    (logs / "version-2").mkdir(parents=True)
+    for path in sorted((directory / "version-2").iterdir()):
+        if path.name.startswith(PLACES[kind]):
+            path.rename(logs / "version-2" / path.name)
+    return [directory, logs]
+
+
 def with_epochs(out: Written, current: int | None, accepted: int | None = None) -> Written:
     out.current, out.accepted = current, accepted
     return out
@@ -263,20 +331,22 @@ class Seen:
     tree: dict[str, bytes] = field(default_factory=dict)
 
 
-def started(release: str, directory: Path, work: Path, alone: bool = False) -> Seen:
-    """Start a server of a release on a copy of a directory, in an ensemble of which no other server is there; from
+def started(release: str, directories: list[Path], work: Path, alone: bool = False) -> Seen:
+    """Start a server of a release on a copy of its directories, in an ensemble of which no other server is there; from
     3.5 on in one of which it is the only server, so that it leads, and clients can read from it.
 
     Args:
         alone: as a standalone server, which 3.4 needs for that; it asks no epoch file.
     """
     folder = work / "data"
-    shutil.copytree(directory, folder)
+    for path, copy in zip(directories, (folder, work / "logs"), strict=False):
+        shutil.copytree(path, copy)
     (folder / "myid").write_text("1")
     client, *ports = free_ports(7)
     old = release.startswith("3.4")
     lines = ["tickTime=200", "initLimit=60", "syncLimit=30", f"dataDir={folder}", f"clientPort={client}",
              "clientPortAddress=127.0.0.1", "4lw.commands.whitelist=*", "admin.enableServer=false"]  # fmt: skip
+    lines += [f"dataLogDir={work / 'logs'}"] if len(directories) > 1 else []
     lines += ["standaloneEnabled=false", "reconfigEnabled=false"] if not old else []
     count = 0 if alone else 3 if old else 1
     lines += [f"server.{n + 1}=127.0.0.1:{ports[2 * n]}:{ports[2 * n + 1]}" for n in range(count)]

@@ -36,61 +36,61 @@ public class StateSummary {
 METHOD = """
 package org.apache.zookeeper.server.quorum;
 public class Learner {
-    protected void syncWithLeader(long newLeaderZxid) throws Exception {
-        boolean snapshotNeeded = Boolean.getBoolean("zookeeper.a b");
+    protected void syncWithLeader(long start) throws Exception {
+        boolean whole = Boolean.getBoolean("a.b c");
         while (isAhead()) { }
         byte[] ver = new byte[4];
         in.read(ver);
         List<Long> zxids = new ArrayList<>();
-        if (newLeaderZxid < 0) {
-            throw new IOException("no such zxid: " + newLeaderZxid);
+        if (start < 0) {
+            throw new IOException("below zero: " + start);
         }
-        if (qp.getType() == Leader.DIFF) {
-            LOG.info("Getting a diff from the leader 0x{}", Long.toHexString(qp.getZxid()));
-            self.setSyncMode(QuorumPeer.SyncMode.DIFF);
-            snapshotNeeded = false;
+        if (got.getKind() == Kinds.PART) {
+            LOG.info("Part {} of it", Long.toHexString(got.getNumber()));
+            how.become(Kinds.PART);
+            whole = false;
         }
         for (int i = 0; i < n; i++) {
-            fzk.logRequest(packets.poll());
+            disk.keep(packets.poll());
         }
     }
 }
 """
 # The same to a server.
 ALIKE = {
-    "comments": ("boolean snapshot", "/* a DIFF needs none */ boolean /** x */ snapshot"),
-    "layout": ("qp.getType() == Leader.DIFF) {", "qp.getType()\n      ==\n\tLeader.DIFF)\n {"),
-    "a logger's words": ('"Getting a diff', '"Receiving a diff'),
-    "no logger": ('LOG.info("Getting a diff from the leader 0x{}", Long.toHexString(qp.getZxid()));', ""),
-    "annotations": ("boolean snapshot", '@SuppressWarnings("x") boolean snapshot'),
+    "comments": ("boolean whole", "/* a part needs none */ boolean /** x */ whole"),
+    "layout": ("got.getKind() == Kinds.PART) {", "got.getKind()\n      ==\n\tKinds.PART)\n {"),
+    "a logger's words": ('"Part', '"Piece'),
+    "no logger": ('LOG.info("Part {} of it", Long.toHexString(got.getNumber()));', ""),
+    "annotations": ("boolean whole", '@SuppressWarnings("x") boolean whole'),
     "what it throws": ("throws Exception {", "throws IOException {"),
 }
 # Not the same.
 UNLIKE = {
-    "a write dropped": ("self.setSyncMode(QuorumPeer.SyncMode.DIFF);", ""),
+    "a write dropped": ("how.become(Kinds.PART);", ""),
     "two writes swapped": (
-        "self.setSyncMode(QuorumPeer.SyncMode.DIFF);\n            snapshotNeeded = false;",
-        "snapshotNeeded = false;\n            self.setSyncMode(QuorumPeer.SyncMode.DIFF);",
+        "how.become(Kinds.PART);\n            whole = false;",
+        "whole = false;\n            how.become(Kinds.PART);",
     ),
-    "a logger that takes": ("Long.toHexString(qp.getZxid())", "packets.poll()"),
-    "a logger that counts": ("Long.toHexString(qp.getZxid())", "getAndIncrement()"),
-    "a logger that assigns": ("Long.toHexString(qp.getZxid())", "last = 1"),
-    "a condition that takes": ("self.set", "if (packets.poll() == null) { LOG.debug(a); } self.set"),
+    "a logger that takes": ("Long.toHexString(got.getNumber())", "packets.poll()"),
+    "a logger that counts": ("Long.toHexString(got.getNumber())", "getAndIncrement()"),
+    "a logger that assigns": ("Long.toHexString(got.getNumber())", "last = 1"),
+    "a condition that takes": ("how.become", "if (packets.poll() == null) { LOG.debug(a); } how.become"),
     "an operator": ("i < n", "i <= n"),
-    "a string": ("zookeeper.a b", "zookeeper.a  b"),
+    "a string": ("b c", "b  c"),
     "a type": ("byte[] ver", "byte ver"),
     "a list": ("List<Long> zxids", "List<Integer> zxids"),
     "a lock": ("protected void", "protected synchronized void"),
-    "a return before": ("fzk.log", "return; fzk.log"),
+    "a return before": ("disk.keep", "return; disk.keep"),
     "a log's name": ("LOG.info", "packets.info"),
-    "a file that is called log": ("self.set", "log.append(hdr); self.set"),
-    "a logger that creates": ("Long.toHexString(qp.getZxid())", "new Transaction()"),
-    "a logger that takes the next": ("Long.toHexString(qp.getZxid())", "zk.getNextZxid()"),
-    "a variable that is read": ("self.set", "long mask = 1; f(mask); self.set"),
-    "a variable that a call sets": ("self.set", "long mask = packets.poll(); LOG.info(mask); self.set"),
+    "a file that is called log": ("how.become", "log.append(hdr); how.become"),
+    "a logger that creates": ("Long.toHexString(got.getNumber())", "new Transaction()"),
+    "a logger that takes the next": ("Long.toHexString(got.getNumber())", "zk.getNextZxid()"),
+    "a variable that is read": ("how.become", "long mask = 1; f(mask); how.become"),
+    "a variable that a call sets": ("how.become", "long mask = packets.poll(); LOG.info(mask); how.become"),
     "a field's name": ("i < n", "i < m"),
     "an exception": ("new IOException", "new RuntimeException"),
-    "what an exception names": ('zxid: " + newLeaderZxid', 'zxid: " + n'),
+    "what an exception names": ('zero: " + start', 'zero: " + n'),
 }
 
 
@@ -431,7 +431,7 @@ def test_since_a_revision_names_what_changed_since(tmp_path: Path) -> None:
     git(folder, "commit", "-qm", "one")
     reformatted = METHOD.replace("\n        ", "\n\t\t// a comment\n\t\t")
     git(tree(folder, Learner=reformatted), "commit", "-qam", "two")
-    tree(folder, Learner=reformatted.replace("fzk.logRequest", "fzk.commit"))
+    tree(folder, Learner=reformatted.replace("disk.keep", "disk.drop"))
     found = asked(str(folder), "--since", "HEAD", code=1)
     assert [m["method"] for m in found["methods"] if m["state"] != "absent" and m["state"] != UNCHANGED] == [
         "Learner.syncWithLeader"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import html
 import json
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,31 +17,38 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.report.audit import headline
 from tests.servers import official
-from tests.zookeeper.start_kinds import KINDS, start_tree, started, txns_of, with_epochs
+from tests.zookeeper.start_kinds import KINDS, LIMITS, log_directory, start_tree, started, txns_of, with_epochs
 from tests.zookeeper.test_findings import OLD, TXNS, broken_snapshot, healthy, looked_at
-from tests.zookeeper.written import Written, ensemble, server, zxid
+from tests.zookeeper.written import Txn, Written, ensemble, server, zxid
 from traces import Runner
 from traces.zookeeper.audit import audit
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.rules import rules_for
-from traces.zookeeper.server import find_directory
+from traces.zookeeper.server import Server, find_directory
 from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, recovered, start_of, starts
 from traces.zookeeper.trees import Node
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import WIDTH
 
 RELEASES = ("3.4.10", "3.5.3", "3.8.6", "3.9.5")
+EIGHT = ("3.4.14", "3.5.3", "3.5.6", "3.5.10", "3.6.3", "3.7.2", "3.8.6", "3.9.5")  # for names, places and limits
+STARTS_OF = [(kind, release) for kinds, all_of in ((KINDS, RELEASES), (LIMITS, EIGHT)) for kind in kinds
+             for release in all_of]  # fmt: skip
+
+
+def disk_of(kind: Callable[[list[Txn]], Written], release: str, folder: Path) -> tuple[Server, list[Path]]:
+    """A server with a kind of directory, and its directories."""
+    directories = log_directory(kind.__name__, kind(txns_of(release)).write(folder / "server1"))
+    return audit([find_directory(directories, "server1")], digests=False).servers[0], directories
 
 
 def compared(release: str, kind: str, work: Path) -> tuple[Start, str]:
     """What the audit says of a kind of directory, and where a real server did otherwise; empty: nowhere."""
-    make = next(k for k in KINDS if k.__name__ == kind)
-    directory = make(txns_of(release)).write(work / "server1")
-    disk = audit([find_directory([directory], "server1")], digests=False).servers[0]
+    disk, directories = disk_of(next(k for k in (*KINDS, *LIMITS) if k.__name__ == kind), release, work)
     said = start_of(disk, release)
     for n, alone in enumerate((False, True) if release.startswith("3.4") and said.outcome == STARTS else (False,)):
         (work / f"run{n}").mkdir()
-        seen = started(release, directory, work / f"run{n}", alone)
+        seen = started(release, directories, work / f"run{n}", alone)
         wrong = differs(said, seen.zxid, seen.log, alone)
         if not wrong and seen.tree:
             tree = {p or "/" for p in start_tree(disk, rules_for(release))} - {"/zookeeper"}
@@ -66,6 +74,7 @@ LINES = {
     "a": "The current epoch, ", "b": "The accepted epoch, ", "c": "Found ", "d": "No snapshot found, ",
     "e": "Not able to find valid snapshots", "f": "CRC check failed", "g": "Unreasonable length",
     "h": "has invalid magic number", "i": "java.io.EOFException", "j": "Committed proposal cached out of order",
+    "k": "Log directory has snapshot files", "l": "Snapshot directory has log files",
 }  # fmt: skip
 
 
@@ -75,24 +84,19 @@ def cell(said: Start) -> str:
     return next(letter for letter, line in LINES.items() if said.line.startswith(line))
 
 
-def rows(folder: Path) -> list[list[str]]:
+def rows(folder: Path) -> dict[str, list[str]]:
     """Of each kind of directory what each release comes to."""
-    out = []
-    for kind in KINDS:
-        said = []
-        for release in RELEASES:
-            place = folder / kind.__name__ / release
-            directory = kind(txns_of(release)).write(place)
-            disk = audit([find_directory([directory], "server1")], digests=False).servers[0]
-            said.append(cell(start_of(disk, release)))
-        out.append([kind.__name__.replace("_", " "), *said])
+    out: dict[str, list[str]] = {}
+    for kind, release in STARTS_OF:
+        disk, _ = disk_of(kind, release, folder / kind.__name__ / release)
+        out.setdefault(kind.__name__.replace("_", " "), []).append(cell(start_of(disk, release)))
     return out
 
 
 def test_the_figures_have_what_real_servers_were_held_against(tmp_path: Path) -> None:
     """Each cell is what start_of says now; the figures have those that real servers of the release did."""
     kept = json.loads(FIGURES.read_text(encoding="utf-8"))
-    assert rows(tmp_path) == kept["kinds"]["rows"]
+    assert rows(tmp_path) == {kind: said for table in ("kinds", "limits") for kind, *said in kept[table]["rows"]}
     lines = dict(kept["lines"]["rows"])
     assert not [letter for letter, line in LINES.items() if not lines[letter].startswith(f"`{line.strip()}")]
 
@@ -193,8 +197,7 @@ def test_statistics_of_nodes_are_told_as_zookeeper_prints_them() -> None:
 
 
 @pytest.mark.every
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("kind", [k.__name__ for k in KINDS])
+@pytest.mark.parametrize(("kind", "release"), [(kind.__name__, release) for kind, release in STARTS_OF])
 def test_a_real_server_starts_as_it_was_told(kind: str, release: str) -> None:
     official(release)
     with tempfile.TemporaryDirectory(prefix="zabcheck-starts-") as folder:
