@@ -208,6 +208,7 @@ class Sweeping(TypedDict, total=False):
     quorums: str | PathLike[str]
     events: bool
     master: str
+    processes: int
 
 
 class Reenacting(TypedDict, total=False):
@@ -484,15 +485,15 @@ def export(trace: Trace | str | PathLike[str], form: str, **options: Unpack[Expo
 
 
 def sweep(folder: str | PathLike[str], **options: Unpack[Sweeping]) -> Swept:
-    """Run every configuration of a grid in the simulator, on Spark, and judge it by every property of histories.
+    """Run every configuration of a grid in the simulator, and judge it by every property of histories.
 
     `zabcheck.spark.sweep` returns DataFrames instead, for use in another program.
 
     Args:
-        folder: receives a table of all runs and a report; runs that it already contains are not repeated.
+        folder: receives a table of all runs and a report.
 
     Raises:
-        RequestError: there is no such sweep, the folder cannot hold it, or a package is missing.
+        RequestError: there is no such sweep, the folder is in use, or a package is missing.
         NoVerdict: the sweep did not finish.
     """
     from checker.report.swept import swept_result

@@ -1,4 +1,4 @@
-"""`zabcheck sweep`: run a grid of simulations, or a sample of it, on Spark."""
+"""`zabcheck sweep`: run a grid of simulations, or a sample of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.commands import shared_options as shared
-from checker.commands.common import InputPath, Subcommand
+from checker.commands.common import InputPath, Subcommand, at_least
 from checker.commands.publishing import published
 from checker.report.result import StatedResult
 from checker.report.swept import swept_result
@@ -28,7 +28,7 @@ Examples:
   zabcheck sweep rough --seeds 1:10001 --nodes 3,5 --delay 1:3,1:40 --faults 0,1,4
   zabcheck sweep variants --seeds 1:5001 --variant none,no-holes,repaired --faults 3
   zabcheck sweep sample --seeds 0:1000000 --nodes 3,5,7 --proposals 3,5,10,20 --sample 50000
-  zabcheck sweep sample                                   continue the sweep in this folder
+  zabcheck sweep s3a://lake/out --seeds 1:100000001 --master spark://head:7077
 """
 
 
@@ -56,6 +56,7 @@ class Listed(click.ParamType[tuple[Any, ...]]):
 
 
 WORDS, NUMBERS = Listed(), Listed(int)
+EVERY = 10.0  # seconds between two lines of progress
 
 
 class FolderPlace(InputPath):
@@ -113,16 +114,18 @@ class FolderPlace(InputPath):
 @click.option("--sample", type=int, metavar="N", help="Run N random configurations of the grid.")
 @click.option("--sample-seed", type=int, metavar="N", help="Seed of the sample (0).")
 @click.option("--events", is_flag=True, help="Keep the events of the runs, as an event table: FOLDER/events.")
-@click.option("--master", default="", metavar="URL", help="The Spark master (local[*]).")
+@click.option("--master", default="", metavar="URL", help="Run on Spark, with this master.")
+@click.option("--processes", type=int, metavar="N", callback=at_least(1), help="Processes of this machine (all cores).")
 @published("sweep", "The answer as JSON.")
 def sweep(folder: Path | str, master: str, **flags: Any) -> StatedResult:
     """Run every configuration of a grid in the simulator and check it against every property of histories.
 
-    FOLDER receives a table of all runs and a report; it may be an address (s3://, hdfs://). Finished
-    configurations are not run again: after an interrupt the same command continues. All options but --seeds
-    have one value unless given several.
+    FOLDER receives a table of all runs and a report. Runs are played in processes of this machine; with --master, or in
+    a session of Spark, as its tasks, and FOLDER may be an address (s3a://, hdfs://), which receives the tables alone.
+    All options but --seeds have one value unless given several.
 
-    Exit codes: 0 no property is violated; 1 some property is; 2 the request is wrong; 3 the sweep is not finished.
+    Exit codes: 0 no property is violated; 1 some property is; 2 the request is wrong; 3 the sweep is not finished, or
+    reaches no premise.
     """
     request = SweepRequest(str(folder), master=master, **{n: v for n, v in flags.items() if v is not None})
     with progress() as bar:
@@ -181,10 +184,23 @@ class LateBar(Bar):
         self.progress.stop()
 
 
+class Lines(Bar):
+    """Progress in lines, for logs."""
+
+    def begin(self, total: int) -> None:
+        self.total, self.due, self.began = total, 0.0, time.perf_counter()
+
+    def tell(self, done: int) -> None:
+        spent = time.perf_counter() - self.began
+        if spent >= self.due + EVERY:
+            self.due = spent
+            click.echo(f"{done:,} of {self.total:,} runs, {done / spent:,.0f} a second", err=True)
+
+
 @contextmanager
 def progress() -> Iterator[Bar]:
-    """Yield a progress bar, which is shown if stderr is a terminal."""
-    bar = LateBar() if sys.stderr.isatty() else Bar()
+    """Yield a progress bar, or lines if stderr is no terminal."""
+    bar = LateBar() if sys.stderr.isatty() else Lines()
     try:
         yield bar
     finally:

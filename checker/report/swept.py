@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from checker.report.result import Part, StatedResult, Table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from traces.sweep.findings import SweepFinding
-    from traces.sweep.spot_check import SpotCheck
-    from traces.sweep.store import Store
+    from traces.sweep.grid import Grid
     from traces.sweep.summary import Summary
 
 
@@ -18,8 +19,8 @@ class Swept(Protocol):
     """A finished sweep: `checker.requests.sweep.Swept`."""
 
     @property
-    def store(self) -> Store:
-        """The folder."""
+    def question(self) -> Grid:
+        """The grid."""
 
     @property
     def summary(self) -> Summary:
@@ -30,16 +31,12 @@ class Swept(Protocol):
         """The first run that violates each property, for each program."""
 
     @property
-    def again(self) -> SpotCheck:
-        """Runs that were repeated as a spot check."""
-
-    @property
     def table(self) -> str:
         """The place of the table."""
 
     @property
-    def reports(self) -> list[str]:
-        """The place of the report."""
+    def files(self) -> Sequence[Path]:
+        """The report."""
 
     @property
     def code(self) -> int:
@@ -61,31 +58,31 @@ def parts_of(swept: Swept) -> list[Part]:
     from traces.explain.folding import fitted
     from traces.sweep.report import program_name, rate_text, verdict
 
-    store, summary, found, again = swept.store, swept.summary, swept.found, swept.again
+    summary, found = swept.summary, swept.found
     rows = [
         (name, f"{t.violated:,}", f"{t.holds:,}", f"{t.not_reached:,}") for name, t in summary.every.tallies.items()
     ]
-    said = "\n".join(fitted(each) for each in (verdict(store.question, summary), again.sentence) if each)
+    said = fitted(verdict(swept.question, summary))
     parts: list[Part] = [Table(rows, ("property", "violated", "holds", "premise not reached"), above=said)]
     for command in dict.fromkeys(f.command for f in found):
         lines = [command]
         for f in found:
             if f.command == command:
-                rate = rate_text(f.violated, f.judged)
+                rate = rate_text(f.violated, f.tested)
                 lines.append(
                     f"  the first of {program_name(f.program)} that violates {f.name}, at tick {f.tick}: {rate}"
                 )
         parts.append("\n".join(lines))
-    return [*parts, f"table: {swept.table}\nreport: {', '.join(swept.reports)}"]
+    report = f"\nreport: {', '.join(map(str, swept.files))}" if swept.files else ""
+    return [*parts, f"table: {swept.table}{report}"]
 
 
 def as_json_of(swept: Swept) -> dict[str, Any]:
     """Return the result as JSON values."""
     from traces.sweep.report import verdict
-    from traces.sweep.spot_check import CONFIDENCE
     from traces.sweep.summary import Group
 
-    store, summary, again = swept.store, swept.summary, swept.again
+    question, summary = swept.question, swept.summary
 
     def group(g: Group) -> dict[str, Any]:
         tallies = {
@@ -95,16 +92,16 @@ def as_json_of(swept: Swept) -> dict[str, Any]:
         return {"runs": g.runs, "broken": g.broken, "unfinished": g.unfinished, **g.sums, "properties": tallies}
 
     return {
-        "verdict": verdict(store.question, summary),
-        "requested_grid": store.question.as_json(),
-        "configurations": store.question.count,
-        "grid": store.question.size,
+        "verdict": verdict(question, summary),
+        "requested_grid": question.as_json(),
+        "configurations": question.count,
+        "grid": question.size,
         **group(summary.every),
         "axes": {
             axis: [{"value": value, **group(g)} for value, g in groups.items()] for axis, groups in summary.axes.items()
         },
         "first": [
-            {"property": f.name, "program": list(f.program), "violated": f.violated, "judged": f.judged}
+            {"property": f.name, "program": list(f.program), "violated": f.violated, "tested": f.tested}
             | {"number": f.number, "tick": f.tick, "sha256": f.sha256, "command": f.command}
             for f in swept.found
         ],
@@ -112,8 +109,7 @@ def as_json_of(swept: Swept) -> dict[str, Any]:
             {"program": list(t.program), "properties": list(t.names), "runs": t.runs, "first": t.first}
             for t in summary.together
         ],
-        "spot_check": {"runs": again.runs, "of": again.of, "share": again.share, "confidence": CONFIDENCE},
         "table": swept.table,
-        "report": swept.reports,
+        "report": [str(path) for path in swept.files],
         "exit_code": swept.code,
     }

@@ -1,34 +1,27 @@
-"""Run a grid of simulated configurations on Spark, or a sample of it, and judge every run."""
+"""Run a grid of simulated configurations, or a sample of it, and judge every run."""
 
 from __future__ import annotations
 
-import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.quorum_system import check_text
 from checker.requests.request import Request, at_least
-from zabspec.files import place_of, without_secrets
+from zabspec.files import place_of
 
 if TYPE_CHECKING:
-    from traces.sweep.checksum import CheckedBlock
     from traces.sweep.findings import SweepFinding
     from traces.sweep.grid import Grid
-    from traces.sweep.remote import RemoteSweep
-    from traces.sweep.spot_check import SpotCheck
-    from traces.sweep.store import Store
-    from traces.sweep.summary import Summary
-    from traces.tables.places import Address
+    from traces.sweep.summary import Alike, Summary
+    from traces.tables.places import Place
     from zabspec.simulator.run import Run
 
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
-MEMORY = 1 << 30  # for Java, which distributes blocks and adds up
-OF_FOLDER = ("folder", "events", "master")  # the fields that are not of the grid
-CHECKED = {"spark.hadoop.parquet.page.verify-checksum.enabled": "true"}
+OF_FOLDER = ("folder", "events", "master", "processes")  # the fields that are not of the grid
 
 
 @dataclass(frozen=True)
@@ -36,15 +29,16 @@ class SweepRequest(Request):
     """A sweep. Empty or None values have the defaults of `traces.sweep.grid.Grid`, which has the same names.
 
     Attributes:
-        folder: receives a table of all runs and a report: a path, or an address.
-        seeds: ranges `START:STOP`, or single seeds; without these and any of the grid, the folder's sweep is resumed.
+        folder: receives a table of all runs and a report: a path, or on Spark an address, which receives tables alone.
+        seeds: ranges `START:STOP`, or single seeds.
         protocol, variant, network, oracle: programs.
         nodes, rounds, proposals, delay, partition, schedule: of runs.
         faults: the number drawn from the seed; fault_kinds: their kinds.
         sample: the number of configurations drawn from the grid; sample_seed: the seed for that.
         quorums: the text of the quorum system of every run; empty for majorities.
         events: whether the events of the runs are saved as well, as an event table.
-        master: of Spark.
+        master: of Spark; empty for processes of this machine, or Spark if there is a session.
+        processes: how many, on this machine; None for one a core.
     """
 
     kind: ClassVar[str] = "sweep"
@@ -68,6 +62,7 @@ class SweepRequest(Request):
     quorums: str = ""
     events: bool = False
     master: str = ""
+    processes: int | None = None
 
     def validate(self) -> None:
         if not self.folder:
@@ -77,10 +72,12 @@ class SweepRequest(Request):
         address = address_of(self.folder)
         if address is not None and not address.scheme:
             raise RequestError(f"a sweep is written to a folder, and {self.folder} is a table of a catalog")
-        at_least(self, 1, "sample")
+        at_least(self, 1, "sample", "processes")
         at_least(self, 0, "sample_seed")
         check_text(self.quorums)
-        if self.of_grid and not self.seeds:
+        if self.master and self.processes is not None:
+            raise RequestError("--processes is for this machine, and --master for Spark")
+        if not self.seeds:
             raise RequestError("--seeds is missing, for example --seeds 1:1001")
         if self.sample_seed is not None and self.sample is None:
             raise RequestError("--sample-seed needs --sample")
@@ -91,8 +88,8 @@ class SweepRequest(Request):
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in OF_FOLDER}
         return {name: value for name, value in values.items() if value not in (None, (), "")}
 
-    def grid(self) -> Grid | None:
-        """Return the grid, or None if the request has none, and the folder's sweep is resumed.
+    def grid(self) -> Grid:
+        """Return the grid.
 
         Raises:
             ConfigError: there is no such grid.
@@ -104,8 +101,6 @@ class SweepRequest(Request):
         from zabspec.authoring.quorums import system_for
         from zabspec.protocols.registry import PROTOCOLS
 
-        if not self.of_grid:
-            return None
         servers = system_for(self.quorums, None)[1]
         sized: dict[str, tuple[int, ...]] = {"nodes": (servers,)} if servers is not None else {}
         found = [PROTOCOLS[name].usual_roles for name in self.protocol if name in PROTOCOLS]
@@ -143,207 +138,143 @@ class Swept:
 
     Attributes:
         found: for each program the first run that violates each property.
-        again: runs that were repeated as a spot check.
-        files: the report.
-        address: where table and report are, if it is not this machine.
+        table: the place of the table.
+        files: the report; none at an address.
     """
 
-    store: Store
+    question: Grid
     summary: Summary
     found: tuple[SweepFinding, ...]
-    again: SpotCheck
+    table: str
     files: tuple[Path, ...]
-    address: Address | None = None
-
-    @property
-    def table(self) -> str:
-        """The place of the table."""
-        return str(self.store.runs) if self.address is None else f"{self.address}/runs.parquet"
-
-    @property
-    def reports(self) -> list[str]:
-        """The place of the report."""
-        return [str(path) if self.address is None else f"{self.address}/{path.name}" for path in self.files]
 
     @property
     def code(self) -> int:
         """The exit code."""
         every = self.summary.every
-        return VIOLATED if every.broken else NO_VERDICT if every.unfinished else HELD
+        tested = any(tally.tested for tally in every.tallies.values())
+        return VIOLATED if every.broken else NO_VERDICT if every.unfinished or not tested else HELD
 
 
 def answer(request: SweepRequest, bar: Bar | None = None, parse: Callable[[str], Run] | None = None) -> Swept:
-    """Run what is missing in the folder, judge all runs, and write the report.
+    """Run a grid, judge all runs, and write the tables and the report.
 
     Args:
         parse: returns the run of a command line of `zabcheck simulate`; the report's commands are checked with it.
 
     Raises:
-        RequestError: there is no such sweep, the folder cannot hold it, or a package is missing.
+        RequestError: there is no such sweep, the folder is in use, or a package is missing.
         NoVerdict: it is not finished, or a run differs from its row.
     """
     from traces.spark import NoSpark, SparkFailed
-    from traces.spark.session import check_installed
+    from traces.spark.session import check_packages
+    from traces.sweep.findings import NotRepeated, findings
+    from traces.tables.places import Address, address_of
+    from traces.tables.table import TableError
+    from zabspec.model import ConfigError
+
+    bar = bar or Bar()
+    try:
+        check_packages("pyarrow", "jinja2", "matplotlib")
+        from traces.sweep.report import write_report
+        from traces.sweep.summary import summary_of
+
+        place: Place = address_of(request.folder) or place_of(request.folder)
+        grid = request.grid()
+        on_spark = bool(request.master) or has_session()
+        if isinstance(place, Address) and not on_spark:
+            raise RequestError(f"{place}: an address is written by Spark: add --master, for example 'local[*]'")
+        if isinstance(place, Path):
+            check_free(place)
+        bar.begin(grid.count)
+        if on_spark:
+            alike, digest, table = swept_by_spark(request, grid, place)
+        else:
+            assert isinstance(place, Path)
+            alike, digest, table = swept_here(request, grid, place, bar)
+        summary = summary_of(grid, alike)
+        bar.say("rerunning the first violating runs")
+        found = findings(grid, summary, digest, parse)
+        files = write_report(place, grid, summary, found) if isinstance(place, Path) else ()
+        bar.stop()
+        return Swept(grid, summary, found, table, files)
+    except (ConfigError, NoSpark, TableError) as problem:
+        raise RequestError(str(problem)) from None
+    except (NotRepeated, SparkFailed) as problem:
+        raise NoVerdict(str(problem)) from None
+    except OSError as problem:
+        raise NoVerdict(f"{request.folder} cannot be written: {problem.strerror or problem}") from None
+
+
+def has_session() -> bool:
+    """Return whether this process has a session of Spark, or was started by spark-submit."""
+    from traces.spark.guest import host, is_submitted
+
+    return is_submitted() or ("pyspark" in sys.modules and host() is not None)
+
+
+def check_free(folder: Path) -> None:
+    """Check that a folder holds no tables, and create it.
+
+    Raises:
+        RequestError: it does, or it cannot be created.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        there = sorted(p.name for p in folder.iterdir() if p.name.startswith(("runs", "events")))
+    except OSError as problem:
+        raise RequestError(f"{folder} cannot be written: {problem.strerror}") from None
+    if there:
+        raise RequestError(f"{folder} has {there[0]} already; use another folder")
+
+
+Answers = tuple["list[Alike]", Callable[[int], str], str]  # groups of runs, the digest of a run, the place of the table
+
+
+def swept_here(request: SweepRequest, grid: Grid, folder: Path, bar: Bar) -> Answers:
+    """Play a grid in processes of this machine.
+
+    Raises:
+        NoVerdict: it was interrupted.
+        OSError: the tables cannot be written.
+    """
+    from traces.sweep.local import RUNS, write_tables
+    from traces.sweep.summary import alike_in_table
+
+    done = 0
+
+    def tell(count: int) -> None:
+        nonlocal done
+        done = count
+        bar.tell(count)
 
     try:
-        check_installed("jinja2", "matplotlib")
-        from traces.sweep.findings import NotRepeated
-        from traces.sweep.store import StoreError
-        from traces.tables.places import address_of
-        from traces.tables.table import TableError
-        from zabspec.model import ConfigError
-
-        try:
-            address = address_of(request.folder)
-            if address is not None:
-                return answer_at(address, request, bar or Bar(), parse)
-            sweep = Sweep(place_of(request.folder), request.grid(), bar or Bar(), request.events)
-            return sweep.answer(request.master, parse)
-        except (ConfigError, StoreError, TableError) as problem:
-            raise RequestError(str(problem)) from None
-        except NotRepeated as problem:
-            raise NoVerdict(str(problem)) from None
-    except NoSpark as problem:
-        raise RequestError(str(problem)) from None
-    except SparkFailed as problem:
-        where = without_secrets(request.folder)
-        raise NoVerdict(f"{problem}; finished configurations are in {where}, and the same command continues") from None
+        rows = write_tables(grid, folder, request.events, request.processes or 0, tell)
+    except KeyboardInterrupt:
+        raise NoVerdict(f"interrupted after {done:,} of {grid.count:,} configurations; no table was written") from None
+    return alike_in_table(grid, rows), lambda number: str(rows.column("sha256")[number]), str(folder / RUNS)
 
 
-def answer_at(address: Address, request: SweepRequest, bar: Bar, parse: Callable[[str], Run] | None) -> Swept:
-    """Run a sweep at an address, as `answer` does in a folder: on a copy, from which each finished block is uploaded.
+def swept_by_spark(request: SweepRequest, grid: Grid, place: Place) -> Answers:
+    """Play a grid on Spark, and write its DataFrames.
 
     Raises:
-        NoSpark, SparkFailed, NotRepeated, StoreError, ConfigError, TableError, NoVerdict: as for a folder.
+        NoSpark, SparkFailed: there is no session, or a job failed.
     """
-    from traces.spark import SparkFailed
     from traces.spark.session import session
-    from traces.sweep.remote import RemoteSweep
-    from traces.sweep.store import StoreError
-    from traces.tables.remote import RemoteError, remote_folder
-    from zabspec.temporary import temporary_folder
+    from traces.sweep.frames import events_frame, runs_frame
+    from traces.sweep.summary import alike_in_frame, summary_of
+    from traces.tables.places import Address
 
-    grid = request.grid()
-    bar.say("starting Spark")
-    with temporary_folder("sweep") as top:
-        folder = top / "copy"
-        folder.mkdir()
-        try:
-            with session(request.master, brief=True, memory=MEMORY, conf=CHECKED) as spark:
-                try:
-                    remote = RemoteSweep(address, remote_folder(address, spark), folder)
-                    remote.fetch()
-                except RemoteError as problem:
-                    raise StoreError(str(problem)) from None
-                try:
-                    sweep = Sweep(folder, grid, bar, request.events, remote)
-                    swept = sweep.answer("", parse)
-                    bar.say("the table")
-                    remote.publish(sweep.store)
-                except RemoteError as problem:
-                    raise SparkFailed(str(problem)) from None
-        except (StoreError, SparkFailed, NoVerdict) as problem:
-            raise type(problem)(str(problem).replace(str(folder), str(address))) from None
-        return swept
-
-
-class Sweep:
-    """A sweep in progress.
-
-    Args:
-        remote: a further place for blocks.
-
-    Raises:
-        StoreError: the folder cannot hold it.
-    """
-
-    def __init__(
-        self, folder: Path, question: Grid | None, bar: Bar, events: bool = False, remote: RemoteSweep | None = None
-    ) -> None:
-        from traces.sweep.job import block_for
-        from traces.sweep.store import open_store
-
-        bar.say("planning")
-        self.bar, self.remote = bar, remote
-        self.store: Store = open_store(folder, question, partial(block_for, events=events), events)
-
-    def answer(self, master: str, parse: Callable[[str], Run] | None = None) -> Swept:
-        """Run the sweep and write its report.
-
-        Raises:
-            NoSpark, SparkFailed, NotRepeated, NoVerdict: there is no answer, or only a part of it.
-        """
-        from traces.sweep.findings import NotRepeated, findings
-        from traces.sweep.report import write_report
-        from traces.sweep.spot_check import run_again
-
-        summary, kept = self.run(master)
-        self.bar.say("rerunning some runs")
-        try:
-            found = findings(self.store, summary, parse)
-            again = run_again(self.store, kept)
-        except (NotRepeated, OSError, ValueError):
-            self.remove_damaged()
-            raise
-        self.bar.say("the report")
-        try:
-            files = write_report(self.store, summary, found, again)
-        except OSError as problem:
-            raise NoVerdict(f"cannot write the report to {self.store.folder}: {problem.strerror}") from None
-        self.bar.stop()
-        address = None if self.remote is None else self.remote.address
-        return Swept(self.store, summary, found, again, files, address)
-
-    def run(self, master: str) -> tuple[Summary, dict[int, CheckedBlock]]:
-        """Run every missing block; return the summary, and the content of each block.
-
-        Raises:
-            NoSpark, SparkFailed, NoVerdict: it is not finished.
-        """
-        from traces.spark import NoSpark, SparkFailed
-        from traces.spark.session import session
-        from traces.sweep.job import run_missing
-        from traces.sweep.store import StoreError
-        from traces.sweep.summary import summarise
-
-        try:
-            self.bar.say("starting Spark")
-            with session(master, brief=True, memory=MEMORY, conf=CHECKED) as spark:
-                self.bar.begin(self.store.question.count)
-                kept = self.store.check()
-                missing = [block for block in range(self.store.blocks) if block not in kept]
-                if self.remote is None:
-                    kept |= run_missing(spark, self.store, missing, self.bar.tell)
-                else:
-                    self.remote.run(spark, self.store, missing, self.bar.tell)
-                    kept |= self.store.check(missing)
-                self.bar.say("adding up")
-                summary = summarise(spark, self.store, away=self.remote is not None)
-            if summary.every.runs != self.store.question.count:
-                raise StoreError(f"{self.store.runs} has folders with tables that are not of this sweep")
-            return summary, kept
-        except NoSpark:
-            self.store.withdraw()
-            raise
-        except SparkFailed:
-            self.remove_damaged()
-            raise
-        except KeyboardInterrupt:
-            done = sum(len(self.store.numbers(block)) for block in self.store.finished())
-            raise NoVerdict(
-                f"interrupted with {done:,} of {self.store.question.count:,} configurations finished; "
-                f"`zabcheck sweep {shlex.quote(str(self.store.folder))}` continues"
-            ) from None
-
-    def remove_damaged(self) -> None:
-        """Remove files with damaged or wrong rows, so that their runs are repeated.
-
-        Raises:
-            SparkFailed: there are some.
-        """
-        from traces.spark import SparkFailed
-
-        damaged = len(self.store.finished()) - len(self.store.check())
-        if damaged:
-            files = "a file was" if damaged == 1 else f"{damaged:,} files were"
-            raise SparkFailed(f"{files} damaged, and will be recomputed")
+    where = place.text.rstrip("/") if isinstance(place, Address) else f"file://{place.absolute()}"
+    with session(request.master, brief=True) as spark:
+        runs_frame(spark, grid).write.parquet(f"{where}/runs")
+        if request.events:
+            events_frame(spark, grid).write.parquet(f"{where}/events")
+        runs = spark.read.parquet(f"{where}/runs")
+        alike = alike_in_frame(grid, runs)
+        summary = summary_of(grid, alike)
+        firsts = {tally.first for group in summary.programs.values() for tally in group.tallies.values()}
+        rows = runs.where(runs.number.isin(sorted(firsts - {-1}))).select("number", "sha256").collect()
+    digests = {row["number"]: row["sha256"] for row in rows}
+    return alike, digests.__getitem__, f"{place}/runs"

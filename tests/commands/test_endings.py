@@ -239,9 +239,6 @@ def test_every_reader_of_json_refuses_a_name_that_is_there_twice(folder: Path) -
     Path("twice.json").write_text(twice)
     commands = [["export", "twice.json", "--to", "text"], ["replay", "twice.json"], ["minimise", "twice.json"]]
     commands += [["realise", "twice.json"], ["bmc", "--from", "twice.json", "--depth", "1"]]
-    Path("swept").mkdir()
-    Path("swept/sweep.json").write_text('{"format": "zabcheck sweep 1", "block": 4, "block": 4}')
-    commands += [["sweep", "swept"]]
     Path("levels").mkdir()
     Path("levels/level-00000.json").write_text('{"format": 1, "format": 1}')
     commands += [[*TINY, "--engine", "spark", "--checkpoint", "levels", "--resume"]]

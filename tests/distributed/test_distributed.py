@@ -66,7 +66,6 @@ from tests.models import judged  # noqa: E402
 from tests.patience import HANG  # noqa: E402
 from tests.standalone import Standalone  # noqa: E402
 from traces.spark.session import retrying, session  # noqa: E402
-from traces.sweep.store import SOURCES  # noqa: E402
 from zabspec.language import Layout, derive  # noqa: E402
 from zabspec.language.jit import cache_folder  # noqa: E402
 from zabspec.model import Configuration, Model  # noqa: E402
@@ -82,6 +81,7 @@ DISKS = Configuration(
     str(Path(__file__).parents[1] / "own" / "texts" / "ledger.py"), "hasty", crashes=1, losses=1,
     budgets="writes=2,elections=1",
 )  # fmt: skip
+OF_SWEEPS = ("zabspec", "invariants", "traces/judging/simulated.py")
 OF_THE_MACHINE = (
     "seconds",
     "cpu_seconds",
@@ -632,14 +632,14 @@ def test_a_standalone_cluster_is_given_our_packages(cluster: Cluster, standalone
 
         assert not any(".zip" in str(one.__file__) for one in (py4j, pyspark)), (py4j, pyspark)
         for number in numbers:
-            yield f"{module.__file__} {number} {module.sources_digest(*SOURCES)}"
+            yield f"{module.__file__} {number} {module.sources_digest(*OF_SWEEPS)}"
 
     found = cluster.spark.sparkContext.parallelize([1, 2], 2).mapPartitions(where).collect()
     for number, line in enumerate(found, 1):
         path, said, digest = line.split()
         assert path.startswith(str(standalone.folder / "worker-"))
         assert path.endswith("/zabspec/simulator/run.py")
-        assert (int(said), digest) == (number, sources_digest(*SOURCES))
+        assert (int(said), digest) == (number, sources_digest(*OF_SWEEPS))
 
 
 @pytest.mark.slow

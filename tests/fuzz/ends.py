@@ -29,7 +29,7 @@ TINY = "--nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0"
 WORDS = {
     "": f"{TINY} --no-trace --json",
     "simulate": "simulate --rounds 60 --check --json",
-    "sweep": "sweep swept",
+    "sweep": "sweep swept --seeds 1:3 --rounds 50",
     "realise": "realise db19.trace.json --attempts 20 --threads 1 --json",
     "export": "export zab.trace.json --to text",
     "report": "report run.json --html",

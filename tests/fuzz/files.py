@@ -47,7 +47,6 @@ READERS = {
     "quorums {zoo.cfg} --json": 14,
     "judge {run.parquet} --json": 14,
     "check {zabcheck.toml} --json": 20,
-    "sweep {swept/sweep.json}": 8,
 }
 ODD = (
     0, 1, 2, 3, 7, 200, 255, 256, -1, 2**31, 2**63, 2**64, 10**40, True, False, None, 1.0, 0.5, "", "0", "p0",
@@ -92,15 +91,6 @@ def samples(folder: Path) -> None:
     originals()[0].write(folder / "data")
     (folder / "zoo.cfg").write_text(ZOO)
     (folder / "zabcheck.toml").write_text(MATRIX)
-    (folder / "swept" / "runs").mkdir(parents=True)
-    question = {
-        "seeds": ["1:3"], "protocol": ["db19"], "variant": ["none"], "network": ["none"], "oracle": ["none"],
-        "nodes": [3], "rounds": [50], "proposals": [1], "delay": ["1:3"], "partition": ["none"], "schedule": ["none"],
-        "faults": [0], "fault_kinds": ["cut", "crash", "timeout", "lose"], "sample": 0, "sample_seed": 0,
-    }  # fmt: skip
-    # of another version: what is left whole is refused too, before Spark begins
-    manifest = {"format": "zabcheck sweep 1", "sources": "none", "question": question, "configurations": 2, "block": 2}
-    (folder / "swept" / "sweep.json").write_text(json.dumps(manifest))
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def load() -> None:
         "checker.report.report", "checker.report.simulated", "checker.symbolic.bmc", "checker.symbolic.pool",
         "checker.proof.prove", "checker.proof.lemmas", "traces.replay.replay", "traces.shorten.minimise",
         "traces.shorten.realise",
-        "traces.judging.judge", "traces.tables.table", "traces.tables.recorded", "traces.sweep.store",
+        "traces.judging.judge", "traces.tables.table", "traces.tables.recorded", "traces.sweep.local",
     ):  # fmt: skip
         importlib.import_module(module)
 

@@ -105,7 +105,6 @@ LEFT_KEYS = {
     ("traces/pictures/html.py", "words"),
     ("traces/sweep/block.py", "drawn"),
     ("traces/sweep/report.py", "question"),
-    ("traces/sweep/store.py", "question"),
     ("traces/zookeeper/log_picture.py", "words"),
 }
 WRITERS = ("checker", "traces")  # packages that write JSON

@@ -88,6 +88,7 @@ FULL: dict[str, dict[str, Any]] = {
 
 # What does not go with the rest: another request of the kind.
 BESIDE: dict[str, dict[str, Any]] = {
+    "sweep": {"folder": "swept", "seeds": ("1:9",), "processes": 2},
     "prove": {"quorums": "weights 2,1,1"},
     "conform": {"record": "r.jsonl", "variant": "3.9.1,trunc"},
     "reenact": {"trace": "t.json", "zookeeper": "build"},
@@ -132,6 +133,7 @@ REFUSED = [
     ("prove", {"search": float("nan")}, "--search must be a number of seconds above 0, not nan"),
     ("prove", {"query_limit": 0.0}, "--query-limit must be a number of seconds above 0, not 0"),
     ("sweep", {"folder": ""}, "name the folder of the sweep"),
+    ("sweep", {"processes": 2}, "--processes is for this machine, and --master for Spark"),
     ("sweep", {"seeds": ()}, "--seeds is missing, for example --seeds 1:1001"),
     ("sweep", {"sample": None}, "--sample-seed needs --sample"),
     ("sweep", {"sample": 0}, "--sample must be 1 or more, not 0"),
@@ -211,7 +213,6 @@ def test_a_file_that_is_no_configuration_is_refused(tmp_path: Path) -> None:
 def test_a_sweep_that_is_none_is_refused(tmp_path: Path) -> None:
     new = str(tmp_path / "new")
     for given, sentence in (
-        (SweepRequest(new), "has no sweep, and none was requested"),
         (SweepRequest(new, ("5:1",)), "--seeds must be START:STOP with START < STOP"),
         (SweepRequest(new, ("1:5",), protocol=("nope",)), "there is no protocol 'nope'"),
     ):

@@ -14,10 +14,13 @@ pytest.importorskip("pyarrow")
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from checker.ending import error_report
+from checker.errors import RequestError
+from checker.requests.sweep import SweepRequest
 from tests.commands.running import run
 from tests.histories import Abcast, Deliver, History, Instance, Txn
 from tests.judge_tables import rows_of, written
 from traces.tables.places import Address, address_of
+from traces.tables.remote import ArrowFolder, RemoteError
 from zabspec.files import without_secrets
 
 SECRET = "s3://KEYID:sec%2Fret@bucket/deep/t?endpoint_override=http%3A%2F%2Finside&scheme=http"
@@ -112,3 +115,17 @@ def test_a_table_on_an_s3_server() -> None:
     assert [d.exit_code for d in done] == [1, 1, 2]
     assert [json.loads(d.stdout)["runs"] for d in done[:2]] == [3, 1]
     assert not any(word in d.output + d.stderr for word in ("KEYID", "sec%2Fret", SERVER) for d in done)
+
+
+def test_a_failing_file_system_says_nothing_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuses(address: Address) -> Any:
+        raise OSError(f"cannot open {address.text} as KEYID with sec%2Fret")
+
+    monkeypatch.setattr(Address, "system", refuses)
+    with pytest.raises(RemoteError) as caught:
+        ArrowFolder(Address(SECRET))
+    assert "s3://bucket/deep/t" in str(caught.value)
+    assert not any(word in str(caught.value) for word in ("KEYID", "sec%2Fret"))
+    assert SweepRequest(SECRET, ("1",)).as_json()["folder"] == "s3://bucket/deep/t"
+    with pytest.raises(RequestError, match="a table of a catalog"):
+        SweepRequest("one.two.three")

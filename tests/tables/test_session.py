@@ -211,7 +211,7 @@ def test_a_master_that_spark_does_not_know() -> None:
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "find_spec", lambda name: None)
-    sentence = r"pyspark is not installed; `pip install 'zabcheck\[spark\]'` installs it"
+    sentence = r"this needs pyspark, which is not installed; `pip install 'zabcheck\[spark\]'` installs it"
     with pytest.raises(NoSpark, match=sentence), session():
         pass
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 import checker.distributed.run as run_module
@@ -27,7 +25,6 @@ from invariants import PROPERTIES
 from tests.histories import Deliver, History, Txn
 from tests.judge_tables import rows_of, written
 from tests.patience import HANG, until
-from tests.spark import LocalSpark
 from tests.tables.test_session import gone, script
 from traces.judging import totals as totals_module
 from traces.judging.judge import judge_plainly, read_units
@@ -35,9 +32,6 @@ from traces.judging.totals import Span, Totals, Unit, check_spans, judge_unit
 from traces.spark import SparkFailed
 from traces.spark import session as session_module
 from traces.spark.session import own_folder
-from traces.sweep.grid import Grid
-from traces.sweep.store import Store, StoreError, open_store
-from traces.sweep.summary import summarise
 from traces.tables.table import TableError
 from zabspec.model import Configuration
 from zabspec.temporary import FOLDER, LOCK
@@ -137,90 +131,6 @@ def test_a_run_in_many_places_is_told_in_one_way() -> None:
             check_spans(order, lambda _: [1])
         said.add(str(problem.value))
     assert len(said) == 1
-
-
-# --- the folder of a sweep -----------------------------------------------------------------------
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Store:
-    """A sweep of four blocks that is finished."""
-    made = open_store(tmp_path / "sweep", Grid(seeds=("1:41",), rounds=(100,), proposals=(2,)), lambda _: 10)
-    for block in made.missing():
-        made.run_block(block)
-    return made
-
-
-def spoil(path: Path) -> None:
-    """Change a byte in the middle, so that the footer is as it was."""
-    data = bytearray(path.read_bytes())
-    data[len(data) // 3] ^= 0xFF
-    path.write_bytes(data)
-
-
-def test_rows_of_another_block_are_run_again(place: Store) -> None:
-    assert place.missing() == []
-    right = place.part(2).read_bytes()
-    shutil.copy(place.part(1), place.part(2))
-    assert place.missing() == [2]
-    place.run_block(2)
-    assert (place.missing(), place.part(2).read_bytes()) == ([], right)
-
-
-def test_a_block_that_is_not_of_the_sweep_is_refused(place: Store) -> None:
-    shutil.copy(place.part(1), place.runs / "block-00000009.parquet")
-    with pytest.raises(StoreError, match=r"block-00000009\.parquet is not of this sweep"):
-        place.missing()
-
-
-def test_files_with_a_wrong_byte_are_removed(place: Store) -> None:
-    assert place.missing() == []
-    spoil(place.part(3))
-    assert place.missing() == [3]
-    assert not place.part(3).exists()
-
-
-@pytest.mark.slow
-def test_what_else_is_in_the_folder_is_not_added_up(place: Store, local_spark: LocalSpark) -> None:
-    """On Spark: foreign files are passed over, and what a wrong byte makes of a row is not believed."""
-    from checker.requests.sweep import CHECKED
-
-    assert CHECKED.items() <= LocalSpark.CONF.items()
-    (place.runs / "notes.txt").write_text("mine")
-    shutil.copy(place.part(1), place.runs / "block-00000001 (copy).parquet")
-    spark = local_spark.get()
-    assert summarise(spark, place).every.runs == 40
-    spoil_a_digest(place.part(1))
-    frame = spark.read.parquet(f"file://{place.part(1)}").selectExpr("max(sha256)")
-    with pytest.raises(Exception, match="FAILED_READ_FILE"):
-        frame.collect()
-    with pytest.raises(OSError, match="page integrity"):
-        place.row(13)
-
-
-def spoil_a_digest(path: Path) -> None:
-    """Change a digit, which nothing but a checksum can tell."""
-    footer, right = pq.read_metadata(path).row_group(0), pq.read_table(path)
-    column = next(c for k in range(footer.num_columns) if (c := footer.column(k)).path_in_schema == "sha256")
-    data = path.read_bytes()
-    for at in range(column.dictionary_page_offset + 30, column.data_page_offset):
-        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-        with contextlib.suppress(OSError, ValueError):
-            if pq.read_table(path) != right:
-                return
-    pytest.fail("there is no such byte")
-
-
-def test_a_sweep_with_a_wrong_digest_is_mended(place: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Spark does not look at, the first runs of the report do."""
-    from checker.requests.sweep import Bar, Sweep
-
-    spoil_a_digest(place.part(1))
-    monkeypatch.setattr(Sweep, "run", lambda *_: (None, {}))
-    monkeypatch.setattr("traces.sweep.findings.findings", lambda *_: place.row(13))
-    with pytest.raises(SparkFailed, match="a file was damaged, and will be recomputed"):
-        Sweep(place.folder, None, Bar()).answer("local[1]")
-    assert place.missing() == [1]
 
 
 # --- the distributed explorer --------------------------------------------------------------------

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import os
 import random
 import re
-import shlex
 import signal
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ET
 from collections import Counter
 from dataclasses import replace
@@ -31,17 +28,24 @@ from tests.patience import HANG, members, until
 from tests.spark import LocalSpark
 from traces.judging.simulated import judge
 from traces.shorten.realise import command_line
-from traces.spark import SparkFailed
-from traces.sweep import job, store
 from traces.sweep.block import COUNTS, HOLDS, NOT_REACHED, VIOLATED, block_table, properties_of
+from traces.sweep.events import events_of
 from traces.sweep.findings import NotRepeated, findings
-from traces.sweep.grid import AXES, PROGRAM, Grid, grid_of, schedule_of, schedule_text
+from traces.sweep.frames import runs_frame
+from traces.sweep.grid import AXES, PROGRAM, Grid, schedule_of, schedule_text
+from traces.sweep.local import write_tables
 from traces.sweep.plots import interval
 from traces.sweep.random_numbers import Draws, permuted
 from traces.sweep.report import write_report
-from traces.sweep.spot_check import SpotCheck, run_again
-from traces.sweep.store import Store, StoreError, open_store
-from traces.sweep.summary import Group, Summary, Together, VerdictTotals, summarise
+from traces.sweep.summary import (
+    Group,
+    Summary,
+    Together,
+    VerdictTotals,
+    alike_in_frame,
+    alike_in_table,
+    summary_of,
+)
 from zabspec.model import ConfigError
 from zabspec.simulator.dump import Dump, digest
 from zabspec.simulator.run import Run, play
@@ -129,13 +133,6 @@ def test_programs_that_go_together() -> None:
 def test_questions_that_are_wrong(changed: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         Grid(**changed).check()
-
-
-def test_a_question_is_its_json() -> None:
-    assert grid_of(json.loads(json.dumps(WIDE.as_json()))) == WIDE
-    for wrong in ({"seed": 1}, {"seeds": 7}, {"nodes": ["3"]}):
-        with pytest.raises(ConfigError):
-            grid_of(wrong)
 
 
 @given(st.integers(1, 5000), st.integers(0, 9))
@@ -253,162 +250,19 @@ def test_protocols_side_by_side() -> None:
     assert last["delivered-stands"] is not None
 
 
-# --- the folder ----------------------------------------------------------------------------------
+# --- processes of this machine, and what their rows come to -------------------------------------------
 
 
-def opened(folder: Path, question: Grid = SMALL, block: int = 20) -> Store:
-    return open_store(folder, question, lambda _: block)
-
-
-def test_a_finished_block_is_not_run_again(tmp_path: Path) -> None:
-    place = opened(tmp_path / "new" / "folder")
-    assert place.missing() == list(range(16))
-    assert place.run_block(7) == 20
-    assert place.missing() == [k for k in range(16) if k != 7]
-    assert opened(place.folder, block=99) == place, "the blocks stay as they were cut"
-    assert place.row(7 * 20 + 3)["number"] == 143
-    assert open_store(place.folder, None, lambda _: 1) == place
-
-
-def test_damaged_and_unfinished_files_are_not_believed(tmp_path: Path) -> None:
-    place = opened(tmp_path)
-    for block in (0, 1, 2):
-        place.run_block(block)
-    whole = place.part(0).read_bytes()
-    place.part(0).write_bytes(whole[:-7])
-    place.part(1).write_bytes(place.part(15).parent.joinpath("block-00000002.parquet").read_bytes()[:0])
-    short = block_table(SMALL, range(40, 59))
-    pq.write_table(short, place.part(2))
-    (place.runs / ".new-abc").write_bytes(whole)
-    assert place.missing() == list(range(16))
-    place.clear()
-    assert list(place.runs.iterdir()) == []
-
-
-def test_blocks_are_the_same_whoever_runs_them(tmp_path: Path) -> None:
-    one, two = opened(tmp_path / "one"), opened(tmp_path / "two")
-    for place in (one, two):
-        place.run_block(3)
-    first = one.part(3).read_bytes()
-    assert first == two.part(3).read_bytes()
-    one.run_block(3)
-    assert one.part(3).read_bytes() == first
-
-
-def test_how_a_sweep_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block is worth half a second, there are enough of them to share, and not more than a folder should hold."""
-
-    def cut(seeds: int, seconds: float) -> int:
-        clock = itertools.count()
-        monkeypatch.setattr(job, "answer", lambda run: None)
-        monkeypatch.setattr("time.process_time", lambda: next(clock) * seconds)
-        return job.block_for(Grid(seeds=(f"0:{seeds}",)))
-
-    assert cut(10**6, 0.001) == 500
-    assert cut(6400, 0.001) == 100
-    assert cut(10**6, 10.0) == 50, "20,000 blocks"
-    assert cut(1, 10.0) == cut(3, 0.001) == 1
-
-
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda folder: (folder / "thesis.tex").write_text("x"), "has something other than a sweep"),
-        (lambda folder: (folder / "sweep.json").write_text("{}"), "not of a sweep of this version"),
-        (lambda folder: (folder / "sweep.json").write_text("[]"), "not of a sweep of this version"),
-        (lambda folder: (folder / "sweep.json").write_text("\\0"), "has no valid request"),
-        (lambda folder: (folder / "sweep.json").mkdir(), "Is a directory"),
-        (
-            lambda folder: opened(folder, replace(SMALL, nodes=(3, 5))),
-            "of another request: its --nodes is 3 5, not 3 2",
-        ),
-        (lambda folder: altered(folder, "sources", "0"), "made by another version of zabcheck"),
-        (lambda folder: altered(folder, "question", {"seeds": []}), "has no valid request"),
-    ],
-)
-def test_folders_that_hold_something_else(tmp_path: Path, make: Any, sentence: str) -> None:
-    make(tmp_path)
-    with pytest.raises(StoreError, match=sentence):
-        opened(tmp_path)
-
-
-def altered(folder: Path, name: str, value: Any) -> None:
-    place = opened(folder)
-    (folder / store.MANIFEST).write_text(json.dumps(place.manifest | {name: value}))
-
-
-def test_folders_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(StoreError, match="Not a directory"):
-        opened(tmp_path / "file")
-    with pytest.raises(StoreError, match=r"file/x.*Not a directory"):
-        opened(tmp_path / "file" / "x")
-    with pytest.raises(StoreError, match="cannot be written: "):
-        opened(Path("/proc/sweep"))
-    with pytest.raises(StoreError, match="has no sweep"):
-        open_store(tmp_path / "none", None, lambda _: 1)
-
-
-def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = opened(tmp_path)
-
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        place.run_block(0)
-    assert list(place.runs.iterdir()) == []
-    done = CliRunner().invoke(main, ["sweep", str(tmp_path / "other"), "--seeds", "1:9"])
-    assert (done.exit_code, done.stdout, done.stderr) == (
-        3,
-        "",
-        "zabcheck: No space left on device; there is no verdict\n",
-    )
-
-
-# --- Spark against a plain loop ------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def spark(local_spark: LocalSpark) -> Any:
-    """A session that tries tasks again, and runs slow ones twice."""
-    return local_spark.get()
-
-
-@pytest.fixture(scope="module")
-def swept(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """SMALL, swept on Spark while tasks fail and files of killed workers lie about."""
-    place = opened(tmp_path_factory.mktemp("sweep") / "of [1]{2}*? 3")  # Spark reads more into names than is there
-    (place.runs / ".new-killed").write_bytes(b"half")
-    place.run_block(2)
-
-    class Failing(job.RunBlock):
-        def __call__(self, block: int) -> int:
-            once = self.store.folder.parent / f"failed-{self.store.folder.name}-{block}"
-            if block % 3 == 0 and not once.exists():
-                once.touch()
-                self.store.run_block(block)  # finished, and the driver does not hear of it
-                raise ValueError("lost")
-            if block % 5 == 1:
-                time.sleep(0.5)  # slow enough to be run twice
-            return super().__call__(block)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(job, "RunBlock", Failing)
-        job.run_missing(spark, place, place.missing())
-    return place
-
-
-def table_of(place: Store) -> list[dict[str, Any]]:
-    return [row for block in range(place.blocks) for row in pq.read_table(place.part(block)).to_pylist()]
-
-
-@pytest.mark.slow
-def test_spark_gives_what_a_plain_loop_gives(swept: Store) -> None:
-    assert table_of(swept) == plain_rows(SMALL)
-    assert sorted(path.name for path in swept.runs.iterdir()) == [swept.part(k).name for k in range(swept.blocks)]
-    assert swept.missing() == []
+def test_processes_come_to_what_a_plain_loop_comes_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows and events, in order; nothing is there before all is."""
+    monkeypatch.setattr("traces.sweep.local.BLOCK", 3)
+    few = replace(SMALL, seeds=("10:12",))
+    seen: list[int] = []
+    table = write_tables(few, tmp_path, True, 2, seen.append)
+    assert seen == [*range(3, few.count, 3), few.count]
+    assert table.to_pylist() == pq.read_table(tmp_path / "runs.parquet").to_pylist() == plain_rows(few)
+    events = pq.read_table(tmp_path / "events.parquet")
+    assert events.to_pylist() == [row for n in range(few.count) for t in events_of(few, n) for row in t.to_pylist()]
 
 
 def plain_group(rows: list[dict[str, Any]], names: tuple[str, ...]) -> Group:
@@ -448,125 +302,88 @@ def plain_summary(question: Grid, rows: list[dict[str, Any]]) -> Summary:
     )
 
 
-@pytest.mark.slow
-def test_spark_adds_up_what_a_plain_loop_does(spark: Any, swept: Store) -> None:
-    assert summarise(spark, swept) == plain_summary(SMALL, plain_rows(SMALL))
+@pytest.fixture(scope="module")
+def rows() -> Any:
+    return block_table(SMALL, range(SMALL.count))
+
+
+@pytest.mark.slow(seconds=1)
+def test_rows_are_added_up_as_plain_python_does(rows: Any) -> None:
+    assert summary_of(SMALL, alike_in_table(SMALL, rows)) == plain_summary(SMALL, plain_rows(SMALL))
 
 
 @pytest.mark.slow
-def test_a_worker_that_does_not_see_the_folder(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    elsewhere = opened(tmp_path / "sweep")
-    os.rename(elsewhere.folder, tmp_path / "away")
-    with pytest.raises(Exception, match=r"does not see .*: all must share it"):
-        job.run_missing(spark, elsewhere, [0])
-    os.rename(tmp_path / "away", elsewhere.folder)
-
-    class Idle(job.RunBlock):
-        def __call__(self, block: int) -> int:
-            return block
-
-    monkeypatch.setattr(job, "RunBlock", Idle)
-    with pytest.raises(SparkFailed, match="blocks are missing"):
-        job.run_missing(spark, elsewhere, [0, 1])
+def test_spark_plays_and_adds_up_what_a_plain_loop_does(local_spark: LocalSpark, rows: Any, tmp_path: Path) -> None:
+    """While tasks are run twice: the DataFrame is the table, and its groups are the same."""
+    frame = runs_frame(local_spark.get(), SMALL, partitions=5)
+    frame.write.parquet(str(tmp_path / "runs"))
+    written = local_spark.get().read.parquet(str(tmp_path / "runs"))
+    assert [row.asDict() for row in written.orderBy("number").collect()] == rows.to_pylist()
+    here, there = alike_in_table(SMALL, rows), alike_in_frame(SMALL, written)
+    assert sorted(map(repr, here)) == sorted(map(repr, there))
 
 
 # --- the report ----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Summary]:
-    """SMALL by a plain loop, with its report."""
-    place = opened(tmp_path_factory.mktemp("report"))
-    for block in place.missing():
-        place.run_block(block)
-    summary = plain_summary(SMALL, plain_rows(SMALL))
-    write_report(place, summary, findings(place, summary, run_of_command), SpotCheck(300, 57_213))
-    return place, summary
+def reported(rows: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Summary, Any]:
+    """SMALL, with its report."""
+    folder, summary = tmp_path_factory.mktemp("report"), summary_of(SMALL, alike_in_table(SMALL, rows))
+    found = findings(SMALL, summary, lambda k: rows["sha256"][k].as_py(), run_of_command)
+    write_report(folder, SMALL, summary, found)
+    return folder, summary, found
 
 
 @pytest.mark.slow(seconds=1)
-def test_findings_are_the_first_of_their_program(reported: tuple[Store, Summary]) -> None:
-    place, summary = reported
-    rows = table_of(place)
-    found = findings(place, summary, run_of_command)
+def test_findings_are_the_first_of_their_program(reported: Any, rows: Any) -> None:
+    _, summary, found = reported
+    table = rows.to_pylist()
     assert {(f.program, f.name) for f in found} == {
         (tuple(row[axis] for axis in PROGRAM), name)
-        for row in rows
+        for row in table
         for name in properties_of(SMALL)
         if row[name] == VIOLATED
     }
     assert {"prefix", "total-order", "unique-zxid", "delivered-is-chosen"} <= {f.name for f in found}
     for f in found:
-        same = [row for row in rows if tuple(row[axis] for axis in PROGRAM) == f.program]
+        same = [row for row in table if tuple(row[axis] for axis in PROGRAM) == f.program]
         assert f.number == next(row["number"] for row in same if row[f.name] == VIOLATED)
-        assert f.violated == sum(row[f.name] == VIOLATED for row in same)
-
-
-@pytest.mark.slow(seconds=3)
-def test_a_row_that_is_not_done_again_is_not_reported(reported: tuple[Store, Summary], tmp_path: Path) -> None:
-    place, summary = reported
-    other = opened(tmp_path)
-    for block in range(other.blocks):
-        other.part(block).write_bytes(place.part(block).read_bytes())
+        assert (f.violated, f.tested) == (
+            sum(row[f.name] == VIOLATED for row in same), sum(row[f.name] in (VIOLATED, HOLDS) for row in same),
+        )  # fmt: skip
     number = summary.every.tallies["prefix"].first
-    table = pq.read_table(other.part(number // other.block)).to_pylist()
-    table[number % other.block]["sha256"] = "0" * 64
-    pq.write_table(
-        block_table(SMALL, []).from_pylist(table, schema=block_table(SMALL, []).schema),
-        other.part(number // other.block),
-    )
+    digests = rows["sha256"].to_pylist()
+    digests[number] = "0" * 64
     with pytest.raises(NotRepeated, match=f"run {number} "):
-        findings(other, summary)
+        findings(SMALL, summary, digests.__getitem__)
     with pytest.raises(NotRepeated, match="is not the run of row"):
-        findings(place, summary, lambda command: Run(1))
+        findings(SMALL, summary, rows["sha256"].to_pylist().__getitem__, lambda command: Run(1))
 
 
 @pytest.mark.slow(seconds=1)
-def test_the_report_stands_alone(reported: tuple[Store, Summary]) -> None:
-    place, summary = reported
-    html = (place.folder / "report.html").read_text()
-    markdown = (place.folder / "report.md").read_text()
+def test_the_report_stands_alone(reported: Any) -> None:
+    folder, summary, found = reported
+    html, markdown = ((folder / f"report.{end}").read_text() for end in ("html", "md"))
     assert not re.search(r"(src|href)=.(?!#)", html.replace('xlink:href="#', "")), "nothing is fetched"
     for axis in SMALL.swept:
-        picture = place.folder / "plots" / f"{axis}.svg"
+        picture = folder / "plots" / f"{axis}.svg"
         assert ET.parse(picture).getroot().tag.endswith("svg")
         assert f"](plots/{axis}.svg)" in markdown
     assert html.count("<svg") == len(SMALL.swept) + 1
     for name, tally in summary.every.tallies.items():
         assert f"| {name} | {tally.violated:,} | {tally.holds:,} | {tally.not_reached:,} |" in markdown
         assert f'>{name}</td><td class="n" data-label="violated">{tally.violated:,}</td>' in html
-    assert SpotCheck(300, 57_213).sentence in markdown
-    assert SpotCheck(300, 57_213).sentence in html
-    for f in findings(place, summary):
-        assert f.command in markdown
-        assert f.command in html
+        low, high = interval(tally.violated, tally.tested)
+        assert f"{100 * low:.3g} to {100 * high:.3g} %" in html, "of the runs that put it to the test"
+    assert all(f.command in markdown and f.command in html for f in found)
     for axis, groups in summary.axes.items():
         for value, group in groups.items():
             assert f"| {value} | {group.runs:,} | {group.broken:,} of {group.runs:,}" in markdown, axis
-
-
-@pytest.mark.slow(seconds=1)
-def test_the_report_is_the_same_when_written_again(reported: tuple[Store, Summary]) -> None:
-    place, summary = reported
-    files = [*place.folder.glob("report.*"), *place.folder.glob("plots/*")]
+    files = [*folder.glob("report.*"), *folder.glob("plots/*")]
     before = {path: path.read_bytes() for path in files}
-    write_report(place, summary, findings(place, summary), SpotCheck(300, 57_213))
-    assert {path: path.read_bytes() for path in files} == before
-    assert len(files) == 2 + 1 + len(SMALL.swept)
-
-
-def test_a_sweep_that_finds_nothing_has_a_report(tmp_path: Path) -> None:
-    question = Grid(seeds=("1:5",), protocol=("zab",), rounds=(300,), proposals=(1,))
-    place = opened(tmp_path, question)
-    place.run_block(0)
-    summary = plain_summary(question, plain_rows(question))
-    assert summary.every.broken == 0
-    write_report(place, summary, findings(place, summary), run_again(place, place.check()))
-    text = (tmp_path / "report.md").read_text()
-    assert "none violates any of" in text
-    assert "this is not a proof" in text
-    assert "Never checked non-vacuously: " in text
-    assert list((tmp_path / "plots").iterdir()) == []
+    write_report(folder, SMALL, summary, found)
+    assert {path: path.read_bytes() for path in files} == before, "it is the same when it is written again"
 
 
 def test_intervals() -> None:
@@ -585,6 +402,21 @@ def test_intervals() -> None:
 # --- the command ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("proposals", "exit_code"), [(1, 0), (0, 3)])
+def test_a_sweep_that_finds_nothing_has_pictures(tmp_path: Path, proposals: int, exit_code: int) -> None:
+    """If nothing was broadcast either, which is no verdict."""
+    words = ["--protocol", "zab", "--rounds", "300", "--proposals", str(proposals), "--nodes", "2,3"]
+    done = CliRunner().invoke(main, ["sweep", str(tmp_path / "x"), "--seeds", "1:4", *words, "--json"])
+    assert done.exit_code == exit_code, done.output
+    text = (tmp_path / "x" / "report.md").read_text()
+    assert "none violates any of" in text
+    assert "this is not a proof" in text
+    assert "Never checked non-vacuously: " in text
+    pictures = {path.stem: path.read_text() for path in (tmp_path / "x" / "plots").iterdir()}
+    assert ("<text" in pictures["rates"], "nodes" in pictures) == (True, exit_code == 0)
+    assert json.loads(done.stdout)["table"] == str(tmp_path / "x" / "runs.parquet")
+
+
 def refused(*words: str) -> str:
     """What the command says to a question that is wrong."""
     done = CliRunner().invoke(main, ["sweep", *words])
@@ -601,110 +433,29 @@ def test_wrong_questions_are_refused_before_anything_starts(tmp_path: Path, monk
     assert "--nodes must be 1 to 20, not 21" in refused(folder, "--seeds", "1:9", "--nodes", "21")
     assert "--sample must be 1 or more" in refused(folder, "--seeds", "1:9", "--sample", "0")
     assert "--sample-seed needs --sample" in refused(folder, "--seeds", "1:9", "--sample-seed", "1")
-    assert "--nodes is given twice" in refused(folder, "--nodes", "3", "--nodes", "5")
-    assert "has no sweep" in refused(folder)
+    assert "--processes is for this machine" in refused(folder, "--seeds", "1:9", "--processes", "2", "--master", "x")
     assert not (tmp_path / "x").exists()
     (tmp_path / "file").write_text("x")
-    assert "Not a directory" in refused(str(tmp_path / "file"), "--seeds", "1:9")
-    opened(tmp_path / "other")
-    assert "of another request: its --seeds is 1:41, not 1:9" in refused(str(tmp_path / "other"), "--seeds", "1:9")
-    monkeypatch.setattr("traces.spark.session.find_spec", lambda name: None if name == "pyspark" else name)
-    assert "pyspark is not installed; `pip install 'zabcheck[spark]'`" in refused(folder, "--seeds", "1:9")
-    monkeypatch.undo()
-    monkeypatch.setattr("traces.spark.java.find_spec", lambda name: None)
-    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)  # that of the tests above
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setenv("JAVA_HOME", "")
-    assert "needs Java 17 or later" in refused(folder, "--seeds", "1:9")
-    assert not (tmp_path / "x").exists(), "what nothing was run for does not bind a folder to a question"
-
-
-# with ZABCHECK_EVERY a hundred thousand
-ALL = 100_000 if os.environ.get("ZABCHECK_EVERY") else 8_000
-SEEDS = f"1:{ALL // 4 + 1}"
-QUESTION = ["--seeds", SEEDS, "--rounds", "600", "--proposals", "3", "--delay", "1:3,1:60", "--faults", "0,4"]
-
-
-def command(folder: Path, *words: str) -> subprocess.Popen[str]:
-    program = str(Path(sys.executable).parent / "zabcheck")
-    return subprocess.Popen(
-        [program, "sweep", str(folder), *words, "--master", "local[2]"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-
-
-def finished(folder: Path) -> list[Path]:
-    return sorted((folder / "runs").glob("block-*.parquet"))
-
-
-@pytest.mark.slow
-def test_thousands_of_runs_killed_and_gone_on_with(tmp_path: Path) -> None:
-    """Killed in the middle, gone on with, and its report finds what is known to be wrong with db19."""
-    folder = tmp_path / "out"
-    first = command(folder, *QUESTION)
-    blocks = -(-ALL // json.loads(wait_for(folder / "sweep.json", first))["block"])
-    while len(finished(folder)) < blocks // 3:
-        assert first.poll() is None, first.communicate()
-        time.sleep(0.05)
-    os.killpg(first.pid, signal.SIGKILL)
-    first.communicate()
-    assert until(lambda: not members(first.pid))
-    before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in finished(folder)}
-    assert blocks // 3 <= len(before) < blocks
-    second = command(folder, *QUESTION, "--json")
-    out, err = second.communicate()
-    assert (second.returncode, err) == (1, "")
-    assert {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in before} == before, "not run again"
-    said = json.loads(out)
-    assert (said["runs"], said["unfinished"], said["exit_code"]) == (ALL, 0, 1)
-    found = {f["property"]: f for f in said["first"]}
-    known = {"prefix", "total-order", "local-primary-order", "po-causal-order", "agreement", "unique-zxid"}
-    known |= {"delivered-is-chosen", "delivered-stands", "primary-integrity", "chosen-in-later-histories"}
-    assert known <= set(found), "benchmarks/results/db19.md, classes 1 to 4, 6, 8 and 9"
-    for command_text in {f["command"] for f in found.values()}:
-        done = CliRunner().invoke(main, [*shlex.split(command_text)[1:], "--json"])
-        assert done.exit_code == 1
-        shown = json.loads(done.stdout)
-        broken = {p["name"]: p["tick"] for p in shown["properties"] if p["verdict"] == "violated"}
-        for f in found.values():
-            if f["command"] == command_text:
-                assert (broken[f["property"]], shown["sha256"]) == (f["tick"], f["sha256"])
-    rows = pq.read_table(folder / "runs", columns=["number", "prefix"]).to_pydict()
-    assert sorted(rows["number"]) == list(range(ALL))
-    assert rows["prefix"].count(VIOLATED) == said["properties"]["prefix"]["violated"]
-    for axis, values in said["axes"].items():
-        assert sum(v["runs"] for v in values) == ALL, axis
-    assert (folder / "report.html").exists()
-
-
-def wait_for(path: Path, process: subprocess.Popen[str]) -> str:
-    while not path.exists():
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    return path.read_text()
+    assert "File exists" in refused(str(tmp_path / "file"), "--seeds", "1:9")
+    (tmp_path / "other" / "runs").mkdir(parents=True)
+    assert "has runs already" in refused(str(tmp_path / "other"), "--seeds", "1:9")
+    monkeypatch.setattr("checker.requests.sweep.has_session", lambda: False)
+    assert "an address is written by Spark" in refused("s3a://key:secret@lake/x", "--seeds", "1:9")
+    assert "secret" not in refused("s3a://key:secret@lake/x", "--seeds", "1:9")
+    monkeypatch.setattr("traces.spark.session.find_spec", lambda name: None if name == "matplotlib" else name)
+    assert "needs matplotlib, which is not installed; `pip install" in refused(folder, "--seeds", "1:9")
 
 
 @pytest.mark.slow
 def test_ctrl_c_says_how_far_it_got(tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    process = command(folder, "--seeds", "1:200001")
-    try:
-        wait_for(folder / "sweep.json", process)
-        while not finished(folder):
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.1)
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=HANG)
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
-    assert (process.returncode, out) == (3, "")
-    told = re.fullmatch(
-        r"zabcheck: interrupted with ([\d,]+) of 200,000 configurations finished; `.*` continues\n", err
+    """And no table is there."""
+    program = [str(Path(sys.executable).parent / "zabcheck"), "sweep", str(tmp_path / "x"), "--seeds", "1:1000001"]
+    process = subprocess.Popen(
+        [*program, "--processes", "2"], stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    assert told, err
-    block = json.loads((folder / "sweep.json").read_text())["block"]
-    assert int(told[1].replace(",", "")) == block * len(finished(folder))
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, 0)
-        assert until(lambda: not members(process.pid))
+    assert until(lambda: (tmp_path / "x").exists() and len(members(process.pid)) >= 3)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=HANG)
+    assert (process.returncode, "of 1,000,000 configurations; no table was written" in err) == (3, True), err
+    assert [*(tmp_path / "x").iterdir()] == []
+    assert until(lambda: not members(process.pid))

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["LOCAL", "check_installed", "cores", "is_local", "machine_memory", "own_folder", "reason", "session"]
 
 LOCAL = "local[*]"
+EXTRA = "`pip install 'zabcheck[spark]'` installs it"
 PYSPARK = 4  # the supported major version, with all its minor versions
 REACHABLE = 5.0  # seconds that a standalone master may take to answer
 ENDING = 10.0  # seconds that Java may take to end by itself
@@ -128,14 +129,22 @@ def check_installed(*more: str) -> None:
     Raises:
         NoSpark: a package is missing, or pyspark has another major version.
     """
-    extra = "`pip install 'zabcheck[spark]'` installs it"
-    for name in ("pyspark", "pyarrow", "pandas", *more):
-        if find_spec(name) is None:
-            raise NoSpark(f"this runs on Spark, and {name} is not installed; {extra}")
+    check_packages("pyspark", "pyarrow", "pandas", *more)
     for name in ("pyspark", "pyspark-client"):
         with contextlib.suppress(PackageNotFoundError):
             if int(version(name).split(".")[0]) != PYSPARK:
-                raise NoSpark(f"this needs {name} {PYSPARK}.0 or a later {PYSPARK}, not {version(name)}; {extra}")
+                raise NoSpark(f"this needs {name} {PYSPARK}.0 or a later {PYSPARK}, not {version(name)}; {EXTRA}")
+
+
+def check_packages(*names: str) -> None:
+    """Check that packages of the extra `spark` are installed.
+
+    Raises:
+        NoSpark: one is missing.
+    """
+    for name in names:
+        if find_spec(name) is None:
+            raise NoSpark(f"this needs {name}, which is not installed; {EXTRA}")
 
 
 def check_reachable(master: str) -> None:

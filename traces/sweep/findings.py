@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from traces.judging.simulated import judge
 from traces.shorten.realise import command_line
 from traces.sweep.block import answer
-from traces.sweep.store import Store
+from traces.sweep.grid import Grid
 from traces.sweep.summary import Summary
 from zabspec.simulator.run import Run
 
@@ -24,7 +24,7 @@ class SweepFinding:
     Attributes:
         program: protocol, variant, network, oracle.
         name: the name of the property.
-        violated, judged: the number of runs of this program that violate it, and that were checked against it.
+        violated, tested: the number of runs of this program that violate it, and that put it to the test.
         number: the number of the first run that violates it.
         tick: the tick at which that run does.
         sha256: the digest of its dump.
@@ -34,19 +34,22 @@ class SweepFinding:
     program: tuple[str, ...]
     name: str
     violated: int
-    judged: int
+    tested: int
     number: int
     tick: int
     sha256: str
     command: str
 
 
-def findings(store: Store, summary: Summary, parse: Callable[[str], Run] | None = None) -> tuple[SweepFinding, ...]:
+def findings(
+    question: Grid, summary: Summary, sha256: Callable[[int], str], parse: Callable[[str], Run] | None = None
+) -> tuple[SweepFinding, ...]:
     """Return the violations of a sweep by program, in the order of their first runs.
 
     Args:
-        store: the sweep.
-        summary: its summary.
+        question: the grid.
+        summary: the summary of its runs.
+        sha256: returns the digest of a run, by its number.
         parse: parses a command line to a run; if given, every command is compared with its run.
 
     Raises:
@@ -57,13 +60,12 @@ def findings(store: Store, summary: Summary, parse: Callable[[str], Run] | None 
         broken = [(tally.first, name) for name, tally in group.tallies.items() if tally.first >= 0]
         for number, name in sorted(broken):
             tally = group.tallies[name]
-            run = store.question.run(number)
-            sha256 = store.row(number)["sha256"]
+            run, digest = question.run(number), sha256(number)
             tick = next(v.broken_at for v in judge(run)[1] if v.of.name == name)
-            if tick < 0 or answer(run)[0] != sha256:
+            if tick < 0 or answer(run)[0] != digest:
                 raise NotRepeated(f"run {number} of the sweep differs from its row; {command_line(run)}")
             command = command_line(run)
             if parse is not None and parse(command) != run:
                 raise NotRepeated(f"{command} is not the run of row {number}")
-            out.append(SweepFinding(program, name, tally.violated, tally.judged, number, tick, sha256, command))
+            out.append(SweepFinding(program, name, tally.violated, tally.tested, number, tick, digest, command))
     return tuple(out)

@@ -220,21 +220,6 @@ class Grid:
         return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
 
 
-def grid_of(values: Mapping[str, Any]) -> Grid:
-    """Return the grid of JSON values.
-
-    Raises:
-        ConfigError: they are no grid.
-    """
-    try:
-        given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-        question = Grid(**given)
-        question.check()
-    except (TypeError, ValueError, AttributeError):
-        raise ConfigError("these are not the fields of a sweep") from None
-    return question
-
-
 def option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from traces.sweep.summary import Group, Summary
 
-if TYPE_CHECKING:  # half a second, which a sweep takes only where there is something to draw
+if TYPE_CHECKING:  # half a second,
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -27,26 +27,28 @@ STYLE: Any = {
 }
 
 
-def interval(violated: int, judged: int) -> tuple[float, float]:
+def interval(violated: int, tested: int) -> tuple[float, float]:
     """Return Wilson's interval, at 95 %, of the rate behind a count."""
-    if not judged:
+    if not tested:
         return 0.0, 1.0
-    rate, n = violated / judged, judged
+    rate, n = violated / tested, tested
     middle = (rate + Z * Z / (2 * n)) / (1 + Z * Z / n)
     reach = Z * sqrt(rate * (1 - rate) / n + Z * Z / (4 * n * n)) / (1 + Z * Z / n)
     return max(0.0, min(rate, middle - reach)), min(1.0, max(rate, middle + reach))
 
 
 def pictures(summary: Summary) -> dict[str, bytes]:
-    """Return the pictures by name: `rates`, and one for each swept axis; empty if no property was violated."""
-    broken = [name for name, tally in summary.every.tallies.items() if tally.violated]
-    if not broken:
-        return {}
+    """Return the pictures by name: `rates` of every property that was put to the test, and one for each swept axis.
+
+    On an axis are the properties that were violated; if none was, those that were tested.
+    """
+    tested = [name for name, tally in summary.every.tallies.items() if tally.tested]
+    broken = [name for name in tested if summary.every.tallies[name].violated] or tested
     import matplotlib as mpl
 
     with mpl.rc_context(STYLE):
-        out = {"rates": rates(summary.every, broken)}
-        for axis, groups in summary.axes.items():
+        out = {"rates": rates(summary.every, tested)}
+        for axis, groups in summary.axes.items() if tested else ():
             out[axis] = against(axis, groups, broken)
     return out
 
@@ -55,14 +57,18 @@ def rates(group: Group, names: Sequence[str]) -> bytes:
     """Draw the violation rate of each property, with its interval."""
     from matplotlib.figure import Figure
 
-    names = sorted(names, key=lambda name: group.tallies[name].violated / group.tallies[name].judged)
+    names = sorted(names, key=lambda name: group.tallies[name].violated / group.tallies[name].tested)
     figure = Figure(figsize=(8, 0.9 + 0.27 * len(names)), layout="constrained")
     ax = figure.add_subplot()
+    if not names:
+        ax.set_axis_off()
+        ax.text(0, 0.5, "no property was put to the test")
+        return svg(figure)
     values, below, above = bounds([group.tallies[name] for name in names])
     ax.errorbar(values, range(len(names)), xerr=(below, above), fmt="o", color=INK, ecolor=PALE, markersize=5)
     ax.set_yticks(range(len(names)), names)
-    ax.set_xlabel("runs that violate it, %")
-    if max(values) > 30 * min(values):
+    ax.set_xlabel("runs that violate it, % of those that put it to the test")
+    if max(values) > 30 * min(values) > 0:
         ax.set_xscale("log")
     else:
         ax.set_xlim(left=0)
@@ -88,7 +94,7 @@ def against(axis: str, groups: Mapping[Any, Group], names: Sequence[str]) -> byt
 
 def panel(ax: Axes, groups: Mapping[Any, Group], name: str) -> None:
     """Draw one property against one axis: a line for a numeric axis, else points."""
-    kept = {value: group.tallies[name] for value, group in groups.items() if group.tallies[name].judged}
+    kept = {value: group.tallies[name] for value, group in groups.items() if group.tallies[name].tested}
     if not kept:
         return
     numbers = all(isinstance(value, int) for value in kept)
@@ -112,8 +118,8 @@ def bounds(tallies: Sequence[Any]) -> tuple[list[float], list[float], list[float
     """Return rates in per cent, and how far their intervals reach below and above."""
     values, below, above = [], [], []
     for tally in tallies:
-        low, high = interval(tally.violated, tally.judged)
-        rate = tally.violated / tally.judged
+        low, high = interval(tally.violated, tally.tested)
+        rate = tally.violated / tally.tested
         values.append(100 * rate)
         below.append(100 * (rate - low))
         above.append(100 * (high - rate))

@@ -13,22 +13,21 @@ from traces.sweep.block import COUNTS
 from traces.sweep.findings import SweepFinding
 from traces.sweep.grid import AXES, NONE, Grid
 from traces.sweep.plots import INK, PALE, interval, pictures
-from traces.sweep.spot_check import SpotCheck
-from traces.sweep.store import Store, write_whole
 from traces.sweep.summary import Group, Summary, VerdictTotals
+from zabspec.files import write_whole
 
 ON_PAGES = {INK: "bad", PALE: "faint", "#000000": "ink", "#ffffff": "paper"}  # the last two are matplotlib's own
 MOST_ROWS = 30  # of the combinations that broke together
 
 
-def write_report(store: Store, summary: Summary, found: tuple[SweepFinding, ...], again: SpotCheck) -> tuple[Path, ...]:
+def write_report(folder: Path, question: Grid, summary: Summary, found: tuple[SweepFinding, ...]) -> tuple[Path, ...]:
     """Write `report.html`, a single file, and `report.md` with its pictures beside it; return their paths.
 
     Raises:
         OSError: they cannot be written.
     """
     drawn = pictures(summary)
-    facts = facts_of(store.question, summary, found) | {"again": again.sentence}
+    facts = facts_of(question, summary, found)
     loader = PackageLoader("traces.sweep")
     plain = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     plain.filters["cell"] = cell
@@ -37,12 +36,12 @@ def write_report(store: Store, summary: Summary, found: tuple[SweepFinding, ...]
         "report.html": page.render(facts, plots={name: inline(data.decode()) for name, data in drawn.items()}),
         "report.md": plain.get_template("report.md.j2").render(facts, plots={n: f"plots/{n}.svg" for n in drawn}),
     }
-    (store.folder / "plots").mkdir(exist_ok=True)
+    (folder / "plots").mkdir(exist_ok=True)
     for name, data in drawn.items():
-        put(store.folder / "plots" / f"{name}.svg", data)
+        write_whole(folder / "plots" / f"{name}.svg", data)
     for name, text in texts.items():
-        put(store.folder / name, text.encode())
-    return tuple(store.folder / name for name in texts)
+        write_whole(folder / name, text.encode())
+    return tuple(folder / name for name in texts)
 
 
 def inline(picture: str) -> str:
@@ -51,10 +50,6 @@ def inline(picture: str) -> str:
     for colour, name in ON_PAGES.items():
         out = out.replace(colour, f"var(--{name})")
     return out
-
-
-def put(path: Path, data: bytes) -> None:
-    write_whole(path, lambda out: out.write(data))
 
 
 def cell(value: object) -> str:
@@ -87,7 +82,7 @@ def finding_rows(found: tuple[SweepFinding, ...]) -> list[dict[str, Any]]:
     for f in found:
         one = {"program": program_name(f.program), "number": f.number, "command": f.command, "breaks": []}
         shown = out.setdefault((f.program, f.command), one)
-        shown["breaks"].append({"name": f.name, "tick": f.tick, "rate": rate_text(f.violated, f.judged)})
+        shown["breaks"].append({"name": f.name, "tick": f.tick, "rate": rate_text(f.violated, f.tested)})
     return list(out.values())
 
 
@@ -129,13 +124,13 @@ def program_name(program: tuple[str, ...]) -> str:
 
 
 def property_row(name: str, tally: VerdictTotals) -> dict[str, Any]:
-    low, high = interval(tally.violated, tally.judged)
+    low, high = interval(tally.violated, tally.tested)
     return {
         "name": name,
         "violated": tally.violated,
         "holds": tally.holds,
         "not_reached": tally.not_reached,
-        "rate": rate_text(tally.violated, tally.judged),
+        "rate": rate_text(tally.violated, tally.tested),
         "interval": f"{100 * low:.3g} to {100 * high:.3g} %",
     }
 

@@ -1,22 +1,19 @@
-"""Summarise the rows of a sweep, by Spark SQL over its table."""
+"""Summarise the rows of a sweep: counts by verdicts, for each program and each value of a swept axis."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from traces.sweep.block import COUNTS, HOLDS, NOT_REACHED, VERDICTS, VIOLATED, properties_of, schema_of
-from traces.sweep.checksum import read_table
-from traces.sweep.grid import AXES, PROGRAM
-from traces.sweep.store import Store
+from traces.sweep.block import COUNTS, HOLDS, NOT_REACHED, VERDICTS, VIOLATED, properties_of
+from traces.sweep.grid import PROGRAM, Grid
 
 if TYPE_CHECKING:
-    from pyspark.sql import Row, SparkSession
-
-OWN = f"block-{'[0-9]' * 8}.parquet"
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,9 @@ class VerdictTotals:
     first: int
 
     @property
-    def judged(self) -> int:
-        return self.holds + self.not_reached + self.violated
+    def tested(self) -> int:
+        """The runs that put the property to the test."""
+        return self.holds + self.violated
 
 
 @dataclass(frozen=True)
@@ -91,91 +89,118 @@ class Summary:
     together: tuple[Together, ...] = ()
 
 
-def summarise(spark: SparkSession, store: Store, away: bool = False) -> Summary:
-    """Return the summary of a finished sweep.
+@dataclass
+class Alike:
+    """Runs with the same values of all swept axes, and the same verdicts.
 
-    Spark counts patterns: the verdicts of a run as a word with one letter per property. There are few, so that the rest
-    is little work, and the query has few columns: planning it takes Spark longer than scanning a million rows.
-
-    Args:
-        away: no worker sees the folder, so that its rows are sent to them.
+    Attributes:
+        keys: the values of the program's and of the other swept axes, by name.
+        pattern: a letter for each property: the first of its verdict, or `-`.
+        runs, first, unfinished: how many, the first of them, and how many came to no verdict.
+        sums: of the columns that count something.
     """
-    question = store.question
+
+    keys: Mapping[str, Any]
+    pattern: str
+    runs: int = 0
+    first: int = -1
+    unfinished: int = 0
+    sums: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
+
+
+def keys_of(question: Grid) -> list[str]:
+    """Return the axes by which runs are grouped."""
+    return list(dict.fromkeys((*PROGRAM, *question.swept)))
+
+
+def alike_in_table(question: Grid, table: pa.Table) -> list[Alike]:
+    """Group the rows of a sweep's table."""
+    keys, names = keys_of(question), properties_of(question)
+    out: dict[tuple[Any, ...], Alike] = {}
+    for row in table.select(["number", *keys, *names, *COUNTS, "error"]).to_pylist():
+        pattern = "".join((row[name] or "-")[0] for name in names)
+        group = out.setdefault((*(row[key] for key in keys), pattern), Alike({k: row[k] for k in keys}, pattern))
+        group.runs += 1
+        group.first = row["number"] if group.first < 0 else min(group.first, row["number"])
+        group.unfinished += row["error"] != ""
+        for count in COUNTS:
+            group.sums[count] += row[count] or 0
+    return list(out.values())
+
+
+def alike_in_frame(question: Grid, runs: DataFrame) -> list[Alike]:
+    """Group the rows of a sweep's DataFrame."""
+    from pyspark.sql import functions as f
+
+    keys, names = keys_of(question), properties_of(question)
+    letters = f.concat(*(f.coalesce(f.left(f.col(f"`{name}`"), f.lit(1)), f.lit("-")) for name in names))
+    found = runs.groupBy(*keys, letters.alias("pattern")).agg(
+        f.count(f.lit(1)).alias("runs"),
+        f.min("number").alias("first"),
+        f.count_if(f.col("error") != "").alias("unfinished"),
+        *(f.coalesce(f.sum(count), f.lit(0)).alias(count) for count in COUNTS),
+    )
+    return [
+        Alike({k: row[k] for k in keys}, row["pattern"], row["runs"], row["first"], row["unfinished"],
+              {count: row[count] for count in COUNTS})
+        for row in found.collect()
+    ]  # fmt: skip
+
+
+def summary_of(question: Grid, alike: Sequence[Alike]) -> Summary:
+    """Return the summary of a sweep from its groups."""
     names = properties_of(question)
-    sets = [(axis,) for axis in question.swept] + [PROGRAM]
-    keys = [axis for axis in AXES if any(axis in one for one in sets)]
-    if away:
-        tables = [read_table(store.part(block)) for block in range(store.blocks)]
-        needed = ["number", *keys, *names, *COUNTS, "error"]
-        frame = spark.createDataFrame(pa.concat_tables([t.select(needed).replace_schema_metadata() for t in tables]))
-    else:
-        reader = spark.read.option("__globPaths__", "false").option("pathGlobFilter", OWN)  # whatever else is there
-        frame = reader.schema(spark_schema(store)).parquet(f"file://{store.runs}")
-    frame.createOrReplaceTempView("sweep")
-    grouping = ", ".join(f"({', '.join(one)}, pattern)" for one in sets)
-    marks = ", ".join(f"grouping({key}) AS `in {key}`" for key in keys)
-    sums = ", ".join(f"coalesce(sum({count}), 0) AS {count}" for count in COUNTS)
-    rows = spark.sql(
-        f"SELECT {', '.join(keys)}, {marks}, pattern, count(*) AS runs, min(number) AS first, "
-        f"count_if(error <> '') AS unfinished, {sums} "
-        f"FROM (SELECT *, {pattern(names)} AS pattern FROM sweep) GROUP BY GROUPING SETS ({grouping})"
-    ).collect()
-    found: dict[tuple[str, ...], dict[tuple[Any, ...], list[Row]]] = {one: {} for one in sets}
-    for row in rows:
-        one = tuple(key for key in keys if not row[f"in {key}"])
-        found[one].setdefault(tuple(row[key] for key in one), []).append(row)
-    programs = found[PROGRAM]
+
+    def by(key: Callable[[Alike], Any]) -> dict[Any, Group]:
+        some: dict[Any, list[Alike]] = defaultdict(list)
+        for group in alike:
+            some[key(group)].append(group)
+        return {value: group_of(of, names) for value, of in some.items()}
+
+    programs = by(program_of)
+    axes = {axis: by(partial(value_of, axis)) for axis in question.swept}
     return Summary(
-        group_of([row for some in programs.values() for row in some], names),
-        {
-            axis: {v: group_of(found[(axis,)][(v,)], names) for v in getattr(question, axis) if (v,) in found[(axis,)]}
-            for axis in question.swept
-        },
-        {program: group_of(programs[program], names) for program in question.programs if program in programs},
-        together(programs, names),
+        group_of(alike, names),
+        {axis: {v: groups[v] for v in getattr(question, axis) if v in groups} for axis, groups in axes.items()},
+        {program: programs[program] for program in question.programs if program in programs},
+        together(alike, names),
     )
 
 
-def spark_schema(store: Store) -> Any:
-    """Return the table's schema, so that no file need be opened to find it."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return from_arrow_schema(schema_of(store.question))
+def value_of(axis: str, group: Alike) -> Any:
+    """Return the value of some runs on an axis."""
+    return group.keys[axis]
 
 
-def pattern(names: tuple[str, ...]) -> str:
-    """Return SQL for the first letters of a row's verdicts, with `-` where there is none."""
-    letters = [f"coalesce(left(`{name}`, 1), '-')" for name in names]
-    return f"concat({', '.join(letters)})"
+def program_of(group: Alike) -> tuple[str, ...]:
+    """Return the program of some runs."""
+    return tuple(group.keys[axis] for axis in PROGRAM)
 
 
-def group_of(rows: list[Row], names: tuple[str, ...]) -> Group:
+def group_of(alike: Sequence[Alike], names: tuple[str, ...]) -> Group:
     """Return a group from the counts of its patterns."""
     tallies = {}
     for k, name in enumerate(names):
-        said = {verdict: [row for row in rows if row["pattern"][k] == verdict[0]] for verdict in VERDICTS}
-        counts = (sum(row["runs"] for row in said[verdict]) for verdict in (HOLDS, NOT_REACHED, VIOLATED))
-        holds, not_reached, violated = counts
-        tallies[name] = VerdictTotals(
-            holds, not_reached, violated, min((row["first"] for row in said[VIOLATED]), default=-1)
-        )
+        said = {verdict: [group for group in alike if group.pattern[k] == verdict[0]] for verdict in VERDICTS}
+        holds, not_reached, violated = (sum(g.runs for g in said[v]) for v in (HOLDS, NOT_REACHED, VIOLATED))
+        tallies[name] = VerdictTotals(holds, not_reached, violated, min((g.first for g in said[VIOLATED]), default=-1))
     return Group(
-        sum(row["runs"] for row in rows),
-        sum(row["runs"] for row in rows if VIOLATED[0] in row["pattern"]),
-        sum(row["unfinished"] for row in rows),
-        {count: sum(row[count] for row in rows) for count in COUNTS},
+        sum(group.runs for group in alike),
+        sum(group.runs for group in alike if VIOLATED[0] in group.pattern),
+        sum(group.unfinished for group in alike),
+        {count: sum(group.sums[count] for group in alike) for count in COUNTS},
         tallies,
     )
 
 
-def together(programs: Mapping[tuple[Any, ...], list[Row]], names: tuple[str, ...]) -> tuple[Together, ...]:
+def together(alike: Iterable[Alike], names: tuple[str, ...]) -> tuple[Together, ...]:
     """Return which properties were violated in the same runs."""
     out: dict[tuple[Any, ...], Together] = {}
-    for program, rows in programs.items():
-        for row in rows:
-            broken = tuple(name for k, name in enumerate(names) if row["pattern"][k] == VIOLATED[0])
-            if broken:
-                before = out.get((program, broken))
-                runs, first = (before.runs, before.first) if before else (0, row["first"])
-                out[program, broken] = Together(program, broken, runs + row["runs"], min(first, row["first"]))
+    for group in alike:
+        broken = tuple(name for k, name in enumerate(names) if group.pattern[k] == VIOLATED[0])
+        if broken:
+            program = program_of(group)
+            before = out.get((program, broken))
+            runs, first = (before.runs, before.first) if before else (0, group.first)
+            out[program, broken] = Together(program, broken, runs + group.runs, min(first, group.first))
     return tuple(sorted(out.values(), key=lambda t: (-t.runs, t.first)))

@@ -1,16 +1,8 @@
-"""Store whole files in a remote folder, through pyarrow's file systems or Hadoop's in a Spark session's Java.
-
-A file is there whole or not at all. An object store shows an object when all of it has come; it is sent in one write,
-so that an interrupt cannot end an upload early. Hadoop's file systems show what is being written: there a file is
-written under a hidden name and renamed.
-"""
+"""Read the files of a remote folder, through pyarrow's file systems or Hadoop's in a Spark session's Java."""
 
 from __future__ import annotations
 
-import contextlib
-import mmap
 import os
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RemoteError(Exception):
-    """A remote folder cannot be read or written; the message contains no secret of its address."""
+    """A remote folder cannot be read; the message contains no secret of its address."""
 
 
 class RemoteFolder(Protocol):
@@ -59,19 +51,12 @@ class RemoteFolder(Protocol):
             RemoteError: it is not there, or cannot be read.
         """
 
-    def put(self, path: Path, name: str) -> None:
-        """Copy a file to the folder; a file with its name is replaced.
-
-        Raises:
-            RemoteError: it cannot be written.
-        """
-
 
 def remote_folder(address: Address, spark: SparkSession) -> RemoteFolder:
     """Return the folder at an address.
 
     Args:
-        spark: its Java reads and writes what pyarrow has no file system for.
+        spark: its Java reads what pyarrow has no file system for.
 
     Raises:
         RemoteError: there is no file system for it.
@@ -79,7 +64,7 @@ def remote_folder(address: Address, spark: SparkSession) -> RemoteFolder:
     if address.by_arrow:
         return ArrowFolder(address)
     if is_connect(spark):
-        raise RemoteError(f"{address}: writing this needs Java, which a session of Spark Connect does not have here")
+        raise RemoteError(f"{address}: reading this needs Java, which a session of Spark Connect does not have here")
     return HadoopFolder(address, spark)
 
 
@@ -142,14 +127,6 @@ class ArrowFolder:
         if changed is not None:
             os.utime(path, ns=(changed, changed))
 
-    def put(self, path: Path, name: str) -> None:
-        with said_of(self.address), path.open("rb") as file:
-            empty = not path.stat().st_size
-            with contextlib.nullcontext(b"") if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                out = self.system.open_output_stream(self.place(name))
-                out.write(data)  # all of it: closing completes an upload, whatever has come of it
-                out.close()
-
 
 class HadoopFolder:
     """A folder in one of Hadoop's file systems.
@@ -192,18 +169,3 @@ class HadoopFolder:
             self.system.copyToLocalFile(False, self.path(name), self.java.Path(f"file://{path}"), True)
             changed = int(self.system.getFileStatus(self.path(name)).getModificationTime()) * 1_000_000
         os.utime(path, ns=(changed, changed))
-
-    def put(self, path: Path, name: str) -> None:
-        folder, _, last = name.rpartition("/")
-        hidden, target = self.path(f"{folder}/_new-{uuid.uuid4().hex}-{last}".lstrip("/")), self.path(name)
-        with said_of(self.address):
-            try:
-                self.system.mkdirs(self.path(folder))
-                self.system.copyFromLocalFile(False, True, self.java.Path(f"file://{path}"), hidden)
-                self.system.delete(target, False)
-                if not self.system.rename(hidden, target):
-                    raise RemoteError(f"{self.address}: {name} cannot be moved to its place")
-            except BaseException:
-                with contextlib.suppress(Exception):
-                    self.system.delete(hidden, False)
-                raise
