@@ -40,6 +40,7 @@ EARLIER = (
     (r"2000, 2000, 2000, -1, db, self", "2000, 2000, 2000, db, self"),
 )
 CASE = re.compile(r"(\w+)\(\)(?: \d+ ms)? (✔|✘) *(.*)")
+OBJECT = re.compile(r"@[0-9a-f]+\b")  # which differs from run to run
 PASSED = "passed"
 OWN = [name for name in findings() if name not in SHARED]  # those with a test of their own
 
@@ -77,7 +78,7 @@ def printed(finding: Finding, servers: Release, path: list[Path], folder: Path) 
     words += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", ":".join(map(str, path))]
     words += ["org.junit.platform.console.ConsoleLauncher", "-c", name, "--disable-banner", "--disable-ansi-colors"]
     done = subprocess.run([*words, "--details=tree"], capture_output=True, text=True, check=False, timeout=600)
-    found = {m[1]: PASSED if m[2] == "✔" else m[3] for m in CASE.finditer(done.stdout)}
+    found = {m[1]: PASSED if m[2] == "✔" else OBJECT.sub("", m[3]) for m in CASE.finditer(done.stdout)}
     if len(found) != finding.test.count("@Test"):
         raise SystemExit(f"{finding.name}: not every test ran: {done.stdout[-500:]}{done.stderr[-500:]}")
     return dict(sorted(found.items()))

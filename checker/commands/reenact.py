@@ -127,11 +127,11 @@ def refuse(names: Iterable[str], why: str) -> None:
 
 def play_drawn(request: ConformanceRequest) -> Answer:
     """Play random runs."""
-    from traces.reenact.campaign import kinds_table, release_table, sync_table
+    from traces.reenact.campaign import kinds_table, release_table
 
     with ShownRuns(request) as shown:
         lines, folder = conform(request, shown)
-    tables = [table(*made) for made in (kinds_table(lines), release_table(lines), sync_table(lines))]
+    tables = [table(*made) for made in (kinds_table(lines), release_table(lines))]
     whole = sum(x.whole for x in lines)
     said = f"{whole} of {len(lines)} runs agree to their end; {sum(bool(x.trouble) for x in lines)} did not start"
     return Answer(HELD if whole == len(lines) else NO_VERDICT, [*shown.texts, *tables, said, f"left in {folder}"])

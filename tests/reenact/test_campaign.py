@@ -1,4 +1,4 @@
-"""Runs drawn at random: their synchronizations, the lines that are kept of them, and what those say together."""
+"""Runs drawn at random: the lines that are kept of them, and what those say together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from checker.requests.conformance import ConformanceRequest, answer, known
 from tests.reenact.schedules import zk_4394
 from tests.servers import nowhere
 from traces.reenact import campaign
-from traces.reenact.campaign import FILE, Line, kinds_table, played_before, release_table, sync_table
+from traces.reenact.campaign import FILE, Line, kinds_table, played_before, release_table
 from traces.reenact.distributions import Release
 from traces.reenact.mapping import MAPPING
 from traces.reenact.periodic import PERIODIC
@@ -21,25 +21,12 @@ from traces.reenact.plan import plan_for
 from traces.reenact.player import Played
 from traces.reenact.random_schedules import drawn
 from traces.reenact.reenactment import ReenactedRun
-from traces.reenact.syncs import syncs_of
 from zabspec.protocols.zookeeper.state import AWAITING_ACKS, FOLLOWING, SERVING
 
 LINE = Line(
-    "3.9.5", 1, 60, 60, "", [], "", {"crash": 2, "elect": 58}, {"DIFF": 2, "TRUNC": 1}, {"DIFF": 1}, [], [], 9.0, 5.0,
-    "plain x",
+    "3.9.5", 1, 60, 60, "", [], "", {"crash": 2, "elect": 58}, [], [], 9.0, 5.0, "plain x",
 )  # fmt: skip
-OTHER = replace(
-    LINE, release="3.6.0", agreed=9, at="elect", differs=["no"], kinds={"crash": 9}, syncs={"SNAP + txns": 1},
-    acknowledged={},
-)  # fmt: skip
-
-
-def test_a_synchronization_is_told_by_what_was_sent() -> None:
-    steps = zk_4394().steps
-    (one,) = syncs_of(steps)
-    assert (one.kind, one.learner, one.received, one.acknowledged) == ("DIFF + txns", 1, True, True)
-    (short,) = syncs_of(steps[: [s.label for s in steps].index("acknowledge NEWLEADER")])
-    assert (short.received, short.acknowledged) == (True, False)
+OTHER = replace(LINE, release="3.6.0", agreed=9, at="elect", differs=["no"], kinds={"crash": 9})
 
 
 @pytest.mark.slow(seconds=1)
@@ -59,12 +46,6 @@ def test_nothing_is_drawn_that_servers_do_not_do_here(seed: int) -> None:
             assert step.label == "startZkServer"
 
 
-@pytest.mark.slow(seconds=1)
-def test_drawn_runs_have_synchronizations() -> None:
-    found = [s.kind for seed in (1004, 1011) for s in syncs_of(drawn("3.9.3", seed).steps) if s.acknowledged]
-    assert sorted(found) == ["DIFF", "DIFF", "DIFF + txns", "DIFF + txns"]
-
-
 def test_a_campaign_is_told_by_release() -> None:
     head, rows = release_table([LINE, LINE, OTHER])
     assert head[:6] == ("release", "runs", "whole", "drawn", "played", "agreed")
@@ -72,11 +53,6 @@ def test_a_campaign_is_told_by_release() -> None:
         ("3.9.5", "2", "2", "120", "120", "120", "100.0", "100.0"),
         ("3.6.0", "1", "0", "60", "10", "9", "90.0", "15.0"),
         ("all", "3", "2", "180", "130", "129", "99.2", "71.7"),
-    ]
-    assert sync_table([LINE, LINE, OTHER])[1] == [
-        ("3.9.5", "4 (2)", "0", "2 (0)", "0", "0", "0", "6 (2)"),
-        ("3.6.0", "0", "0", "0", "0", "0", "1 (0)", "1 (0)"),
-        ("all", "4 (2)", "0", "2 (0)", "0", "0", "1 (0)", "7 (2)"),
     ]
     assert kinds_table([LINE, OTHER])[1] == [("crash", "11", ""), ("elect", "58", "1")]
 

@@ -1,6 +1,6 @@
 """Play many random runs, one line of a file each, so that a campaign can resume, and summarise them by release.
 
-The summary counts the runs that agree, the steps forced and seen, and the synchronizations by kind.
+The summary counts the runs that agree, and the steps forced and seen.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from traces.reenact.plan import ESTABLISHED, ReenactmentPlan
 from traces.reenact.random_schedules import drawn, kind
 from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.reenactment import tried as play_until_agreed
-from traces.reenact.syncs import KINDS, syncs_of
 from zabspec.simulator.run import sources_digest
 
 FILE = "runs.jsonl"
@@ -34,8 +33,6 @@ class Line:
         at: the kind of the step at which server and model differ; empty if they agree.
         trouble: why the servers did not come to where the run begins.
         kinds: the number of steps of each kind that agreed.
-        syncs: the number of synchronizations of each kind that were received as a whole.
-        acknowledged: how many of these were on the learner's disk, and acknowledged.
         breaks, harm: what is broken in the model, and on the servers.
         seconds, cpu: how long it took, and CPU seconds of the servers.
         asked: a digest of the protocol's source, and of all code that draws, plays and compares.
@@ -49,8 +46,6 @@ class Line:
     differs: list[str]
     trouble: str
     kinds: dict[str, int]
-    syncs: dict[str, int]
-    acknowledged: dict[str, int]
     breaks: list[str]
     harm: list[str]
     seconds: float
@@ -70,12 +65,10 @@ def question(variant: str, start: str = ESTABLISHED) -> str:
 
 def line_of(release: str, seed: int, plan: ReenactmentPlan, run: ReenactedRun, cpu: float, asked: str) -> Line:
     done = plan.steps[: run.played.steps]
-    syncs = [s for s in syncs_of(done) if s.received]
     return Line(
         release, seed, len(plan.steps), len(done), kind(plan.steps[len(done)]) if run.played.differs else "",
-        run.played.differs, run.trouble, dict(Counter(map(kind, done))), dict(Counter(s.kind for s in syncs)),
-        dict(Counter(s.kind for s in syncs if s.acknowledged)), list(plan.broken), run.harm, round(run.seconds, 2),
-        round(cpu, 2), asked,
+        run.played.differs, run.trouble, dict(Counter(map(kind, done))), list(plan.broken), run.harm,
+        round(run.seconds, 2), round(cpu, 2), asked,
     )  # fmt: skip
 
 
@@ -135,17 +128,6 @@ def release_table(lines: Sequence[Line]) -> Table:
             f"{100 * agreed / tried:.1f}" if tried else "", f"{100 * agreed / steps:.1f}" if steps else "",
         ))  # fmt: skip
     return ("release", "runs", "whole", "drawn", "played", "agreed", "% of played", "% of drawn"), rows
-
-
-def sync_table(lines: Sequence[Line]) -> Table:
-    """Return the table of complete synchronizations by release; in brackets those on disk and acknowledged."""
-    rows: list[tuple[str, ...]] = []
-    for name in [*releases(lines), "all"]:
-        mine = [x for x in lines if name in (x.release, "all")]
-        counts = [(sum(x.syncs.get(k, 0) for x in mine), sum(x.acknowledged.get(k, 0) for x in mine)) for k in KINDS]
-        counts.append((sum(n for n, _ in counts), sum(n for _, n in counts)))
-        rows.append((name, *(f"{n} ({a})" if n else "0" for n, a in counts)))
-    return ("release", *KINDS, "all"), rows
 
 
 def kinds_table(lines: Sequence[Line]) -> Table:
