@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -100,6 +100,8 @@ class Lived(Answered):
         """Why not every requested fair run was checked; empty if every one was."""
         if self.live.error:
             return met(self.live.error)
+        if self.live.second.difference:
+            return self.live.second.trouble
         if self.live.stopped or not self.live.complete:
             return self.live.stopped or "not every state was explored"
         return ""
@@ -198,6 +200,7 @@ class Lived(Answered):
             ("memory", f"{live.memory / 1e6:,.0f} MB at the peak"),
             ("time", f"{live.seconds:.2f} s, {live.compile_seconds:.2f} s making the model ready"),
             ("symmetry", f"off: {self.symmetry_off}" if self.symmetry_off else "in the fault phase only"),
+            *live.second.row,
             *([("largest epoch", f"{self.epochs}; a larger one would give no verdict")] if self.epochs else []),
         ]
 
@@ -316,6 +319,7 @@ class Lived(Answered):
                 "steps_left_out": live.left_out,
                 "complete": live.complete,
             },
+            "second_opinion": asdict(live.second),
             "progress_properties": [self.goal_as_json(goal) for goal in live.goals],
             "not_checked": list(self.left_out),
             "cost": {

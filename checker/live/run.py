@@ -15,6 +15,7 @@ from checker.explore.result import Exploration, Limits
 from checker.live.code import LiveCode
 from checker.live.fair_runs import FairRuns, Waits
 from checker.live.graph import Graph, rehash_nodes
+from checker.opinion.interpreted import UNHEARD, SecondOpinion
 from zabspec.language.kernels import machine
 from zabspec.limits import Deadline
 from zabspec.properties import ProgressProperty
@@ -50,6 +51,7 @@ class Live:
         error: a value would have left its range in the stable phase.
         stopped: why it was cut short.
         complete: whether every edge of the stable phase is there, for everything that was requested.
+        second: how the interpreter's opinion compares, where no process starves.
     """
 
     goals: tuple[ProgressProperty, ...]
@@ -65,6 +67,7 @@ class Live:
     error: str = ""
     stopped: str = ""
     complete: bool = False
+    second: SecondOpinion = UNHEARD
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     compile_seconds: float = 0.0

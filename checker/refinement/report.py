@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from checker.opinion.interpreted import UNHEARD, SecondOpinion
 from checker.refinement.failure import Failure
 from checker.refinement.generate import MARK
 from checker.refinement.model import CLAUSE, REFINES, RefinedModel
@@ -28,7 +29,8 @@ class RefinementReport(Result):
         report: of the exploration as such.
         failures: by property; the steps themselves first.
         path: the file with the run of the first failure; empty if it was not saved.
-        trouble: why it was not saved, or why a failure does not count; empty otherwise.
+        trouble: why it was not saved, or why there is no verdict; empty otherwise.
+        second: how the interpreter's opinion of a refinement compares.
     """
 
     model: RefinedModel
@@ -36,6 +38,7 @@ class RefinementReport(Result):
     failures: Mapping[str, Failure] = field(default_factory=dict)
     path: str = ""
     trouble: str = ""
+    second: SecondOpinion = UNHEARD
 
     kind = "refine"
 
@@ -69,6 +72,8 @@ class RefinementReport(Result):
         if self.failures:
             first = next(iter(self.failures.values()))
             return f"does not refine: {first.sentence}; {tail}"
+        if self.second.difference:
+            return f"no verdict: {self.second.trouble}; {tail}"
         if not r.covered:
             return f"no verdict: {r.cut_short}; no step was found that does not refine; {tail}"
         clauses = plural(len(self.model.theory.clauses), "clause")
@@ -77,6 +82,13 @@ class RefinementReport(Result):
             f"and the "
             f"{clauses} of its invariant hold in every state; {tail}"
         )
+
+    @property
+    def word(self) -> str:
+        """The verdict in JSON."""
+        if self.failures:
+            return "does not refine"
+        return "refines" if self.report.covered and not self.second.difference else "no verdict"
 
     @property
     def judged(self) -> list[Property]:
@@ -94,7 +106,8 @@ class RefinementReport(Result):
 
     def figures(self) -> list[Row]:
         """Return the figures of the exploration without terminal states."""
-        return [(name, what) for name, what in self.report.figures() if name != "terminal states"]
+        rows = [(name, what) for name, what in self.report.figures() if name != "terminal states"]
+        return [*rows, *self.second.row]
 
     def said(self) -> Iterator[Verdict]:
         for p in self.judged:
@@ -125,7 +138,8 @@ class RefinementReport(Result):
             "sentence": self.sentence,
             "exit_code": self.exit_code,
             "request": said["request"],
-            "verdict": "does not refine" if self.failures else "refines" if self.report.covered else "no verdict",
+            "verdict": self.word,
+            "second_opinion": asdict(self.second),
             "actions": self.taken,
             "never_taken": self.never,
             "clauses": {

@@ -95,8 +95,8 @@ class BoundedReport(Result):
             among = f"found among runs of {f.rounds} rounds, {spent:.1f} s"
             beside = f"; in another run {met(f.left_range)}" if f.left_range else ""
             return f"VIOLATED: {names} after {steps} from {self.where}, {among}{beside}"
-        if f.contradiction:
-            return f"no verdict: {f.contradiction}"
+        if f.second.difference:
+            return f"no verdict: {f.second.trouble}"
         within = f"within {plural(f.depth, 'step')}"
         if f.reason:
             so_far = f"nothing is violated {within} from {self.where}" if f.depth else "nothing was decided"
@@ -137,9 +137,9 @@ class BoundedReport(Result):
             lines.append("A bounded result: deeper runs were not checked.")
             if not self.found.reason and not self.found.left_range:
                 lines.append("In the checked runs no value leaves its range.")
-            if self.found.compared:
+            if self.found.second.states:
                 lines.append(
-                    f"Second opinion: {plural(self.found.compared, 'run')} drawn from the formula replayed in the "
+                    f"Second opinion: {plural(self.found.second.states, 'run')} drawn from the formula replayed in the "
                     "interpreter, and as many random ones of it are in the formula."
                 )
         else:
@@ -168,7 +168,7 @@ class BoundedReport(Result):
             "depth": self.found.depth,
             "reason": self.found.reason or None,
             "error": self.found.left_range or None,
-            "second_opinion": {"runs": self.found.compared, "difference": self.found.contradiction or None},
+            "second_opinion": {"runs": self.found.second.states, "difference": self.found.second.difference or None},
             "queries": [{"rounds": rounds, "seconds": round(spent, 3)} for rounds, spent in self.found.seconds],
             "trace": self.counterexample.path or None if self.counterexample else None,
             "replayed": bool(self.counterexample.replayed and self.counterexample.digest)

@@ -67,7 +67,7 @@ def answer(request: JudgeRequest) -> JudgedTable:
 
     Raises:
         RequestError: the request is wrong.
-        NoVerdict: Spark failed.
+        NoVerdict: Spark failed, or the table has no run.
     """
     from checker.report.judged import JudgedTable
     from traces.tables.places import address_of
@@ -100,7 +100,7 @@ def answer(request: JudgeRequest) -> JudgedTable:
             tally = judged(units, request) if units else None
             further = dict.fromkeys(name for unit in units for part in unit.parts for name in part.further)
         if tally is None or not tally.runs:
-            raise TableError(f"{table}: there is no run in this table")
+            raise NoVerdict(f"{table}: there is no run in this table")
     except TableError as problem:
         raise RequestError(str(problem)) from None
     asked = tuple(name for name in known if name in (request.properties or usual))

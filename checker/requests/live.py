@@ -79,6 +79,7 @@ class LiveCheck(BoundedRequest):
     def answer(self, watch: Watch = QUIET) -> Lived:
         from checker.live.report import Lived
         from checker.live.run import Live
+        from checker.opinion.live import second_opinion
         from zabspec.model import Model
 
         started = time.perf_counter()
@@ -97,6 +98,8 @@ class LiveCheck(BoundedRequest):
         ready = time.perf_counter() - started
         run, found = searched(code, self, replace(limits, spent=ready), watch)
         found.compile_seconds = ready
+        if found.complete and not found.found:
+            found.second = second_opinion(code)
         return Lived(
             found,
             configuration,

@@ -92,6 +92,8 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
         NoVerdict: the interpreter does not reproduce the failing run: an error of zabcheck.
     """
     from checker.explore.compiled import Compiled
+    from checker.opinion.compiled import second_opinion
+    from checker.opinion.interpreted import UNHEARD
     from checker.refinement.model import REFINES, RefinedModel
     from checker.refinement.report import RefinementReport
     from checker.report.report import Explored
@@ -129,7 +131,10 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
                 f"the interpreted world does not confirm the failing run ({problem}): a bug of zabcheck"
             ) from None
     path, trouble = saved(failures[names[0]].trace, request) if names else ("", "")
-    return RefinementReport(model, report, failures, path, trouble)
+    second = UNHEARD
+    if report.covered and not names:
+        second = second_opinion(Compiled(model, model.properties, False))
+    return RefinementReport(model, report, failures, path, trouble or second.trouble, second)
 
 
 def saved(trace: Trace, request: RefineRequest) -> tuple[str, str]:

@@ -20,7 +20,8 @@ from typing import Any, TypeAlias
 
 import z3
 
-from checker.symbolic.random_runs import compare
+from checker.opinion.bounded import second_opinion
+from checker.opinion.interpreted import UNHEARD, SecondOpinion
 from checker.symbolic.smt2 import about
 from checker.symbolic.solver import Result, Solver, SolverAnswer, interruptibly
 from checker.symbolic.transition import Transition
@@ -72,8 +73,7 @@ class Bounded:
         reason: why it ended before the requested depth; empty if it did not.
         left_range: where a value would leave its range in some run; empty if none was found.
         premises: by property whether some run meets its premise; without those that z3 did not decide.
-        contradiction: how the interpreter contradicts that nothing is violated; then nothing is concluded.
-        compared: the number of random runs of each kind that were compared with the interpreter.
+        second: how the interpreter's opinion compares; if it differs, nothing is concluded.
         seconds: for each query the number of rounds, and the time of it with all that came before it.
     """
 
@@ -84,8 +84,7 @@ class Bounded:
     reason: str = ""
     left_range: str = ""
     premises: dict[str, bool] = field(default_factory=dict)
-    contradiction: str = ""
-    compared: int = 0
+    second: SecondOpinion = UNHEARD
     seconds: list[tuple[int, float]] = field(default_factory=list)
 
 
@@ -135,9 +134,9 @@ def check(
             found.rounds = at
             return found
         found.depth = at
-    found.compared, found.contradiction = compare(search, start or model.program.initial().key(), left)
-    if found.contradiction:
-        found.reason, found.depth = found.contradiction, 0
+    found.second = second_opinion(search, start or model.program.initial().key(), left)
+    if found.second.difference:
+        found.reason, found.depth = found.second.trouble, 0
         return found
     search.meet_premises(found.premises, left)
     return found

@@ -10,10 +10,9 @@ from typing import Any
 
 from checker.symbolic.induction import Induction, InductionFinding, describe
 from invariants.registry import STEP
-from traces.explain.names import history_text, process_name, txn_text
 from traces.record.values import state_json
 from zabspec.language.kinds import Kind, MessageUnion, Seq
-from zabspec.language.notation import value_text
+from zabspec.language.notation import process_name, value_text
 from zabspec.language.reference import StateView
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.language.symbolic_memory import SLOTS, values_of
@@ -31,7 +30,7 @@ def rows(induction: Induction, finding: InductionFinding) -> list[tuple[str, str
             continue
         for index, at in layout.elements(f.name):
             if any(at <= key >> SLOTS < at + max(1, f.kind.size) for key in keys):
-                was, now = (text(f, f.kind, inner(x[f.name], index), induction) for x in (before, after))
+                was, now = (text(f.kind, inner(x[f.name], index)) for x in (before, after))
                 out.append((place(f, index), was, now))
     return out
 
@@ -116,27 +115,9 @@ def inner(value: Any, index: Iterable[int]) -> Any:
     return value
 
 
-def text(f: Field, kind: Kind, value: Any, induction: Induction) -> str:
-    """Return a value of a field as text."""
-    if isinstance(kind, Seq) and isinstance(kind.element, MessageUnion):
-        union = kind.element
-        if "source" in union.envelope:
-            return "[" + ", ".join(datagram(union, v) for v in value) + "]"
-        return "[" + ", ".join(message(v) for v in value) + "]"
+def text(kind: Kind, value: Any) -> str:
+    """Return a value of a field as text; a message of a bag with source and target, `VOTE(yes=true) p1->p0`."""
+    if isinstance(kind, Seq) and isinstance(kind.element, MessageUnion) and "source" in kind.element.envelope:
+        ways = (f"{process_name(m['source'])}->{process_name(m['target'])}" for m in value)
+        return f"[{', '.join(f'{value_text(kind.element, m)} {way}' for m, way in zip(value, ways, strict=True))}]"
     return value_text(kind, value)
-
-
-def message(m: dict[str, Any]) -> str:
-    """Return a message in flight as text: `ACK_E(1, [t1 <1,1>])`."""
-    return f"{m['kind']}({', '.join(carried(v) for name, v in m.items() if name != 'kind')})"
-
-
-def datagram(union: MessageUnion, m: dict[str, Any]) -> str:
-    """Return a message of a bag, with source and target, as text: `VOTE(yes=true) p1->p0`."""
-    return f"{value_text(union, m)} {process_name(m['source'])}->{process_name(m['target'])}"
-
-
-def carried(value: Any) -> str:
-    if isinstance(value, dict):
-        return txn_text(value)
-    return history_text(value) if isinstance(value, list) else str(value)

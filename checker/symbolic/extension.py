@@ -85,7 +85,7 @@ def z3_answers(
             broken = found.rounds if p in found.broken else 0
             said = (found.depth or broken) and not found.left_range  # a run that left its range was not followed
             bounded = Z3Answer(BOUNDED, found.depth, broken=broken, premise=found.premises.get(p.name))
-            out[p.name] = bounded if said else Z3Answer(UNDECIDED, trouble=found.contradiction)
+            out[p.name] = bounded if said else Z3Answer(UNDECIDED, trouble=found.second.trouble)
     return {p.name: out[p.name] for p in properties}
 
 

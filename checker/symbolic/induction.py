@@ -366,17 +366,16 @@ class Induction:
 
         The equations are those definitions that the step leaves unchanged.
         """
-        changed: set[View] = set()
         shown: dict[tuple[View, Truth], None] = {}
-        while True:
-            self.views.begin_after(changed)
-            kept = {c.name: self.views.of_after(c, state) for c in clauses}
-            again = False
-            for view, equation in list(self.views.supposed.items()):
-                if (view, equation) in shown:
-                    continue
-                again = again or view in changed
-                if view in changed:
+        kept: dict[str, Truth] = {}
+        self.views.begin_after()
+        unread = list(clauses)
+        while unread:
+            kept |= {c.name: self.views.holds(c, state) for c in unread}
+            supposed = self.views.supposed
+            changed: set[View] = set()
+            for view, equation in supposed.items():
+                if view in changed or (view, equation) in shown:
                     continue
                 with about("leaves as it was", view[0], *view[1]):
                     result = self.refute(solver, not_(equation), min(SWEEP, self.seconds))
@@ -384,13 +383,12 @@ class Induction:
                     solver.add(self.z3.truth(equation))
                     shown[view, equation] = None
                     continue
-                again = True
                 changed.add(view)
-                if result.model is not None:
-                    model = result.model
-                    changed |= {w for w, e in self.views.supposed.items() if not self.true_in(model, e)}
-            if not again:
-                return kept, [equation for _, equation in shown]
+                if (model := result.model) is not None:
+                    changed |= {w for w, e in supposed.items() if not self.true_in(model, e)}
+            self.views.suppose_changed(changed)
+            unread = [c for c in clauses if self.views.uses[c.name] & changed]
+        return kept, [equation for _, equation in shown]
 
     def open(self, name: str, after: Truth) -> list[Truth]:
         """Return the conjuncts of a clause after a step that are not among those before it."""

@@ -12,12 +12,12 @@ from multiprocessing.pool import AsyncResult
 from typing import TYPE_CHECKING, Any
 
 from checker.explore.symmetry import asymmetry
+from checker.opinion.interpreted import UNHEARD, SecondOpinion
 from checker.symbolic.assumptions import EPOCHS, cut, faults, places
 from checker.symbolic.counterexample import rows
 from checker.symbolic.enabledness import Possible, Taken
 from checker.symbolic.induction import Induction, InductionFinding
 from checker.symbolic.k_induction import k_inductive
-from checker.symbolic.second_opinion import Claims, SecondOpinion, second_opinion
 from checker.symbolic.smt2 import record_into
 from checker.symbolic.solver import SolverAnswer
 from invariants import properties_of
@@ -36,7 +36,6 @@ Progress = Callable[[str, int, int], None]  # what was answered last, the number
 
 PROVED, K_INDUCTIVE, OPEN, UNDECIDED = "proved", "k-inductive", "not inductive", "undecided"
 LOST = "a solver process was ended"
-UNHEARD = SecondOpinion()  # nothing is concluded
 UNLISTED = "which steps exist"  # there was no time to find out
 
 
@@ -228,7 +227,7 @@ class Outcome:
         if self.second is None:
             out.append("no time was left for a second opinion")
         elif self.second.difference:
-            out.append(f"the interpreter contradicts z3: {self.second.difference}; this is a bug of zabcheck")
+            out.append(self.second.trouble)
         if not self.question.alone:
             known = self.question.argument.impossible is not None
             hint = "" if known else " (a clause may exclude it, or the range name a flag that widens it)"
@@ -316,11 +315,13 @@ def answer(task: tuple[Question, int]) -> tuple[Taken, list[InductionFinding]]:
     return taken, [] if taken.impossible else asked.ask(move)
 
 
-def opinion(task: tuple[Question, Claims]) -> SecondOpinion:
-    """Hold an induction and its conclusions against the interpreter."""
-    question, claims = task
+def opinion(task: tuple[Question, frozenset[str], frozenset[str]]) -> SecondOpinion:
+    """Hold an induction, and what it concluded, against the interpreter."""
+    from checker.opinion.induction import Claims, second_opinion
+
+    question, kept, never = task
     record_into(question.smt2)
-    return second_opinion(induction(question), claims)
+    return second_opinion(induction(question), Claims(kept, never))
 
 
 def answer_k(task: tuple[Question, str]) -> tuple[str, int, SolverAnswer, float]:
@@ -386,8 +387,7 @@ def run(
                 v.undecided += open_
         kept = frozenset(name for name, v in verdicts.items() if v.word == PROVED)
         if kept and not outcome.unasked:
-            second = workers.ask(opinion, (question, Claims(kept, frozenset(outcome.impossible))))
-            outcome.second = workers.result(second)
+            outcome.second = workers.result(workers.ask(opinion, (question, kept, frozenset(outcome.impossible))))
         try_longer(question, verdicts, workers)
         tell_why(question, verdicts, workers)
     outcome.taken.sort(key=lambda t: t.move)

@@ -103,7 +103,7 @@ class Solver:
             raise SolverError(str(problem)) from None
 
     def add(self, *assertions: z3.BoolRef) -> None:
-        """Assert formulas, until the `pop` that undoes the last `push`."""
+        """Assert formulas."""
         self.z3.add(*assertions)
 
     def add_clauses(self, variables: int, clauses: Iterable[Sequence[int]]) -> None:
@@ -139,14 +139,6 @@ class Solver:
         """Assert a formula under a name, which a core may contain."""
         self.z3.assert_and_track(assertion, name)
         self.tracked.append(z3.Bool(name, assertion.ctx))
-
-    def push(self) -> None:
-        """Save the assertions made so far."""
-        self.z3.push()
-
-    def pop(self) -> None:
-        """Remove what was asserted since the last `push`."""
-        self.z3.pop()
 
     def check(self, *assumptions: z3.BoolRef, seconds: float | None = None) -> Result:
         """Check whether the assertions and the assumptions (literals) have a model.

@@ -41,6 +41,8 @@ class Views:
         self.named: dict[Term, Term] = {}  # a definition of the state before -> the variable equal to it
         self.means: dict[Term, Term] = {}  # and back
         self.table: dict[View, Value] = {}
+        self.uses: dict[View | str, set[View]] = {}  # the definitions that a definition, or a clause, is made of
+        self.using: list[set[View]] = [set()]  # of those that are being read, the innermost last
         self.after: bool = False
         self.changed: set[View] = set()
         self.supposed: dict[View, Truth] = {}
@@ -69,17 +71,21 @@ class Views:
             if len(known) < len(args):
                 return self.machine.run(function, [base, *args], env)
             view: View = (name, known)
-            if view in self.table:
-                return self.table[view]
-            key = self.error + (base << SLOTS)
-            noted = env.memory[key]
-            self.machine.write(env, key, 0)  # an error of its own shows although there was one before it
-            value = self.machine.run(function, [base, *args], env)
-            own = env.memory[key]
-            self.machine.write(env, key, ite(equal(noted, 0, 32), own, noted, 32))
-            if own == 0:
-                value = self.table[view] = self.kept(view, value, function.returns)
-            return value
+            if view not in self.table:
+                key = self.error + (base << SLOTS)
+                noted = env.memory[key]
+                self.machine.write(env, key, 0)  # an error of its own shows although there was one before it
+                self.using.append({view})
+                value = self.machine.run(function, [base, *args], env)
+                self.uses[view] = self.using.pop()
+                own = env.memory[key]
+                self.machine.write(env, key, noted if own == 0 else ite(equal(noted, 0, 32), own, noted, 32))
+                if own != 0:
+                    self.using[-1] |= self.uses[view]
+                    return value
+                self.table[view] = self.kept(view, value, function.returns)
+            self.using[-1] |= self.uses[view]
+            return self.table[view]
 
         return answer
 
@@ -118,17 +124,21 @@ class Views:
             out.append(found)
         return out
 
-    def begin_after(self, changed: set[View]) -> None:
-        """Begin with a state after a step; `changed`: the definitions that the step may change."""
-        self.after, self.table, self.changed, self.supposed = True, {}, changed, {}
+    def begin_after(self) -> None:
+        """Begin with a state after a step, supposing that it leaves every definition unchanged."""
+        self.after, self.table, self.changed, self.supposed = True, {}, set(), {}
 
-    def of_after(self, clause: Property, state: Values) -> Truth:
-        """Return the formula of a clause in the state after a step, given what is `supposed`."""
-        return self.holds(clause, state)
+    def suppose_changed(self, views: set[View]) -> None:
+        """Suppose that the step changes these definitions; what is made of them is read again."""
+        self.changed |= views
+        for view in [v for v in self.table if self.uses[v] & views]:
+            del self.table[view]
+            self.supposed.pop(view, None)
 
     def holds(self, clause: Property, state: Values) -> Truth:
-        """Return whether a state satisfies a clause; reading past an end counts as violating it."""
+        """Return whether a state satisfies a clause, given what is `supposed`; reading past an end violates it."""
         value, (after,) = self.machine.on_states(clause.holds.__name__, [state], [])
+        self.uses[clause.name], self.using = self.using[0], [set()]
         return and_(value, equal(after[self.error], 0, 32))
 
     @property

@@ -339,14 +339,14 @@ def test_what_is_said_of_rows_is_said_in_the_answer(tmp_path: Path) -> None:
 # --- what is no table ----------------------------------------------------------------------------
 
 
-def refused(path: Path) -> str:
+def refused(path: Path, code: int = 2) -> str:
     result = zabcheck("judge", path)
-    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1), result.output
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (code, "", 1), result.output
     return result.stderr
 
 
-def test_a_table_without_runs_is_none(tmp_path: Path) -> None:
-    assert "there is no run in this table" in refused(written(tmp_path / "t.parquet", []))
+def test_a_table_without_runs_has_no_verdict(tmp_path: Path) -> None:
+    assert "there is no run in this table" in refused(written(tmp_path / "t.parquet", []), 3)
 
 
 WRONG: dict[str, tuple[str, int, dict[str, Any], str]] = {

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from checker.commands.init import START
+from checker.opinion.induction import Claims, second_opinion
+from checker.opinion.interpreted import SecondOpinion
 from checker.symbolic import induction, pool, unroll, views
 from checker.symbolic.assumptions import beside, cut, sized
 from checker.symbolic.bmc import Bounds, check
 from checker.symbolic.enabledness import Possible
 from checker.symbolic.induction import Induction, InductionFinding
 from checker.symbolic.pool import Outcome, Question, Verdict
-from checker.symbolic.second_opinion import Claims, SecondOpinion, second_opinion
 from checker.symbolic.solver import Result, SolverAnswer
 from checker.symbolic.transition import Transition
 from invariants import properties_of
@@ -68,7 +69,7 @@ def opinion(path: str) -> SecondOpinion | None:
 def bounded(path: str) -> str:
     """What the interpreter says of a bounded check that found nothing."""
     judged = [p for p in properties_of(path) if p.default]
-    return check(Model(Configuration(path, nodes=2, channel=2)), judged, Bounds(3)).contradiction
+    return check(Model(Configuration(path, nodes=2, channel=2)), judged, Bounds(3)).second.difference
 
 
 @pytest.fixture
@@ -149,7 +150,11 @@ def initially(true: Any) -> Any:
 
 
 def holds(true: Any) -> Any:
-    return lambda self, clause, state: self.machine.on_states(clause.holds.__name__, [state], [])[0]
+    def value(self: Any, clause: Any, state: Any) -> Any:
+        true(self, clause, state)
+        return self.machine.on_states(clause.holds.__name__, [state], [])[0]
+
+    return value
 
 
 PLANTS: dict[str, Plant] = {

@@ -40,10 +40,7 @@ def test_three_answers():
 
 def test_a_limit_holds_and_the_solver_can_be_asked_again():
     solver = Solver(seconds=0.3)
-    solver.push()
-    solver.add(*pigeons(12))
-    assert solver.check().answer is SolverAnswer.UNDECIDED
-    solver.pop()
+    assert solver.whether(z3.And(pigeons(12))).answer is SolverAnswer.UNDECIDED
     assert solver.check().answer is SolverAnswer.COUNTEREXAMPLE
     assert solver.check(seconds=0).reason == "no time left"
 

@@ -1,0 +1,112 @@
+"""What the interpreter says of a model: the steps of a state and their effects, properties, random runs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checker.explore.interpret import Interpreter
+from checker.report.result import plural
+from invariants.registry import STEP, Property, keeps
+from zabspec.language.reference import ERRORS, StateView, set_buffer
+from zabspec.model import Model
+
+LONGEST = 30  # steps of a random run
+
+
+@dataclass(frozen=True)
+class SecondOpinion:
+    """How the interpreter's opinion compares.
+
+    Attributes:
+        states: the number of states, or runs, in which both were compared.
+        steps: the number of steps.
+        difference: a sentence on the first difference; empty if there is none.
+    """
+
+    states: int = 0
+    steps: int = 0
+    difference: str = ""
+
+    @property
+    def trouble(self) -> str:
+        """The sentence of a report without a verdict; empty if there is no difference."""
+        said = f"the interpreter contradicts the verdict: {self.difference}; this is a bug of zabcheck"
+        return said if self.difference else ""
+
+    @property
+    def row(self) -> list[tuple[str, str]]:
+        """The row of a report's figures; none if nothing was compared."""
+        said = f"the interpreter agrees in {plural(self.states, 'state')} of random runs, {plural(self.steps, 'step')}"
+        return [("second opinion", said)] if self.states and not self.difference else []
+
+
+UNHEARD = SecondOpinion()  # nothing was compared
+
+
+class Differs(Exception):
+    """The two differ; the message is one sentence."""
+
+
+class Noted(bytearray):
+    """The bytes of a state, with the places that are read."""
+
+    def __init__(self, data: bytes | bytearray) -> None:
+        super().__init__(data)
+        self.places: set[int] = set()
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            self.places.update(range(*place.indices(len(self))))
+        else:
+            self.places.add(place)
+        return super().__getitem__(place)
+
+
+class Interpreted:
+    """The interpreter's side of a comparison.
+
+    Args:
+        model: the model.
+        properties: those it judges.
+    """
+
+    def __init__(self, model: Model, properties: Sequence[Property]) -> None:
+        self.engine = Interpreter(model, properties, False, every_step=True)
+        self.properties, self.layout = tuple(properties), model.program.layout
+        self.initial = model.program.initial().key()
+        self.states = self.steps = 0
+
+    def holds(self, p: Property, after: StateView, before: StateView | None = None) -> bool | None:
+        """Return whether a state, or the step to it, satisfies a property; None if judging it meets an error."""
+        try:
+            return bool(keeps(p, self.engine.names, after, before if p.of == STEP else None))
+        except ERRORS:
+            return None
+
+    def broken(self, after: StateView, before: StateView | None) -> list[str]:
+        """Return the names of the properties that a state, or the step to it, violates."""
+        return [p.name for p in self.properties if self.holds(p, after, before) is False]
+
+    def read_by(self, p: Property, data: bytes) -> tuple[bool | None, set[int]]:
+        """Return whether a state satisfies a property, and the bytes that this depends on."""
+        view = StateView(self.layout, data)
+        noted = Noted(view.buffer)
+        set_buffer(view, noted)
+        return self.holds(p, view), noted.places
+
+    def walked(self, source: random.Random, count: int) -> Iterator[bytes]:
+        """Yield the initial state and so many more states of random runs."""
+        state, length = self.initial, 0
+        yield state
+        for _ in range(count):
+            ways = self.ways(state)
+            length = length + 1 if ways and length < LONGEST else 0
+            state = source.choice(ways).key() if length else self.initial
+            yield state
+
+    def ways(self, state: bytes) -> list[StateView]:
+        """Return the states after each step of a state."""
+        return [after for _, after in self.engine.successors(state)]

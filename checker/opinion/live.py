@@ -1,0 +1,80 @@
+"""Hold the machine code of a liveness check against the interpreter: steps, the stable phase, and who waits in it."""
+
+from __future__ import annotations
+
+import random
+
+from checker.live.code import LiveCode
+from checker.opinion.compiled import STATES, CompiledOpinion
+from checker.opinion.interpreted import Differs, SecondOpinion
+from traces.record.fair import StableWorld
+from zabspec.language.reference import ERRORS, StateView
+
+WORD = (1 << 32) - 1  # the bits of a step word without its choice
+ON = 4  # steps that a run goes on in the stable phase
+
+
+class LiveOpinion(CompiledOpinion):
+    """Compares the machine code of both phases with the interpreter, in one state at a time."""
+
+    code: LiveCode
+
+    def __init__(self, code: LiveCode, source: random.Random) -> None:
+        super().__init__(code)
+        self.world, self.source = StableWorld(code.model, code.phase), source
+
+    def agree(self, data: bytes) -> None:
+        """Compare everything about one state of the fault phase, and a few states of the stable phase after it.
+
+        Raises:
+            Differs: they do not agree.
+        """
+        super().agree(data)
+        view = StateView(self.layout, data)
+        for named in self.world.nodes if self.code.phase.names_one else [-1]:
+            begins = bool(self.code.stable_begins(self.code.state(data), named) & 1)
+            if begins != self.world.begins(view, named):
+                raise Differs("the stable phase may begin in some state, or machine code says so, but not both")
+            state = self.code.stable(data)
+            for _ in range(ON if begins else 0):
+                if not (ways := self.stable(state, named)):
+                    break
+                state = self.source.choice(ways)
+
+    def stable(self, data: bytes, named: int) -> list[bytes]:
+        """Compare one state of the stable phase; return the states after it.
+
+        Raises:
+            Differs: they do not agree.
+        """
+        self.states += 1
+        view, size = StateView(self.layout, data), self.code.nodes
+        waiting = self.code.waiting(data, named)
+        for k, goal in enumerate(self.code.phase.goals):
+            for p in self.world.nodes:
+                if self.world.waits(goal, view, p, named) != bool(waiting >> (p + k * size) & 1):
+                    raise Differs(f"a process waits in some state for {goal.name}, or machine code says so, only")
+        try:
+            steps = self.code.stable_steps(data, named)
+            if {word & WORD for word, _ in steps} != {*self.world.choices(view, named)}:
+                raise Differs("some state of the stable phase has other steps in machine code")
+            for word, after in steps:
+                self.steps += 1
+                s = StateView(self.layout, data)
+                self.world.names["apply"](s, word)
+                if s.key() != after:
+                    raise Differs("a step of the stable phase has another effect in machine code")
+        except (ValueError, *ERRORS):
+            return []  # what follows an error is no step
+        return [after for _, after in steps]
+
+
+def second_opinion(code: LiveCode, seed: int = 0) -> SecondOpinion:
+    """Compare machine code that found no starvation with the interpreter, along random runs."""
+    here = LiveOpinion(code, random.Random(seed))
+    try:
+        for data in here.walked(random.Random(seed), STATES // 2):
+            here.agree(data)
+    except Differs as difference:
+        return SecondOpinion(here.states, here.steps, str(difference))
+    return SecondOpinion(here.states, here.steps)

@@ -1,0 +1,1 @@
+"""The interpreter's opinion of machine code."""

@@ -1,0 +1,88 @@
+"""The interpreter's opinion of machine code: of a refinement check and of a liveness check, as they are and faulty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from checker.explore.compiled import Compiled
+from checker.live.code import LiveCode
+from checker.requests import refine
+from checker.requests.live import LiveCheck
+from checker.requests.refine import RefineRequest
+
+REFINED = RefineRequest(nodes=2, txns=1)
+PROGRESS = LiveCheck("zab", nodes=2, txns=1, budgets={"timeouts": 1, "crashes": 1, "losses": 0})
+
+
+def refined() -> Any:
+    return refine.answer(REFINED)
+
+
+def lively() -> Any:
+    return PROGRESS.answer()
+
+
+@pytest.mark.parametrize("answered", [refined, lively])
+def test_the_interpreter_agrees(answered: Callable[[], Any]) -> None:
+    said = answered()
+    assert said.exit_code == 0
+    assert said.as_json()["second_opinion"]["steps"] > 50
+    assert "second opinion" in dict(said.figures())
+
+
+# --- planted faults ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A fault of machine code: what is replaced, by what, given the true one, and the checks that it concerns."""
+
+    owner: Any
+    name: str
+    other: Callable[[Any], Any]
+    answers: tuple[Callable[[], Any], ...]
+
+
+def one_fewer(true: Any) -> Any:
+    return lambda self, data, *more: true(self, data, *more)[:-1]
+
+
+def last_byte(true: Any) -> Any:
+    """Every effect but the first has another byte somewhere in the state."""
+
+    def steps(self: Any, data: bytes, *more: Any) -> Any:
+        first, *rest = true(self, data, *more) or [None]
+        at = next(at for _, at in self.layout.elements("delivered"))
+        changed = [(word, after[:at] + bytes([after[at] ^ 1]) + after[at + 1 :]) for word, after in rest]
+        return [*([first] if first else []), *changed]
+
+    return steps
+
+
+def other_word(true: Any) -> Any:
+    return lambda self, data, *more: [(word ^ 1 << 16, after) for word, after in true(self, data, *more)]
+
+
+PLANTS: dict[str, Plant] = {
+    "a step is missing": Plant(Compiled, "next_states", one_fewer, (refined, lively)),
+    "a step has another effect": Plant(Compiled, "next_states", last_byte, (refined, lively)),
+    "a step is another process's": Plant(Compiled, "next_states", other_word, (refined, lively)),
+    "a step of the stable phase is missing": Plant(LiveCode, "stable_steps", one_fewer, (lively,)),
+    "a step of the stable phase has another effect": Plant(LiveCode, "stable_steps", last_byte, (lively,)),
+    "nobody waits": Plant(LiveCode, "waiting", lambda _: lambda *_: 0, (lively,)),
+    "everybody waits": Plant(LiveCode, "waiting", lambda _: lambda *_: (1 << 62) - 1, (lively,)),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+def test_planted_faults_are_met(monkeypatch: pytest.MonkeyPatch, plant: Plant) -> None:
+    monkeypatch.setattr(plant.owner, plant.name, plant.other(getattr(plant.owner, plant.name)))
+    for answered in plant.answers:
+        said = answered()
+        assert said.exit_code == 3
+        assert "no verdict" in said.sentence
+        assert "the interpreter contradicts the verdict" in said.sentence
