@@ -146,10 +146,8 @@ def test_what_nodes_hold_is_not_shown_unless_asked_for(tmp_path: Path) -> None:
     assert "date 6" in run(*folders, "--show-data").output
 
 
-def test_the_report_keeps_its_schema_and_the_page_has_every_code(tmp_path: Path) -> None:
+def test_the_report_keeps_its_schema(tmp_path: Path) -> None:
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-
-    from traces.zookeeper.codes import CODES
 
     top = Path(__file__).parents[2]
     schema = json.loads((top / "checker" / "report" / "schema" / "audit.schema.json").read_text())
@@ -159,8 +157,6 @@ def test_the_report_keeps_its_schema_and_the_page_has_every_code(tmp_path: Path)
     found = json.loads(run(*ensemble(tmp_path, *s), "--json").output)
     Draft202012Validator(schema).validate(found)
     assert [f["code"] for f in found["findings"]] == ["GAP", "MISSING"]
-    page = (top / "docs/reference/audit-findings.md").read_text()
-    assert all(f"| `{c.code}` | {c.what} |" in page for c in CODES.values())
 
 
 @pytest.mark.parametrize(
