@@ -186,18 +186,15 @@ class Slot:
     def enlarge(self) -> None:
         """Use large pages from now on; the content of the last batch is dropped."""
         if not self.huge:
-            if self.budget is not None:
-                self.budget.give(len(self.outs) * GROUPS * FILLED)
             self.huge, self.outs, self.used = True, [], 0
 
     def next_out(self) -> tuple[Block, Block]:
         if self.used == len(self.outs):
-            # Sections keep room for the successors of one state, most of which is never written to: it costs no memory
-            # in small pages, and does not count.
+            # Sections keep room for the successors of one state, most of which is never written to: in small pages it
+            # costs no memory, and does not count.
             huge = self.huge and self.section <= 2 * FILLED
-            if self.budget is not None:
-                self.budget.add(GROUPS * FILLED)
-            self.outs.append((Block(GROUPS * self.section, huge), Block(8 * (GROUPS + 1))))
+            written = None if huge else GROUPS * FILLED
+            self.outs.append((Block(GROUPS * self.section, huge, self.budget, written), Block(8 * (GROUPS + 1))))
         out = self.outs[self.used]
         out[1].map[:] = bytes(out[1].size)
         self.used += 1

@@ -111,21 +111,25 @@ class Block:
         huge: whether to use large pages from half of one on: for memory that is read all over, or filled repeatedly, so
             that finding the page takes no longer than finding the byte, and the system provides few of them.
         budget: the limit that it counts towards.
+        written: how many of the bytes are expected to be written to, and count; None for all of them.
 
     Raises:
         MemoryError: there is no more memory.
     """
 
-    __slots__ = ("_view", "address", "budget", "map", "size")
+    __slots__ = ("_view", "address", "budget", "counted", "map", "size")
 
-    def __init__(self, size: int, huge: bool = False, budget: Budget | None = None) -> None:
+    def __init__(
+        self, size: int, huge: bool = False, budget: Budget | None = None, written: int | None = None
+    ) -> None:
         self.budget = None
         self.size = max(size, 64)
         huge = huge and self.size >= HUGE // 2 and hasattr(mmap, "MADV_HUGEPAGE")
         if huge:  # whole pages: only such maps begin where a large page does
             self.size = -(-self.size // HUGE) * HUGE
+        self.counted = self.size if written is None else written
         if budget is not None:
-            budget.take(self.size)
+            budget.take(self.counted)
             self.budget = budget
         self.map: mmap.mmap | memoryview
         if self.size <= PAGE:  # making a separate map would take longer than its use
@@ -146,7 +150,7 @@ class Block:
 
     def __del__(self) -> None:
         if self.budget is not None:
-            self.budget.give(self.size)
+            self.budget.give(self.counted)
 
     def words(self, start: int, count: int) -> list[int]:
         """Return `count` signed 64-bit words from word `start`."""
