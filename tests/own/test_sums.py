@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from checker.cli import main
 
 TEXT = """from __future__ import annotations
-from zabcheck.language import Field, Int, Node, Record, Size, State, action, declare, safety, stored
+from zabcheck.language import Field, Int, Node, Record, Size, State, action, declare, safety, stored, choose
 HUGE = 2**62
 def types(size: Size) -> dict[str, Record]:
     return {"Pair": Record("Pair", {"a": Int(0, HUGE // 2)})}
@@ -21,6 +21,15 @@ def state(size: Size) -> list[Field]:
 @action(budget="begins")
 def begin(s: State, p: Node) -> None:
     BODY
+def plus(a: int, b: int) -> int:
+    return a + b
+def half(s: State, p: Node) -> int:
+    return s.load[p] // 2
+def loads(s: State, p: Node) -> int:
+    n = 0
+    for q in range(3):
+        n += s.load[p] // 2
+    return n
 def begun(s: State) -> bool:
     \"\"\"One has begun.\"\"\"
     return s.begins_left == 0
@@ -42,6 +51,19 @@ LEAVES = {
     "of the larger": "max(s.load[p], s.side[p]) + s.load[p]",
     "of parts of records": "s.pair[p].a + s.load[p] + s.load[p]",
     "of three": "s.side[p] + s.load[p] + s.load[p]",
+    "of a result": "half(s, p) + half(s, p) + s.load[p]",
+    "of a result that is gathered": "loads(s, p) + s.load[p]",
+    "in a helper": "plus(s.load[p], s.load[p])",
+    "in a helper, at the second call": "plus(1, 2) + plus(s.load[p], HUGE)",
+}
+LEAVES_BY_NAME = {
+    "a name": "x = s.load[p]\n    x = x + x",
+    "a name of either side": "x = 0\n    if s.x[p] == 0:\n        x = s.load[p]\n    x = x + s.load[p]",
+    "gathered in a loop": "x = 1\n    for q in range(8):\n        x += s.load[p]",
+    "doubled in a loop": "x = 1\n    for q in range(63):\n        x += x",
+    "doubled in two loops": "x = 1\n    for q in range(8):\n        for r in range(8):\n            x += x",
+    "behind a break": "x = 1\n    for q in range(64):\n        x += x\n        if s.x[p] == 1:\n            break",
+    "left by continue": "x = 1\n    for q in range(64):\n        x -= s.side[p] * s.side[p]\n        if x < 0:\n            continue",
 }
 STAYS = {
     "a sum": "s.load[p] + s.side[p]",
@@ -49,6 +71,16 @@ STAYS = {
     "a difference": "s.load[p] - s.load[p] - s.load[p]",
     "of products": "s.side[p] * s.side[p] + s.side[p] - 1",
     "of the smaller": "min(s.load[p], s.side[p]) + s.load[p]",
+    "of results": "half(s, p) + half(s, p)",
+    "in a helper": "plus(s.load[p], plus(s.side[p], 5))",
+    "of a process": "(p + 1) % s.NODES + s.load[p]",
+    "of what is chosen": "choose(s, 3) + s.load[p]",
+}
+STAYS_BY_NAME = {
+    "a name": "x = s.load[p]\n    x = x + s.side[p]",
+    "counted": "x = s.load[p]\n    for q in range(100):\n        for r in range(q):\n            x += 1",
+    "doubled in a loop": "x = 1\n    for q in range(62):\n        x += x",
+    "gathered": "x = 0\n    for q in range(s.NODES):\n        x = x + s.load[p]",
 }
 
 
@@ -57,9 +89,13 @@ def written(folder: Path, body: str) -> str:
     return str(folder / "mine.py")
 
 
-@pytest.mark.parametrize("name", LEAVES)
+def statement(texts: dict[str, str], by_name: dict[str, str], name: str) -> str:
+    return f"if {texts[name]} < 0:\n        s.x[p] = 2" if name in texts else by_name[name]
+
+
+@pytest.mark.parametrize("name", [*LEAVES, *LEAVES_BY_NAME])
 def test_a_sum_that_can_leave_64_bits_is_refused(folder: Path, name: str) -> None:
-    path = written(folder, f"if {LEAVES[name]} < 0:\n        s.x[p] = 3")
+    path = written(folder, statement(LEAVES, LEAVES_BY_NAME, name))
     result = CliRunner().invoke(main, ["--protocol", path, "--engine", "interpret"])
     assert (
         result.exit_code,
@@ -67,10 +103,11 @@ def test_a_sum_that_can_leave_64_bits_is_refused(folder: Path, name: str) -> Non
     ) == (2, True)
 
 
-@pytest.mark.parametrize("name", STAYS)
+@pytest.mark.parametrize("name", [*STAYS, *STAYS_BY_NAME])
 def test_a_sum_that_stays_within_64_bits_is_accepted(folder: Path, name: str) -> None:
-    path = written(folder, f"if {STAYS[name]} < 0:\n        s.x[p] = 2")
-    assert CliRunner().invoke(main, ["--protocol", path, "--engine", "interpret"]).exit_code == 0
+    path = written(folder, statement(STAYS, STAYS_BY_NAME, name))
+    result = CliRunner().invoke(main, ["--protocol", path, "--engine", "interpret"])
+    assert result.exit_code == 0, result.output
 
 
 @pytest.mark.parametrize("words", [[], ["bmc", "--depth", "1"], ["induct"], ["simulate"], ["lint"]], ids=str)
@@ -81,3 +118,11 @@ def test_every_engine_refuses_it(folder: Path, words: list[str]) -> None:
         1 if words == ["lint"] else 2,
         True,
     )
+
+
+def test_a_property_has_no_while_either(folder: Path) -> None:
+    """Its sums would have no bound."""
+    path = folder / "mine.py"
+    path.write_text(TEXT.replace("BODY", "s.x[p] = 2").replace("for p in range(s.NODES)", "while s.x[0] > 1"))
+    result = CliRunner().invoke(main, ["--protocol", str(path)])
+    assert (result.exit_code, "a protocol has no `while`" in result.output) == (2, True)

@@ -15,8 +15,8 @@ from typing import Any
 
 from zabspec.language import tree as t
 from zabspec.language.error_sites import ENVELOPE
-from zabspec.language.intervals import ANY, Interval, Intervals, alike, clipped
-from zabspec.language.kinds import Int, Kind, Record
+from zabspec.language.intervals import ANY, Interval, Intervals, alike, calculated, clipped
+from zabspec.language.kinds import Int, Kind
 from zabspec.language.liveness import given, reads
 
 Shown = tuple[t.Expr, Interval]
@@ -64,13 +64,10 @@ class Erring:
 
     def interval(self, e: t.Expr) -> Interval:
         match e:
-            case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
-                return self.of_record(e, record)
             case t.Var():
                 return self.names.get(e.name, (0, 1) if e.type == t.BOOL else ANY)
-            case t.Binary(op="+" | "-" as op):
-                (a, b), (c, d) = self.of(e.left), self.of(e.right)
-                return clipped(a + c, b + d) if op == "+" else clipped(a - d, b - c)
+            case t.Binary(op=op):
+                return clipped(*calculated(op, self.of(e.left), self.of(e.right)))
             case t.Choice():
                 with self.given(self.shown(e.test, True)):
                     a, b = self.of(e.then)
@@ -78,10 +75,6 @@ class Erring:
                     c, d = self.of(e.other)
                 return min(a, c), max(b, d)
         return self.intervals.of(e, self.names)
-
-    def of_record(self, e: t.RecordField, record: Record) -> Interval:
-        kinds = [kind for name, kind in record.fields.items() if record.shift(name) == e.shift and kind.bits]
-        return (kinds[0].lo, kinds[0].hi) if kinds else self.intervals.of(e, self.names)
 
     def is_not(self, e: t.Expr, number: int) -> bool:
         """Return whether an earlier test has shown that a number is not this one."""

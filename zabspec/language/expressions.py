@@ -19,7 +19,7 @@ from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record
 from zabspec.language.lang import MessageName
 from zabspec.language.meanings import constant
 from zabspec.language.optional import origins, passes_nothing
-from zabspec.language.place import SourcePlace, is_own_file
+from zabspec.language.place import SourcePlace
 from zabspec.language.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.sentences import MARK
@@ -710,11 +710,6 @@ class Expressions:
             raise self.fail(node, f"{symbol} takes a positive constant divisor")
         if divides and isinstance(right, t.Const) and right.value == 0:
             raise self.fail(node, "division by zero")
-        if symbol in ("+", "-") and not is_own_file(self.python.__code__.co_filename):
-            low, high = extent(t.Binary(t.INT, symbol, left, right)) or (0, 0)
-            if not -(1 << 63) <= low <= high < 1 << 63:
-                said = f"{ast.unparse(node)} can be {low if high < 1 << 63 else high}, which does not fit 64 bits"
-                raise self.fail(node, f"{said}: declare a smaller range")
         sure = isinstance(right, t.Const) if divides else symbol not in ("*", "<<", ">>")
         if self.is_kernel or sure:
             return t.Binary(t.INT, symbol, left, right)
@@ -953,46 +948,6 @@ def as_value(found: t.Expr) -> t.Expr:
     if isinstance(found, t.Memory) and found.kind.scalar:
         return t.Load(found.type, found)
     return found
-
-
-def extent(e: t.Expr) -> tuple[int, int] | None:
-    """Return the least and the greatest value that an expression can have by its ranges; None if they do not say it."""
-    match e:
-        case t.Const():
-            return e.value, e.value
-        case t.Load(place=t.Memory(kind=Int() as kind)):
-            return kind.lo, kind.hi
-        case t.RecordField():
-            return e.lo, e.lo + (1 << e.bits) - 1
-        case t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind))):
-            return 0, kind.capacity
-        case t.SetSize(value=t.Expr(type=t.SetType(kind=members))):
-            return 0, members.count
-        case t.Choice():
-            parts = [extent(e.then), extent(e.other)]
-        case t.Builtin(op="min" | "max", args=args):
-            parts = [extent(a) for a in args]
-        case t.Binary(op="+" | "-" | "*"):
-            parts = [extent(e.left), extent(e.right)]
-        case _:
-            return None
-    known = [x for x in parts if x is not None]
-    if len(known) < len(parts):
-        return None
-    (a, b), (c, d) = known
-    match e:
-        case t.Builtin(op="min"):
-            return min(a, c), min(b, d)
-        case t.Builtin(op="max"):
-            return max(a, c), max(b, d)
-        case t.Binary(op="+"):
-            return a + c, b + d
-        case t.Binary(op="-"):
-            return a - d, b - c
-        case t.Binary():
-            corners = [x * y for x in (a, b) for y in (c, d)]
-            return max(min(corners), -(1 << 63)), min(max(corners), (1 << 63) - 1)  # what does not fit is an error
-    return min(a, c), max(b, d)
 
 
 def is_scalar(kind: t.AnyType) -> bool:

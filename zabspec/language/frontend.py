@@ -10,13 +10,15 @@ function; here they meet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
 from zabspec.language import tree as t
 from zabspec.language.bag_order import LazyEffects, check_bags
+from zabspec.language.intervals import Intervals
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.lang import NOBODY
 from zabspec.language.optional import check_optional, has_optional
 from zabspec.language.place import is_own_file
 from zabspec.language.schema import Layout
@@ -31,6 +33,8 @@ __all__ = ["FrontEnd", "LanguageError", "register_source"]
 OF_THE_WORLD = (
     "zabspec.worlds.", "zabspec.simulator.", "zabspec.live.", "zabspec.language.", "zabspec.timed.", "checker.",
 )  # fmt: skip
+
+COUNTED = (-(1 << 31), 1 << 31)  # what the world passes: numbers of what it counts
 
 
 class FrontEnd:
@@ -56,6 +60,7 @@ class FrontEnd:
         self.program = t.TypedProgram()
         self.effects = LazyEffects(self.program, layout)
         self.writers: dict[str, bool] = {}  # for each function asked about whether it, or one that it calls, writes
+        self.summed: set[str] = set()  # the functions whose sums are checked
         self._busy: set[str] = set()
         self.has_optional = has_optional((*(f.kind for f in layout.schema.fields), *types.values()))
 
@@ -111,7 +116,34 @@ class FrontEnd:
         self._busy.discard(name)
         self.program.functions[name] = result
         self.program.reads[name] = frozenset(worker.reads)
+        if self.declares and not self._busy:
+            self.check_sums([f for f in self.program.functions if f not in self.summed and not self.is_own(f)])
+            self.summed.update(self.program.functions)
         return result
+
+    def check_sums(self, users: Sequence[str]) -> None:
+        """Check that no sum in a user's function can leave 64 bits by the ranges of what it adds.
+
+        A function that others call is checked for what they call it with.
+
+        Raises:
+            LanguageError: a sum can.
+        """
+        functions, processes = self.program.functions, (NOBODY, self.layout.schema.nodes - 1)
+        intervals = Intervals(functions, users)
+        for name in reversed(users):  # callers come behind what they call
+            if name not in {key[0] for key in intervals.known}:
+                of = functions[name]
+                numbers = {p: processes if p in of.processes else COUNTED for p, kind in of.params if kind == t.INT}
+                intervals.result(name, numbers)
+        for (name, line), value in intervals.leaving.items():
+            if name in users:
+                said = f"a sum here can be {value}, which does not fit 64 bits: declare a smaller range"
+                raise LanguageError(functions[name].file, line, said)
+
+    def is_own(self, name: str) -> bool:
+        """Return whether a function is of this project."""
+        return is_own_file(self.namespace[name].__code__.co_filename)
 
     def site(self, site: t.Site) -> int:
         """Return the number of an error site, from 1."""

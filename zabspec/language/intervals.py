@@ -1,13 +1,13 @@
 """Compute an interval of the values that an expression may have, from declared ranges alone.
 
-A function is evaluated once over intervals: a field has its declared range, a parameter any value, a loop is run with
-any value in the names that it assigns. A test that is decided so has one branch. The result contains every possible
-value, and perhaps more.
+A function is evaluated over intervals: a field has its declared range, a parameter what it is called with; a loop is
+run until its names hold no more, or it ends. A test that is decided so has one branch. The result contains every
+possible value, and perhaps more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any
@@ -21,6 +21,8 @@ Names = dict[str, Interval]
 ANY: Interval = (-(1 << 63), (1 << 63) - 1)
 TRUTH: Interval = (0, 1)
 TRUE, FALSE = (1, 1), (0, 0)
+MANY = 1 << 12  # iterations of a loop that are followed one by one
+MOST_ROUNDS = 1 << 15  # iterations of all loops, which are
 
 
 def of_type(kind: t.AnyType) -> Interval:
@@ -31,17 +33,70 @@ def joined(values: Sequence[Interval]) -> Interval:
     return min(v[0] for v in values), max(v[1] for v in values)
 
 
+def either(all_names: Iterable[Names]) -> Names:
+    """Return what the names hold on one of several ways.
+
+    A name without a value on one of them is not read behind them.
+    """
+    out: Names = {}
+    for names in all_names:
+        for name, value in names.items():
+            out[name] = joined([out.get(name, value), value])
+    return out
+
+
+def calculated(op: str, left: Interval, right: Interval) -> Interval:
+    """Return the interval of an operation's results, which may leave 64 bits."""
+    (a, b), (c, d) = left, right
+    match op:
+        case "+":
+            return a + c, b + d
+        case "-":
+            return a - d, b - c
+        case "*":
+            return extremes([x * y for x in left for y in right])
+        case "//" if c > 0:
+            return extremes([x // y for x in left for y in right])
+        case "%" if c > 0:
+            return left if 0 <= a <= b < c else (0, d - 1)
+        case "&" if a >= 0 or c >= 0:
+            return 0, min(high for low, high in (left, right) if low >= 0)
+        case "|" | "^" if a >= 0 and c >= 0:
+            return 0, (1 << max(b, d).bit_length()) - 1
+        case "<<" if 0 <= c <= d < 64:
+            return extremes([x << y for x in left for y in right])
+        case ">>" if 0 <= c <= d < 64:
+            return extremes([x >> y for x in left for y in right])
+    return ANY
+
+
+def extremes(values: Sequence[int]) -> Interval:
+    return min(values), max(values)
+
+
 def clipped(low: int, high: int) -> Interval:
     """Return an interval within 64-bit words; ANY if a bound is outside."""
     return (low, high) if ANY[0] <= low and high <= ANY[1] else ANY
 
 
 class Intervals:
-    """Evaluates functions of a program, by their names."""
+    """Evaluates functions of a program, by their names.
 
-    def __init__(self, functions: Mapping[str, t.Function]) -> None:
-        self.functions = functions
+    Args:
+        functions: the program's, typed.
+        followed: the functions whose loops are followed round by round; in others, what a loop assigns is any number.
+
+    Attributes:
+        leaving: by function and line, a value outside 64 bits that a sum there can have.
+    """
+
+    def __init__(self, functions: Mapping[str, t.Function], followed: Collection[str] = ()) -> None:
+        self.functions, self.followed = functions, followed
         self.known: dict[tuple[str, tuple[tuple[str, Interval], ...]], Interval] = {}
+        self.leaving: dict[tuple[str, int], int] = {}
+        self.at = ("", 0)  # the function and the line that are evaluated
+        self.ends: list[list[Names]] = []  # for each loop around what the names hold where an iteration ends
+        self.rounds = 0  # of all loops
 
     def result(self, name: str, values: Mapping[str, Interval]) -> Interval:
         """Return the interval of a function's results for such arguments."""
@@ -50,7 +105,10 @@ class Intervals:
         if key not in self.known:
             names = {p: values.get(p, of_type(kind)) for p, kind in function.params}
             returns: list[Interval] = []
+            here, self.at = self.at, (name, function.line)
+            around, self.ends = self.ends, []
             self.block(function.body, names, returns)
+            self.at, self.ends = here, around
             self.known[key] = joined(returns) if returns else of_type(function.returns)
         return self.known[key]
 
@@ -61,6 +119,7 @@ class Intervals:
         return all(self.statement(s, names, returns) for s in body)
 
     def statement(self, s: t.Stmt, names: Names, returns: list[Interval]) -> bool:
+        self.at = self.at[0], s.line
         match s:
             case t.Assign():
                 names[s.name] = self.of(s.value, names)
@@ -68,17 +127,19 @@ class Intervals:
                 returns.append(self.of(s.value, names) if s.value is not None else ANY)
                 return False
             case t.Break() | t.Continue():
+                self.ends[-1].append(names)
                 return False
             case t.If():
                 return self.branch(s, names, returns)
             case t.For():
                 start, stop = self.of(s.start, names), self.of(s.stop, names)
                 if stop[1] > start[0]:
-                    self.loop([*given(s.body), s.name], s.body, names, returns, (start[0], stop[1] - 1), s.name)
+                    self.loop(s, stop[1] - start[0], names, returns, {s.name: (start[0], stop[1] - 1)})
             case t.While():
-                self.forget(given(s.body), names)
-                if self.of(s.test, names) != FALSE:
-                    self.loop([*given(s.body)], s.body, names, returns)
+                names.update(dict.fromkeys(given(s.body), ANY))
+                self.loop(s, 1, names, returns, {})
+            case _:
+                self.inside(s, names)
         return True
 
     def branch(self, s: t.If, names: Names, returns: list[Interval]) -> bool:
@@ -87,30 +148,49 @@ class Intervals:
             return self.block(s.then if test == TRUE else s.other, names, returns)
         sides = [(side, dict(names)) for side in (s.then, s.other)]
         left = [own for side, own in sides if self.block(side, own, returns)]
-        for name in {n for own in left for n in own}:
-            # a name without a value on one side is not read behind both
-            names[name] = joined([own[name] for own in left if name in own])
+        names.update(either(left))
         return bool(left)
 
     def loop(
-        self,
-        changed: Iterable[str],
-        body: Iterable[t.Stmt],
-        names: Names,
-        returns: list[Interval],
-        through: Interval = ANY,
-        name: str = "",
+        self, s: t.For | t.While, most: int, names: Names, returns: list[Interval], through: Mapping[str, Interval]
     ) -> None:
-        """Run a loop's body once, for any iteration."""
-        self.forget(changed, names)
-        inner = dict(names)
-        if name:
-            inner[name] = through
-        self.block(body, inner, returns)
+        """Run a loop's body until another iteration changes nothing, or there is none.
 
-    def forget(self, changed: Iterable[str], names: Names) -> None:
-        for name in changed:
-            names[name] = ANY
+        Args:
+            s: the loop.
+            most: how many iterations there may be.
+            names: what the names hold before it; afterwards, what they may hold behind it.
+            returns: what the function may return.
+            through: what the loop's own name may hold.
+        """
+        done = 0
+        while done < most:
+            if done == MANY or self.rounds > MOST_ROUNDS or self.at[0] not in self.followed:
+                names.update(dict.fromkeys(given(s.body), ANY))
+                most = done + 1
+            done += 1
+            self.rounds += 1
+            inner = {**names, **through}
+            if isinstance(s, t.While) and self.of(s.test, inner) == FALSE:
+                return
+            self.ends.append([names])
+            if self.block(s.body, inner, returns):
+                self.ends[-1].append(inner)
+            after = either(self.ends.pop())
+            if after == names:
+                return
+            names.update(after)
+
+    def inside(self, e: Any, names: Names) -> None:
+        """Evaluate what a statement, an expression or a list of them holds."""
+        if isinstance(e, t.Expr):
+            self.of(e, names)
+        elif isinstance(e, (list, tuple)):
+            for x in e:
+                self.inside(x, names)
+        elif isinstance(e, t.Node):
+            for name in e.nesting:
+                self.inside(getattr(e, name), names)
 
     # --- expressions --------------------------------------------------------------------------
 
@@ -151,17 +231,25 @@ class Intervals:
     def number(self, e: t.Expr, names: Names) -> Interval:
         match e:
             case t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind))):
+                self.of(e.seq, names)
                 return 0, kind.capacity
             case t.SetSize(value=t.Expr(type=t.SetType(kind=members))):
+                self.of(e.value, names)
                 return 0, members.count
-            case t.RecordField():
-                return e.lo, e.lo + (1 << e.bits) - 1
-            case t.Binary(op="+" | "-"):
-                (a, b), (c, d) = self.of(e.left, names), self.of(e.right, names)
-                return clipped(a + c, b + d) if e.op == "+" else clipped(a - d, b - c)
+            case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
+                self.of(e.value, names)
+                kinds = [kind for name, kind in record.fields.items() if record.shift(name) == e.shift and kind.bits]
+                return (kinds[0].lo, kinds[0].hi) if kinds else (e.lo, e.lo + (1 << e.bits) - 1)
+            case t.Binary(op=op):
+                low, high = calculated(op, self.of(e.left, names), self.of(e.right, names))
+                if op in ("+", "-") and (low, high) != clipped(low, high):
+                    self.leaving.setdefault(self.at, high if high > ANY[1] else low)
+                return clipped(low, high)
             case t.Builtin(op="min" | "max" as which, args=[one, other]):
                 (a, b), (c, d) = self.of(one, names), self.of(other, names)
                 return (min(a, c), min(b, d)) if which == "min" else (max(a, c), max(b, d))
+        for name in e.nesting:
+            self.inside(getattr(e, name), names)
         return of_type(e.type)
 
     def logic(self, e: t.Logic, names: Names) -> Interval:

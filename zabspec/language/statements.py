@@ -158,7 +158,7 @@ class FunctionTyper(Sentences):
             case ast.For():
                 raise self.fail(node, "a loop must be `for name in range(...)`, a sequence or a set, without else")
             case ast.While(orelse=[]):
-                if self.is_handler:
+                if self.is_handler or (self.front.declares and not is_own_file(self.python.__code__.co_filename)):
                     raise self.fail(node, "a protocol has no `while`: its loops have bounds")
                 return [t.While(line, self.truth(node.test), self.loop(node.body))]
             case ast.Break() | ast.Continue():
