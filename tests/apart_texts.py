@@ -345,14 +345,6 @@ def an_order_in_an_inner_loop(s: State, l: Node) -> None:
             s.committed[l] = s.delivered_length[p] + k  # what committed holds depends on the order
 
 
-def an_order_in_a_loop_without_a_bound(s: State, l: Node) -> None:
-    for p in range(s.NODES):
-        k = 0
-        while k < s.TXNS:
-            s.committed[l] = s.delivered_length[p]  # what committed holds depends on the order
-            k = k + 1
-
-
 def counted_and_bounded(s: State) -> int:
     n = 0
     for p in range(s.NODES):

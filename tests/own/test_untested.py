@@ -84,7 +84,6 @@ MAY_BE_FALSE = {
     "what may err": "return 6 // (s.phase[0] - 2) != 6",
     "a message": "for m in s.in_flight:\n        if m.kind == VOTE and m.source == 0:\n            return False\n"
     "    return True",
-    "while": "ok = True\n    while ok:\n        ok = False\n    return ok",
 }
 
 

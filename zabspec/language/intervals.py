@@ -57,8 +57,10 @@ def calculated(op: str, left: Interval, right: Interval) -> Interval:
             return extremes([x * y for x in left for y in right])
         case "//" if c > 0:
             return extremes([x // y for x in left for y in right])
-        case "%" if c > 0:
-            return left if 0 <= a <= b < c else (0, d - 1)
+        case "//":  # by zero is an error
+            return -max(abs(a), abs(b), 1), max(abs(a), abs(b), 1)
+        case "%":
+            return left if 0 <= a <= b < c else (min(0, c + 1), max(0, d - 1))
         case "&" if a >= 0 or c >= 0:
             return 0, min(high for low, high in (left, right) if low >= 0)
         case "|" | "^" if a >= 0 and c >= 0:
@@ -242,9 +244,12 @@ class Intervals:
                 return (kinds[0].lo, kinds[0].hi) if kinds else (e.lo, e.lo + (1 << e.bits) - 1)
             case t.Binary(op=op):
                 low, high = calculated(op, self.of(e.left, names), self.of(e.right, names))
-                if op in ("+", "-") and (low, high) != clipped(low, high):
+                if op in ("+", "-") and (low, high) != clipped(low, high) and not isinstance(e, t.OneOfRole):
                     self.leaving.setdefault(self.at, high if high > ANY[1] else low)
                 return clipped(low, high)
+            case t.Builtin(op="unsigned_rem", args=[_, divisor]):
+                low, high = self.of(divisor, names)
+                return (0, max(0, high - 1)) if low >= 0 else ANY
             case t.Builtin(op="min" | "max" as which, args=[one, other]):
                 (a, b), (c, d) = self.of(one, names), self.of(other, names)
                 return (min(a, c), min(b, d)) if which == "min" else (max(a, c), max(b, d))
