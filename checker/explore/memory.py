@@ -119,9 +119,7 @@ class Block:
 
     __slots__ = ("_view", "address", "budget", "counted", "map", "size")
 
-    def __init__(
-        self, size: int, huge: bool = False, budget: Budget | None = None, written: int | None = None
-    ) -> None:
+    def __init__(self, size: int, huge: bool = False, budget: Budget | None = None, written: int | None = None) -> None:
         self.budget = None
         self.size = max(size, 64)
         huge = huge and self.size >= HUGE // 2 and hasattr(mmap, "MADV_HUGEPAGE")

@@ -77,7 +77,7 @@ STAYS = {
     "in a helper": "plus(s.load[p], plus(s.side[p], 5))",
     "of a process": "(p + 1) % s.NODES + s.load[p]",
     "of what is chosen": "choose(s, 3) + s.load[p]",
-    "of a quotient": "6 // (s.x[p] - 5) + s.load[p] % (s.x[p] - 5)",
+    "of a quotient": "s.load[p] // 2 + s.load[p] % 7",
 }
 STAYS_BY_NAME = {
     "a name": "x = s.load[p]\n    x = x + s.side[p]",
