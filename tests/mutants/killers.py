@@ -50,10 +50,7 @@ PAPER, GOLDEN, PREMISES, EXPLORE, TRACES, REPLAY, SIMULATED, GHOSTS = (
         "protocols/test_history_abstraction",
     )
 )
-BY_DEFINITION, BY_DEFINITION_LONG = (
-    f"tests/judging/test_judge_definitions.py::test_random_tables_are_judged_{how}by_the_definitions"
-    for how in ("", "as_long_ones_")
-)
+BY_DEFINITION = "tests/judging/test_judge_definitions.py::test_random_tables_are_judged_by_the_definitions"
 STUTTERING = "tests/explore/test_stuttering.py"
 WALKED = "tests/language/test_symmetry.py::test_random_walks_say_what_does_not_commute"
 THOUSANDS = "tests/judging/test_judge.py::test_thousands_of_histories_in_one_table_are_judged_as_in_memory"
@@ -64,7 +61,6 @@ ERRORS = (
 )
 HOOKS = "tests/explore/test_reduction.py::test_more_steps_than_fit_a_word_sleep_in_a_state"
 MANY_ALIKE = "tests/explore/test_explore.py::test_states_that_hundreds_of_renamings_leave_as_they_are_are_counted"
-TASKS = "tests/judging/test_judge_tasks.py::test_tasks_come_to_what_one_process_comes_to"
 FULL = "tests/judging/test_judge_kernels.py::test_judging_ends_where_there_is_no_room_for_another_answer"
 UNLIKE = "tests/explore/test_explore.py::test_symmetry_is_left_out_where_it_is_not_sound"
 AT_RANDOM = (
@@ -158,14 +154,6 @@ KILLERS = (
         ("tests/language/test_scalarset.py", UNLIKE, WALKED), dearest=3.0,
     ),
     Killers(
-        ("traces/judging/blocks_kernel.py",),
-        ("tests/judging/test_judge_long.py", BY_DEFINITION_LONG), tables=True, dearest=0.6,
-    ),
-    Killers(
-        ("traces/judging/blocks.py", "traces/judging/history.py"),
-        ("tests/judging/test_judge_long.py", BY_DEFINITION_LONG), tables=True, plain=True, dearest=0.6,
-    ),
-    Killers(
         tuple(f"traces/judging/{name}.py" for name in JUDGING),
         ("tests/judging/test_judge.py", "tests/judging/test_judge_open.py", BY_DEFINITION, THOUSANDS, FULL),
         tables=True, dearest=0.6, late=("thousands",),
@@ -196,7 +184,7 @@ KILLERS = (
     ),
     Killers(
         ("traces/judging/*.py",), ("tests/judging/test_judge.py", "tests/judging/test_judge_open.py", BY_DEFINITION,
-         "tests/judging/test_judge_premises.py", "tests/judging/test_judge_tasks.py", TASKS),
+         "tests/judging/test_judge_premises.py", "tests/judging/test_batches.py"),
         tables=True, plain=True, dearest=0.9,
     ),
     Killers(
