@@ -26,7 +26,7 @@ MISTAKES = [
     ("== s.NODES\n", "+ s.NODES\n", "a int is used where a bool is expected"),
     ("VOTE(yes=", "VOTE(yess=", "VOTE takes exactly the fields yes, by name"),
 ]  # fmt: skip
-# the same of the example of docs/reference/protocol-language.md, of processes where those of another role are wanted
+# the same of texts/asked.py, of processes where those of another role are wanted
 ROLES = [
     ("any_of(s, Server), ASK", "any_of(s, Client), ASK", "ASK, which on_ask receives, takes a process of role server"),
     ("s.owner[p] = m.who", "s.owner[p] = p", "takes a process of role client, and p is of role server"),

@@ -21,12 +21,11 @@ from zabspec.authoring.declaration import ConfigError, ProtocolError
 from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
 
-PAGE = Path(__file__).parents[2] / "docs/reference/protocol-language.md"
-TEXT = PAGE.read_text(encoding="utf-8").split("## Maps and optional values")[1].split("```python\n")[1].split("```")[0]
+TEXT = (Path(__file__).parent / "texts/once.py").read_text(encoding="utf-8")
 
 
 def written(folder: Path, *changes: tuple[str, str]) -> str:
-    """The text of the page with pieces of it replaced, as a file."""
+    """The text with pieces of it replaced, as a file."""
     text = TEXT
     for old, new in changes:
         assert old in text

@@ -38,10 +38,7 @@ from zabspec.roles import Roles
 from zabspec.simulator.run import Run, play
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-LANGUAGE = Path(__file__).parents[2] / "docs/reference/protocol-language.md"
-
-# the example of the page
-TEXT = LANGUAGE.read_text(encoding="utf-8").split("## Roles")[1].split("```python\n")[1].split("```")[0]
+TEXT = (Path(__file__).parent / "texts/asked.py").read_text(encoding="utf-8")
 
 
 def written(folder: Path, *changes: tuple[str, str]) -> str:
