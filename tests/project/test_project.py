@@ -68,6 +68,20 @@ def test_no_page_has_a_line_that_waits_for_its_text() -> None:
     assert found == []
 
 
+@pytest.mark.parametrize(
+    ("pages", "most"),
+    {
+        "CHANGELOG.md": 800,
+        "CONTRIBUTING.md": 1500,
+        "docs/decisions/*.md": 12000,
+        "benchmarks/results/*.md": 15500,
+    }.items(),
+)
+def test_what_grows_with_every_change_keeps_to_its_words(pages: str, most: int) -> None:
+    """A figure is data, a decision is a screen, and what was changed is in the history of the repository."""
+    assert sum(len(page.read_text().split()) for page in TOP.glob(pages)) <= most
+
+
 def test_the_index_has_every_page_once() -> None:
     """In its lists; its doors name some of them again, and no other page."""
     pages = {path.relative_to(DOCS).as_posix() for suffix in ("md", "ipynb") for path in DOCS.rglob(f"*.{suffix}")}
