@@ -213,7 +213,7 @@ def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacte
         for number in range(1, request.times + 1):
             place = done.folder / f"run{number}"
             run, tries = tried(place, real, plan, request.retries, request.patience, watch.failed)
-            leave(place, tries, given, plan, run, path.name.split(".")[0])
+            leave(place, tries, given, plan, run)
             done.runs.append(run)
             watch.played(plan, run, number, tries)
     except Cannot as problem:
@@ -258,15 +258,12 @@ def of_row(name: str) -> Trace:
         raise NoVerdict(f"the model no longer has the run of {name}: {problem}") from None
 
 
-def leave(folder: Path, tries: int, trace: Trace, plan: ReenactmentPlan, run: ReenactedRun, name: str) -> None:
-    """Write what accompanies packets, logs and data: the trace, both lanes as text and drawn, and a test in Java."""
+def leave(folder: Path, tries: int, trace: Trace, plan: ReenactmentPlan, run: ReenactedRun) -> None:
+    """Write what accompanies packets, logs and data: the trace, and both lanes as text and drawn."""
     from traces import write_trace
-    from traces.reenact.java import as_java, class_name
     from traces.reenact.lanes import drawn_lanes
     from traces.reenact.messages import lanes
 
     (folder / "lanes.tsv").write_text(lanes(plan, run))
     (folder / "lanes.svg").write_text(drawn_lanes(folder / f"try{tries}", plan, run))
-    java = as_java(plan, name, run.harm)
-    (folder / f"{class_name(name)}.java").write_text(java)
     write_trace(trace, folder / "run.trace.json")

@@ -1,18 +1,11 @@
-"""What a re-enactment leaves for others: both lanes in a picture, and a test in Java that stands alone."""
+"""What a re-enactment leaves for others: both lanes in a picture."""
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
-
 from tests.reenact.schedules import zk_4394
-from traces.reenact.java import as_java, class_name
 from traces.reenact.lanes import drawn_lanes, seen_at
 from traces.reenact.plan import plan_for
 from traces.reenact.player import Played
@@ -62,29 +55,3 @@ def test_both_lanes_are_drawn_and_where_they_part_is_named(tmp_path: Path) -> No
     said = words(drawn_lanes(tmp_path, plan, whole))
     assert "a server ends" in said
     assert "not played" not in said
-
-
-def test_a_run_is_a_class_in_java_with_every_step_and_what_to_assert() -> None:
-    plan = plan_for(zk_4394(), "3.9.2")
-    java = as_java(plan, "ZK-4394", ["server 1 ends */ with \\u002a"])
-    assert class_name("ZK-4394") == "ReenactZk4394"
-    assert re.findall(r"// (\d+)$", java, re.M) == [str(n) for n in range(1, 19)]
-    assert 'receive(1, 3, "NEWLEADER"); // 10' in java
-    assert "disk(1, 2, 1" not in java
-    assert "ends * / with \\ u002a" in java
-    other = as_java(replace(plan, steps=plan.steps[:-1]), "ZK-4394", [])
-    assert other != java
-
-
-@pytest.mark.slow(seconds=3)
-@pytest.mark.skipif(shutil.which("javac") is None, reason="there is no javac here")
-def test_the_class_compiles_alone(tmp_path: Path) -> None:
-    (tmp_path / "ReenactZk4394.java").write_text(
-        as_java(plan_for(zk_4394(), "3.9.2"), "ZK-4394", ["it's \\u broken */"])
-    )
-    done = subprocess.run(
-        ["javac", "-Xlint:all", "-Werror", "-d", str(tmp_path), str(tmp_path / "ReenactZk4394.java")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert (tmp_path / "ReenactZk4394.class").exists()
