@@ -20,8 +20,8 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-
 from traces.judging.blocks_kernel import sum_blocks
+
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.judging.kernel import judge_runs
 from traces.spark.session import session

@@ -13,40 +13,25 @@ from checker.report.answer import Answered
 from checker.report.result import Part, Result, Verdict
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import networkx as nx
-
     from checker.ci.result import CheckResult
-    from checker.graph.report import GraphReport
-    from checker.proof.break_it import BrokenMutant
-    from checker.proof.prove import Proof
     from checker.refinement.report import RefinementReport
     from checker.report.audit import AuditReport
     from checker.report.audit_logs import LogsReport
-    from checker.report.bounded import BoundedReport
     from checker.report.induction import InductionReport
-    from checker.report.judged import JudgedTable
     from checker.report.linted import LintReport
     from checker.report.simulated import Simulation
     from checker.requests.reenact import Reenacted as PlayedOnServers
     from checker.requests.sweep import Swept as FinishedSweep
     from checker.zookeeper.record import RowOutcome
-    from traces.conform.explained import Conformed as RecordOutcome
-    from traces.judging.sentence import Violation
-    from traces.judging.totals import Totals
     from traces.record.trace import Trace
     from traces.sweep.findings import SweepFinding
     from traces.sweep.summary import Summary
     from traces.zookeeper.findings import AuditFinding
     from zabspec.simulator.run import Run
-    from zabspec.timed.planned import CapacityPlan
-    from zabspec.timed.setting import Setting
 
 __all__ = [
-    "Answered", "Audited", "Bounded", "Checked", "Conformed", "Exported", "Graphed", "Inductive", "Judged",
-    "Linted", "Listed", "LogsAudited", "Planned", "Proved", "Reenacted", "Refined", "Reported", "Simulated",
-    "Swept", "TrackRecord", "Verdict",
+    "Answered", "Audited", "Checked", "Exported", "Inductive", "Linted", "Listed", "LogsAudited", "Reenacted",
+    "Refined", "Reported", "Simulated", "Swept", "TrackRecord", "Verdict",
 ]  # fmt: skip
 
 
@@ -143,25 +128,6 @@ class Simulated(Wrapper):
         return page(trace, story=story)
 
 
-class Judged(Wrapper):
-    """The answer of judging an event table.
-
-    Attributes:
-        tally: for each property the number of runs of each verdict, the violations, and what is open.
-        asked: the properties that were judged.
-    """
-
-    def __init__(self, table: JudgedTable) -> None:
-        super().__init__(table)
-        self.tally: Totals = table.totals
-        self.asked = table.judged
-
-    @property
-    def broken(self) -> Sequence[Violation]:
-        """Every violation: the run, the position in it, and the rows that show it."""
-        return tuple(self.tally.violations)
-
-
 class Inductive(Wrapper):
     """The answer of z3 about the clauses of an inductive invariant.
 
@@ -196,21 +162,6 @@ class Audited(Wrapper):
         return tuple(self.audit.findings)
 
 
-class Conformed(Wrapper):
-    """The answer of a conformance check: whether a run of a release's model explains an ensemble's record.
-
-    Attributes:
-        outcome: how much of the record is explained, and what the explaining run violates; None if the run was only
-            recorded.
-        folder: the files that the ensemble left; None if no ensemble was run.
-    """
-
-    def __init__(self, result: Result, outcome: RecordOutcome | None, folder: Path | None = None) -> None:
-        super().__init__(result)
-        self.outcome = outcome
-        self.folder = folder
-
-
 class Linted(Wrapper):
     """The mistakes in a protocol's file.
 
@@ -223,20 +174,6 @@ class Linted(Wrapper):
         super().__init__(result)
         self.mistakes = result.linted.mistakes
         self.complete = result.linted.complete
-
-
-class Planned(Wrapper):
-    """The estimated throughput and latency of an ensemble.
-
-    Attributes:
-        setting: what was simulated.
-        plan: throughput in operations a second, latency in nanoseconds, and what bounds them.
-    """
-
-    def __init__(self, result: Result, setting: Setting, plan: CapacityPlan) -> None:
-        super().__init__(result)
-        self.setting = setting
-        self.plan = plan
 
 
 class Exported(Wrapper):
@@ -318,18 +255,6 @@ class OfReport(Wrapper):
         self.report = report
 
 
-class Bounded(OfReport):
-    """The answer of bounded model checking: whether z3 found a run within the bound that violates a property."""
-
-    report: BoundedReport
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        """The run that violates a property, if there is one."""
-        found = self.report.counterexample
-        return {} if found is None or found.trace is None else {found.trace.property_name: found.trace}
-
-
 class Refined(OfReport):
     """The answer of a refinement check: whether every step of `zab` is a step of abstract ZAB."""
 
@@ -361,29 +286,6 @@ class LogsAudited(OfReport):
         from traces.zookeeper.log_picture import picture_of_logs
 
         return document(picture_of_logs(self.report.history, self.report.broken, version("zabcheck")).picture)
-
-
-class Graphed(OfReport):
-    """A state graph, and the facts that hold for every violating run."""
-
-    report: GraphReport
-
-    @property
-    def graph(self) -> nx.DiGraph[int]:
-        """The graph."""
-        return self.report.graph
-
-
-class Proved(Wrapper):
-    """The answer of the proof of abstract ZAB, or of the search for a run that breaks a mutant of it.
-
-    Attributes:
-        found: one proof for each seed; for a mutant, the run that violates a property.
-    """
-
-    def __init__(self, result: Result, found: Sequence[Proof] | BrokenMutant) -> None:
-        super().__init__(result)
-        self.found = found
 
 
 class Swept(Wrapper):

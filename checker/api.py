@@ -11,22 +11,16 @@ from contextlib import contextmanager
 from dataclasses import fields
 from os import PathLike, fspath
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from checker.answers import (
     Audited,
-    Bounded,
     Checked,
-    Conformed,
     Exported,
-    Graphed,
     Inductive,
-    Judged,
     Linted,
     Listed,
     LogsAudited,
-    Planned,
-    Proved,
     Reenacted,
     Refined,
     Reported,
@@ -35,11 +29,18 @@ from checker.answers import (
     TrackRecord,
 )
 from checker.errors import NoVerdict, RequestError
+from checker.requests.bmc import bmc
+from checker.requests.chaos import chaos
+from checker.requests.conform import conform
 from checker.requests.explore import explore
+from checker.requests.graph import graph
+from checker.requests.judge import judge
 from checker.requests.live import live
 from checker.requests.minimise import minimise
 from checker.requests.mutate import mutate
 from checker.requests.options import Names, Simulating, Sizes
+from checker.requests.plan import plan
+from checker.requests.prove import prove
 from checker.requests.quorums import quorums
 from checker.requests.realise import realise
 from checker.requests.replay import replay
@@ -62,49 +63,11 @@ __all__ = [
     "NoVerdict", "RequestError", "audit", "audit_logs", "bmc", "causal_graph", "chaos", "check", "conform", "explore",
     "export", "gallery", "graph", "judge", "lint", "live", "minimise", "mutate", "plan", "properties", "prove",
     "prove_inductive", "quorums", "realise", "reenact", "refine", "replay", "report", "search", "simulate",
-    "state_graph", "sweep", "variants", "witness", "zookeeper",
+    "sweep", "variants", "witness", "zookeeper",
 ]  # fmt: skip
 
 
 AnyProtocol = Protocol | Declaration | ModuleType | str | PathLike[str]
-
-
-class Graphing(Sizes, total=False):
-    """Options of a state graph; `zabcheck graph --help` explains each."""
-
-    repair: str
-    start: str
-    depth: int
-    max_states: int
-    properties: Names
-    symmetry: bool
-
-
-class Disturbing(TypedDict, total=False):
-    """Options of `zabcheck chaos`, which disturbs an ensemble; `zabcheck chaos --help` explains each."""
-
-    zookeeper: str
-    servers: str
-    jar: str
-    seconds: float
-    seed: int
-    clients: int
-    writes: int
-    faults: str
-    record_only: bool
-    output: str
-
-
-class Judging(TypedDict, total=False):
-    """Options of judging a table; `zabcheck judge --help` explains each."""
-
-    protocol: str
-    properties: Names
-    engine: str
-    master: str
-    threads: int
-    rows: int
-    allow_open: bool
 
 
 class Inducting(Sizes, total=False):
@@ -134,39 +97,12 @@ class Auditing(TypedDict, total=False):
     release: str
 
 
-class Planning(TypedDict, total=False):
-    """Options of a plan; `zabcheck plan --help` explains each. Times and sizes are text with their unit."""
-
-    latency: str
-    disk: str
-    forced_write: str
-    size: str | int
-    outstanding: int
-    slow: int
-    slow_by: str
-    quorum: str
-
-
 class Exporting(TypedDict, total=False):
     """Options of an export of a trace; `zabcheck export --help` explains each."""
 
     output: str | PathLike[str]
     relation: str
     cone: int
-
-
-class Bounding(Sizes, total=False):
-    """Options of bounded model checking; `zabcheck bmc --help` explains each."""
-
-    repair: str
-    start: str
-    quorums: str | PathLike[str]
-    properties: Names
-    every: int
-    time_limit: float
-    query_limit: float
-    seed: int
-    trace: str | PathLike[str]
 
 
 class Refining(TypedDict, total=False):
@@ -227,63 +163,6 @@ class Reenacting(TypedDict, total=False):
     output: str | PathLike[str]
 
 
-def bmc(protocol: AnyProtocol = "zab", depth: int = 1, **options: Unpack[Bounding]) -> Bounded:
-    """Search with z3 for a run of at most `depth` steps that violates a property.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: the check cannot run at all.
-    """
-    from checker.requests.bmc import BmcRequest, answer
-    from checker.requests.keywords import request_of
-
-    with sentences():
-        return Bounded(answer(request_of(BmcRequest, named(protocol), {"depth": depth, **options})))
-
-
-def graph(protocol: AnyProtocol = "zab", **options: Unpack[Graphing]) -> Graphed:
-    """Build the graph of a model's states, and report what every violating run does, as `zabcheck graph`.
-
-    Raises:
-        RequestError: the request is wrong, or the graph has more than `max_states` states (100,000).
-        NoVerdict: a state meets a run-time error.
-    """
-    from checker.requests.graph import GraphRequest, answer
-    from checker.requests.keywords import request_of
-    from checker.terminal import TerminalWatch
-
-    with sentences():
-        return Graphed(answer(request_of(GraphRequest, named(protocol), options), TerminalWatch()))
-
-
-def prove(
-    mutant: str = "", seeds: Sequence[int] = (), query_limit: float = 10.0, quorums: str | PathLike[str] = ""
-) -> Proved:
-    """Prove abstract ZAB safe for any number of processes and any length, or show what breaks a mutant of it.
-
-    Args:
-        mutant: the rule that is broken; empty for the protocol itself.
-        seeds: of the solver, one proof for each; empty for the single seed 0.
-        query_limit: seconds for each query.
-        quorums: a `zoo.cfg`, or the text of a quorum system, for which to prove it.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: z3's counterexample does not replay, which is an error of zabcheck.
-    """
-    from checker.report.proved import broken_result, proved_result
-    from checker.requests.keywords import fields_of
-    from checker.requests.prove import ProveRequest, answer
-
-    with sentences():
-        given = {"mutant": mutant, "seeds": tuple(seeds), "query_limit": query_limit, "quorums": quorums or None}
-        request = ProveRequest(**fields_of(ProveRequest, given))
-        found = answer(request)
-        if isinstance(found, list):
-            return Proved(proved_result(request.as_json(), found, request.instance), found)
-        return Proved(broken_result(request.as_json(), found), found)
-
-
 def refine(**options: Unpack[Refining]) -> Refined:
     """Check that every step of `zab` is a step of abstract ZAB, which `prove` proves safe.
 
@@ -315,20 +194,6 @@ def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> S
         return Simulated(answer(request_of(SimulateRequest, named(protocol), options)))
 
 
-def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
-    """Judge every run in an event table by the properties of histories.
-
-    Raises:
-        RequestError: the request is wrong, or a package that reads tables is not installed.
-        NoVerdict: Spark failed.
-    """
-    from checker.requests.judge import JudgeRequest, answer
-    from checker.requests.keywords import fields_of
-
-    with sentences():
-        return Judged(answer(JudgeRequest(fspath(table), **fields_of(JudgeRequest, options))))
-
-
 def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None = None) -> nx.DiGraph[int]:
     """Return the events of a run and what happens before what, as a graph of `networkx`.
 
@@ -353,37 +218,6 @@ def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None =
     from checker.requests.causality import causal_graph as made
 
     return made(run.run if isinstance(run, Simulated) else run, relation, number)
-
-
-def state_graph(protocol: AnyProtocol = "zab", **options: Unpack[Graphing]) -> nx.DiGraph[int]:
-    """Return the states of a protocol and the steps between them, as a graph of `networkx`.
-
-    `checker.graph.questions` evaluates it; docs/how-to/traces-and-pictures.md has an example. Nothing is left out but
-    what lies beyond `depth`. With symmetry, which is on unless `symmetry=False` or the protocol distinguishes
-    processes, a node is an orbit: it represents all renamings of its states.
-
-    - A node is a state, numbered by discovery from 0: `depth`, `expanded` (its steps are in the graph), `violates`,
-      `spent` (what every run to it has spent of the graph's `budgets`), `fingerprint`.
-    - An edge is one step or several: `steps`, by name, `violates`, and `violates_always`, the properties that all of
-      them violate.
-    - The graph has `complete`, `depth` if it is cut, `symmetry`, `symmetry_off` (why it is off), `properties`,
-      `not_judged`, `budgets`.
-
-    Args:
-        protocol: as `explore` takes it.
-        options: those of the command.
-
-    Raises:
-        RequestError: the request is wrong, or the graph has more than `max_states` states (100,000).
-        NoVerdict: a state meets a run-time error.
-    """
-    from checker.requests.graph import GraphRequest
-    from checker.requests.graph import state_graph as made
-    from checker.requests.keywords import request_of
-    from checker.terminal import TerminalWatch
-
-    with sentences():
-        return made(request_of(GraphRequest, named(protocol), options), TerminalWatch())
 
 
 def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting]) -> Inductive:
@@ -423,42 +257,6 @@ def audit(*servers: str | PathLike[str], **options: Unpack[Auditing]) -> Audited
         return Audited(AuditReport(answer(request), request.as_json()))
 
 
-def plan(servers: int | None = None, config: str | PathLike[str] | None = None, **options: Unpack[Planning]) -> Planned:
-    """Estimate the throughput and the latency of an ensemble with a model; this is not a measurement.
-
-    Args:
-        servers: their number; None for the number of voters in the configuration, or 3 without one.
-        config: a `zoo.cfg`.
-        options: those of the command.
-
-    Raises:
-        RequestError: an option is wrong, or both are given.
-    """
-    from pathlib import Path
-
-    from checker.report.planned import plan_result
-    from checker.requests.keywords import fields_of
-    from checker.requests.plan import SIZES, TIMES, PlanRequest, amount, answer
-    from checker.requests.quorum_system import zoo_cfg
-
-    if config is not None and servers is not None:
-        raise RequestError("--servers does not go with a configuration, which lists its servers")
-    ensemble = zoo_cfg(Path(config)).voters if config is not None else None
-    count = len(ensemble.participants) if ensemble is not None else 3 if servers is None else servers
-    values: dict[str, Any] = dict(options)
-    for name, units, example in (
-        ("latency", TIMES, "100us or 2ms"), ("forced_write", TIMES, "0.4ms"), ("slow_by", TIMES, "500us or 10ms"),
-        ("size", SIZES, "1k or 512"),
-    ):  # fmt: skip
-        if isinstance(values.get(name), str):
-            values[name] = amount(values[name], units, f"--{name.replace('_', '-')}", example)
-        elif units is TIMES and values.get(name) is not None:
-            raise RequestError(f"--{name.replace('_', '-')} must be like {example}, not {values[name]!r:.60}")
-    request = PlanRequest(count, **fields_of(PlanRequest, values))
-    setting, found = answer(request)
-    return Planned(plan_result(request.as_json(), setting, found, ensemble), setting, found)
-
-
 def export(trace: Trace | str | PathLike[str], form: str, **options: Unpack[Exporting]) -> Exported:
     """Convert a trace to another format; the answer contains it, and so does the file that `output` names.
 
@@ -480,7 +278,7 @@ def export(trace: Trace | str | PathLike[str], form: str, **options: Unpack[Expo
         data = answer(request)
         whole = read_trace(file)
     size = f"{len(data):,} bytes of {form}" + (f", saved as {request.output}" if request.output else "")
-    result = StatedResult(size, content={"form": form, "bytes": len(data)}, text=[size], kind="export")
+    result = StatedResult(size, content={"form": form, "bytes": len(data)}, body=[size], kind="export")
     return Exported(result, whole, data)
 
 
@@ -670,52 +468,6 @@ def zookeeper(*issues: str, time_limit: float | None = None, split: bool = False
         rows = list(answer(request))
         stories = [part for one in rows for part in story_parts(one)] if issues else []
         return TrackRecord(rows_result(request.as_json(), rows, split, stories), rows)
-
-
-def conform(
-    record: str | PathLike[str], release: str = "", variant: str = "", time_limit: float | None = 300.0
-) -> Conformed:
-    """Search for a run of a release's model that explains the record of a free-running ensemble.
-
-    Args:
-        record: its file, as `zabcheck chaos` writes it.
-        release: the one whose model is used; empty for the one that the record names.
-        variant: of the protocol, in place of the release's.
-        time_limit: seconds, or None for no limit; when it is over the verdict is UNKNOWN.
-
-    Raises:
-        RequestError: this is not a record, or nothing determines the model.
-    """
-    from checker.report.conformed import conformed_result
-    from checker.requests.conform import ConformRequest, answer
-
-    with sentences():
-        request = ConformRequest(fspath(record), release, variant, time_limit)
-        done = answer(request)
-        return Conformed(conformed_result(request.as_json(), done), done)
-
-
-def chaos(release: str, **options: Unpack[Disturbing]) -> Conformed:
-    """Run real ZooKeeper servers on loopback, disturb them, and check their record against the release's model.
-
-    Args:
-        release: the one whose servers are run and whose model is used.
-        options: those of the command.
-
-    Raises:
-        RequestError: an option is wrong, or the folder cannot be made.
-        NoVerdict: the servers cannot be run here, or did not begin to serve.
-    """
-    from checker.report.conformed import conformed_result, recorded_result
-    from checker.requests.chaos import ChaosRequest, answer
-    from checker.requests.keywords import fields_of
-
-    with sentences():
-        request = ChaosRequest(release, **fields_of(ChaosRequest, dict(options)))
-        folder, done = answer(request)
-        if done is None:
-            return Conformed(recorded_result(request.as_json(), folder), None, folder)
-        return Conformed(conformed_result(request.as_json(), done, folder), done, folder)
 
 
 def lint(file: str | PathLike[str]) -> Linted:

@@ -33,7 +33,7 @@ from zabspec.signals import release
 GROUPS = {
     "Servers of ZooKeeper": {
         "audit": "audit", "quorums": "quorums", "plan": "plan", "zookeeper": "zookeeper", "reenact": "reenact",
-        "conform": "conform", "chaos": "conform",
+        "conform": "conform", "chaos": "chaos",
     },
     "The protocol and its variants": {
         "variants": "listings", "properties": "listings", "gallery": "gallery", "walk": "walk", "graph": "graph",

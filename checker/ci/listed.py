@@ -80,4 +80,4 @@ def listed(head: tuple[str, ...], rows: Rows, words: Sequence[str], what: str) -
     if words and not found:
         raise RequestError(f"no {what} is described with {' and '.join(map(repr, words))}")
     content = [{name.replace(" ", "_"): cell for name, cell in zip(head, row, strict=True)} for row in found]
-    return StatedResult(plural(len(found), what), content=content, text=[Table(found, head)], kind="listed")
+    return StatedResult(plural(len(found), what), content=content, body=[Table(found, head)], kind="listed")

@@ -366,7 +366,16 @@ class InputPath(LocalPath):
             raise click.UsageError(f"cannot read {path}: {problem}", ctx) from None
 
 
-INPUT, INPUT_OR_FOLDER = InputPath(), InputPath(folder=True)
+class TablePath(InputPath):
+    """A table: a file or folder on this machine, or an address of one elsewhere."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from traces.tables.places import address_of
+
+        return value if address_of(str(value)) is not None else super().convert(value, param, ctx)
+
+
+INPUT, INPUT_OR_FOLDER, TABLE = InputPath(), InputPath(folder=True), TablePath(folder=True)
 
 
 def budget_options(

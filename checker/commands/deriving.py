@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, get_origin
 
 import click
 
 from checker.commands import completing
-from checker.commands.common import INPUT, INPUT_OR_FOLDER, PATH, PATH_OR_ADDRESS, Answer, Subcommand
+from checker.commands.common import INPUT, INPUT_OR_FOLDER, PATH, PATH_OR_ADDRESS, TABLE, Answer, Subcommand
 from checker.commands.page_option import check_page
 from checker.commands.publishing import files_of, publish
 from checker.errors import RequestError
@@ -21,7 +21,7 @@ from checker.report.formats.registry import formats_of
 from checker.requests.request import Field, Option, Request, answered, fields_of
 from checker.terminal import TerminalWatch
 
-TYPES = {"read": INPUT, "read any": INPUT_OR_FOLDER, "write": PATH, "address": PATH_OR_ADDRESS}
+TYPES = {"read": INPUT, "read any": INPUT_OR_FOLDER, "table": TABLE, "write": PATH, "address": PATH_OR_ADDRESS}
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]  # generic since 8.3
@@ -194,16 +194,20 @@ def parameter(field: Field, option: Option) -> Any:
         settings["shell_complete"] = completing.one_of(*field.choices)
     if option.argument:
         required = field.default in ("", ())
-        return click.argument(field.name, nargs=-1 if several else 1, required=required, **settings)
-    shown = option.shown and field.default not in (None, "", (), {}) and not isinstance(field.default, bool)
+        settings |= {"nargs": -1 if several else 1, "required": required, "metavar": option.metavar or None}
+        return click.argument(field.name, **settings)
+    said = option.shown and not option.required and not isinstance(field.default, bool)
+    shown = said and field.default not in (None, "", (), {})
     metavar = option.metavar or (f"[{'|'.join(field.choices)}]" if field.choices else None)
-    settings |= {"help": option.help, "metavar": metavar, "multiple": several}
-    settings |= {"show_default": shown, "default": field.default if shown else None}
+    settings |= {"help": option.help, "metavar": metavar, "multiple": several, "required": option.required}
+    if shown:
+        settings |= {"show_default": True, "default": option.usual or field.default}
     if isinstance(field.default, bool):
         settings = {"is_flag": True, "help": option.help}
     if option.bare:
         settings |= {"is_flag": False, "flag_value": option.bare}
-    return click.option(field.flag, field.name, **settings)
+    short = [f"-{option.short}"] if option.short else []
+    return click.option(field.flag, *short, field.name, **settings)
 
 
 def type_of(field: Field, option: Option) -> Any:
@@ -212,4 +216,4 @@ def type_of(field: Field, option: Option) -> Any:
         return TYPES[option.place]
     if option.reads is not None or field.choices:
         return click.STRING
-    return PLAIN[get_args(field.type)[0] if get_origin(field.type) is tuple else field.type]
+    return PLAIN[field.element]

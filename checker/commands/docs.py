@@ -52,7 +52,7 @@ def listing(where: Path, there: Sequence[ManualPage]) -> StatedResult:
         if of_kind:
             parts.append(Table([(page.topic, page.title) for page in of_kind], title=heading))
     content = {"folder": str(where), "pages": [{"topic": page.topic, "title": page.title} for page in there]}
-    return StatedResult(f"{len(there)} pages", content=content, text=parts, kind="docs")
+    return StatedResult(f"{len(there)} pages", content=content, body=parts, kind="docs")
 
 
 def named(word: str, there: Sequence[ManualPage]) -> tuple[ManualPage, str] | None:
@@ -103,4 +103,4 @@ def searched(words: Sequence[str], there: Sequence[ManualPage]) -> StatedResult:
     rows = [(each.topic, each.excerpt(found.terms)) for each in shown]
     sections = [{"topic": topic, "excerpt": excerpt} for topic, excerpt in rows]
     content = {"query": terms, "complete": found.complete, "count": len(found.sections), "sections": sections}
-    return StatedResult(head, content=content, text=[head, Table(rows)], kind="docs")
+    return StatedResult(head, content=content, body=[head, Table(rows)], kind="docs")

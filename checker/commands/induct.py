@@ -126,7 +126,7 @@ def listing(request: InductRequest) -> StatedResult:
         clauses = [*beside(request.configuration()), *clauses]
     rows = [{"clause": c.name, "source": c.source, "statement": c.statement} for c in clauses]
     table = Table([(row["clause"], f"{row['statement']} ({row['source']})") for row in rows])
-    return StatedResult(content=rows, text=[table], kind="induct")
+    return StatedResult(content=rows, body=[table], kind="induct")
 
 
 def confirmation(**flags: Any) -> ConfirmRequest:

@@ -48,5 +48,5 @@ def init(path: Path, source: str | None) -> Answer:
             f"zabcheck --protocol {path} --variant {BROKEN} explores it with one rule changed, and shows the run to a "
             f"violation"
         )
-    result = StatedResult(said, text=[Words([said])], kind="init")
+    result = StatedResult(said, body=[Words([said])], kind="init")
     return publish(result, more=[(path, text.encode())])

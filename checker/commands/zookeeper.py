@@ -161,7 +161,7 @@ def whole_matrix(request: MatrixRequest) -> Answer:
     there = len(rows) * (len(head) - 2)
     sentence = f"{known} of {there} cells are known, after {hours:.2f} hours of a core"
     text = [Table(rows, head, below=f"{sentence}\n{merged_by_promise()}")]
-    return publish(StatedResult(sentence, HELD if known == there else NO_VERDICT, text=text))
+    return publish(StatedResult(sentence, HELD if known == there else NO_VERDICT, body=text))
 
 
 def whole_residue(request: ResidueRequest, as_json: bool) -> Answer:

@@ -14,7 +14,7 @@ from checker.report.result import plural, some
 
 if TYPE_CHECKING:
     from checker.requests.induct import InductRequest
-    from checker.requests.prove import ProveRequest
+    from checker.requests.prove import Prove
     from checker.requests.refine import RefineRequest
     from checker.symbolic.pool import Outcome, Verdict
     from zabspec.model import Configuration
@@ -90,17 +90,16 @@ def bounds_of(outcome: Outcome) -> list[str]:
     return [", ".join(said), *granted]
 
 
-def proof(request: ProveRequest, digest: str, tell: Tell) -> Entry:
+def proof(request: Prove, digest: str, tell: Tell) -> Entry:
     """Prove abstract ZAB safe, for any number of processes.
 
     Raises:
         NoVerdict: the run that shows that the proof is not vacuous does not replay: an error of zabcheck.
     """
     from checker.proof.prove import ASSUMPTIONS, Proof
-    from checker.requests.prove import answer
     from zabspec.abstract.theory import ZAB
 
-    proofs = answer(request, lambda query: tell(f"proof: {query}"))
+    proofs = request.found(lambda query: tell(f"proof: {query}"))
     held = isinstance(proofs, list) and bool(proofs) and all(isinstance(p, Proof) and p.held for p in proofs)
     claims = {p.name: PROVED if held else NOT_PROVED for p in ZAB.properties}
     bounds = "abstract ZAB, any number of nodes"

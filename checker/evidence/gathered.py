@@ -30,7 +30,7 @@ from checker.requests.clauses import USUAL_EPOCH, ClausesRequest
 from checker.requests.explore import ALL_EVIDENCE, EXPLORED, QUICK_EVIDENCE, Explore
 from checker.requests.induct import InductRequest
 from checker.requests.model import ModelRequest
-from checker.requests.prove import ProveRequest
+from checker.requests.prove import Prove
 from checker.requests.refine import RefineRequest
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def of_zab(variant: str) -> list[Applicable]:
             NODES,
             why_not=why_not_refined(refine),
         ),
-        Applicable(PROOF, ProveRequest(), "zabcheck prove", "abstract ZAB, any number of nodes", of_text=False),
+        Applicable(PROOF, Prove(), "zabcheck prove", "abstract ZAB, any number of nodes", of_text=False),
     ]
 
 

@@ -20,7 +20,7 @@ TOP = Path(__file__).resolve().parent.parent.parent  # the packages lie beside e
 
 PACKAGES = ("checker", "invariants", "zabspec")
 REQUESTS = (
-    "checker/requests/bounded.py", "checker/requests/choosing.py", "checker/requests/exploration.py",
+    "checker/requests/bounded.py", "checker/requests/exploration.py",
     "checker/requests/explore.py",
     "checker/requests/model.py", "checker/requests/properties.py", "checker/requests/quorum_system.py",
     "checker/requests/ready.py", "checker/requests/request.py", "checker/requests/restart.py",
@@ -39,18 +39,20 @@ COMPUTING = ("checker/evidence/computing.py",)
 
 SOURCES: Mapping[str, tuple[str, ...]] = {
     INDUCTIVE: (
-        *TEXT, *COMPUTING, "checker/symbolic/*.py", "checker/refinement/masks.py",
+        *TEXT, *COMPUTING, "checker/opinion/*.py", "checker/symbolic/*.py", "checker/refinement/masks.py",
         "checker/requests/induct.py", "checker/requests/clauses.py",
     ),
     REFINEMENT: (
-        *TEXT, *COMPUTING, "checker/refinement/*.py", "zabspec/abstract/*.py", "checker/requests/refine.py",
-        "checker/proof/circuit.py", "checker/proof/finite.py", "checker/proof/meaning.py", "checker/proof/stepping.py",
+        *TEXT, *COMPUTING, "checker/opinion/*.py", "checker/refinement/*.py", "zabspec/abstract/*.py",
+        "checker/requests/refine.py", "checker/proof/circuit.py", "checker/proof/finite.py",
+        "checker/proof/meaning.py", "checker/proof/stepping.py",
         "checker/symbolic/abandoned.py", "checker/symbolic/smt2.py", "checker/symbolic/solver.py",
         "checker/ending.py", "checker/pager.py",
     ),
     PROOF: (
         *COMPUTING, "checker/proof/*.py", "checker/proof/*.txt", "zabspec/abstract/*.py", "checker/symbolic/*.py",
-        "checker/requests/prove.py", "checker/requests/request.py", "zabspec/ensemble.py", "zabspec/zoo_cfg.py",
+        "checker/requests/prove.py", "checker/requests/queries.py", "checker/requests/request.py",
+        "zabspec/ensemble.py", "zabspec/zoo_cfg.py",
         "zabspec/files.py", "zabspec/limits.py", "zabspec/quorums.py", "zabspec/signals.py",
     ),
 }  # fmt: skip

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from checker.graph.questions import Answers, Edge, grouped
-from checker.report.result import Part, Result, Row, Table, Verdict, plural, some
+from checker.graph.questions import Answers, Edge, answers, grouped
+from checker.report.answer import Answered
+from checker.report.result import Part, Row, Table, Verdict, plural, some
 from traces.explain.folding import fitted
 from zabspec.worlds.steps import BUDGETS
 
@@ -18,25 +20,44 @@ FORMAT = 1
 MOST_SHOWN = 6  # dominators, steps and budgets in a row
 
 
-@dataclass(frozen=True)
-class GraphReport(Result):
-    """A state graph, and its report.
+@dataclass(frozen=True, repr=False)
+class Graphed(Answered):
+    """A state graph, and the facts that hold for every violating run.
+
+    Nothing is left out of the graph but what lies beyond `depth`. With symmetry, which is on unless it is turned off or
+    the protocol distinguishes processes, a node is an orbit: it represents all renamings of its states.
+
+    - A node is a state, numbered by discovery from 0: `depth`, `expanded` (its steps are in the graph), `violates`,
+      `spent` (what every run to it has spent of the graph's `budgets`), `fingerprint`.
+    - An edge is one step or several: `steps`, by name, `violates`, and `violates_always`, the properties that all of
+      them violate.
+    - The graph has `complete`, `depth` if it is cut, `symmetry`, `symmetry_off` (why it is off), `properties`,
+      `not_judged`, `budgets`.
+
+    `checker.graph.questions` evaluates it; docs/how-to/traces-and-pictures.md has an example.
 
     Attributes:
         graph: the graph.
-        answers: by each property that it violates.
-        output: the file that it was written to; empty if none.
         request: the one that it answers, as JSON.
         warnings: of the configuration, a line each.
     """
 
     graph: nx.DiGraph[int]
-    answers: Mapping[str, Answers]
-    output: str = ""
-    request: Mapping[str, Any] | None = None
+    request: Mapping[str, Any]
     warnings: Sequence[str] = ()
 
     kind = "graph"
+
+    @cached_property
+    def answers(self) -> Mapping[str, Answers]:
+        """The facts about each property that the graph violates."""
+        found = {name: answers(self.graph, name) for name in self.graph.graph["properties"]}
+        return {name: each for name, each in found.items() if each is not None}
+
+    @property
+    def output(self) -> str:
+        """The file that the graph was written to; empty if none."""
+        return str(self.request.get("output", ""))
 
     @property
     def exit_code(self) -> int:

@@ -65,7 +65,7 @@ class Starving:
             return self.lasso.sentence(self.steps)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Lived(Answered):
     """The result of a liveness check, with its request.
 

@@ -22,7 +22,7 @@ EQUIVALENT = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Mutated(Answered):
     """The report of a mutation campaign.
 

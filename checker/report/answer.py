@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from checker.errors import HELD
-from checker.report.result import Result, Verdict
+from checker.report.result import Result, StatedResult, Verdict
 
 if TYPE_CHECKING:
     from traces.record.trace import Trace
@@ -98,3 +99,8 @@ class Answered(Result):
         from checker.report.formats.notebook import as_html
 
         return as_html(self)
+
+
+@dataclass(frozen=True, repr=False)
+class StatedAnswer(Answered, StatedResult):
+    """An answer that is given as a whole."""

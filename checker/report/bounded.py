@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from checker.report.result import NOT_REACHED, Counterexample, Part, Result, plural
+from checker.report.answer import Answered
+from checker.report.result import NOT_REACHED, Counterexample, Part, plural
 from zabspec.language.error_sites import met
 
 if TYPE_CHECKING:
-    from checker.symbolic.bmc import Bounded
+    from checker.symbolic.bmc import Bounded as Z3Answer
     from invariants.registry import Property
+    from traces import Trace
     from zabspec.model import Model
 
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
@@ -29,8 +31,8 @@ class BoundedViolation:
     steps: int
 
 
-@dataclass(frozen=True)
-class BoundedReport(Result):
+@dataclass(frozen=True, repr=False)
+class Bounded(Answered):
     """The result of bounded model checking.
 
     Attributes:
@@ -46,7 +48,7 @@ class BoundedReport(Result):
     model: Model
     judged: tuple[Property, ...]
     start: tuple[int, ...]
-    found: Bounded
+    found: Z3Answer
     asked_depth: int
     request: Mapping[str, Any] | None = None
     broken: BoundedViolation | None = None
@@ -54,9 +56,15 @@ class BoundedReport(Result):
 
     kind = "bmc"
 
-    def violated(self, broken: BoundedViolation, counterexample: Counterexample) -> BoundedReport:
+    def violated(self, broken: BoundedViolation, counterexample: Counterexample) -> Bounded:
         """Return the report of a run that violates properties."""
         return replace(self, broken=broken, counterexample=counterexample)
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The run that violates a property, if there is one."""
+        found = self.counterexample
+        return {} if found is None or found.trace is None else {found.trace.property_name: found.trace}
 
     @property
     def exit_code(self) -> int:

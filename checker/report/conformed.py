@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.report.result import EXIT_CODES, HOLDS, NO_VERDICT, VIOLATED, StatedResult
+from checker.report.answer import StatedAnswer
+from checker.report.result import EXIT_CODES, HOLDS, NO_VERDICT, VIOLATED
 
 if TYPE_CHECKING:
-    from traces.conform.explained import Conformed
+    from traces.conform.explained import Conformed as RecordOutcome
+    from traces.conform.from_lines import FromLines
 
 LIMITS = (
     "for runs in which no thread is more than 16 transactions behind, except on stalled disks, no proposal is more "
@@ -18,7 +21,22 @@ LIMITS = (
 )
 
 
-def conformed_result(request: Mapping[str, Any], done: Conformed, folder: Path | None = None) -> StatedResult:
+@dataclass(frozen=True, repr=False)
+class Conformed(StatedAnswer):
+    """The answer of a conformance check: whether a run of a release's model explains an ensemble's record.
+
+    Attributes:
+        outcome: how much of the record, or of the logs, is explained, and what the explaining run violates; None if
+            the run was only recorded.
+        folder: the files that the ensemble left; None if no ensemble was run.
+    """
+
+    outcome: RecordOutcome | FromLines | None = None
+    folder: Path | None = None
+    kind: str = "conform"
+
+
+def conformed_result(request: Mapping[str, Any], done: RecordOutcome, folder: Path | None = None) -> Conformed:
     """Return the result of `zabcheck conform` or `zabcheck chaos`.
 
     Args:
@@ -31,20 +49,20 @@ def conformed_result(request: Mapping[str, Any], done: Conformed, folder: Path |
     code = EXIT_CODES[VIOLATED if wrong else HOLDS if done.verdict == EXPLAINED else NO_VERDICT]
     lines = [*told_conformed(done), *([left_in(folder)] if folder is not None else [])]
     content = {"request": dict(request), "exit_code": code, **conformed_json(done)}
-    return StatedResult(lines[0], code, content, lines, kind="conform")
+    return Conformed(lines[0], code, content, lines, outcome=done, folder=folder)
 
 
-def recorded_result(request: Mapping[str, Any], folder: Path) -> StatedResult:
+def recorded_result(request: Mapping[str, Any], folder: Path) -> Conformed:
     """Return the result of `zabcheck chaos --record-only`."""
     content = {"request": dict(request), "exit_code": 0, "folder": str(folder)}
-    return StatedResult(left_in(folder), 0, content, [left_in(folder)], kind="conform")
+    return Conformed(left_in(folder), 0, content, [left_in(folder)], folder=folder)
 
 
 def left_in(folder: Path) -> str:
     return f"kept in {folder}: record.jsonl, the servers' data and logs (zabcheck audit reads them)"
 
 
-def told_conformed(done: Conformed) -> list[str]:
+def told_conformed(done: RecordOutcome) -> list[str]:
     """Return the lines for a terminal."""
     out = []
     but = f" except {done.unjudged:,} sent to a closed connection" if done.unjudged else ""
@@ -81,7 +99,7 @@ def told_conformed(done: Conformed) -> list[str]:
     return out
 
 
-def conformed_json(done: Conformed) -> dict[str, Any]:
+def conformed_json(done: RecordOutcome) -> dict[str, Any]:
     """Return the result as JSON values."""
     return {
         "verdict": done.verdict, "why": done.why, "observations": done.total, "explained": done.explained,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from checker.report.result import EXIT_CODES, HOLDS, NO_VERDICT, VIOLATED, StatedResult
+from checker.report.conformed import Conformed
+from checker.report.result import EXIT_CODES, HOLDS, NO_VERDICT, VIOLATED
 
 if TYPE_CHECKING:
     from traces.conform.from_lines import FromLines
 
 
-def logs_conformed_result(request: Mapping[str, Any], done: FromLines) -> StatedResult:
+def logs_conformed_result(request: Mapping[str, Any], done: FromLines) -> Conformed:
     """Return the result of a search in servers' logs.
 
     Args:
@@ -35,7 +36,7 @@ def logs_conformed_result(request: Mapping[str, Any], done: FromLines) -> Stated
         ],
         "states_judged": done.judged, "cpu_seconds": round(done.seconds, 2),
     }  # fmt: skip
-    return StatedResult(lines[0], code, content, lines, kind="conform")
+    return Conformed(lines[0], code, content, lines, outcome=done)
 
 
 def told(done: FromLines) -> list[str]:

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from checker.report.answer import Answered
 from checker.report.remarks import left_out_notes
-from checker.report.result import Part, Result, Table, Verdict
+from checker.report.result import Part, Table, Verdict
 from traces.explain.folding import fitted
 
 if TYPE_CHECKING:
+    from traces.judging.sentence import Violation
     from traces.judging.totals import Totals
     from traces.judging.unknowns import Unknown, Where
 
@@ -19,8 +21,8 @@ SEVEREST = ("violated", "undecided", "open", "not judged", "held")  # the verdic
 OF_OBSERVATIONS = ("held", "premise not reached", "violated", "open", "not judged")
 
 
-@dataclass(frozen=True)
-class JudgedTable(Result):
+@dataclass(frozen=True, repr=False)
+class Judged(Answered):
     """The verdicts on the runs of a table, of events or of what a user protocol shows.
 
     Attributes:
@@ -142,14 +144,18 @@ class JudgedTable(Result):
                 for n in self.judged
             ],
             "not_checked": list(self.left_out),
-            "violations": self.broken,
+            "violations": self.rows_of_violations(),
             **({"open": open_} if self.of_events else {}),
             "notes": self.notes,
             "exit_code": self.exit_code,
         }
 
     @property
-    def broken(self) -> list[dict[str, Any]]:
+    def broken(self) -> Sequence[Violation]:
+        """Every violation: the run, the position in it, and the rows that show it."""
+        return tuple(self.totals.violations)
+
+    def rows_of_violations(self) -> list[dict[str, Any]]:
         """Return every violation, as JSON; for observations only the run and the time are known."""
         if self.of_events:
             return [v.as_dict() for v in self.totals.violations]

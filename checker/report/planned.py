@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from checker.report.result import Part, StatedResult, Table
+from checker.report.answer import StatedAnswer
+from checker.report.result import Part, Table
 
 if TYPE_CHECKING:
     from zabspec.ensemble import Ensemble
@@ -14,9 +15,23 @@ if TYPE_CHECKING:
     from zabspec.timed.setting import Setting
 
 
+@dataclass(frozen=True, repr=False)
+class Planned(StatedAnswer):
+    """The estimated throughput and latency of an ensemble.
+
+    Attributes:
+        setting: what was simulated.
+        plan: throughput in operations a second, latency in nanoseconds, and what bounds them.
+    """
+
+    setting: Setting = field(kw_only=True)
+    plan: CapacityPlan = field(kw_only=True)
+    kind: str = "plan"
+
+
 def plan_result(
     request: Mapping[str, Any], setting: Setting, plan: CapacityPlan, ensemble: Ensemble | None = None
-) -> StatedResult:
+) -> Planned:
     """Return the result of a plan.
 
     Args:
@@ -27,7 +42,7 @@ def plan_result(
     said = parts(setting, plan) if ensemble is None else [read_from(ensemble), *parts(setting, plan)]
     low, middle, high = plan.throughput
     sentence = f"{rate(middle)} operations a second ({rate(low)} to {rate(high)}), {ms(plan.latency[1])} one at a time"
-    return StatedResult(sentence, content=content, text=said, kind="plan")
+    return Planned(sentence, content=content, body=said, setting=setting, plan=plan)
 
 
 def read_from(ensemble: Ensemble) -> str:

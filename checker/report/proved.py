@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from checker.ending import HELD, NO_VERDICT, VIOLATED
-from checker.report.result import StatedResult, plural
+from checker.errors import HELD, NO_VERDICT, VIOLATED
+from checker.report.answer import StatedAnswer
+from checker.report.result import plural
 
 if TYPE_CHECKING:
     from checker.proof.break_it import BrokenMutant
@@ -29,7 +31,19 @@ class Quorums(Protocol):
         """Return the system as JSON values."""
 
 
-def proved_result(request: Mapping[str, Any], proofs: Sequence[Proof], found: Quorums | None) -> StatedResult:
+@dataclass(frozen=True, repr=False)
+class Proved(StatedAnswer):
+    """The answer of the proof of abstract ZAB, or of the search for a run that breaks a mutant of it.
+
+    Attributes:
+        found: one proof for each seed; for a mutant, the run that violates a property.
+    """
+
+    found: Sequence[Proof] | BrokenMutant = ()
+    kind: str = "prove"
+
+
+def proved_result(request: Mapping[str, Any], proofs: Sequence[Proof], found: Quorums | None) -> Proved:
     """Return the result of the proofs.
 
     Args:
@@ -50,7 +64,7 @@ def proved_result(request: Mapping[str, Any], proofs: Sequence[Proof], found: Qu
         if found.disjoint:
             code, sentence = VIOLATED, said[0]
     told = [part for p in proofs for part in parts(p)]
-    return StatedResult(sentence, code, content, [*(fitted(each) for each in said), *told], kind="prove")
+    return Proved(sentence, code, content, [*(fitted(each) for each in said), *told], found=proofs)
 
 
 def of_system(found: Quorums, held: bool) -> str:
@@ -74,7 +88,7 @@ def of_system(found: Quorums, held: bool) -> str:
     )
 
 
-def broken_result(request: Mapping[str, Any], found: BrokenMutant) -> StatedResult:
+def broken_result(request: Mapping[str, Any], found: BrokenMutant) -> Proved:
     """Return the result for a mutant."""
     from checker.proof.break_it import text
     from traces.explain.folding import fitted
@@ -84,4 +98,4 @@ def broken_result(request: Mapping[str, Any], found: BrokenMutant) -> StatedResu
     sentence = f"VIOLATED: {', '.join(found.run.broken)}" if found.run else sentence
     code = VIOLATED if found.run else NO_VERDICT
     troubles = [] if found.run else [sentence]
-    return StatedResult(sentence, code, content, [fitted(text(found))], troubles, kind="prove")
+    return Proved(sentence, code, content, [fitted(text(found))], troubles, found=found)

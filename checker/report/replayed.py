@@ -15,7 +15,7 @@ from traces.replay.replay import happened
 from zabspec.language.notation import named_by
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Replayed(Answered):
     """A trace whose every step the simulator reproduced.
 

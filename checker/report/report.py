@@ -97,7 +97,7 @@ def bounds_of(c: Configuration) -> str:
     return f"{name}, {', '.join(bounds + others)}{promise_text(c)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explored(Answered):
     """An exploration with its request.
 

@@ -370,21 +370,21 @@ class StatedResult(Result):
 
     Attributes:
         content: its JSON.
-        text: its parts.
+        body: its parts.
         verdicts: on properties.
     """
 
     sentence: str = ""
     exit_code: int = 0
     content: Any = None
-    text: Sequence[Part] = ()
+    body: Sequence[Part] = ()
     troubles: Sequence[str] = ()
     verdicts: Sequence[Verdict] = ()
     kind: str = ""
     indent: int | None = 1
 
     def parts(self) -> Sequence[Part]:
-        return self.text
+        return self.body
 
     def as_json(self) -> Any:
         return self.content

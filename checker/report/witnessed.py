@@ -21,7 +21,7 @@ FORMAT = 1
 HELD, NO_VERDICT = 0, 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Witnessed(Answered):
     """The shortest runs to premises.
 

@@ -2,66 +2,120 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from msgspec import Meta
 
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable
-from checker.requests.bounded_check import BmcRequest
+from checker.requests.bounded import Checked, TraceOutput
 from checker.requests.carried import verified_trace
 from checker.requests.counterexamples import counterexample
+from checker.requests.model import BOUNDS, MODEL, ModelRequest
 from checker.requests.properties import LITERAL, chosen_properties
+from checker.requests.queries import Queries, queries_into
+from checker.requests.request import Count, Option, Seconds, Seed, flag, function, names_in
+from checker.requests.watch import QUIET, Watch
 from zabspec.limits import Deadline
 
 if TYPE_CHECKING:
-    from checker.report.bounded import BoundedReport, BoundedViolation
+    from checker.report.bounded import Bounded, BoundedViolation
     from checker.report.result import Counterexample
     from invariants.registry import Property
     from traces import Runner
     from zabspec.model import Configuration, Model
 
-__all__ = ["BmcRequest", "answer", "first_broken"]
+EXAMPLES = """\b
+Examples:
+  zabcheck bmc --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0 --depth 12 --trace t.json
+  zabcheck bmc --from t.json:9 --depth 4   from the state after step 9 of a saved trace
+  zabcheck bmc --depth 8 --property agreement --time-limit 60
+"""
+NO_MODEL = ModelRequest()
 
-# Called with how many rounds of steps are decided, and the seconds that took.
-Progress = Callable[[int, float], None]
 
+@dataclass(frozen=True)
+class Bmc(ModelRequest):
+    """Check with z3 whether some run of at most K steps violates a property.
 
-def answer(request: BmcRequest, progress: Progress | None = None, started: float | None = None) -> BoundedReport:
-    """Run bounded model checking.
-
-    Args:
-        progress: called now and then.
-        started: when the time limit began, as `time.perf_counter()`; None for now.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: z3's run does not replay, or violates nothing: an error of zabcheck.
+    Exit codes: 0 none does, 1 one was found and saved, 2 the request is wrong, 3 no verdict.
     """
-    from checker.report.bounded import BoundedReport
-    from checker.symbolic.bmc import Bounds, check_in_time
-    from zabspec.model import Model
 
-    end = Deadline(request.time_limit, 0.0 if started is None else time.perf_counter() - started)
-    if request.trace:
-        check_writable(Path(request.trace), "--trace", regular=True)
-    configuration, start = beginning(request)
-    judged = of_every_state(chosen_properties(request.properties, configuration.protocol), request.properties)
-    if any(p.name == LITERAL for p in judged) and not configuration.literal:
-        raise RequestError(f"{LITERAL} is checked by `zabcheck --property {LITERAL}` only")
-    model = Model(configuration)
-    state = state_after(model, start, judged)
-    bounds = Bounds(request.depth, request.every, end.left(), request.query_limit, request.seed)
-    found = check_in_time(model, judged, bounds, state, progress)
-    report = BoundedReport(model, tuple(judged), start, found, request.depth, request.as_json())
-    if not found.broken:
-        return report
-    broken = first_broken(model, start, found.schedule, judged)
-    return report.violated(broken, saved(model, judged, broken, request))
+    kind: ClassVar[str] = "bmc"
+    command: ClassVar[bool] = True
+    draws: ClassVar[bool] = True
+    shares: ClassVar[tuple[str, ...] | None] = BOUNDS
+    examples: ClassVar[str] = EXAMPLES
+
+    depth: Annotated[
+        Annotated[int, Meta(ge=1, le=1000)],
+        Option(
+            "Largest number of steps: covers all runs of K steps, and some longer ones.",
+            metavar="K",
+            required=True,
+        ),
+    ] = 1
+    source: Annotated[
+        str,
+        Option("Start from this step of a saved trace (default: its last).", flag="from", metavar="TRACE[:STEP]"),
+    ] = ""
+    properties: Checked = ()
+    every: Annotated[
+        Count,
+        Option(
+            "Query z3 once in this many steps, and at the end; 1 finds a violation with the fewest rounds.",
+            metavar="N",
+        ),
+    ] = 4
+    time_limit: Annotated[Seconds, Option("Stop after this time.", metavar="SECONDS")] = 600.0
+    query_limit: Annotated[Seconds | None, Option("Time limit of each query.", metavar="SECONDS")] = None
+    seed: Annotated[Seed, Option("Seed of the solver.", metavar="N")] = 0
+    trace: TraceOutput = None
+    smt2: Queries = ""
+
+    def validate(self) -> None:
+        beside = [name for name in MODEL if self.source and getattr(self, name) != getattr(NO_MODEL, name)]
+        if beside:
+            raise RequestError(f"{flag(beside[0])} does not go with --from: the trace has its configuration")
+
+    def traced(self) -> Configuration | None:
+        return None if self.source else self.configuration()
+
+    def answer(self, watch: Watch = QUIET) -> Bounded:
+        from checker.report.bounded import Bounded
+        from checker.symbolic.bmc import Bounds, check_in_time
+        from zabspec.model import Model
+
+        end = Deadline(self.time_limit)
+        if self.trace:
+            check_writable(Path(self.trace), "--trace", regular=True)
+        configuration, start = beginning(self)
+        judged = of_every_state(
+            chosen_properties(names_in(self.properties), configuration.protocol), names_in(self.properties)
+        )
+        if any(p.name == LITERAL for p in judged) and not configuration.literal:
+            raise RequestError(f"{LITERAL} is checked by `zabcheck --property {LITERAL}` only")
+        model = Model(configuration)
+        state = state_after(model, start, judged)
+        bounds = Bounds(self.depth, self.every, end.left(), self.query_limit, self.seed)
+        with queries_into(self.smt2), watch.working() as show:
+            found = check_in_time(
+                model, judged, bounds, state, lambda rounds, spent: show(f"{rounds} rounds of steps, {spent:.0f} s")
+            )
+        report = Bounded(model, tuple(judged), start, found, self.depth, self.as_json())
+        if not found.broken:
+            return report
+        broken = first_broken(model, start, found.schedule, judged)
+        return report.violated(broken, saved(model, judged, broken, self))
 
 
-def beginning(request: BmcRequest) -> tuple[Configuration, tuple[int, ...]]:
+bmc = function(Bmc)
+
+
+def beginning(request: Bmc) -> tuple[Configuration, tuple[int, ...]]:
     """Return the configuration, and the steps that lead to where runs start.
 
     Raises:
@@ -70,7 +124,7 @@ def beginning(request: BmcRequest) -> tuple[Configuration, tuple[int, ...]]:
     if not request.source:
         from checker.symbolic.assumptions import sized
 
-        return sized(request.model.configuration()), ()
+        return sized(request.configuration()), ()
     name, _, number = request.source.rpartition(":")
     at = int(number) if name and number.isascii() and number.isdigit() and len(number) < 10 else None
     trace = verified_trace(Path(request.source if at is None else name))
@@ -80,7 +134,7 @@ def beginning(request: BmcRequest) -> tuple[Configuration, tuple[int, ...]]:
     return trace.configuration, words if at is None else words[:at]
 
 
-def saved(model: Model, judged: Sequence[Property], broken: BoundedViolation, request: BmcRequest) -> Counterexample:
+def saved(model: Model, judged: Sequence[Property], broken: BoundedViolation, request: Bmc) -> Counterexample:
     """Return the run as a trace, verified and saved."""
     from checker.explore.result import Exploration, Violation
     from zabspec.authoring.sources import path_of

@@ -2,52 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.conform import Conforming, ConformRequest
-from checker.requests.conform import answer as conform
+from checker.requests.conform import Conform
 from checker.requests.reenact import new_folder
-from checker.requests.request import at_least, seconds
+from checker.requests.request import Count, File, Natural, Option, Seconds, function
 from checker.requests.servers import ServersRequest
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
-    from traces.conform.explained import Conformed
+    from checker.report.conformed import Conformed
 
 
 @dataclass(frozen=True)
-class ChaosRequest(ServersRequest):
-    """A free run of an ensemble under faults.
+class DisturbServers(ServersRequest):
+    """Run three real ZooKeeper servers on loopback, disturb them, and compare their record with the model.
 
-    Attributes:
-        seconds: how long clients write and faults happen.
-        seed: of the faults.
-        writes: the maximum number, by `clients`.
-        faults: the kinds that happen, with commas; `none` for none.
-        record_only: whether the record is not checked against the model.
-        output: a new folder for the results; empty for one named by release and seed.
+    Clients write, while servers are killed, stopped, isolated and delayed by a seed. Passive proxies record the packets
+    between the servers, and the record is compared with the release's model as `conform` does.
+
+    No server's thread is held, and no class of ZooKeeper is changed. A seed determines the faults, not the servers'
+    reactions. Exit codes are those of `conform`; with --record-only 0.
     """
 
     kind: ClassVar[str] = "chaos"
+    command: ClassVar[bool] = True
 
-    seconds: float = 60.0
-    seed: int = 1
-    clients: int = 3
-    writes: int = 1000
-    faults: str = "kill,stop,cut,delay,tail,behind,stall"
-    record_only: bool = False
-    output: str = ""
+    seconds: Annotated[Seconds, Option("How long clients write and faults occur.")] = 60.0
+    seed: Annotated[Natural, Option("Seed of the faults.")] = 1
+    clients: Annotated[Count, Option("Number of clients; each has one write outstanding at a time.")] = 3
+    writes: Annotated[Count, Option("Largest number of writes, of all clients together.")] = 1000
+    faults: Annotated[str, Option("Kinds of faults, or `none`.")] = "kill,stop,cut,delay,tail,behind,stall"
+    record_only: Annotated[bool, Option("Record only, without a search.")] = False
+    output: Annotated[
+        File,
+        Option("A new folder for the record and the servers' data (chaos-RELEASE-SEED).", short="o", place="write"),
+    ] = ""
 
     def validate(self) -> None:
         from traces.conform.chaos import FAULTS
 
         super().validate()
-        seconds(self, "seconds")
-        at_least(self, 0, "seed")
-        at_least(self, 1, "clients", "writes")
         if not self.release:
             raise RequestError("--release NUMBER is missing: the release whose servers are run")
         wrong = [f for f in self.kinds if f not in FAULTS]
@@ -59,34 +57,27 @@ class ChaosRequest(ServersRequest):
         """The kinds of faults."""
         return () if self.faults == "none" else tuple(f for f in self.faults.split(",") if f)
 
+    def answer(self, watch: Watch = QUIET) -> Conformed:
+        from checker.report.conformed import conformed_result, recorded_result
+        from traces.conform.chaos import Chaos, ChaosPlan
+        from traces.reenact.distributions import Cannot
 
-def answer(
-    request: ChaosRequest, say: Callable[[str], None] = lambda _: None, watch: Conforming | None = None
-) -> tuple[Path, Conformed | None]:
-    """Run the ensemble, and check its record against the model.
-
-    Returns:
-        The folder with the record, the servers' data and their logs; and the result of the check.
-
-    Raises:
-        NoVerdict: the servers cannot be run here, or did not begin to serve.
-        RequestError: the folder cannot be made.
-    """
-    from traces.conform.chaos import Chaos, ChaosPlan
-    from traces.reenact.distributions import Cannot
-
-    real = request.found(request.release)
-    try:
-        name = request.output or f"chaos-{request.release}-{request.seed}"
-        folder = new_folder(Path(name))
-        plan = ChaosPlan(request.seconds, request.seed, request.clients, request.writes, request.kinds)
-        ensemble = Chaos(folder, real, plan)
+        real = self.found(self.release)
         try:
-            ensemble.run(say)
-        finally:
-            ensemble.end()
-    except Cannot as problem:
-        raise NoVerdict(str(problem)) from None
-    if request.record_only:
-        return folder, None
-    return folder, conform(ConformRequest(record=str(ensemble.record), release=request.release), watch)
+            folder = new_folder(Path(self.output or f"chaos-{self.release}-{self.seed}"))
+            plan = ChaosPlan(self.seconds, self.seed, self.clients, self.writes, self.kinds)
+            ensemble = Chaos(folder, real, plan)
+            with watch.working() as show:
+                try:
+                    ensemble.run(show)
+                finally:
+                    ensemble.end()
+        except Cannot as problem:
+            raise NoVerdict(str(problem)) from None
+        if self.record_only:
+            return recorded_result(self.as_json(), folder)
+        done = Conform(record=str(ensemble.record), release=self.release).explained(watch)
+        return conformed_result(self.as_json(), done, folder)
+
+
+chaos = function(DisturbServers)

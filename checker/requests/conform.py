@@ -1,40 +1,64 @@
-"""Check the record of a free-running ensemble against its release's model."""
+"""Check the record of a free-running ensemble, or its servers' own logs at INFO, against its release's model."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.request import Request, seconds
+from checker.requests.request import File, Option, Request, Seconds, function
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
-    from traces.conform.explained import Conformed
+    from checker.report.conformed import Conformed
+    from traces.conform.explained import Conformed as RecordOutcome
+    from traces.conform.from_lines import FromLines
     from traces.conform.record import Record
+    from traces.conform.server_lines import ServerLines
+
+LOG = re.compile(r".*\.(?:log|txt|out|json)(?:\.\d+)?(?:\.gz)?")
+NUMBERED = re.compile(r"log([1-9]\d{0,8})\.txt")
 
 
 @dataclass(frozen=True)
-class ConformRequest(Request):
-    """A record, and the model to check it against.
+class Conform(Request):
+    """Search for a run of a release's model that explains the record of a free-running ensemble.
 
-    Attributes:
-        record: its file.
-        release: the one whose model is used; empty for the one that the record names.
-        variant: of the model, in place of the release's.
-        time_limit: seconds of the search; None for no limit. If it is over without an explanation, the verdict is
-            UNKNOWN.
+    It explains each packet between servers, in order, kills and starts, and the disks at the end. Election votes and
+    the servers' logs are ignored.
+
+    If RECORD is a folder, the servers' own logs at INFO (logN.txt) and their data directories (serverN) are explained
+    instead; a record in it is not read.
+
+    Exit codes: 0 a run explains the whole record, acknowledged writes are served, and the run violates nothing; 1 no
+    run explains the record, an acknowledged write is lost, or the run violates a property; 2 the request is wrong;
+    3 unknown: the record has no end, there are too many states, or the time is up.
     """
 
     kind: ClassVar[str] = "conform"
+    command: ClassVar[bool] = True
 
-    record: str = ""
-    release: str = ""
-    variant: str = ""
-    time_limit: float | None = 300.0
+    record: Annotated[File, Option(place="read any", argument=True)] = ""
+    release: Annotated[
+        str,
+        Option(
+            "The release whose model is searched (default: as the record says).",
+            metavar="NUMBER",
+            complete="zookeeper_releases",
+        ),
+    ] = ""
+    variant: Annotated[
+        str,
+        Option("Search this variant of the model instead.", metavar="NAMES", complete="zookeeper_variants"),
+    ] = ""
+    time_limit: Annotated[
+        Seconds | None, Option("Stop after this time; the verdict is then UNKNOWN.", metavar="SECONDS")
+    ] = 300.0
 
     def validate(self) -> None:
-        seconds(self, "time_limit")
         if not self.record:
             raise RequestError("name the record to explain")
         if self.release and self.variant:
@@ -56,27 +80,94 @@ class ConformRequest(Request):
             raise RequestError("the record has no release: give --release NUMBER")
         return variant_of("zookeeper", release)
 
+    def answer(self, watch: Watch = QUIET) -> Conformed:
+        from checker.report.conformed import conformed_result
+        from checker.report.conformed_logs import logs_conformed_result
 
-class Conforming:
-    """Follows the search. This one shows nothing."""
+        if Path(self.record).is_dir():
+            return logs_conformed_result(self.as_json(), answer_logs(self))
+        return conformed_result(self.as_json(), self.explained(watch))
 
-    def explained(self, count: int, of: int) -> None:
-        """Report that `count` of `of` observations are explained."""
+    def explained(self, watch: Watch = QUIET) -> RecordOutcome:
+        """Search for a run that explains a record.
+
+        Raises:
+            RequestError: this is not a record, or nothing determines the model.
+        """
+        from traces.conform.explained import conformed
+        from traces.conform.record import BadRecord, read_record
+        from zabspec.authoring.declaration import ConfigError
+
+        try:
+            record = read_record(Path(self.record))
+            with watch.working() as show:
+                return conformed(record, self.variant_of(record), self.time_limit or 0.0, told_by(show))
+        except (BadRecord, ConfigError) as problem:
+            raise RequestError(str(problem)) from None
 
 
-def answer(request: ConformRequest, watch: Conforming | None = None) -> Conformed:
-    """Search for a run of the model that explains the record.
+def told_by(show: Callable[[str], None]) -> Callable[[int, int], None]:
+    """Return what shows how many observations are explained."""
+    return lambda count, of: None if count % 50 else show(f"{count:,} of {of:,} observations are explained")
+
+
+conform = function(Conform)
+
+
+def answer_logs(request: Conform) -> FromLines:
+    """Search for a run of the model that writes the servers' logs and ends with their disks.
+
+    Args:
+        request: its record is a folder with the servers' logs and the data directory `serverN` of each server N. The
+            logs are `logN.txt`, or any files of one or several servers that name these in their lines (`[myid:N]`).
 
     Raises:
-        RequestError: this is not a record, or nothing determines the model.
+        RequestError: the folder lacks a file, a file cannot be read, or nothing determines the model.
     """
-    from traces.conform.explained import conformed
-    from traces.conform.record import BadRecord, read_record
+    from traces.conform.from_lines import explained_by_lines
+    from traces.conform.server_lines import read_server_lines
+    from traces.reenact.stores import read_disk
+    from traces.zookeeper.text_logs import first_time
     from zabspec.authoring.declaration import ConfigError
+    from zabspec.files import Unreadable
 
+    folder = Path(request.record)
     try:
-        record = read_record(Path(request.record))
-        watch = watch or Conforming()
-        return conformed(record, request.variant_of(record), request.time_limit or 0.0, watch.explained)
-    except (BadRecord, ConfigError) as problem:
+        files = [path for path in folder.iterdir() if LOG.fullmatch(path.name) is not None and path.is_file()]
+        if not files:
+            raise RequestError(f"{folder} has no log1.txt: name a folder with logN.txt and serverN of each server N")
+        named = {int(m[1]): path for path in files if (m := NUMBERED.fullmatch(path.name)) is not None}
+        lines = read_server_lines(named if len(named) == len(files) else sorted(files, key=first_time))
+        found = lines.servers
+        missing = next((n for n in found if not (folder / f"server{n}").is_dir()), None)
+        if missing is not None:
+            raise RequestError(f"{folder} has a log of server {missing}, and no data directory server{missing}")
+        disks = {n: read_disk(folder / f"server{n}") for n in found}
+        done = explained_by_lines(lines, disks, variant_of(request, lines), request.time_limit or 0.0)
+        if request.release and not request.variant:
+            done.named = tuple(sorted(lines.releases - {request.release}))
+        return done
+    except OSError as problem:
+        raise RequestError(f"{folder} cannot be read: {problem.strerror}") from None
+    except (ConfigError, Unreadable) as problem:
         raise RequestError(str(problem)) from None
+
+
+def variant_of(request: Conform, lines: ServerLines) -> str:
+    """Return the variant of the protocol that the logs are checked against.
+
+    Raises:
+        RequestError: the logs name no release or several, and the request none.
+    """
+    from checker.zookeeper.releases import variant_of as variant_of_release
+    from checker.zookeeper.releases import with_settings
+    from zabspec.protocols.registry import PROTOCOLS
+
+    if request.variant:
+        return with_settings(PROTOCOLS["zookeeper"], request.variant)
+    if request.release:
+        return variant_of_release("zookeeper", request.release)
+    if len(lines.releases) != 1:
+        named = ", ".join(sorted(lines.releases)) or "no release"
+        raise RequestError(f"the logs name {named}: give --release NUMBER")
+    return variant_of_release("zookeeper", next(iter(lines.releases)))

@@ -2,52 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable, save_file
+from checker.requests.bounded import Checked, Depth, Symmetry
 from checker.requests.exploration import ExplorationRequest
 from checker.requests.model import ModelRequest
-from checker.requests.request import Request, at_least
-from checker.requests.watch import Watch
+from checker.requests.request import Count, File, Option, function
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from checker.graph.report import GraphReport
+    from checker.graph.report import Graphed
 
-USUAL_STATES = 100_000
+EXAMPLES = """\b
+Examples:
+  zabcheck graph --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0
+  zabcheck graph --nodes 2 --txns 1 --timeouts 1 --crashes 0 --losses 0 --output states.graphml
+  zabcheck graph --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0 --depth 11
+"""
 
 
 @dataclass(frozen=True)
-class GraphRequest(Request):
-    """The graph of a model's states.
+class StateGraph(ModelRequest):
+    """Build the graph of a model's states, and compute what every violating run has in common.
 
-    Attributes:
-        model: the model.
-        properties: names of those that states and steps are judged by; empty for all that are checked by default.
-        depth: the number of steps; None for exhaustion.
-        max_states: a graph with more states is refused.
-        symmetry: whether one node represents all renamings of a state, if that is sound.
-        output: the GraphML file that the graph is written to; empty for none.
+    For each violated property: which steps every such run takes, which states it passes, the least budgets that are
+    enough, and from which states the violation is certain. All of this is about the graph: runs within the budgets
+    and, with --depth, runs of at most that many steps.
+
+    Exit codes: 0 no violation in the graph (which is not a verdict), 1 a violation, 2 the request is wrong, 3 no graph.
     """
 
     kind: ClassVar[str] = "graph"
+    command: ClassVar[bool] = True
+    examples: ClassVar[str] = EXAMPLES
 
-    model: ModelRequest = field(default_factory=ModelRequest)
-    properties: tuple[str, ...] = ()
-    depth: int | None = None
-    max_states: int = USUAL_STATES
-    symmetry: bool = True
-    output: str = ""
+    properties: Checked = ()
+    depth: Depth = None
+    max_states: Annotated[Count, Option("Refuse a graph with more states.")] = 100_000
+    symmetry: Symmetry = True
+    output: Annotated[File, Option("Write the graph to this file, as GraphML.", metavar="FILE", place="write")] = ""
 
     def validate(self) -> None:
         from checker.graph.build import MOST_STATES
 
-        at_least(self, 0, "depth")
-        at_least(self, 1, "max_states")
         if self.max_states > MOST_STATES:
             raise RequestError(f"--max-states: a graph has at most {MOST_STATES:,} states")
 
@@ -59,36 +62,29 @@ class GraphRequest(Request):
             keep_going=True, symmetry=self.symmetry, reduction="none",
         )  # fmt: skip
 
+    def answer(self, watch: Watch = QUIET) -> Graphed:
+        from checker.graph.report import Graphed
+        from checker.report.remarks import disjoint_notes
+        from traces.causality.graphml import graphml_of
 
-def answer(request: GraphRequest, watch: Watch | None = None) -> GraphReport:
-    """Build the graph, analyse each property that it violates, and write it if the request names a file.
-
-    Raises:
-        RequestError: there is no such model, or its graph is too large.
-        NoVerdict: a state meets a run-time error, or the file could not be written.
-        ConfigError, LanguageError: the source of the protocol is wrong.
-    """
-    from checker.graph.questions import answers
-    from checker.graph.report import GraphReport
-    from checker.report.remarks import disjoint_notes
-    from traces.causality.graphml import graphml_of
-
-    output = Path(request.output) if request.output else None
-    if output is not None:
-        check_writable(output, "--output", regular=True)
-    graph = state_graph(request, watch)
-    found = {name: said for name in graph.graph["properties"] if (said := answers(graph, name)) is not None}
-    if output is not None:
-        save_file(output, graphml_of(graph).encode())
-    _, configuration = request.exploration.checks()
-    return GraphReport(graph, found, request.output, request.as_json(), disjoint_notes(configuration))
+        output = Path(self.output) if self.output else None
+        if output is not None:
+            check_writable(output, "--output", regular=True)
+        made = state_graph(self, watch)
+        if output is not None:
+            save_file(output, graphml_of(made).encode())
+        _, configuration = self.exploration.checks()
+        return Graphed(made, self.as_json(), disjoint_notes(configuration))
 
 
-def state_graph(request: GraphRequest, watch: Watch | None = None) -> nx.DiGraph[int]:
+graph = function(StateGraph)
+
+
+def state_graph(request: StateGraph, watch: Watch) -> nx.DiGraph[int]:
     """Build the graph of a model: explore it, then add every state and step.
 
     Raises:
-        RequestError, NoVerdict, ConfigError, LanguageError: as for `answer`.
+        RequestError, NoVerdict, ConfigError, LanguageError: as for `StateGraph.answer`.
     """
     from checker.explore.compiled import Compiled
     from checker.explore.groups import groups_of
@@ -118,7 +114,7 @@ def state_graph(request: GraphRequest, watch: Watch | None = None) -> nx.DiGraph
         codes.append(code)
         return code, why
 
-    found, _, why = explored(Model(configuration), judged, exploring.limits, exploring, watch or Watch(), compiled)
+    found, _, why = explored(Model(configuration), judged, exploring.limits, exploring, watch, compiled)
     if found.error or found.failed:
         raise NoVerdict(f"no graph: {met(found.error)}")
     if found.stopped and found.distinct > request.max_states:
@@ -134,7 +130,7 @@ def state_graph(request: GraphRequest, watch: Watch | None = None) -> nx.DiGraph
     return graph_of(codes[0], found, request.depth, about)
 
 
-def too_many(request: GraphRequest) -> str:
+def too_many(request: StateGraph) -> str:
     """Return why a graph is refused, and what would make it smaller."""
     from checker.graph.build import MOST_STATES
 

@@ -2,117 +2,140 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from os import fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from checker.errors import NoVerdict, RequestError
-from checker.requests.request import Request, at_least, near
+from checker.errors import HELD, NO_VERDICT, VIOLATED, NoVerdict, RequestError
+from checker.output_files import check_writable, save_file
+from checker.requests.bounded import Checked
+from checker.requests.request import Count, File, Option, Request, function, names_in, near
+from checker.requests.watch import QUIET, Watch
 from zabspec.files import place_of, without_secrets
 
 if TYPE_CHECKING:
-    from checker.report.judged import JudgedTable
+    from checker.report.judged import Judged
     from invariants.registry import Property
     from traces.judging.totals import Totals, Unit
     from traces.tables.own import Source
     from traces.tables.places import Place
 
-ENGINES = ("plain", "spark")
-HELD, VIOLATED, NO_VERDICT = 0, 1, 3
+EXAMPLES = """\b
+Examples:
+  zabcheck simulate --seed 14 --table run.parquet
+  zabcheck judge run.parquet
+  zabcheck judge run.parquet --property agreement --violations broken.jsonl
+  zabcheck judge run.parquet --engine spark --master 'local[2]' --json
+"""
 
 
 @dataclass(frozen=True)
-class JudgeRequest(Request):
-    """Judging an event table.
+class JudgeTable(Request):
+    """Check every run in an event table (a Parquet file, or a folder of them) against the properties of histories.
 
-    Attributes:
-        table: a Parquet file, or a folder of them; by its path, or an address (docs/how-to/tables-and-spark.md); or a
-            table of a catalog of Spark's, by its three names.
-        protocol: of a table of a user protocol, the current place of its source; empty for the one that the table
-            names.
-        properties: names; empty for all history properties that are judged by default.
-        engine: `plain`, or `spark` for a table that Spark reads; None for Spark where `master` or an address needs it.
-        master: of Spark. threads: of `plain`; None for all cores.
-        rows: how many the table has to have, so that a table which was cut short gives no verdict; None for any number.
-        allow_open: whether what a table leaves open does not prevent a verdict.
+    An address is read by pyarrow (s3://, gs://), or by Spark (s3a://, hdfs://, viewfs://, CATALOG.SCHEMA.TABLE).
+
+    A run is checked at the end of each of its moments; a moment is the rows of one time. A table does not show the
+    properties of a protocol's state, such as the invariants of section VI. A property that depends on unknown values is
+    open: neither held nor violated.
+
+    Exit codes: 0 all hold, 1 a run violates a property, 2 the request is wrong, 3 no verdict: no premise is reached,
+    some properties are open, or rows are missing.
     """
 
     kind: ClassVar[str] = "judge"
+    command: ClassVar[bool] = True
+    examples: ClassVar[str] = EXAMPLES
 
-    table: str = ""
-    protocol: str = ""
-    properties: tuple[str, ...] = ()
-    engine: str | None = None
-    master: str | None = None
-    threads: int | None = None
-    rows: int | None = None
-    allow_open: bool = False
+    table: Annotated[File, Option(place="table", argument=True)] = ""
+    protocol: Annotated[
+        str,
+        Option("For a table of a user protocol: the file of the protocol.", metavar="NAME", complete="protocols"),
+    ] = ""
+    properties: Checked = ()
+    engine: Annotated[
+        Literal["plain", "spark"] | None, Option("plain (this process, the default) or spark.", metavar="NAME")
+    ] = None
+    master: Annotated[str | None, Option("With --engine spark: the Spark master (local[*]).", metavar="URL")] = None
+    threads: Annotated[
+        Count | None, Option("With --engine plain: number of threads; one for each core if not given.")
+    ] = None
+    rows: Annotated[Count | None, Option("Rows that the table must have; else exit 3.", metavar="N")] = None
+    allow_open: Annotated[bool, Option("Exit with 0, not 3, if properties are open and none is violated.")] = False
+    violations: Annotated[
+        File | None, Option("Write every violation to this file, as JSON lines.", metavar="FILE", place="write")
+    ] = None
 
     def validate(self) -> None:
         engine = self.engine
-        if engine is not None and engine not in ENGINES:
-            raise RequestError(
-                f"there is no engine {engine!r}; there are {' and '.join(ENGINES)}{near(engine, ENGINES)}"
-            )
         if engine == "plain" and self.master is not None:
             raise RequestError("--master is for --engine spark")
         if (engine == "spark" or self.master is not None) and self.threads is not None:
             raise RequestError("--threads is for --engine plain; with spark, use --master 'local[2]'")
-        at_least(self, 1, "threads", "rows")
+        if self.violations is not None and Path(self.violations).resolve().is_relative_to(Path(self.table).resolve()):
+            raise RequestError(f"--violations {self.violations} would write into the table that is checked")
 
+    def answer(self, watch: Watch = QUIET) -> Judged:
+        from checker.report.judged import Judged
+        from traces.tables.places import address_of
+        from traces.tables.table import TableError, check_arrow
 
-def answer(request: JudgeRequest) -> JudgedTable:
-    """Judge a table, without printing.
+        if self.violations is not None:
+            check_writable(Path(self.violations), "--violations")
+        source, tally, further = None, None, dict[str, None]()
+        try:
+            check_arrow("numpy")
+            from traces.judging.numbers import MISSPELT
+            from traces.judging.runs import code_of
+            from traces.tables.own import source_of
 
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: Spark failed, or the table has no run.
-    """
-    from checker.report.judged import JudgedTable
-    from traces.tables.places import address_of
-    from traces.tables.table import TableError, check_arrow
-
-    source, tally, further = None, None, dict[str, None]()
-    try:
-        check_arrow("numpy")
-        from traces.judging.numbers import MISSPELT
-        from traces.judging.runs import code_of
-        from traces.tables.own import source_of
-
-        address = address_of(request.table)
-        table = address or place_of(request.table)
-        if address is not None and not address.by_arrow:
-            tally, known, usual = judged_by_spark(address, request)
-        elif request.engine == "spark" or request.master is not None:
-            if source_of(table, request.protocol) is not None:
-                raise RequestError("a table of a user protocol is judged in this process: omit --engine and --master")
-            tally, known, usual = judged_by_spark(table, request)
-        else:
-            source = source_of(table, request.protocol)
-            if source is not None:
-                units, known = own_units(request, table, source)
-                usual = known
-            elif request.protocol:
-                raise RequestError(f"--protocol is for tables of user protocols, and {table} is not one")
+            address = address_of(fspath(self.table))
+            table = address or place_of(fspath(self.table))
+            if address is not None and not address.by_arrow:
+                tally, known, usual = judged_by_spark(address, self)
+            elif self.engine == "spark" or self.master is not None:
+                if source_of(table, self.protocol) is not None:
+                    raise RequestError(
+                        "a table of a user protocol is judged in this process: omit --engine and --master"
+                    )
+                tally, known, usual = judged_by_spark(table, self)
             else:
-                units, known, usual = event_units(request, table)
-            tally = judged(units, request) if units else None
-            further = dict.fromkeys(name for unit in units for part in unit.parts for name in part.further)
-        if tally is None or not tally.runs:
-            raise NoVerdict(f"{table}: there is no run in this table")
-    except TableError as problem:
-        raise RequestError(str(problem)) from None
-    asked = tuple(name for name in known if name in (request.properties or usual))
-    note_unused(tally, further, request.rows)
-    unsettled = ("undecided",) if request.allow_open else ("undecided", "open")
-    misspelt = any(code_of(kind) == MISSPELT for kind in tally.unused)
-    settled = not misspelt and request.rows in (None, tally.rows) and not any_is(tally, asked, unsettled)
-    tested = any_is(tally, asked, ("held", "open"))
-    code = VIOLATED if tally.violations else HELD if settled and tested else NO_VERDICT
-    left_out = [name for name in known if name not in asked]
-    named = request.table if address is None else str(address)  # without what is secret in it
-    return JudgedTable(named, tally, asked, code, request.as_json() | {"table": named}, left_out)
+                source = source_of(table, self.protocol)
+                if source is not None:
+                    units, known = own_units(self, table, source)
+                    usual = known
+                elif self.protocol:
+                    raise RequestError(f"--protocol is for tables of user protocols, and {table} is not one")
+                else:
+                    units, known, usual = event_units(self, table)
+                tally = judged(units, self) if units else None
+                further = dict.fromkeys(name for unit in units for part in unit.parts for name in part.further)
+            if tally is None or not tally.runs:
+                raise NoVerdict(f"{table}: there is no run in this table")
+        except TableError as problem:
+            raise RequestError(str(problem)) from None
+        asked = tuple(name for name in known if name in (names_in(self.properties) or usual))
+        note_unused(tally, further, self.rows)
+        unsettled = ("undecided",) if self.allow_open else ("undecided", "open")
+        misspelt = any(code_of(kind) == MISSPELT for kind in tally.unused)
+        settled = not misspelt and self.rows in (None, tally.rows) and not any_is(tally, asked, unsettled)
+        tested = any_is(tally, asked, ("held", "open"))
+        code = VIOLATED if tally.violations else HELD if settled and tested else NO_VERDICT
+        left_out = [name for name in known if name not in asked]
+        named = fspath(self.table) if address is None else str(address)  # without what is secret in it
+        found = Judged(named, tally, asked, code, self.as_json() | {"table": named}, left_out)
+        if self.violations is not None:
+            save_file(
+                Path(self.violations), "".join(json.dumps(v) + "\n" for v in found.as_json()["violations"]).encode()
+            )
+        return found
+
+
+judge = function(JudgeTable)
 
 
 def note_unused(tally: Totals, further: Iterable[str], rows: int | None) -> None:
@@ -135,7 +158,7 @@ def note_unused(tally: Totals, further: Iterable[str], rows: int | None) -> None
         tally.notes.append(f"the table has {tally.rows:,} rows, and {rows:,} are expected")
 
 
-def judged_by_spark(place: Place, request: JudgeRequest) -> tuple[Totals, list[str], list[str]]:
+def judged_by_spark(place: Place, request: JudgeTable) -> tuple[Totals, list[str], list[str]]:
     """Judge a table that only Spark reads; return the totals, and the properties as `event_units` does.
 
     Raises:
@@ -147,11 +170,11 @@ def judged_by_spark(place: Place, request: JudgeRequest) -> tuple[Totals, list[s
     from traces.spark import NoSpark, SparkFailed
 
     known = [p.name for p in JUDGED]
-    check_names(request.properties, known)
+    check_names(names_in(request.properties), known)
     if request.engine == "plain" or request.threads is not None or request.protocol:
         raise RequestError(f"{place}: only Spark reads this: omit --engine plain, --threads and --protocol")
     try:
-        tally = judge_place(place, request.properties, request.master)
+        tally = judge_place(place, names_in(request.properties), request.master)
     except NoSpark as problem:
         raise RequestError(f"{problem}; --engine plain needs no Spark") from None
     except SparkFailed as problem:
@@ -159,7 +182,7 @@ def judged_by_spark(place: Place, request: JudgeRequest) -> tuple[Totals, list[s
     return tally, known, [p.name for p in JUDGED if p.default]
 
 
-def event_units(request: JudgeRequest, table: Place) -> tuple[Sequence[Unit], list[str], list[str]]:
+def event_units(request: JudgeTable, table: Place) -> tuple[Sequence[Unit], list[str], list[str]]:
     """Return the units of an event table, the properties that such tables are judged by, and those judged by default.
 
     Raises:
@@ -170,11 +193,11 @@ def event_units(request: JudgeRequest, table: Place) -> tuple[Sequence[Unit], li
     from traces.judging.runs import JUDGED
 
     known = [p.name for p in JUDGED]
-    check_names(request.properties, known)
+    check_names(names_in(request.properties), known)
     return read_units(table), known, [p.name for p in JUDGED if p.default]
 
 
-def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequence[Unit], list[str]]:
+def own_units(request: JudgeTable, table: Place, source: Source) -> tuple[Sequence[Unit], list[str]]:
     """Return the units of a table of what a protocol shows, and the properties that it declares.
 
     Raises:
@@ -189,7 +212,7 @@ def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequ
         raise RequestError("a table of a user protocol is read by one thread: omit --threads")
     named = {p.name: p for p in properties_of(source.protocol)}
     known = [name for name, p in named.items() if p.default]
-    for name in request.properties:
+    for name in names_in(request.properties):
         if name in named and name not in known and named[name] in PROPERTIES:
             raise RequestError(not_of_tables(named[name]))
         if name in named and name not in known:
@@ -240,7 +263,7 @@ def not_of_tables(p: Property) -> str:
     )
 
 
-def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:
+def judged(units: Sequence[Unit], request: JudgeTable) -> Totals:
     """Judge units in this process and return the totals.
 
     Raises:
@@ -258,7 +281,7 @@ def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:
                 broken = f", {len(tally.violations):,} violations" if tally.violations else ""
                 line.show(f"{done:,} of {everything:,} rows checked ({100 * done // max(1, everything)} %){broken}")
 
-        return judge_plainly(units, request.properties, threads, progress)
+        return judge_plainly(units, names_in(request.properties), threads, progress)
 
 
 def any_is(tally: Totals, asked: Sequence[str], words: tuple[str, ...]) -> bool:

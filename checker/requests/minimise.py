@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MEMORY = 2 << 30  # bytes that the search for a shorter one may use in addition
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Minimised(Answered):
     """A shortened counterexample.
 

@@ -5,13 +5,25 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path
+from typing import Annotated
 
 from checker.errors import NoVerdict, RequestError
+from checker.requests.request import File, Option
+
+Queries = Annotated[
+    File,
+    Option(
+        "Write every query as an SMT-LIB file into this new or empty folder, with a list of them.",
+        metavar="DIR",
+        place="write",
+    ),
+]
 
 
 @contextlib.contextmanager
-def queries_into(given: Path | str | None, note: str = "") -> Iterator[None]:
+def queries_into(given: str | PathLike[str] | None, note: str = "") -> Iterator[None]:
     """Write the queries to z3 within into a folder, with a list of them; None or empty to write nothing.
 
     Raises:

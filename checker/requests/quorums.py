@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WORDS = {"proved": "proved", "counterexample": "not so", "undecided": "undecided"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class QuorumsChecked(Answered):
     """The quorums of an ensemble.
 

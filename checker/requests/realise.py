@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from traces.shorten.realise import Realised as PlainRun
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Realised(Answered):
     """A plain seeded simulator run that violates the same property as a counterexample.
 

@@ -84,12 +84,14 @@ class Option:
     Attributes:
         help: its sentence, which the JSON schema has too.
         flag: its name, if it is not the field's.
+        short: a letter that is its flag as well.
         metavar: what stands for its value in the help; empty for the type's.
         complete: a completer of `checker/commands/completing.py`.
         place: `read` or `write`, if its value is a file; `read any` if it may be a folder as well.
+        required: whether a command line must have it.
         argument: whether it is an argument, without a flag.
         off: whether the flag makes the field False.
-        shown: whether the help shows its default.
+        shown: whether the help shows its default. usual: how the help writes it.
         bare: its value if the flag has none.
         none: the option by which it is None.
         unset: its value on a command line without it; None for the field's default.
@@ -98,12 +100,15 @@ class Option:
 
     help: str = ""
     flag: str = ""
+    short: str = ""
     metavar: str = ""
     complete: str = ""
-    place: Literal["", "read", "read any", "write", "address"] = ""
+    place: Literal["", "read", "read any", "table", "write", "address"] = ""
+    required: bool = False
     argument: bool = False
     off: bool = False
     shown: bool = True
+    usual: str = ""
     bare: str = ""
     none: Option | None = None
     unset: str | None = None
@@ -117,7 +122,7 @@ class Field:
     Attributes:
         name: its name.
         type: without limits, and without None.
-        optional: whether it may be None.
+        element: the type of a value that a flag gives: of its elements, if it has several.
         hint: the whole annotation, for msgspec.
         limit: its limits, or of its elements; None without any.
         option: its option; None if it has none.
@@ -126,7 +131,7 @@ class Field:
 
     name: str
     type: Any
-    optional: bool
+    element: Any
     hint: Any
     limit: Meta | None
     option: Option | None
@@ -192,6 +197,8 @@ class Field:
         except msgspec.ValidationError:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             within = number if self.type is float else type(value) is self.type
+            if isinstance(value, tuple) and self.limit is not None:
+                within = all(type(each) is self.element for each in value)
             must = self.wanted if within else WANTED.get(self.type, self.wanted)
             shown = f"{value:g}" if isinstance(value, float) else f"{value!r:.60}"
             raise RequestError(f"{self.flag} must be {must}, not {shown}") from None
@@ -237,21 +244,25 @@ def declared_in(kind: type[Request]) -> dict[str, Field]:
     hints = typing.get_type_hints(kind, include_extras=True)
     out = {}
     for f in fields(kind):
-        inner, marks, optional = hints[f.name], [], False
-        while True:
-            if get_origin(inner) is Annotated:
-                inner, *more = get_args(inner)
-                marks += more
-            elif isinstance(inner, types.UnionType) or get_origin(inner) is typing.Union:
-                (inner,) = (each for each in get_args(inner) if each is not types.NoneType)
-                optional = True
-            else:
-                break
-        limit = next((m for m in marks if isinstance(m, Meta)), None)
+        inner, marks = bare(hints[f.name])
+        element, more = bare(get_args(inner)[0]) if get_origin(inner) is tuple else (inner, [])
+        limit = next((m for m in (*marks, *more) if isinstance(m, Meta)), None)
         option = next((m for m in marks if isinstance(m, Option)), None)
         default = f.default if f.default_factory is MISSING else f.default_factory()
-        out[f.name] = Field(f.name, inner, optional, hints[f.name], limit, option, default)
+        out[f.name] = Field(f.name, inner, element, hints[f.name], limit, option, default)
     return out
+
+
+def bare(hint: Any) -> tuple[Any, list[Any]]:
+    """Return a type without its marks and without None, and the marks."""
+    marks: list[Any] = []
+    while get_origin(hint) is Annotated or isinstance(hint, types.UnionType) or get_origin(hint) is typing.Union:
+        inner = get_args(hint)
+        if get_origin(hint) is Annotated:
+            hint, marks = inner[0], [*marks, *inner[1:]]
+        else:
+            (hint,) = (each for each in inner if each is not types.NoneType)
+    return hint, marks
 
 
 def flag(name: str) -> str:

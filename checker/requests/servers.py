@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.request import Request
+from checker.requests.request import Option, Request
 
 if TYPE_CHECKING:
     from traces.reenact.distributions import Release
@@ -16,19 +16,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ServersRequest(Request):
-    """The servers to run.
+    """The servers to run."""
 
-    Attributes:
-        release: of the servers and the model.
-        zookeeper: a build, or an unpacked distribution, that has the servers; empty for the release's.
-        servers: a folder that contains the release's distribution; empty for what is installed.
-        jar: of a server, in place of that of what was found.
-    """
-
-    release: str = ""
-    zookeeper: str = ""
-    servers: str = ""
-    jar: str = ""
+    release: Annotated[
+        str,
+        Option(
+            "The release whose servers are run, and whose model is searched.",
+            metavar="NUMBER",
+            complete="zookeeper_releases",
+        ),
+    ] = ""
+    zookeeper: Annotated[
+        str, Option("Run the servers of your own build, and compare them with --release.", metavar="DIR")
+    ] = ""
+    servers: Annotated[
+        str,
+        Option("Folder with the release's unpacked distribution (default: what is installed).", metavar="DIR"),
+    ] = ""
+    jar: Annotated[
+        str, Option("Use this server jar in place of that of the servers found: a patched build.", metavar="FILE")
+    ] = ""
 
     def validate(self) -> None:
         if self.zookeeper and self.servers:

@@ -43,7 +43,7 @@ class Shortened:
         return len(trace.steps) if trace is not None else self.walked
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Searched(Answered):
     """The result of a search, with its request.
 

@@ -28,7 +28,7 @@ from checker.requests.request import Option, Request, function
 from checker.requests.watch import QUIET, Watch
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NetworksListed(Answered):
     """The networks of a protocol.
 

@@ -22,10 +22,8 @@ from click.testing import CliRunner
 import zabcheck
 from checker import api
 from checker.cli import main
-from checker.commands.bmc import bmc
 from checker.commands.induct import induct
 from checker.commands.init import BROKEN
-from checker.commands.judge import judge
 from checker.commands.reenact import reenact
 from checker.commands.refine import refine
 from checker.commands.simulate import simulate
@@ -204,14 +202,12 @@ WITHOUT = {"search", "seed", "mutate", "live", "witness", "progress_properties",
     ("keywords", "command", "unsaid"),
     [
         (api.Simulating, simulate, {"as_json", "dump", "events", "table", "number", "show", "trace", "page"}),
-        (api.Judging, judge, {"as_json", "violations"}),
         (api.Inducting, induct, {"as_json", "listed", "confirm", "depth"}),
         (api.Refining, refine, {"as_json", "smt2"}),
         (api.Sweeping, sweep, {"as_json"}),
         (api.Reenacting, reenact, {"list_servers", "runs_drawn", "seed", "start"}),
-        (api.Bounding, bmc, {"as_json", "smt2", "depth", "source", "no_trace", "page"}),
     ],
-    ids=["simulate", "judge", "prove_inductive", "refine", "sweep", "reenact", "bmc"],
+    ids=["simulate", "prove_inductive", "refine", "sweep", "reenact"],
 )
 def test_keywords_are_the_options_of_the_command(keywords: type, command: click.Command, unsaid: set[str]) -> None:
     said = {"names": "properties", "required": "require_witness", "no_symmetry": "symmetry", "clauses": "clauses"}

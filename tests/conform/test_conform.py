@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checker.errors import RequestError
-from checker.requests.conform import ConformRequest, answer
+from checker.requests.conform import Conform
 from tests.conform.tampering import COMES_BACK, SYNCS, TAMPERED, TRUNC, Line, put, sample, where
 from traces.conform.explained import (
     EXPLAINED,
@@ -199,22 +199,22 @@ def test_what_is_no_record_is_refused_in_a_sentence(text: str, said: str, tmp_pa
     with pytest.raises(BadRecord, match=said):
         read_record(path)
     with pytest.raises(RequestError, match=said):
-        answer(ConformRequest(record=str(path)))
+        Conform(record=str(path)).answer()
 
 
 def test_the_release_is_the_one_the_record_says(tmp_path: Path) -> None:
     lines = sample()
     path = put(tmp_path / "record.jsonl", lines)
-    assert ConformRequest(record=str(path)).variant_of(read_record(path)) == ""
-    assert ConformRequest(record=str(path), release="3.9.2").variant_of(read_record(path)) == "3.9.2"
-    of_settings = ConformRequest(record=str(path), variant="3.5.10,walk").variant_of(read_record(path))
+    assert Conform(record=str(path)).variant_of(read_record(path)) == ""
+    assert Conform(record=str(path), release="3.9.2").variant_of(read_record(path)) == "3.9.2"
+    of_settings = Conform(record=str(path), variant="3.5.10,walk").variant_of(read_record(path))
     assert of_settings == "3.5.10,walk,before-2418"
     with pytest.raises(RequestError, match=r"both: --variant 3\.9\.3,mutant-ack-log"):  # it would be one of 3.9.5
-        ConformRequest(record=str(path), release="3.9.3", variant="mutant-ack-log").validate()
+        Conform(record=str(path), release="3.9.3", variant="mutant-ack-log").validate()
     lines[0]["release"] = ""
     put(path, lines)
     with pytest.raises(RequestError, match="--release"):
-        answer(ConformRequest(record=str(path)))
+        Conform(record=str(path)).answer()
     assert json.loads(path.read_text().splitlines()[0])["release"] == ""
 
 

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from checker.report.conformed_logs import logs_conformed_result, told
-from checker.requests.conform import ConformRequest
-from checker.requests.conform_logs import answer_logs
+from checker.requests.conform import Conform, answer_logs
 from traces.conform.excluded import excluded_line, unlike_received, wrong_handshakes, wrong_syncs
 from traces.conform.from_lines import (
     EXPLAINED,
@@ -136,7 +135,7 @@ def idle_leader(snapshot: str) -> Callable[[list[str]], list[str]]:
 
 
 def test_the_write_that_comes_back_is_explained_and_flagged(unpacked: Unpacked) -> None:
-    done = answer_logs(ConformRequest(str(unpacked(COMES_BACK))))
+    done = answer_logs(Conform(str(unpacked(COMES_BACK))))
     assert (done.verdict, done.explained, done.epochs) == (EXPLAINED, done.lines, 6)
     assert done.syncs == {"DIFF": 7, "SNAP": 4}
     flagged = done.broken["epoch-has-its-history"]
@@ -148,14 +147,14 @@ def test_the_write_that_comes_back_is_explained_and_flagged(unpacked: Unpacked) 
 
 
 def test_logs_with_a_trunc_are_explained_without_a_violation(unpacked: Unpacked) -> None:
-    done = answer_logs(ConformRequest(str(unpacked(TRUNC)), release="3.9.5"))
+    done = answer_logs(Conform(str(unpacked(TRUNC)), release="3.9.5"))
     assert (done.verdict, done.syncs, done.broken) == (EXPLAINED, {"DIFF": 3, "TRUNC": 1}, {})
     assert logs_conformed_result({}, done).exit_code == 0
 
 
 def test_logs_of_another_release_are_said_to_be(unpacked: Unpacked) -> None:
-    assert not answer_logs(ConformRequest(str(unpacked(TRUNC)), release="3.9.5")).named
-    done = answer_logs(ConformRequest(str(unpacked(TRUNC)), release="3.6.0"))
+    assert not answer_logs(Conform(str(unpacked(TRUNC)), release="3.9.5")).named
+    done = answer_logs(Conform(str(unpacked(TRUNC)), release="3.6.0"))
     assert done.named == ("3.9.5",)
     assert any("the logs name 3.9.5" in str(line) for line in told(done))
 
@@ -195,7 +194,7 @@ def added(*texts: str) -> Callable[[list[str]], list[str]]:
 
 def test_logs_of_five_servers_are_explained(unpacked: Unpacked) -> None:
     """A leader is elected, and chooses its epoch, with two learners."""
-    done = answer_logs(ConformRequest(str(unpacked(FIVE))))
+    done = answer_logs(Conform(str(unpacked(FIVE))))
     assert (done.verdict, done.syncs, done.votes) == (EXPLAINED, {"DIFF": 5}, 60), done.why
 
 
@@ -587,7 +586,7 @@ def test_another_disk_in_the_end_is_not_explained(part: str, unpacked: Unpacked)
 
 def test_the_repaired_model_does_not_explain_the_write(unpacked: Unpacked) -> None:
     """With the repair, the tail is gone when the server with it votes again: the vote in its log has it."""
-    done = answer_logs(ConformRequest(str(unpacked(COMES_BACK)), variant="snap-tail"))
+    done = answer_logs(Conform(str(unpacked(COMES_BACK)), variant="snap-tail"))
     assert done.verdict == UNKNOWN
     assert done.at is not None
     assert (done.at.server, done.at.kind, done.at.zxid) == (3, "looks", 0x100000005)
@@ -609,7 +608,7 @@ def test_a_trunc_that_is_logged_and_not_sent_is_a_diff() -> None:
 
 
 def test_a_log_at_debug_is_explained(unpacked: Unpacked) -> None:
-    done = answer_logs(ConformRequest(str(unpacked(DEBUG))))
+    done = answer_logs(Conform(str(unpacked(DEBUG))))
     assert (done.verdict, done.transactions, done.votes) == (EXPLAINED, 471, 44), done.why
     assert any("471 lines at DEBUG" in str(line) for line in told(done))
     assert {line.life for line in lines_of(unpacked(DEBUG)).main[1]} == {0}  # a thread writes 'Starting', too

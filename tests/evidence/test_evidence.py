@@ -33,7 +33,7 @@ from checker.report.evidence import (
 )
 from checker.requests.induct import InductRequest
 from checker.requests.model import ModelRequest
-from checker.requests.prove import ProveRequest
+from checker.requests.prove import Prove
 from checker.requests.refine import RefineRequest
 from invariants import PROPERTIES
 from zabspec.model import Configuration
@@ -418,11 +418,11 @@ def test_a_proof_that_is_open_proves_nothing(monkeypatch: pytest.MonkeyPatch) ->
     class Held(Proof):
         held = True
 
-    monkeypatch.setattr("checker.requests.prove.answer", lambda *_: [Held(0)])
-    assert set(computing.proof(ProveRequest(), "d" * 64, lambda _: None).claims.values()) == {"proved"}
-    monkeypatch.setattr("checker.requests.prove.answer", lambda *_: [Proof(0)])  # no witness of it is reached
+    monkeypatch.setattr("checker.requests.prove.Prove.found", lambda *_: [Held(0)])
+    assert set(computing.proof(Prove(), "d" * 64, lambda _: None).claims.values()) == {"proved"}
+    monkeypatch.setattr("checker.requests.prove.Prove.found", lambda *_: [Proof(0)])  # no witness of it is reached
     monkeypatch.setattr(Proof, "held", False)
-    entry = computing.proof(ProveRequest(), "d" * 64, lambda _: None)
+    entry = computing.proof(Prove(), "d" * 64, lambda _: None)
     assert (set(entry.claims.values()), entry.final) == ({"not proved"}, False)
 
 

@@ -29,8 +29,9 @@ BESIDE = (
     "checker.symbolic.extension",  # what --symbolic asks beside an exploration
     "checker.distributed", "checker.zookeeper", "zabspec.protocols.zookeeper",  # Spark, and another protocol
 )  # fmt: skip
-# The proof imports the model of an exploration to name a mutant that is misspelt: nothing of it is proved.
-OF_NAMES = ("checker.requests.model", "checker.requests.quorum_system")
+# The proof imports the model of an exploration to name a mutant that is misspelt, and what words the errors of a
+# protocol's source: nothing of it is proved.
+OF_NAMES = ("checker.requests.model", "checker.requests.quorum_system", "zabspec.authoring", "zabspec.language")
 
 IMPORT = re.compile(
     r"^ *(?:from (?P<module>[\w.]+) import (?P<names>\([^)]*\)|.*)|import (?P<plain>.*))$", re.MULTILINE

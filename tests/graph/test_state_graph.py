@@ -17,7 +17,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration
 from checker.graph.build import graph_of
 from checker.graph.questions import answers, least_budgets, steps_of_all
-from checker.requests.graph import GraphRequest, answer
+from checker.requests.graph import StateGraph
 from checker.requests.model import ModelRequest
 from tests.commands.running import run
 from tests.models import DEFAULT, python_successors
@@ -67,7 +67,7 @@ def test_the_graph_is_that_of_the_interpreted_world(configuration: Configuration
         "timeouts": c.timeouts, "crashes": c.crashes, "losses": c.losses, "txns": c.txns,
     }  # fmt: skip
     options: dict[str, Any] = {"nodes": c.nodes, **own, **({} if depth is None else {"depth": depth})}
-    graph = zabcheck.state_graph(c.protocol, symmetry=False, **options)
+    graph = zabcheck.graph(c.protocol, symmetry=False, **options).graph
     plain = in_python(c, depth)
     assert len(graph) > 30
     assert set(graph.edges) == set(plain.edges)
@@ -83,7 +83,7 @@ def test_the_graph_is_that_of_the_interpreted_world(configuration: Configuration
 def test_the_graph_has_the_states_and_violations_of_the_exploration() -> None:
     for symmetry in (True, False):
         found = zabcheck.explore(**QUORUM, keep_going=True, symmetry=symmetry)
-        graph = zabcheck.state_graph(**QUORUM, symmetry=symmetry)
+        graph = zabcheck.graph(**QUORUM, symmetry=symmetry).graph
         assert len(graph) == found.states
         broken = {name: said.depth for name in graph.graph["properties"] if (said := answers(graph, name)) is not None}
         assert broken == {name: v.at for name, v in found.violations.items()} != {}
@@ -96,7 +96,7 @@ def test_a_graph_that_differs_from_its_exploration_is_a_bug() -> None:
 
 
 def test_a_step_that_violates_is_on_its_edge() -> None:
-    graph = zabcheck.state_graph(nodes=2, txns=2, **NO_FAULTS, network="unordered", properties=["invariant-2"])
+    graph = zabcheck.graph(nodes=2, txns=2, **NO_FAULTS, network="unordered", properties=["invariant-2"]).graph
     found = answers(graph, "invariant-2")
     assert found is not None
     assert (found.depth, found.states) == (17, ())
@@ -107,7 +107,7 @@ def test_a_step_that_violates_is_on_its_edge() -> None:
 
 
 def test_budgets_are_what_every_run_to_a_state_has_spent() -> None:
-    graph = zabcheck.state_graph(nodes=2, txns=1, timeouts=1, crashes=1, losses=0, depth=10)
+    graph = zabcheck.graph(nodes=2, txns=1, timeouts=1, crashes=1, losses=0, depth=10).graph
     assert graph.graph["budgets"] == ("timeouts", "crashes")
     for a, b, steps in graph.edges(data="steps"):
         before, after = graph.nodes[a]["spent"], graph.nodes[b]["spent"]
@@ -119,7 +119,7 @@ def test_budgets_are_what_every_run_to_a_state_has_spent() -> None:
 def test_with_one_less_of_the_least_budgets_there_is_no_violation() -> None:
     """Explorations say so: any one fault lets a process lead twice, and without one none does."""
     asked = {"nodes": 2, "txns": 2, "depth": 37, "properties": ["dsn-causal-order"]}
-    graph = zabcheck.state_graph(**asked, timeouts=1, crashes=0, losses=1)  # type: ignore[arg-type]
+    graph = zabcheck.graph(**asked, timeouts=1, crashes=0, losses=1).graph  # type: ignore[arg-type]
     least = least_budgets(graph, "dsn-causal-order")
     assert least == ({"timeouts": 1}, {"losses": 1})
     for budgets in ({}, *least):
@@ -131,9 +131,9 @@ def test_with_one_less_of_the_least_budgets_there_is_no_violation() -> None:
 def test_a_step_on_every_violating_run_is_a_crash_inside_a_step() -> None:
     """Where the history is written after the acknowledgement, and not the moment after it, nothing else violates."""
     faults = NO_FAULTS | {"crashes": 1}
-    graph = zabcheck.state_graph(
+    graph = zabcheck.graph(
         variant="ack-then-history", nodes=3, txns=1, **faults, depth=23, properties=["durability"]
-    )
+    ).graph
     assert {"crash inside a step", "l.3.3", "l.3.4"} <= set(steps_of_all(graph, "durability"))
     assert "crash" not in steps_of_all(graph, "durability")
     assert least_budgets(graph, "durability") == ({"crashes": 1},)
@@ -141,8 +141,8 @@ def test_a_step_on_every_violating_run_is_a_crash_inside_a_step() -> None:
 
 def test_a_graph_that_is_cut_says_so_in_every_answer() -> None:
     request = ModelRequest(variant="small-quorum", nodes=2, txns=1, budgets=NO_FAULTS)
-    whole = answer(GraphRequest(request, ("durability",)))
-    cut = answer(GraphRequest(request, ("durability",), depth=11))
+    whole = StateGraph(**vars(request), properties=("durability",)).answer()
+    cut = StateGraph(**vars(request), properties=("durability",), depth=11).answer()
     texts = [re.sub(r"\s+", " ", "\n".join(str(p) for p in report.parts())) for report in (whole, cut)]
     assert "Of every run that violates it within these budgets:" in texts[0]
     assert "Of every run that violates it within these budgets and has at most 11 steps:" in texts[1]
@@ -152,7 +152,7 @@ def test_a_graph_that_is_cut_says_so_in_every_answer() -> None:
     assert "unknown" in texts[1]
     assert all("The graph gives no verdict" in text for text in texts)
     assert (whole.exit_code, cut.exit_code) == (1, 1)
-    shallow = answer(GraphRequest(request, ("durability",), depth=3))
+    shallow = StateGraph(**vars(request), properties=("durability",), depth=3).answer()
     assert shallow.exit_code == 0
     assert "no state or step of this graph violates a property" in shallow.sentence
     assert {v.verdict for v in shallow.said()} == {"no verdict"}
@@ -160,7 +160,7 @@ def test_a_graph_that_is_cut_says_so_in_every_answer() -> None:
 
 def test_what_the_report_says_of_a_variant() -> None:
     """A quorum of one: the process that delivers alone needs no other's acceptance."""
-    graph = zabcheck.state_graph(**QUORUM)
+    graph = zabcheck.graph(**QUORUM).graph
     assert "f.3.2" not in steps_of_all(graph, "delivered-is-chosen")
     assert {"abcast", "l.2.2", "f.3.3"} <= set(steps_of_all(graph, "delivered-is-chosen"))
     assert answers(graph, "integrity") is None
@@ -189,7 +189,7 @@ def test_the_command_writes_the_graph(tmp_path: Path) -> None:
     done = run("graph", *FLAGS, "--output", str(path))
     assert done.exit_code == 1, done.output
     read = nx.read_graphml(path, node_type=int)
-    graph = zabcheck.state_graph(**QUORUM)
+    graph = zabcheck.graph(**QUORUM).graph
     assert set(read.edges) == set(graph.edges)
     assert read.nodes[3]["depth"] == graph.nodes[3]["depth"]
     assert {tuple(v.split("; ")) if v else () for _, v in read.nodes(data="violates")} == {
@@ -205,11 +205,11 @@ def test_the_command_writes_the_graph(tmp_path: Path) -> None:
 
 def test_properties_of_terminal_states_are_not_judged_and_named() -> None:
     sizes = {"nodes": 2, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
-    assert zabcheck.state_graph("ladis", **sizes).graph["not_judged"] == ("reliable-delivery",)
+    assert zabcheck.graph("ladis", **sizes).graph.graph["not_judged"] == ("reliable-delivery",)
     with pytest.raises(
         RequestError, match="not checked against reliable-delivery: it is a property of terminal states"
     ):
-        zabcheck.state_graph("ladis", **sizes, properties=["reliable-delivery"])
+        zabcheck.graph("ladis", **sizes, properties=["reliable-delivery"])
 
 
 @pytest.mark.parametrize(
@@ -234,20 +234,20 @@ def test_what_makes_no_graph_is_refused_in_a_sentence(words: tuple[str, ...], co
 
 
 def test_the_limit_is_how_many_states_a_graph_may_have() -> None:
-    assert len(zabcheck.state_graph(**SMALL, max_states=46)) == 46
+    assert len(zabcheck.graph(**SMALL, max_states=46).graph) == 46
     with pytest.raises(RequestError, match="more than 45 states"):
-        zabcheck.state_graph(**SMALL, max_states=45)
+        zabcheck.graph(**SMALL, max_states=45)
 
 
 def test_a_graph_that_ends_before_its_depth_is_whole() -> None:
-    graphs = [zabcheck.state_graph(**SMALL, depth=depth) for depth in (20, 21, 22)]
+    graphs = [zabcheck.graph(**SMALL, depth=depth).graph for depth in (20, 21, 22)]
     assert [(len(g), g.graph["complete"]) for g in graphs] == [(45, False), (46, False), (46, True)]
 
 
 def test_more_properties_than_a_graph_judges_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checker.explore.kernel.MOST_PROPERTIES", 3)
     with pytest.raises(RequestError, match="checked against at most 3 properties: name them"):
-        zabcheck.state_graph(**SMALL)
+        zabcheck.graph(**SMALL)
 
 
 def test_a_pipe_is_no_place_for_a_graph(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_a_run_time_error_makes_no_graph(tmp_path: Path) -> None:
     text = Path(RING).read_text().replace("s.entered[p] += 1", "s.entered[p] += 2")
     (tmp_path / "ring.py").write_text(text)
     with pytest.raises(NoVerdict, match="no graph: "):
-        zabcheck.state_graph(tmp_path / "ring.py", budgets={"entries": 1, "passes": 0, "mints": 0})
+        zabcheck.graph(tmp_path / "ring.py", budgets={"entries": 1, "passes": 0, "mints": 0})
 
 
 PAGE = TOP / "docs" / "how-to" / "traces-and-pictures.md"

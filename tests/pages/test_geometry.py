@@ -140,7 +140,7 @@ def gallery_page(folder: Path) -> str:
 
 def parts_page(folder: Path) -> str:
     """A result that has no drawing of its own."""
-    return page_of_parts(StatedResult(f"it is {NASTY}", text=[Words([f"it is {NASTY} " * 20])]))
+    return page_of_parts(StatedResult(f"it is {NASTY}", body=[Words([f"it is {NASTY} " * 20])]))
 
 
 def walk_page(folder: Path) -> str:

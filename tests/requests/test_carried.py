@@ -14,15 +14,15 @@ from checker.cli import main
 from checker.errors import RequestError
 from checker.report.claimed import check
 from checker.report.page import ReportError
-from checker.requests import bmc, rerun
-from checker.requests.bmc import BmcRequest
+from checker.requests import rerun
+from checker.requests.bmc import Bmc
 from checker.requests.carried import verified_trace
 from checker.requests.explore import Explore
 from checker.requests.kinds import from_json
 from checker.requests.live import LiveCheck
 from checker.requests.minimise import Minimise
 from checker.requests.model import ModelRequest
-from checker.requests.plan import PlanRequest
+from checker.requests.plan import CapacityRequest
 from checker.requests.quorums import Quorums
 from checker.requests.realise import Realise
 from checker.requests.replay import Replay
@@ -36,7 +36,7 @@ LOSSY = ModelRequest(nodes=2, txns=1, network="lossy", budgets={"timeouts": 1, "
 ANSWERS: dict[str, tuple[Any, Any]] = {
     "explore": (None, Explore(**vars(TINY), properties=("durability",), trace="run.json")),
     "live": (None, LiveCheck(**vars(LOSSY), progress_properties=("joins",), trace="run.json")),
-    "bmc": (bmc.answer, BmcRequest(TINY, depth=12, properties=("delivered-is-chosen",), trace="run.json")),
+    "bmc": (None, Bmc(**vars(TINY), depth=12, properties=("delivered-is-chosen",), trace="run.json")),
     "search": (
         None,
         RandomSearch(**vars(TINY), properties=("durability",), how="random", seed=1, time_limit=20.0, trace="run.json"),
@@ -64,7 +64,7 @@ def test_what_a_command_writes_as_json_carries_the_request(
     trace, config = str(violated[1]), "server.1=a:1:2\nserver.2=b:1:2\nserver.3=c:1:2\n"
     Path("zoo.cfg").write_text(config)
     for words, wanted in (
-        (("plan", "--outstanding", "2"), PlanRequest(outstanding=2)),
+        (("plan", "--outstanding", "2"), CapacityRequest(outstanding=2)),
         (("quorums", "zoo.cfg"), Quorums("zoo.cfg")),
         (("replay", trace), Replay(trace)),
         (("realise", trace, "--attempts", "1", "--threads", "1"), Realise(trace, 1, threads=1)),
@@ -155,7 +155,7 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
         (replace(given, properties=("agreement",)).as_json(), "for other properties than durability"),
         (SimulateRequest(protocol="zab", nodes=2).as_json(), "for another configuration, with another variant"),
         (RandomSearch(**vars(replace(TINY, nodes=1)), how="random").as_json(), "with another nodes"),
-        (PlanRequest().as_json(), "not one that makes traces"),
+        (CapacityRequest().as_json(), "not one that makes traces"),
         ({}, "not one that makes traces"),
         ({"kind": "explore"}, "for another configuration"),
         ({"kind": "explore", "model": {"nodes": "two"}}, "its request is invalid"),
@@ -163,7 +163,7 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
         (given.as_json() | {"properties": "durability"}, "its request is invalid"),
         (given.as_json() | {"seed": 3}, "its request is invalid"),
         ({"kind": ["explore"]}, "not one that makes traces"),
-        (BmcRequest(TINY, depth=9).as_json() | {"depth": "deep"}, "its request is invalid"),
+        (Bmc(**vars(TINY), depth=9).as_json() | {"depth": "deep"}, "its request is invalid"),
         (
             RandomSearch(
                 **vars(replace(TINY, nodes=5, timeouts=None, crashes=None, losses=None)), how="swarm"

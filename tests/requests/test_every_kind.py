@@ -54,13 +54,12 @@ FULL: dict[str, dict[str, Any]] = {
     "export-model": {
         "model": ModelRequest("db19", nodes=2), "properties": ("prefix",), "symmetry": False, "output": "M.tla",
     },
-    "graph": {
-        "model": ModelRequest("db19", nodes=2), "properties": ("prefix",), "depth": 3, "max_states": 10,
-        "symmetry": False, "output": "g.graphml",
-    },
     "realise": {"trace": "t.json", "attempts": 3, "time_limit": 2.0, "threads": 1},
-    "quorums": {"config": "zoo.cfg", "release": "3.6.3", "seed": 2**32 - 1, "query_limit": 0.5},
-    "prove": {"mutant": "no-promise", "seeds": (3,), "query_limit": 1.0, "search": 2.0},
+    "quorums": {
+        "config": "zoo.cfg", "release": "3.6.3", "server_options": ("jute.maxbuffer=5",), "seed": 2**32 - 1,
+        "query_limit": 0.5,
+    },
+    "prove": {"mutant": "no-promise", "seeds": (3,), "query_limit": 1.0, "search": 2.0, "smt2": "q"},
     "plan": {
         "servers": 5, "latency": 10**6, "disk": "ssd", "forced_write": 10**6, "size": 512, "outstanding": 7,
         "slow": 2, "slow_by": 10**6, "quorum": "all",
@@ -89,6 +88,7 @@ FULL: dict[str, dict[str, Any]] = {
 # What does not go with the rest: another request of the kind.
 BESIDE: dict[str, dict[str, Any]] = {
     "sweep": {"folder": "swept", "seeds": ("1:9",), "processes": 2},
+    "plan": {"config": "zoo.cfg"},
     "prove": {"quorums": "weights 2,1,1"},
     "conform": {"record": "r.jsonl", "variant": "3.9.1,trunc"},
     "reenact": {"trace": "t.json", "zookeeper": "build"},
@@ -128,6 +128,8 @@ REFUSED = [
     ("quorums", {"seed": -1}, "--seed must be 0 to 4294967295"),
     ("quorums", {"query_limit": 0.0}, "--query-limit must be a number of seconds above 0, not 0"),
     ("prove", {"seeds": (2**32,)}, "--seed must be 0 to 4294967295"),
+    ("plan", {"quorum": "both"}, "--quorum must be majority or all, not 'both'"),
+    ("plan", {"config": "zoo.cfg"}, "--servers does not go with a configuration"),
     ("prove", {"seeds": (1, 2)}, "--mutant takes one --seed"),
     ("prove", {"mutant": ""}, "--search needs --mutant"),
     ("prove", {"search": float("nan")}, "--search must be a number of seconds above 0, not nan"),
@@ -181,25 +183,26 @@ def test_what_cannot_be_is_no_request(kind: str, values: dict[str, Any], sentenc
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (plan.PlanRequest(servers=99), "--servers must be 2 to 13, not 99"),
-        (plan.PlanRequest(latency=3), "--latency must be 0.05 to 20 ms"),
-        (plan.PlanRequest(size=0), "--size must be 128 to 16384 bytes"),
-        (plan.PlanRequest(quorum="both"), "--quorum must be majority or all, not 'both'"),
-        (plan.PlanRequest(outstanding=0), "--outstanding must be 1 to 1000"),
-        (plan.PlanRequest(disk="ssb"), "there is no disk 'ssb'; did you mean ssd?"),
-        (plan.PlanRequest(disk="none", forced_write=10**6), "--forced-write does not go with --disk none"),
-        (plan.PlanRequest(forced_write=10**12), "--forced-write must be 0.05 to 50 ms"),
+        (plan.CapacityRequest(servers=99), "--servers must be 2 to 13, not 99"),
+        (plan.CapacityRequest(latency=3), "--latency must be 0.05 to 20 ms"),
+        (plan.CapacityRequest(size=0), "--size must be 128 to 16384 bytes"),
+        (plan.CapacityRequest(outstanding=0), "--outstanding must be 1 to 1000"),
+        (plan.CapacityRequest(disk="ssb"), "there is no disk 'ssb'; did you mean ssd?"),
+        (plan.CapacityRequest(disk="none", forced_write=10**6), "--forced-write does not go with --disk none"),
+        (plan.CapacityRequest(forced_write=10**12), "--forced-write must be 0.05 to 50 ms"),
     ],
 )
-def test_an_ensemble_that_the_model_was_not_validated_for_is_refused(given: plan.PlanRequest, sentence: str) -> None:
+def test_an_ensemble_that_the_model_was_not_validated_for_is_refused(
+    given: plan.CapacityRequest, sentence: str
+) -> None:
     with pytest.raises(RequestError) as raised:
-        plan.answer(given)
+        given.answer()
     assert str(raised.value).startswith(sentence)
 
 
 def test_a_mutant_that_there_is_not_is_refused() -> None:
     with pytest.raises(RequestError, match=r"^there is no mutant 'no-promize'; did you mean no-promise"):
-        prove.answer(prove.ProveRequest("no-promize"))
+        prove.Prove("no-promize").answer()
 
 
 def test_a_file_that_is_no_configuration_is_refused(tmp_path: Path) -> None:
@@ -338,7 +341,7 @@ report = answer(AuditLogsRequest(("zk.log",)))
 assert report.exit_code == 0 and report.as_json()["request"] == {"kind": "audit-logs", "logs": ["zk.log"]}
 """,
     "quorums": "from checker.requests.quorums import *; assert Quorums('zoo.cfg').answer().passed",
-    "plan": "from checker.requests.plan import *; assert answer(PlanRequest(outstanding=2))[1].throughput",
+    "plan": "from checker.requests.plan import *; assert CapacityRequest(outstanding=2).answer().plan.throughput",
 }
 
 

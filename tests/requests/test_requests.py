@@ -17,6 +17,7 @@ from checker.cli import KINDS, main
 from checker.commands.deriving import requested
 from checker.errors import RequestError
 from checker.requests.explore import Explore
+from checker.requests.graph import StateGraph
 from checker.requests.induct import InductRequest
 from checker.requests.kinds import from_json
 from checker.requests.live import LiveCheck
@@ -62,6 +63,7 @@ REQUESTS = st.one_of(
         symmetry=st.booleans(),
     ),
     st.builds(RandomSearch, **MODEL, how=st.sampled_from(("random", "swarm", "best")), seed=st.integers(0, 2**32 - 1)),
+    st.builds(StateGraph, **MODEL, depth=SMALL, max_states=st.integers(1, 99), symmetry=st.booleans()),
     st.builds(Mutate, **MODEL, number=st.integers(1, 99), seed=SMALL),
 )
 

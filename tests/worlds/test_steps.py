@@ -7,9 +7,9 @@ import random
 from pathlib import Path
 
 import pytest
+from checker.commands.bmc import bmc
 
 from checker.cli import main
-from checker.commands.bmc import bmc
 from checker.explore import kernel
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
