@@ -25,7 +25,6 @@ from traces.reenact.compare import Comparison
 from traces.reenact.distributions import Cannot
 from traces.reenact.ending import ahead, uncounted
 from traces.reenact.ensemble import Ensemble
-from traces.reenact.java import as_java
 from traces.reenact.messages import told_plan
 from traces.reenact.notifications import NotificationReader, Vote
 from traces.reenact.packets import ACK, FOLLOWERINFO, INFORM, OBSERVERINFO, PROPOSAL, UPTODATE, Packet, PacketReader
@@ -274,8 +273,6 @@ def test_an_observer_is_planned_for_and_other_weights_are_refused() -> None:
     trace = build_trace(Model(plan.configuration), None, [s.word.word for s in plan.steps[:20]])
     made = plan_for(trace, "observer")
     assert (made.ids[OBSERVER], sorted(made.ids[:OBSERVER]), made.skipped) == (NUMBER, [1, 2, 3], ())
-    java = as_java(made, "observed", [])
-    assert "Three servers that vote, and server 4, which observes, are in epoch 1" in java
     weights = replace(trace.configuration, variant="", quorums="weights 2,1,1", nodes=3)
     with pytest.raises(Cannot, match="without groups"):
         plan_for(replace(trace, configuration=weights), "")

@@ -23,7 +23,6 @@ from traces.reenact.beginning import begin_new
 from traces.reenact.compare import Comparison
 from traces.reenact.distributions import Cannot, Release
 from traces.reenact.ending import at_the_end
-from traces.reenact.java import as_java
 from traces.reenact.periodic import thread_is_there
 from traces.reenact.plan import ESTABLISHED, NEW, numbered, plan_for
 from traces.reenact.player import Exit, Played, Player
@@ -241,13 +240,6 @@ def test_of_new_servers_any_may_have_the_smallest_id() -> None:
     assert numbered([s, s, s], steps, NEW) == (1, 2, 3)
     with pytest.raises(Cannot, match="no server ids decide"):
         numbered([s, s, s], steps, ESTABLISHED)
-
-
-def test_the_java_test_says_where_its_run_begins() -> None:
-    plan = plan_for(trace_of_row("trunc-snap"), "")
-    java = as_java(plan, "new", [])
-    assert "Three servers have started in empty directories and look for a leader; both epochs are 0" in java
-    assert "<1,1> is everywhere" not in java
 
 
 def test_random_runs_from_new_servers_establish_their_first_leader() -> None:
