@@ -414,6 +414,11 @@ def test_a_forecast_names_what_each_tree_lacks(tmp_path: Path) -> None:
     assert found.verdict == "VIOLATION"
     lacking = {(c.server, bool(c.vanish)) for o in ahead_of(found).outcomes for c in (*o.changes, *o.later)}
     assert lacking == {("server1", True), ("server2", False), ("server3", False)}
+    blank = server(TXNS[:20])
+    blank.snapshots[TXNS[19].zxid] = snapshot_bytes(Tree(), 0)
+    found = audited(tmp_path / "behind", [blank, server(TXNS, zxid(3, 1)), server(TXNS, zxid(3, 1))])
+    behind = [c for o in ahead_of(found).outcomes for c in (*o.changes, *o.later) if c.server == "server1"]
+    assert all(c.vanish for c in behind)  # also where the model sends it a whole tree: a real leader sends its log
 
 
 @pytest.mark.parametrize("seed", [4, 14])

@@ -446,7 +446,9 @@ def look_ahead(
     out = forecast_of(voters, quorums.numbers, ensemble, ends, rules, doubted, applied, certain)
     for o in out.outcomes:
         for c in (*o.changes, *o.later):
-            c.vanish = sorted(vanish.get(o.leader if c.sent_whole else c.server, ())) if c.serves else []
+            trees = {o.leader} if c.sent_whole else set()
+            trees |= {c.server} if rules.walks_log or not c.sent_whole else set()
+            c.vanish = sorted({path for name in trees for path in vanish.get(name, ())}) if c.serves else []
     taken = [f"these {len(voters)} servers are all that vote (--config lists the voters)"] if ensemble is None else []
     taken += [] if certain else ["ids are unknown (there is no file myid): any of several equal votes may win"]
     absent = set(ensemble.participants) - set(quorums.numbers.values()) if ensemble is not None else set()

@@ -44,7 +44,8 @@ class Change:
     Attributes:
         serves: whether it serves in the end. cuts: what was on its disk, and is not in the history that is served.
         gets: what it gets from the leader. keeps: what it applies and the leader does not, so that trees differ.
-        sent_whole: whether its leader sends it a whole tree (SNAP). vanish: nodes that others have, and its tree lacks.
+        sent_whole: whether its leader sends it a whole tree (SNAP) in the model, in which no leader reads its log for
+            that. vanish: nodes that others have, and its tree may lack.
         why: the reason why it does not serve.
     """
 

@@ -138,6 +138,11 @@ class Rules:
         return self.version >= (3, 9, 4)
 
     @property
+    def walks_log(self) -> bool:
+        """Return whether a leader may send a learner what its log has for a whole tree (syncFollower, 3.5.0)."""
+        return self.version >= (3, 5)
+
+    @property
     def finishes_epoch(self) -> bool:
         """Return whether currentEpoch.tmp is taken for currentEpoch (ZOOKEEPER-4269, QuorumPeer.loadDataBase)."""
         v = self.version

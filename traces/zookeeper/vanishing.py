@@ -43,34 +43,40 @@ def vanishing(
     out: dict[str, dict[str, list[str]]] = {}
     trees: dict[str, dict[str, Node]] = {}
 
+    by_name = {s.name: s for s in servers}
+
     def tree(name: str) -> dict[str, Node]:
         if name not in trees:
-            trees[name] = tree_at(next(s for s in servers if s.name == name), ends[name][0], ends[name][2])
+            trees[name] = tree_at(by_name[name], ends[name][0], ends[name][2])
         return trees[name]
+
+    def lacking(one: str, other: Mapping[str, Node], at: int) -> set[str]:
+        """Return the nodes that a server's tree lacks of another one at a transaction."""
+        here = tree(one)
+        return {
+            path for path, n in other.items()
+            if not n.stats[OWNER] and n.stats[MZXID] <= at and not is_dead(n.stats[MZXID])
+            and (path not in here or here[path].stats[MZXID] < n.stats[MZXID])
+        }  # fmt: skip
 
     for one, (top, mine, restart) in ends.items():
         base = restart.base if restart is not None else None
         for two, (last, theirs, _) in ends.items():
-            if (
-                one == two
-                or two in blamed
-                or not last
-                or last > top
-                or agree(mine, theirs, last, list(logs.values()), base)
-            ):
+            if one == two or two in blamed or not last:
+                continue
+            if last > top:  # it cannot lead, and may keep what it has: its tree is wrong if it is not its log's
+                for path in sorted(lacking(one, tree_at(by_name[two], top, None), top)) if one in blamed else ():
+                    out.setdefault(one, {}).setdefault(path, []).append(two)
+                continue
+            if agree(mine, theirs, last, list(logs.values()), base):
                 continue
             if last >> 32 and explained(base, mine, logs.get(one)):
                 continue
             # a quorum has one tree, with changes from after the other's end: what that still has was deleted since
             if base is not None and base.newest > last and quorum(alike(one, ends), top):
                 continue
-            here = tree(one)
-            lacking = {
-                path for path, n in tree(two).items()
-                if not n.stats[OWNER] and n.stats[MZXID] <= last and not is_dead(n.stats[MZXID])
-                and (path not in here or here[path].stats[MZXID] < n.stats[MZXID])
-            }  # fmt: skip
-            for path in sorted(lacking - deleted(servers, last, top) if lacking else ()):
+            gone = lacking(one, tree(two), last)
+            for path in sorted(gone - deleted(servers, last, top) if gone else ()):
                 out.setdefault(one, {}).setdefault(path, []).append(two)
     return out
 
