@@ -13,8 +13,8 @@ room for), and `spark.zabcheck.buckets` of a stream's state (64).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
@@ -34,8 +34,8 @@ SCHEMA: StructType
 ARROW_SCHEMA: pa.Schema
 Names = str | Sequence["str | Property"]
 __all__ = [
-    "ARROW_SCHEMA", "SCHEMA", "Swept", "append_delta", "conform", "judge", "judge_stream", "read_delta", "read_kafka",
-    "session", "sweep", "write_stream",
+    "ARROW_SCHEMA", "SCHEMA", "Swept", "append_delta", "conform", "described", "judge", "judge_stream", "read_delta",
+    "read_kafka", "session", "sweep", "write_stream",
 ]  # fmt: skip
 
 
@@ -77,8 +77,16 @@ def session(master: str = "") -> Iterator[SparkSession]:
     """
     from traces.spark import session as sessions
 
-    with refusing(), sessions.session(master, conf={"spark.ui.enabled": "true"}) as spark:
+    shown = {"spark.ui.enabled": "true", "spark.ui.showConsoleProgress": "true"}
+    with refusing(), sessions.session(master, conf=shown) as spark:
         yield spark
+
+
+def described(spark: SparkSession, what: str) -> AbstractContextManager[None]:
+    """Describe the jobs that start meanwhile in Spark's user interface; a session of Spark Connect cannot."""
+    from traces.judging.frames import described as jobs
+
+    return jobs(spark, what)
 
 
 @dataclass(frozen=True)
@@ -87,11 +95,16 @@ class Swept:
 
     Attributes:
         runs: a row a run, as in the table of `zabcheck sweep` (docs/reference/file-formats.md).
-        events: what happened in them, whole runs in each partition, in order; `run` is `number` of `runs`.
+        events: what happened in them, whole runs in each partition, in order; `run` is `number` of `runs`. They cost a
+            hundred times a run.
+        events_of: returns the events of the runs with some numbers.
+        properties: the names of the properties, which are columns of `runs`.
     """
 
     runs: DataFrame
     events: DataFrame
+    events_of: Callable[[Sequence[int]], DataFrame]
+    properties: tuple[str, ...]
 
 
 def conform(
@@ -356,12 +369,18 @@ def sweep(spark: SparkSession, *, every: bool = False, partitions: int | None = 
     try:
         with refusing():
             check_installed()
+            from traces.sweep.block import properties_of
             from traces.sweep.frames import events_frame, runs_frame
 
             asked: dict[str, Any] = {name: v if name in SINGLE else values(v) for name, v in grid.items()}
             question = Grid(**asked)
             question.check()
-            return Swept(runs_frame(spark, question, partitions), events_frame(spark, question, every, partitions))
+
+            def events_of(numbers: Sequence[int]) -> DataFrame:
+                return events_frame(spark, question, every, partitions, numbers)
+
+            events = events_frame(spark, question, every, partitions)
+            return Swept(runs_frame(spark, question, partitions), events, events_of, properties_of(question))
     except TypeError:
         raise RequestError(f"a sweep has no option {strange(grid)!r}") from None
 

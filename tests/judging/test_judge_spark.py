@@ -22,7 +22,7 @@ from checker.cli import main
 from checker.errors import RequestError
 from tests.histories import Abcast, Deliver, History, Instance, Txn
 from tests.judge_tables import ALL, made_up, rows_of, verdicts_of, written
-from tests.judging.test_batches import numbered
+from tests.judging.test_batches import disordered, numbered
 from tests.judging.test_judge_definitions import Made
 from tests.judging.test_judge_definitions import rows_of as of_rows
 from tests.patience import HANG, until
@@ -30,10 +30,10 @@ from tests.spark import LocalSpark
 from traces.judging.frames import TORN, rows_at
 from traces.judging.runs import JUDGED
 from traces.judging.single_run import InMemory
-from traces.judging.totals import judge_unit
+from traces.judging.totals import asked_for, judge_unit
 from traces.tables.places import Address
 from traces.tables.table import COLUMNS, OBSERVED, Rows
-from zabcheck.spark import SCHEMA, conform, judge, sweep
+from zabcheck.spark import SCHEMA, conform, judge, judge_stream, sweep, write_stream
 
 pytestmark = pytest.mark.slow
 
@@ -235,6 +235,29 @@ def test_a_guests_table_is_brought_to_the_columns_of_an_event_table(local_spark:
         )
     for why in ("has no column 'no'", "no column 'gone'", "no kind 'y'", "column 'n' is string"):
         assert why in str(refused.value)
+
+
+def test_a_stream_judges_what_is_there_and_ends(local_spark: LocalSpark, tmp_path: Path) -> None:
+    """Runs of which no row came while others came have their verdicts, and the last stays open for the next query."""
+    tables = [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(5)]
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.concat_tables([disordered(t) for t in tables[:4]]), tmp_path / "in" / "a.parquet")
+    os.utime(tmp_path / "in" / "a.parquet", (1, 1))
+    pq.write_table(tables[4], tmp_path / "in" / "b.parquet")
+    spark = local_spark.get()
+    events = spark.readStream.schema(columns()).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
+    stream = judge_stream(events, observes=OBSERVED, idle=0.001)
+    query = write_stream(stream, tmp_path / "out", tmp_path / "state", available_now=True)
+    assert query.awaitTermination(600)
+    found = {(r.run, r.property): r.verdict for r in spark.read.parquet(str(tmp_path / "out")).collect()}
+    expected = {
+        (run, name): word
+        for run, table in enumerate(tables[:4])
+        for name, word in verdicts_of(judge_unit(InMemory((), rows_of=table, noted=OBSERVED), asked_for(()))).items()
+        if name != "dsn-causal-order"
+    }
+    assert {key: word for key, word in found.items() if key[0] < 4} == expected
+    assert {word for (run, _), word in found.items() if run == 4} <= {"violated"}
 
 
 @pytest.mark.skipif("ZABCHECK_EVERY" not in os.environ, reason="seconds: three more jobs of Spark")

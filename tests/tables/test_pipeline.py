@@ -31,7 +31,7 @@ def test_a_pipeline_is_written_once(tmp_path: Path) -> None:
     assert (nowhere.exit_code, "there is no folder" in nowhere.stderr) == (2, True)
     assert {path.name: path.read_bytes() for path in lake.iterdir()} == before
     settings = tomllib.loads((lake / "pipeline.toml").read_text())
-    assert settings.keys() == {"where", "master", "grid"}
+    assert settings.keys() == {"where", "master", "events", "grid"}
     asked = {name: tuple(v) if isinstance(v, list) else (v,) for name, v in settings["grid"].items()}
     Grid(**asked).check()
 
@@ -57,15 +57,20 @@ def test_a_pipeline_runs_and_counts_what_is_judged(
     settings = lake / "pipeline.toml"
     text = re.sub(r"\[grid\].*", "", settings.read_text(), flags=re.DOTALL)
     settings.write_text(f'{text}[grid]\nseeds = ["61", "62"]\nprotocol = "db19"\nfaults = [0, 2]\n')
-    loaded(lake / "pipeline.py").main()
-    runs = pq.read_table(lake / "tables" / "runs")
+    for _ in range(2):  # written twice it is there once
+        loaded(lake / "pipeline.py").main()
+    (runs,) = [pq.read_table(path) for path in (lake / "tables" / "runs").glob("sweep=*")]
     rates = pq.read_table(lake / "tables" / "rates").to_pylist()
     found: dict[str, int] = {}
     for row in rates:
         found[row["property"]] = found.get(row["property"], 0) + row["violated"]
-    both = found.keys() & set(runs.column_names)
-    simulated = {name: runs.column(name).to_pylist().count("violated") for name in both}
-    assert {name: found[name] for name in both} == simulated
+    simulated = {name: runs.column(name).to_pylist().count("violated") for name in found}
+    assert found == simulated, "all that runs violate, durability too"
+    assert found.keys() == set(runs.column("properties")[0].as_py().split())
     assert sum(simulated.values()) > 0
+    assert runs.num_rows == 4
     assert {path.stem for path in (lake / "plots").iterdir()} == {name for name, count in found.items() if count}
-    assert "events judged" in caplog.text
+    verdicts = pq.read_table(lake / "tables" / "verdicts").to_pylist()
+    assert {row["property"] for row in verdicts if row["verdict"] == "violated"} <= {n for n, k in found.items() if k}
+    assert "0 open, 0 malformed" in caplog.text
+    assert not re.search(r"^from (traces|checker|invariants|zabspec)", (lake / "pipeline.py").read_text(), re.MULTILINE)

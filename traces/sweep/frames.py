@@ -7,7 +7,7 @@ table format, makes visible consists of whole runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +82,13 @@ def runs_frame(spark: SparkSession, question: Grid, partitions: int | None = Non
     return made(spark, question, Runs(question), from_arrow_schema(schema_of(question)), RUNS, partitions)
 
 
-def events_frame(spark: SparkSession, question: Grid, every: bool = False, partitions: int | None = None) -> DataFrame:
+def events_frame(
+    spark: SparkSession,
+    question: Grid,
+    every: bool = False,
+    partitions: int | None = None,
+    numbers: Sequence[int] | None = None,
+) -> DataFrame:
     """Return the events of a sweep's runs as a DataFrame: an event table whose runs have the configurations' numbers.
 
     The rows of each run are contiguous and in order.
@@ -91,21 +97,34 @@ def events_frame(spark: SparkSession, question: Grid, every: bool = False, parti
         question: the grid, checked.
         every: also record events that no property uses (messages, timers, faults).
         partitions: the number of tasks; by default derived from the number of configurations.
+        numbers: of the configurations; None for all.
 
     Raises:
         TableError: a protocol's events cannot be recorded.
     """
     check_events(question)
     columns = ", ".join(f"{name} {'string' if is_text else 'bigint'}" for name, is_text, *_ in COLUMNS)
-    return made(spark, question, Events(question, every), columns, EVENTS, partitions)
+    return made(spark, question, Events(question, every), columns, EVENTS, partitions, numbers)
 
 
 def made(
-    spark: SparkSession, question: Grid, task: Callable[..., Any], columns: Any, each: int, partitions: int | None
+    spark: SparkSession,
+    question: Grid,
+    task: Callable[..., Any],
+    columns: Any,
+    each: int,
+    partitions: int | None,
+    numbers: Sequence[int] | None = None,
 ) -> DataFrame:
     """Return a DataFrame of the rows that tasks make of configurations, `each` of them per task."""
+    count = question.count if numbers is None else len(numbers)
     at_once = AT_CONNECT if is_connect(spark) else spark.sparkContext.defaultParallelism
-    wanted = max(at_once, -(-question.count // each))
-    tasks = partitions or max(1, min(question.count, wanted, MOST))
+    wanted = max(at_once, -(-count // each))
+    tasks = partitions or max(1, min(count, wanted, MOST))
     with workers(spark):
-        return spark.range(0, question.count, 1, tasks).mapInArrow(task, columns)
+        places = spark.range(0, count, 1, tasks)
+        if numbers is not None:
+            from pyspark.sql import functions as f
+
+            places = places.select(f.element_at(f.array(*map(f.lit, numbers)), f.col("id").cast("int") + 1))
+        return places.mapInArrow(task, columns)

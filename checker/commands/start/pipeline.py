@@ -1,29 +1,30 @@
-"""A pipeline: simulated runs, what happens in them, verdicts, rates by protocol and faults, a plot of each property.
+"""A pipeline: simulated runs with their verdicts, rates by protocol and faults, and a plot of each property.
 
     python pipeline.py                                        on this machine
     spark-submit --master spark://head:7077 pipeline.py       on a cluster; pipeline.toml has an address then
 
-`pipeline.toml` beside this file says where tables go, on which master, and what is swept. Every step replaces its
-table, whose rows follow from the settings alone: a pipeline that was killed is started again, and its tables are equal.
+`pipeline.toml` beside this file says where tables go, on which master, and what is swept. Tables are appended to, by a
+partition `sweep`, which identifies the grid and the version of zabcheck: the same sweep written twice is there once.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as f
 
-from traces.spark.session import session
-from zabcheck.spark import judge, sweep
-from zabspec.files import without_secrets
+from zabcheck.spark import described, judge, session, sweep
 
 LOG = logging.getLogger("pipeline")
 HERE = Path(__file__).parent
-JUDGED = ("violated", "held")  # a run that did not reach the premise does not count
+TESTED = ("violated", "holds")  # a run that did not reach the premise does not count
 
 
 def main() -> None:
@@ -32,35 +33,47 @@ def main() -> None:
     where = settings["where"]
     where = where if "://" in where else str((HERE / where).absolute())
     with session(settings["master"]) as spark:
-        rates = run(spark, where, settings["grid"])
+        rates = run(spark, where, settings["grid"], settings["events"])
     files = plot(rates, HERE / "plots")
     broken = sum(row["violated"] for row in rates)
     properties = len({row["property"] for row in rates if row["violated"]})
-    LOG.info("tables: %s/runs, events, verdicts, rates", without_secrets(where))
     LOG.info("plots: %s", ", ".join(map(str, files)))
     LOG.info("%s violations, in %s properties", broken, properties)
 
 
-def run(spark: SparkSession, where: str, grid: dict[str, Any]) -> list[dict[str, Any]]:
-    """Make the tables; return the rates."""
-    swept = sweep(spark, **grid)
-    swept.runs.write.mode("overwrite").parquet(f"{where}/runs")
-    swept.events.write.mode("overwrite").parquet(f"{where}/events")
-    seen = Observation()
-    events = spark.read.parquet(f"{where}/events").observe(seen, f.count(f.lit(1)).alias("rows"))
-    judge(events).write.mode("overwrite").parquet(f"{where}/verdicts")
-    LOG.info("%s events judged", seen.get["rows"])
-    rates = rates_of(spark.read.parquet(f"{where}/runs"), spark.read.parquet(f"{where}/verdicts"))
-    rates.write.mode("overwrite").parquet(f"{where}/rates")
-    return [row.asDict() for row in spark.read.parquet(f"{where}/rates").collect()]
+def run(spark: SparkSession, where: str, grid: dict[str, Any], events: int) -> list[dict[str, Any]]:
+    """Write the tables; return the rates.
 
+    Args:
+        events: of how many violating runs of each property the events are recorded, which costs a hundred times a run.
+    """
+    swept, release = sweep(spark, **grid), version("zabcheck")
+    name = "s" + hashlib.sha256(json.dumps([grid, release], sort_keys=True).encode()).hexdigest()[:15]
+    properties: list[Any] = [c for c in swept.runs.columns if c in swept.properties]
 
-def rates_of(runs: DataFrame, verdicts: DataFrame) -> DataFrame:
-    """Count the runs that violate each property, among those that reach its premise, by protocol and faults."""
-    found = verdicts.join(runs.select("number", "protocol", "faults"), f.col("run") == f.col("number"))
-    judged = found.where(f.col("verdict").isin(*JUDGED)).groupBy("protocol", "faults", "property")
-    violated = f.count_if(f.col("verdict") == "violated").alias("violated")
-    return judged.agg(f.count(f.lit(1)).alias("judged"), violated).orderBy("protocol", "property", "faults")
+    def put(rows: DataFrame, table: str) -> DataFrame:
+        with described(spark, f"{table} of sweep {name}"):
+            whole = rows.withColumn("version", f.lit(release)).withColumn("sweep", f.lit(name))
+            writer = whole.write.partitionBy("sweep").option("partitionOverwriteMode", "dynamic")
+            writer.mode("overwrite").parquet(f"{where}/{table}")
+        LOG.info("%s/%s/sweep=%s", where, table, name)
+        return spark.read.parquet(f"{where}/{table}").where(f.col("sweep") == name)
+
+    runs = put(swept.runs.withColumn("properties", f.lit(" ".join(properties))), "runs")
+    ids: list[Any] = ["number", "seed", "protocol", "faults"]
+    verdicts = runs.unpivot(ids, properties, "property", "verdict").where("verdict is not null")
+    tested = f.count_if(f.col("verdict").isin(*TESTED)).alias("tested")
+    broken = f.col("verdict") == "violated"
+    counts = (tested, f.count_if(broken).alias("violated"), f.min(f.when(broken, f.col("number"))).alias("first"))
+    rates = put(verdicts.groupBy("protocol", "faults", "property").agg(*counts), "rates")
+    found = [row.asDict() for row in rates.orderBy("protocol", "property", "faults").collect()]
+    numbers = sorted({row["first"] for row in found if row["violated"]})[:events]
+    if numbers:
+        seen = Observation()
+        there = put(swept.events_of(numbers), "events")
+        put(judge(there.drop("version", "sweep"), observation=seen), "verdicts")
+        LOG.info("of %s runs with events: %s open, %s malformed", len(numbers), seen.get["open"], seen.get["malformed"])
+    return found
 
 
 def plot(rates: list[dict[str, Any]], folder: Path) -> list[Path]:
@@ -73,10 +86,10 @@ def plot(rates: list[dict[str, Any]], folder: Path) -> list[Path]:
         figure = Figure(figsize=(6, 4))
         axes = figure.subplots()
         for protocol in sorted({row["protocol"] for row in rates}):
-            points = [(r["faults"], r["violated"] / r["judged"]) for r in rates
-                      if (r["protocol"], r["property"]) == (protocol, name)]  # fmt: skip
+            points = [(r["faults"], r["violated"] / r["tested"]) for r in rates
+                      if (r["protocol"], r["property"]) == (protocol, name) and r["tested"]]  # fmt: skip
             axes.plot(*zip(*sorted(points), strict=True), marker="o", label=protocol) if points else None
-        axes.set(xlabel="faults", ylabel="share of runs that violate", title=name)
+        axes.set(xlabel="faults", ylabel="share of the runs that put it to the test", title=name)
         axes.legend()
         files.append(folder / f"{name}.svg")
         figure.savefig(files[-1])
