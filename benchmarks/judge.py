@@ -1,10 +1,9 @@
-"""Measure how fast event tables are judged: many runs, and one long history.
+"""Measure how fast event tables are judged in one process, and how much memory a row of a run takes.
 
-    python benchmarks/judge.py [--events 20000000] [--runs 200000] [--deliveries 20000000] [--engines plain,spark]
+    python -m benchmarks.judge [--events 20000000] [--runs 200000]
+    python -m benchmarks.judge --memory --events 4000000
 
-Both tables are made here, with two epochs, a crash and a redelivery, and a process that lags; nothing in them is
-violated. The processor time of this process and its children is measured, from opening the table to the verdict, so
-that other work on the machine counts little.
+The table is made here, with two epochs, a crash and a redelivery; nothing in it is violated.
 """
 
 from __future__ import annotations
@@ -12,6 +11,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable
@@ -20,12 +22,10 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-from traces.judging.blocks_kernel import sum_blocks
 
-from traces.judging.judge import judge_on_spark, judge_plainly, read_units
+from traces.judging.judge import judge_plainly, read_units
 from traces.judging.kernel import judge_runs
-from traces.spark.session import session
-from traces.tables.table import COLUMNS, ROW, USUAL, TableWriter, schema
+from traces.tables.table import COLUMNS, ROW, TableWriter, schema
 from zabspec.language.kernels import machine
 
 
@@ -115,51 +115,6 @@ def table_of(columns: dict[str, Any], kinds: list[str] | pa.Array) -> pa.Table:
     return pa.table([a.cast(f.type) for a, f in zip(out, schema(), strict=True)], schema=schema())
 
 
-def one_history(path: Path, deliveries: int, nodes: int = 3) -> int:
-    """Write a table of one history without violations: so many deliveries by `nodes` processes; return the rows.
-
-    The last process lags behind; there are two epochs, and a redelivery after a crash.
-    """
-    txns = deliveries // nodes
-    half = txns // 2
-    lag = min(half // 4, 50_000)
-    chunk = 1 << 18
-    position = [0] * (nodes + 1)
-    rows = 0
-    kinds = pa.array(["abcast", "abdeliver"])
-    with TableWriter(path, USUAL) as writer:
-        for first in range(0, txns + lag, chunk):
-            i = np.arange(first, min(first + chunk, txns + lag))
-            parts = []
-            for p in range(-1, nodes):  # -1: the abcasts
-                k = i - lag if p == nodes - 1 else i
-                keep = (k >= 0) & (k < txns)
-                at = (i * (nodes + 1) + p + 1)[keep]
-                parts.append((at, k[keep], np.full(keep.sum(), p)))
-            at, k, p = (np.concatenate(x) for x in zip(*parts, strict=True))
-            order = np.argsort(at, kind="stable")
-            at, k, p = at[order], k[order], p[order]
-            epoch = np.where(k < half, 1, 2)
-            primary = np.where(k < half, 0, 1)
-            whose = np.where(p < 0, primary, p)
-            place = np.empty(len(k), np.int64)
-            for q in range(nodes):
-                mine = whose == q
-                place[mine] = position[q] + np.arange(mine.sum())
-                position[q] += int(mine.sum())
-            columns = {
-                "run": np.zeros(len(k), np.int64), "process": whose, "position": place,
-                "primary_epoch": np.where(p < 0, epoch, NULL), "attempt": np.where(p < 0, 0, NULL),
-                "pass": np.where(p < 0, NULL, 0), "index": np.where(p < 0, NULL, k), "epoch": epoch,
-                "counter": np.where(k < half, k + 1, k - half + 1), "identity": k + 1, "digest": k * 7919 + 13,
-                "time": at, ROW: rows + np.arange(len(k)),
-            }  # fmt: skip
-            kind = pa.DictionaryArray.from_arrays(pa.array((p >= 0).astype(np.int32)), kinds)
-            writer.add_part(table_of(columns, kind))
-            rows += len(k)
-    return rows
-
-
 # --- measured --------------------------------------------------------------------------------------
 
 
@@ -220,63 +175,41 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return usage.seconds, result
 
 
-def start_of_spark(master: str) -> float:
-    """Return the cost of a session that only starts its Python processes."""
-
-    def work() -> None:
-        with session(master, brief=True) as spark:
-            spark.sparkContext.parallelize(range(4), 4).map(lambda k: k).collect()
-
-    return timed(work)[0]
+def peak() -> int:
+    """Return the bytes of memory that this process has had at most."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    return int(found[1]) * 1024 if found else 0
 
 
-def report(name: str, path: Path, target: float, engines: list[str], start: float, master: str) -> None:
-    """Judge a table by every engine and print rows per second of processor time."""
-    for engine in engines:
-        if engine == "plain":
-            seconds, tally = timed(lambda: judge_plainly(read_units(path), (), 1))
-            extra = ""
-        else:
-            seconds, tally = timed(lambda: judge_on_spark(read_units(path), (), master))
-            extra = f", {tally.rows / max(seconds - start, 1e-9) / 1e6:.2f} M without the {start:.1f} s of its start"
-        assert not tally.violations, tally.violations[:3]
-        rate = tally.rows / seconds / 1e6
-        met = (
-            "met"
-            if rate >= target
-            else "met without the start"
-            if extra and tally.rows / max(seconds - start, 1e-9) / 1e6 >= target
-            else "not met"
-        )
-        print(
-            f"{name}, {engine}: {tally.rows:,} rows in {seconds:.1f} s of processor time: {rate:.2f} M rows/s{extra}"
-            f" (target {target:g} M: {met})",
-            flush=True,
-        )
+def measured(path: Path) -> None:
+    """Judge a table; print rows per second of processor time, and bytes a row if it is one run."""
+    units = read_units(path)
+    before = peak()
+    seconds, tally = timed(lambda: judge_plainly(units, (), 1))
+    assert not tally.violations, tally.violations[:3]
+    size = (peak() - before) / tally.rows
+    said = f", at most {size:,.0f} bytes a row" if tally.runs == 1 else ""
+    print(
+        f"{tally.runs:,} runs, {tally.rows:,} rows in {seconds:.1f} CPU-s: {tally.rows / seconds:,.0f} a second{said}"
+    )
 
 
 def main() -> None:
-    """Write both tables, judge them with every engine, and print the rates."""
-    options = argparse.ArgumentParser(description="How fast event tables are judged.")
-    options.add_argument("--events", type=int, default=20_000_000, help="rows of the many runs")
+    """Write a table, judge it, and print the rate."""
+    options = argparse.ArgumentParser(description="How fast event tables are judged, and in how much memory.")
+    options.add_argument("--events", type=int, default=20_000_000, help="rows")
     options.add_argument("--runs", type=int, default=200_000)
-    options.add_argument("--deliveries", type=int, default=20_000_000, help="of the one history")
-    options.add_argument("--engines", default="plain,spark")
-    options.add_argument("--master", default="local[2]")
+    options.add_argument("--memory", action="store_true", help="one run of these rows: how many bytes a row takes")
+    options.add_argument("--path", type=Path, help=argparse.SUPPRESS)
     chosen = options.parse_args()
-    engines = chosen.engines.split(",")
+    if chosen.path:
+        measured(chosen.path)
+        return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
-        machine(judge_runs), machine(sum_blocks)  # compiled once and kept
-        start = start_of_spark(chosen.master) if "spark" in engines else 0.0
-        rows = many_runs(path, chosen.events, chosen.runs)
-        print(f"{chosen.runs:,} runs, {rows:,} rows, {path.stat().st_size >> 20} MiB", flush=True)
-        report("many runs", path, 3.0, engines, start, chosen.master)
-        rows = one_history(path, chosen.deliveries)
-        print(
-            f"one history, {chosen.deliveries:,} deliveries, {rows:,} rows, {path.stat().st_size >> 20} MiB", flush=True
-        )
-        report("one history", path, 2.0, engines, start, chosen.master)
+        many_runs(path, chosen.events, 1 if chosen.memory else chosen.runs)
+        machine(judge_runs)  # compiled once and kept
+        subprocess.run([sys.executable, "-m", "benchmarks.judge", "--path", str(path)], check=True)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ moments of the time that this took, Java and workers with it, and restarted; the
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import shutil
@@ -17,16 +18,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.frames import Memory
 from benchmarks.judge import NULL, one_run, timed
 from traces.tables.table import COLUMNS, OBSERVED
 
@@ -34,6 +35,64 @@ BROKEN = 1000  # one run of so many
 AT_ONCE = 1 << 16  # rows
 TABLES = ("events", "verdicts", "rates")
 DIGESTS = "tables: "
+
+
+class Memory:
+    """The peak memory of this process, Java and each Python worker below it, and of all of them at once.
+
+    Attributes:
+        most: MiB (the kernel's high-water mark of resident memory), by the kind of process: driver, Java, worker.
+        together: MiB, the largest sum seen of all of them at one moment; pages that processes share count in each of
+            them.
+    """
+
+    def __init__(self) -> None:
+        self.most: dict[str, int] = {}
+        self.together = 0
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join()
+        self.look()
+
+    def __str__(self) -> str:
+        each = ", ".join(f"{kind} {most:,}" for kind, most in sorted(self.most.items()))
+        return f"at most {each} MiB, {self.together:,} MiB together"
+
+    def watch(self) -> None:
+        while not self.over.wait(0.5):
+            self.look()
+
+    def look(self) -> None:
+        """Record the memory of each process now, and its peak."""
+        parents: dict[int, int] = {}
+        held: dict[int, tuple[str, int, int]] = {}
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                text = (entry / "status").read_text()
+                words = (entry / "cmdline").read_bytes()
+                parents[int(entry.name)] = int(text.partition("PPid:")[2].split()[0])
+                most, now = (int(text.partition(f"{name}:")[2].split()[0]) >> 10 for name in ("VmHWM", "VmRSS"))
+                java = b"java" in words.partition(b"\0")[0]
+                held[int(entry.name)] = ("Java" if java else "worker", most, now)
+        total = 0
+        for pid, (kind, most, now) in held.items():
+            above = pid
+            while above in parents and above != os.getpid():
+                above = parents[above]
+            if above == os.getpid():
+                kind = "driver" if pid == above else kind
+                self.most[kind] = max(self.most.get(kind, 0), most)
+                total += now
+        self.together = max(self.together, total)
 
 
 @dataclass(frozen=True)

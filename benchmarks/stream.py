@@ -1,23 +1,20 @@
-"""Judge a stream of events while the query is killed and restarted, and compare its verdicts with those of the table.
+"""Measure a stream of events: rows a CPU-second at the margin, and the fixed cost of a micro-batch.
 
-    python -m benchmarks.stream [--events 100000] [--runs 1000] [--kills 5] [--files 40] [--spread 2000]
+    python -m benchmarks.stream [--events 400000] [--files 10]
 
-Rows are out of order within a bound, over some files that come one after another. One run in fifty delivers two
-transactions in another order at one process. The query runs in a process of its own, which is killed at random
-moments, Java and workers with it. The seconds in all, those until the first row, processor time, state and the
-differences are printed.
+Three streams are judged: one, one of three times the rows, and one in three times the micro-batches. Rows are out of
+order within a bound. One run in fifty delivers two transactions in another order. Needs Linux (it reads /proc).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import random
-import signal
+import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +22,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.distributed import cpu_of_all
 from benchmarks.judge import many_runs
 from traces.tables.table import ROW
-
-TRIGGER = "1 second"
 
 
 def make(folder: Path, events: int, runs: int, files: int, spread: int) -> Path:
@@ -73,151 +69,53 @@ def broken(table: pa.Table, run: Any) -> pa.Table:
     return table
 
 
-def query(folder: Path, idle: float) -> None:
-    """Judge the files as they come, until no row has come for a while."""
+def used(folder: Path) -> None:
+    """Judge the files of a folder, one a micro-batch; print the CPU seconds of that, without the session's start."""
     from traces.spark.session import session
-    from zabcheck.spark import judge_stream, write_stream
+    from zabcheck.spark import SCHEMA, judge_stream, write_stream
 
-    with session("local[2]", partitions=2) as spark:
-        schema = spark.read.parquet(str(folder / "table.parquet")).schema
-        rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 2).parquet(str(folder / "in"))
-        found = write_stream(judge_stream(rows, idle=idle), folder / "out", folder / "checkpoint", trigger=TRIGGER)
-        used = 0
-        while not (folder / "done").exists():
-            found.awaitTermination(0.5)
-            used = max(used, state_bytes(found.lastProgress))
-            (folder / "state").write_text(str(used))
-        found.stop()
+    with session("local[2]") as spark:
+        cold = cpu_of_all()
+        for name in ("warm", "all"):  # the first query starts Python's workers and has Java compile
+            start = cpu_of_all()
+            there = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / name))
+            places = (folder / f"out-{name}", folder / f"state-{name}")
+            write_stream(judge_stream(there), *places, available_now=True).awaitTermination()
+        print(json.dumps([cpu_of_all() - start, start - cold]))
 
 
-def state_bytes(progress: Any) -> int:
-    """Return what a batch says that the state takes in memory."""
-    return sum(int(one["memoryUsedBytes"]) for one in progress["stateOperators"]) if progress else 0
-
-
-def processor_seconds(session: int) -> float:
-    """Return the processor time of all processes of a session, and of those that they have waited for."""
-    ticks = 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            words = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it has ended
-        if int(words[3]) == session:
-            ticks += sum(int(word) for word in words[11:15])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def folder_bytes(folder: Path) -> int:
-    """Return the bytes of the files in a folder."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-
-def verdicts(rows: list[Any]) -> list[tuple[Any, ...]]:
-    """Return verdicts, sorted."""
-    return sorted((r["run"], r["property"], r["verdict"]) for r in rows)
-
-
-def said(folder: Path) -> pa.Table | None:
-    """Return what the stream has written so far."""
-    files = [f for f in sorted((folder / "out").glob("batch=*/*.parquet")) if "_temporary" not in f.parts]
-    tables = []
-    for file in files:
-        try:
-            tables.append(pq.read_table(file, partitioning=None))
-        except (OSError, pa.ArrowException):
-            continue
-    return pa.concat_tables(tables) if tables else None
-
-
-def started(folder: Path, idle: float) -> subprocess.Popen[bytes]:
-    """Start the query in a process group of its own."""
-    words = [sys.executable, "-m", "benchmarks.stream", "--query", str(folder), "--idle", str(idle)]
-    with (folder / "log").open("ab") as log:
-        return subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
-
-
-def run(options: argparse.Namespace, folder: Path) -> None:
-    """Make a stream, judge it, kill the query, and compare."""
-    path = make(folder, options.events, options.runs, options.files, options.spread)
-    (folder / "in").mkdir()
-    waiting = sorted((folder / "all").iterdir())
-    kills = sorted(random.sample(range(1, len(waiting)), options.kills))
-    began, process, first, each = time.monotonic(), started(folder, options.idle), 0.0, options.every
-    spent = 0.0
-    for k, file in enumerate(waiting):
-        os.rename(file, folder / "in" / file.name)
-        time.sleep(each)
-        if k in kills:
-            spent += processor_seconds(process.pid)
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            process = started(folder, options.idle)
-        if not first and (folder / "out").exists() and said(folder) is not None:
-            first = time.monotonic() - began
-    wanted = batch(path)
-    last, count = time.monotonic(), -1
-    while time.monotonic() - last < 2 * options.idle + 60:
-        table = said(folder)
-        now = table.num_rows if table is not None else 0
-        first = first or (time.monotonic() - began if now else 0.0)
-        if now == len(wanted):
-            break
-        if process.poll() is not None:
-            sys.exit(f"the query has ended: {(folder / 'log').read_text(errors='replace')[-2000:]}")
-        last, count = (time.monotonic(), now) if now != count else (last, count)
-        time.sleep(2)
-    spent += processor_seconds(process.pid)
-    kept, used = folder_bytes(folder / "checkpoint" / "state"), int((folder / "state").read_text())
-    (folder / "done").touch()
-    process.wait()
-    table = said(folder)
-    assert table is not None
-    found = verdicts(table.to_pylist())
-    bad = sum(word == "violated" for *_, word in wanted)
-    rows = pq.read_metadata(path).num_rows
-    print(
-        f"{rows:,} rows of {options.runs:,} runs in {len(waiting)} files, {options.kills} kills, "
-        f"{time.monotonic() - began:.0f} s, of which the last {options.idle:.0f} and more waited for the end of runs; "
-        f"{len(wanted):,} verdicts, {bad} violated; the first row after {first:.0f} s; "
-        f"{spent:.0f} s of processor time, {rows / spent:,.0f} rows a second of it; "
-        f"state: {used / 1e6:.1f} MB in memory, {kept / 1e6:.1f} MB in the checkpoint; "
-        f"{'equal' if found == wanted else f'DIFFERENT: {len(found):,} against {len(wanted):,}'}"
-    )
-
-
-def batch(path: Path) -> list[tuple[Any, ...]]:
-    """Return the verdicts on the table."""
-    from traces.judging.batches import NUMBERED, WORDS, Judge
-    from traces.judging.runs import JUDGED
-    from traces.tables.table import USUAL
-
-    out = []
-    for some in Judge((), USUAL, NUMBERED).spoken(pq.ParquetFile(path).iter_batches(1 << 16)):
-        for one in some:
-            out += [(one.run, JUDGED[k].name, WORDS[word]) for k, word in enumerate(one.words) if word >= 0]
-    return sorted(out)
+def measured(events: int, runs: int, files: int) -> float:
+    """Return the CPU seconds of a stream of so many rows, in so many micro-batches."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make(folder, events, runs, files, spread=2_000)
+        (folder / "warm").mkdir()
+        for part in sorted((folder / "all").iterdir())[:2]:
+            shutil.copy(part, folder / "warm")
+        command = [sys.executable, "-m", "benchmarks.stream", "--query", name]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        seconds: float = json.loads(done.stdout.splitlines()[-1])[0]
+    print(f"{events:,} rows of {runs:,} runs in {files} micro-batches: {seconds:.1f} CPU-s", flush=True)
+    return seconds
 
 
 def main() -> None:
-    """Parse the command line, and run the measurement or the query."""
-    options = argparse.ArgumentParser(description="A stream of events judged while it is killed.")
-    options.add_argument("--events", type=int, default=100_000)
-    options.add_argument("--runs", type=int, default=1_000)
-    options.add_argument("--files", type=int, default=40)
-    options.add_argument("--spread", type=int, default=2_000, help="places by which a row is out of order")
-    options.add_argument("--kills", type=int, default=5)
-    options.add_argument("--every", type=float, default=3.0, help="seconds from one file to the next")
-    options.add_argument(
-        "--idle", type=float, default=120.0, help="longer than a restart and what it has to catch up with"
-    )
+    """Measure three streams; print the cost of a row at the margin, and of a micro-batch."""
+    options = argparse.ArgumentParser(description="The rate of a stream of events.")
+    options.add_argument("--events", type=int, default=400_000)
+    options.add_argument("--files", type=int, default=10)
     options.add_argument("--query", type=Path, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.query:
-        query(chosen.query, chosen.idle)
+        used(chosen.query)
         return
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-        run(chosen, Path(folder))
+    rows, files = chosen.events, chosen.files
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    few, many, batches = (measured(n, n // 100, k) for n, k in ((rows, files), (3 * rows, files), (rows, 3 * files)))
+    rate = f"at the margin {2 * rows / (many - few):,.0f} rows a CPU-second"
+    print(f"{rate}; a micro-batch {(batches - few) / (2 * files):.2f} CPU-s")
 
 
 if __name__ == "__main__":
