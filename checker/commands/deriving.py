@@ -65,12 +65,8 @@ def run_one_of(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Answ
     check_page(page, [*request.places])
     answer = answered(request, TerminalWatch())
     drawn = answer.drawing() if page is not None else ""
-    troubles = [
-        f"cannot write {path} (--{name}): a counterexample was saved there"
-        for name, path in files.items()
-        if any(is_one_file(path, Path(trace)) for trace in answer.saved)
-    ]
-    files = {name: path for name, path in files.items() if not any(f"(--{name})" in said for said in troubles)}
+    taken = [name for name, path in files.items() if any(is_one_file(path, Path(trace)) for trace in answer.saved)]
+    troubles = [f"cannot write {files.pop(name)} (--{name}): a counterexample was saved there" for name in taken]
     return publish(answer, flags["as_json"], files, [(page, drawn.encode())] if page and drawn else [], troubles)
 
 

@@ -1,4 +1,4 @@
-"""The mechanism of all requests: one declaration, from which a command, a function, JSON, a schema and refusals follow.
+"""The mechanism of all requests: one declaration, from which a command, a function, JSON and refusals follow.
 
 A field of a request is declared once, with its limits and its option:
 
@@ -9,6 +9,7 @@ docs/decisions/0008-a-request-is-a-type.md says what follows from it. `checker/c
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import inspect
 import math
@@ -22,20 +23,7 @@ from dataclasses import MISSING, dataclass, fields
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    ParamSpec,
-    Protocol,
-    Self,
-    TypeVar,
-    cast,
-    get_args,
-    get_origin,
-)
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -65,16 +53,14 @@ Seconds = Annotated[float, Meta(gt=0, le=sys.float_info.max, description="a numb
 
 # Fields of requests without options, whose flag has another name.
 FLAGS = {
-    "properties": "property", "progress_properties": "progress-property", "symmetry": "no-symmetry", "how": "search",
-    "number": "mutate", "runs": "random",
+    "properties": "property", "symmetry": "no-symmetry", "runs": "random",
 }  # fmt: skip
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 PLACES = ("master", "folder", "servers")  # it may be an address, with a key or a token in it
 WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-SCHEMA = {int: "integer", float: "number", bool: "boolean", str: "string"}
-P = ParamSpec("P")
-A = TypeVar("A", covariant=True)
-R = TypeVar("R")
+P = typing.ParamSpec("P")
+A = typing.TypeVar("A", covariant=True)
+R = typing.TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -82,7 +68,7 @@ class Option:
     """The option of a field on the command line.
 
     Attributes:
-        help: its sentence, which the JSON schema has too.
+        help: its sentence.
         flag: its name, if it is not the field's.
         short: a letter that is its flag as well.
         metavar: what stands for its value in the help; empty for the type's.
@@ -103,7 +89,7 @@ class Option:
     short: str = ""
     metavar: str = ""
     complete: str = ""
-    place: Literal["", "read", "read any", "table", "write", "address"] = ""
+    place: typing.Literal["", "read", "read any", "table", "write", "address"] = ""
     required: bool = False
     argument: bool = False
     off: bool = False
@@ -147,7 +133,7 @@ class Field:
     @property
     def choices(self) -> list[str]:
         """The values that it may have, if they are listed."""
-        return [str(choice) for choice in get_args(self.type)] if get_origin(self.type) is Literal else []
+        return [str(choice) for choice in get_args(self.type)] if get_origin(self.type) is typing.Literal else []
 
     @property
     def wanted(self) -> str:
@@ -229,28 +215,28 @@ def names_of(value: Any) -> Any:
     return tuple(each if isinstance(each, str | int) else getattr(each, "name", each) for each in value)
 
 
-_FIELDS: dict[type[Request], dict[str, Field]] = {}
+_FIELDS: dict[type, dict[str, Field]] = {}
 
 
 def fields_of(kind: type[Request]) -> dict[str, Field]:
     """Return the fields of a request, by name."""
     if kind not in _FIELDS:
-        _FIELDS[kind] = declared_in(kind)
+        own = {f.name: f for f in fields(kind)}
+        bases = [base for base in kind.__bases__ if issubclass(base, Request)]
+        out = {name: field for base in bases for name, field in fields_of(base).items()}
+        hints = inspect.get_annotations(kind, eval_str=True)  # of a base they were read already
+        _FIELDS[kind] = out | {name: declared(own[name], hint) for name, hint in hints.items() if name in own}
     return _FIELDS[kind]
 
 
-def declared_in(kind: type[Request]) -> dict[str, Field]:
-    """Read the annotations of a request."""
-    hints = typing.get_type_hints(kind, include_extras=True)
-    out = {}
-    for f in fields(kind):
-        inner, marks = bare(hints[f.name])
-        element, more = bare(get_args(inner)[0]) if get_origin(inner) is tuple else (inner, [])
-        limit = next((m for m in (*marks, *more) if isinstance(m, Meta)), None)
-        option = next((m for m in marks if isinstance(m, Option)), None)
-        default = f.default if f.default_factory is MISSING else f.default_factory()
-        out[f.name] = Field(f.name, inner, element, hints[f.name], limit, option, default)
-    return out
+def declared(f: dataclasses.Field[Any], hint: Any) -> Field:
+    """Return a field, with what its annotation declares."""
+    inner, marks = bare(hint)
+    element, more = bare(get_args(inner)[0]) if get_origin(inner) is tuple else (inner, [])
+    limit = next((m for m in (*marks, *more) if isinstance(m, Meta)), None)
+    option = next((m for m in marks if isinstance(m, Option)), None)
+    default = f.default if f.default_factory is MISSING else f.default_factory()
+    return Field(f.name, inner, element, hint, limit, option, default)
 
 
 def bare(hint: Any) -> tuple[Any, list[Any]]:
@@ -361,7 +347,7 @@ class Request:
         return out
 
     @classmethod
-    def from_json(cls, given: object) -> Self:
+    def from_json(cls, given: object) -> typing.Self:
         """Return the request that `as_json` wrote.
 
         Raises:
@@ -386,7 +372,7 @@ class Request:
 # --- what follows from a request ---------------------------------------------------------------------
 
 
-class Answerable(Protocol[A]):
+class Answerable(typing.Protocol[A]):
     """A request with the type of its answer."""
 
     def answer(self, watch: Watch = ...) -> A:
@@ -446,20 +432,6 @@ def sentences() -> typing.Iterator[None]:
         yield
     except (ConfigError, LanguageError) as problem:
         raise RequestError(str(problem)) from None
-
-
-def schema(kind: type[Request]) -> dict[str, Any]:
-    """Return the JSON schema of a request."""
-    properties: dict[str, Any] = {"kind": {"const": kind.kind}} if kind.kind else {}
-    for name, f in fields_of(kind).items():
-        if isinstance(f.type, type) and issubclass(f.type, Request):
-            properties[name] = schema(f.type)
-            continue
-        known = f.type in SCHEMA or get_origin(f.type) is not None
-        properties[name] = msgspec.json.schema(f.hint) if known else {"type": "string"}
-        if f.option is not None and f.option.help:
-            properties[name]["description"] = f.option.help
-    return {"type": "object", "additionalProperties": False, "properties": properties}
 
 
 # --- checks of values ----------------------------------------------------------------------------------

@@ -91,6 +91,7 @@ def samples(folder: Path) -> None:
     originals()[0].write(folder / "data")
     (folder / "zoo.cfg").write_text(ZOO)
     (folder / "zabcheck.toml").write_text(MATRIX)
+    (folder / "swept").mkdir()
 
 
 @dataclass(frozen=True)
