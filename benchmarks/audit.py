@@ -1,19 +1,24 @@
 """Measure how fast an ensemble is audited: three servers with the same transactions of about 150 bytes, all intact.
 
-python benchmarks/audit.py --records 400000
+    python -m benchmarks.audit --records 400000
+
+The rows are kept in `results/audit.json`.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import resource
 import shutil
 import struct
 import tempfile
 import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.figures import Figures
 from tests.zookeeper.written import Tree, snapshot_bytes
 from traces.zookeeper.audit import Audit, audit, load_kernels
 from traces.zookeeper.logs import Reader, read_log
@@ -83,12 +88,13 @@ def write_log(path: Path, count: int) -> None:
         out.write(b"".join(parts))
 
 
-def timed(what: str, records: int, work: object) -> object:
-    """Run a function, print its time and rate, and return its result."""
+def timed(figures: Figures, what: str, records: int, work: Callable[[], object]) -> object:
+    """Run a function, keep its time and rate, and return its result."""
     start, cpu = time.perf_counter(), time.process_time()
-    out = work()  # type: ignore[operator]
+    out = work()
     wall, spent = time.perf_counter() - start, time.process_time() - cpu
-    print(f"{what}: {spent:.2f} CPU-s, {wall:.2f} s; {records / spent / 1e6:.2f} M records a CPU-second")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    figures.add(what, records, round(spent, 2), round(wall, 2), round(records / spent / 1e6, 2), memory)
     return out
 
 
@@ -111,24 +117,23 @@ def main() -> None:
             else:
                 shutil.copy(folder / "server1" / "version-2" / name, target / name)
         log = folder / "server1" / "version-2" / name
-        print(
-            f"3 servers of {given.records:,} records, {log.stat().st_size / given.records:.0f} bytes each on the disk"
+        print(f"{log.stat().st_size / given.records:.0f} bytes a record on the disk")
+        figures = Figures(
+            "audit", "rates", ("", "records", "CPU s", "s", "M records a CPU-second", "memory at most, MB")
         )
         load_kernels()
         reader = Reader()
-        timed("one log read and checked", given.records, lambda: read_log(log, 0, reader))
+        timed(figures, "one log read and checked", given.records, lambda: read_log(log, 0, reader))
 
         def whole(digests: bool) -> Audit:
             directories = [find_directory([folder / f"server{n}"], f"server{n}") for n in (1, 2, 3)]
             return audit(directories, digests=digests)
 
         for digests in (False, True):
-            found = timed(
-                f"audit, {'with' if digests else 'without'} digests", 3 * given.records, lambda d=digests: whole(d)
-            )
+            what = f"audit of 3 servers, {'with' if digests else 'without'} digests"
+            found = timed(figures, what, 3 * given.records, functools.partial(whole, digests))
             assert isinstance(found, Audit)
             assert found.verdict == "OK", [(f.code, f.sentence) for f in found.findings]
-        print(f"memory at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

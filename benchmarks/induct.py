@@ -1,9 +1,9 @@
 """Measure how long the induction of `zabcheck induct` takes, and the cost of each clause.
 
-    python benchmarks/induct.py [--txns 1 2] [--epochs 2 3] [--jobs 2] [--seconds 120]
+    python -m benchmarks.induct [--txns 1 2] [--epochs 2 3] [--jobs 2] [--seconds 120]
 
 Every row is a whole induction from the default budgets: all clauses, all actions, all properties. A row in which not
-everything is proved names the rest.
+everything is proved names the rest. The rows are kept in `results/proof.json`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import resource
 import time
 
+from benchmarks.figures import Figures
 from checker.symbolic.pool import Question, run
 from invariants import PROPERTIES
 from invariants.inductive import CLAUSES
@@ -19,7 +20,7 @@ from zabspec.model import Configuration
 
 
 def main() -> None:
-    """Print the table of inductions, and that of clauses."""
+    """Measure the inductions that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--txns", type=int, nargs="+", default=[1, 2])
@@ -29,7 +30,7 @@ def main() -> None:
     given = parser.parse_args()
     judged = tuple(p.name for p in PROPERTIES if p.default and p.judges("zab"))
     print(f"{len(CLAUSES)} clauses, {len(judged)} properties, {given.nodes} processes")
-    print("txns  epochs  queries  seconds  CPU-seconds  not proved")
+    figures = Figures("proof", "induct", ("nodes", "txns", "epochs", "queries", "seconds", "CPU s", "not proved"))
     for txns in given.txns:
         for epochs in given.epochs:
             configuration = Configuration(
@@ -42,7 +43,7 @@ def main() -> None:
             verdicts = outcome.verdicts
             left = ", ".join([*(v.clause.name for v in verdicts if not v.holds), *outcome.obstacles]) or "-"
             asked = sum(v.asked for v in verdicts)
-            print(f"{txns:4}{epochs:8}{asked:9}{took:9.0f}{used:13.0f}  {left}", flush=True)
+            figures.add(given.nodes, txns, epochs, asked, round(took), round(used), left)
 
 
 def cpu() -> float:

@@ -1,9 +1,10 @@
 """Measure simulated runs per second on one core, compiled, and the ratio to the CPython world; in one run.
 
-    python benchmarks/simulate.py
+    python -m benchmarks.simulate
 
 Every run is set up, played, dumped and hashed; the first runs of each are compared, to show that both engines do the
-same. Only processor time counts, so that other programs do not disturb.
+same. Only processor time counts, so that other programs do not disturb. The
+rates are kept in `results/sweep.json`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from benchmarks.figures import Figures
 from traces.judging.simulated import judge, verdicts
 from zabspec.simulator.dump import Dump, digest
 from zabspec.simulator.run import Run, Simulator, play
 
-TARGET = 2000  # runs a second at (3 nodes, 1000 rounds, 5 proposals)
 SECONDS = 4.0
 
 
@@ -44,19 +45,16 @@ def measured(run: Run, engine: str) -> tuple[float, list[str]]:
 
 
 def main() -> None:
-    """Print the rates of both engines for each kind of run."""
+    """Measure the rates of both engines for each kind of run."""
+    figures = Figures("sweep", "simulate", ("run", "compiled, runs a CPU-second", "in CPython"))
     for run in (Run(0), Run(0, protocol="zab"), Run(0, 7, 1000, 200)):
         (compiled, first), (interpreted, again) = measured(run, "compiled"), measured(run, "interpret")
         if first != again:
             raise SystemExit("the engines disagree")
         of = f"{run.protocol} ({run.nodes}, {run.rounds}, {run.proposals})"
-        print(
-            f"{of:22} {compiled:8,.0f} runs/s compiled, {interpreted:5.2f} in CPython: x{compiled / interpreted:,.0f}"
-        )
-        if run == Run(0):
-            print(f"{'':22} target {TARGET:,}: {'met' if compiled >= TARGET else 'MISSED'}")
+        figures.add(of, round(compiled), round(interpreted, 2))
     judge(Run(0))
-    print(f"{'db19, judged':22} {rate(lambda seed: verdicts(Run(seed))):8,.0f} runs/s compiled")
+    figures.add("db19, judged", round(rate(lambda seed: verdicts(Run(seed)))), "")
 
 
 if __name__ == "__main__":

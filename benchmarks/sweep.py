@@ -2,18 +2,20 @@
 
     python -m benchmarks.sweep [RUNS]
 
-Both are processes of their own, from their start to their end; the command also writes its table, report and plots.
+Both are processes of their own, from their start to their end; the command also writes its table, report and plots. The
+row, of 3 nodes, 1000 ticks and 5 proposals, is kept in `results/sweep.json`.
 """
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from benchmarks.figures import Figures
 
 LOOP = """
 import sys
@@ -36,14 +38,14 @@ def used(command: list[str], codes: tuple[int, ...]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print the CPU of the loop and of the command, and their ratio."""
+    """Measure the CPU of the loop and of the command, and their ratio."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
-    print(f"db19, 3 nodes, 1000 ticks, 5 proposals, {runs:,} seeds; load {os.getloadavg()[0]:.1f}")
+    figures = Figures("sweep", "command", ("seeds of db19", "loop, CPU s", "sweep, CPU s", "sweep, s", "ratio"))
     program = str(Path(sys.executable).parent / "zabcheck")
     with tempfile.TemporaryDirectory() as folder:
         loop, _ = used([sys.executable, "-c", LOOP, str(runs)], (0,))
         sweep, seconds = used([program, "sweep", f"{folder}/x", "--seeds", f"1:{runs + 1}"], (0, 1))
-    print(f"loop {loop:.2f} CPU-s; zabcheck sweep {sweep:.2f} CPU-s in {seconds:.1f} s: {sweep / loop:.2f} times")
+    figures.add(runs, round(loop, 2), round(sweep, 2), round(seconds, 1), round(sweep / loop, 2))
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def test_these_actions_keep_every_clause(induction: Induction, label: str):
 @pytest.mark.slow
 @pytest.mark.parametrize("label", ["crash(process=0)", "to_follower(follower=0, leader=1) PROPOSE"][: much(2, 1)])
 def test_these_larger_actions_keep_every_clause(induction: Induction, label: str):
-    """The rest is in benchmarks/induct.py."""
+    """The rest is in benchmarks.induct."""
     found = induction.ask(move_of(induction, label))
     assert {f.clause for f in found if f.answer is not SolverAnswer.PROVED} == set()
 
