@@ -23,7 +23,7 @@ from checker.requests.live import LiveCheck
 from checker.requests.model import ModelRequest
 from checker.requests.properties import chosen_properties
 from checker.requests.replay import Replay
-from checker.requests.request import made, near
+from checker.requests.request import fields_of, flag, made, near
 from checker.requests.simulate import SimulateRequest
 from checker.terminal import TerminalWatch
 
@@ -108,6 +108,8 @@ def ready(check: Check) -> ReadyCheck:
         return ReadyCheck(check, run, judged_properties(protocol, run.properties), None)
     if check.live:
         del given["engine"]
+        if beside := [name for name in given if name not in fields_of(LiveCheck)]:
+            raise RequestError(f"{flag(beside[0])} does not go with --live")
         progress = made(LiveCheck, (protocol,), given)
         return ReadyCheck(check, progress, tuple(progress.checks()[0]), None)
     if check.engine == REPLAY:

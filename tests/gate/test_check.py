@@ -380,7 +380,7 @@ def test_one_exploration_serves_the_checks_that_ask_the_same(gate: Gate, monkeyp
         asked.append([p.name for p in judged])
         return real(model, judged, *more)
 
-    monkeypatch.setattr(explore, "explored", counted)
+    monkeypatch.setattr(running, "explored", counted)
     options = ('protocol = "zab"', "txns = 1", "timeouts = 0", "losses = 0", "depth = 21", "keep_going = true")
     half = ('variant = "small-quorum"', *options)
     text = (
