@@ -91,6 +91,7 @@ class SparkExplorer:
             level.cpu_seconds = earlier[1] + time.process_time() - cpu + tasks
 
         try:
+            restored = self.level
             if self.level is None:
                 level = self.first_level()
                 spend(level)
@@ -111,6 +112,7 @@ class SparkExplorer:
                     tasks += sum(a["cpu"] + sum(report["cpu"] for report in a["reports"]) for a in answers)
                 spend(level)
                 self.commit(level, self.level)
+            r.exhausted_before = r.complete and restored is self.level
         except Cancelled:
             r.stopped = f"--time-limit {limits.seconds:g} s reached"
         finally:

@@ -254,9 +254,11 @@ class Explorer:
         self.next_counted = self.next_work = started + BETWEEN
         pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
         try:
-            level = (keeper.last(self) if keeper is not None else None) or self.first_level()
+            restored = keeper.last(self) if keeper is not None else None
+            level = restored or self.first_level()
             while not self.finished(level, keep_going):
-                level = self.next_level(level, pool)
+                level, restored = self.next_level(level, pool), None
+            result.exhausted_before = result.complete and restored is not None
         except KeyboardInterrupt:  # between two levels
             result.stopped = "interrupted"
         finally:

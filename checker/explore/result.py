@@ -68,6 +68,7 @@ class Exploration:
     witnessed: dict[str, int] = field(default_factory=dict)  # property -> depth of its premise
     violations: dict[str, Violation] = field(default_factory=dict)
     complete: bool = False  # no state is left to expand
+    exhausted_before: bool = False  # whether that was so of the checkpoint that it continued from
     stopped: str = ""  # why it was cut short; empty if it was not
     error: str = ""  # a run-time error ended it: the author's if `violations` has NO_RUNTIME_ERROR, else a capacity's
     error_run: tuple[int, ...] | None = None  # the shortest run to the error of a capacity, or None

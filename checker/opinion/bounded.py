@@ -34,7 +34,6 @@ class Search(Protocol):
     solver: Solver
 
     def schedule(self, model: ModelRef) -> tuple[int, ...]: ...
-    def value(self, model: ModelRef, term: Term | int | bool, width: int) -> int | bool: ...
 
 
 class BoundedOpinion(Interpreted):
@@ -92,7 +91,7 @@ class BoundedOpinion(Interpreted):
             if not isinstance(view, StateView):
                 raise Differs(f"step {k} of a run of the formula is not possible")
             state = self.after(state, view, "run of the formula")
-        ends = {key: search.value(result.model, value, self.widths[key]) for key, value in search.run.state.items()}
+        ends = {key: search.z3.value(result.model, value, self.widths[key]) for key, value in search.run.state.items()}
         zeros = dict.fromkeys(search.transition.scratch, 0)
         if bytes_of(self.layout, {**zeros, **ends})[: self.layout.size] != state:
             raise Differs("a run of the formula ends in another state")

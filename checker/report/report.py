@@ -466,6 +466,8 @@ class Explored(Answered):
     def notes(self) -> list[str]:
         """Return the sentences that follow the figures."""
         out = disjoint_notes(self.configuration)
+        if self.exploration.exhausted_before:
+            out.append("the checkpoint was explored to exhaustion before: nothing was left to continue")
         if self.never_taken and self.exploration.step_counts:
             out.append(f"never taken within these bounds: {', '.join(self.never_taken)}")
         out += self.unused

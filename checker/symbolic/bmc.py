@@ -29,7 +29,7 @@ from checker.symbolic.unroll import ERROR_BITS, Round, Unrolling
 from invariants.binding import full_namespace
 from invariants.registry import STEP, Property
 from zabspec.language.symbolic_memory import values_of
-from zabspec.language.symbolic_terms import Truth, and_, equal, forget_terms, not_, or_
+from zabspec.language.symbolic_terms import Truth, and_, equal, forget_terms, not_, or_, some_of
 from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Model
 
@@ -243,7 +243,7 @@ class Search:
             elif result.model is None:
                 return
             else:
-                found |= {name: True for name in unknown if self.truth(result.model, met_by[name])}
+                found |= {name: True for name in unknown if self.z3.value(result.model, met_by[name], 0)}
 
     @staticmethod
     def one_step(last: Round) -> Truth:
@@ -257,12 +257,8 @@ class Search:
 
     def ask(self, seconds: float) -> Result:
         """Return whether the run so far can end by violating a property, or with an error if none is known yet."""
-        bad: Truth = False
-        for value in self.at_end.values():
-            bad = or_(bad, value)
-        if not self.in_range:
-            for wrong, _ in (*self.errors, *self.errors_at_end):
-                bad = or_(bad, wrong)
+        errors = [] if self.in_range else [wrong for wrong, _ in (*self.errors, *self.errors_at_end)]
+        bad = some_of([*self.at_end.values(), *errors])
         if seconds <= 0:
             return Result(SolverAnswer.UNDECIDED, 0.0, reason="out of time")
         # another name once runs stay in range: the question has then another meaning
@@ -275,17 +271,14 @@ class Search:
             self.errors = []
         return result
 
-    def truth(self, model: z3.ModelRef, value: Truth) -> bool:
-        return bool(z3.is_true(model.eval(self.z3.truth(value), model_completion=True)))
-
     def leaves_range(self, model: z3.ModelRef) -> str:
         """Return where a value would first leave its range in the run that z3 found.
 
         Empty if nowhere, or if it is known.
         """
         for wrong, error in () if self.in_range else (*self.errors, *self.errors_at_end):
-            if self.truth(model, wrong):
-                site = self.value(model, error, ERROR_BITS)
+            if self.z3.value(model, wrong, 0):
+                site = self.z3.value(model, error, ERROR_BITS)
                 sentence: str = self.transition.typed.sites[site - 1].sentence()
                 return sentence
         return ""
@@ -298,12 +291,7 @@ class Search:
 
     def broken(self, model: z3.ModelRef) -> tuple[Property, ...]:
         """Return the properties that the run z3 found violates."""
-        return tuple(p for p in self.properties if self.truth(model, self.at_end[p.name]))
-
-    def value(self, model: z3.ModelRef, term: Any, width: int) -> int | bool:
-        """Return the value of a term of so many bits, or of a condition (0 bits)."""
-        found = model.eval(self.z3.bits(term, width), model_completion=True)
-        return bool(z3.is_true(found)) if width == 0 else int(found.as_long())
+        return tuple(p for p in self.properties if self.z3.value(model, self.at_end[p.name], 0))
 
     def schedule(self, model: z3.ModelRef) -> tuple[int, ...]:
         """Return the steps of the run that z3 found."""
@@ -311,17 +299,10 @@ class Search:
             a.word
             for r in self.run.rounds
             for a, taken in zip(r.actions, r.taken, strict=True)
-            if self.truth(model, taken)
+            if self.z3.value(model, taken, 0)
         )
 
 
 def met(error: Any) -> Truth:
     """Return the condition that an error's site is a certain one."""
     return not_(equal(error, 0, ERROR_BITS))
-
-
-def some_of(conditions: Sequence[Truth]) -> Truth:
-    out: Truth = False
-    for condition in conditions:
-        out = or_(out, condition)
-    return out

@@ -40,7 +40,7 @@ def matters(induction: Induction, finding: InductionFinding) -> set[int]:
     transition = induction.transition
     clause = next(c for c in (*induction.every, *induction.targets) if c.name == finding.clause)
     old, new = (values_of(transition.layout, data) for data in (finding.before, finding.after))
-    variables = {v: key for key, v in transition.state.items() if isinstance(v, Term)}
+    variables = transition.keys
     keys: set[int] = set()
     if clause.of != STEP:
         value = transition.holds(clause, transition.state)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import z3
@@ -25,7 +25,7 @@ from invariants.inductive import datagrams
 from invariants.registry import STEP, Property
 from zabspec.language.kinds import MessageUnion, Seq
 from zabspec.language.symbolic_memory import SLOTS, Values, bytes_of, well_formed
-from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, not_, variables_of
+from zabspec.language.symbolic_terms import Term, Truth, all_of, and_, conjuncts, equal, not_, variables_of
 from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Model
 from zabspec.protocols.registry import Protocol
@@ -108,8 +108,6 @@ class Induction:
         names = full_namespace(model)
         self.transition = Transition(model, names, (*clauses, *assumed, *targets))
         self.z3 = Z3Terms()
-        state = self.transition.state
-        self.where = {v: key for key, v in state.items() if isinstance(v, Term)}
         self.views = Views(self.transition, names)
         # a clause is a conjunction; each conjunct is a hypothesis by itself
         self.every = (*clauses, *assumed)
@@ -230,15 +228,10 @@ class Induction:
         """Check whether a solver's assertions have a model in which something is true."""
         return solver.whether(self.z3.truth(what), seconds=seconds)
 
-    def true_in(self, model: z3.ModelRef, t: Truth) -> bool:
-        return bool(z3.is_true(model.eval(self.z3.truth(t), model_completion=True)))
-
     def bytes_in(self, model: z3.ModelRef, values: Values) -> bytes:
         """Return the state of a model of z3's."""
-        found: dict[int, int | bool] = {}
-        for key, cell in self.transition.cells.all.items():
-            said = model.eval(self.z3.bits(values[key], cell.width), model_completion=True)
-            found[key] = z3.is_true(said) if cell.width == 0 else said.as_long()
+        cells = self.transition.cells.all.items()
+        found = {key: self.z3.value(model, values[key], cell.width) for key, cell in cells}
         return bytes_of(self.transition.layout, found)
 
     # --- the queries ---------------------------------------------------------------------------
@@ -249,12 +242,10 @@ class Induction:
         out = []
         for c in self.clauses:
             good = self.transition.holds(c, initial) is True
-            data = b"" if good else self.model.program.initial().key()
-            out.append(
-                InductionFinding(
-                    c.name, "", SolverAnswer.PROVED if good else SolverAnswer.COUNTEREXAMPLE, 0.0, 0, data, data
-                )
-            )
+            answer, data = SolverAnswer.COUNTEREXAMPLE, self.model.program.initial().key()
+            if good:
+                answer, data = SolverAnswer.PROVED, b""
+            out.append(InductionFinding(c.name, "", answer, 0.0, 0, data, data))
         return out
 
     def implied(self) -> list[InductionFinding]:
@@ -277,19 +268,15 @@ class Induction:
         found: dict[str, InductionFinding] = {}
         names = set(only) or {p.name for p in (*self.clauses, *self.targets)}
         with about(move.label):
-            for action in self.split(move, self.action(move)):
+            for action in self.split(move, self.action(move), self.cases.get(move.name, ())):
                 names -= {n for n, f in found.items() if f.answer is not SolverAnswer.PROVED}
                 for f in self.ask_case(move, action, names):
-                    before = found.get(f.clause)
-                    spent = f.seconds + (before.seconds if before is not None else 0.0)
-                    found[f.clause] = InductionFinding(f.clause, f.move, f.answer, spent, f.word, f.before, f.after)
+                    spent = found[f.clause].seconds if f.clause in found else 0.0
+                    found[f.clause] = replace(f, seconds=f.seconds + spent)
         return list(found.values())
 
-    def split(self, move: Move, action: StepChoice) -> Iterator[StepChoice]:
-        """Yield the cases of an action: a field of the acting process has each of its possible values."""
-        yield from self.split_by(move, action, list(self.cases.get(move.name, ())))
-
-    def split_by(self, move: Move, action: StepChoice, fields: list[str]) -> Iterator[StepChoice]:
+    def split(self, move: Move, action: StepChoice, fields: Sequence[str]) -> Iterator[StepChoice]:
+        """Yield the cases of an action: these fields of the acting process have each of their possible values."""
         if not fields:
             yield action
             return
@@ -298,7 +285,7 @@ class Induction:
         cell = self.transition.state[at]
         reads = variables_of([action.guard, *(action.after[k] for k in action.changes)])
         if not isinstance(cell, Term) or cell not in reads or at in action.facts:
-            yield from self.split_by(move, action, fields[1:])
+            yield from self.split(move, action, fields[1:])
             return
         solver = self.solver(self.shape, action.guard)
         for value in range(1 << cell.width):
@@ -307,7 +294,7 @@ class Induction:
                 none = self.refute(solver, case).proved
             if not none:
                 smaller = self.transition.action(move.word, and_(action.guard, case))
-                yield from self.split_by(move, smaller, fields[1:])
+                yield from self.split(move, smaller, fields[1:])
 
     def ask_case(self, move: Move, action: StepChoice, names: set[str]) -> Iterator[InductionFinding]:
         """Yield the findings of one case of an action, for the clauses named."""
@@ -324,7 +311,7 @@ class Induction:
         kept, same = self.unchanged(shape, state, looked_at)
         for p in self.targets:
             if p.of == STEP and p.name in names:
-                kept[p.name] = self.transition.step_holds(p, self.transition.state, action.after)
+                kept[p.name] = self.transition.holds(p, self.transition.state, action.after)
         whole: Solver | None = None
         for name, after in kept.items():
             open_ = self.open(name, after)
@@ -333,7 +320,7 @@ class Induction:
             began = time.perf_counter()
             whole = whole or self.solver(self.known, takes, *same)
             with about("keeps", name):
-                result = self.refute(whole, not_(every(open_)))
+                result = self.refute(whole, not_(all_of(open_)))
             before = after_ = b""
             if result.model is not None:
                 before = self.bytes_in(result.model, self.transition.state)
@@ -385,7 +372,7 @@ class Induction:
                     continue
                 changed.add(view)
                 if (model := result.model) is not None:
-                    changed |= {w for w, e in supposed.items() if not self.true_in(model, e)}
+                    changed |= {w for w, e in supposed.items() if not self.z3.value(model, e, 0)}
             self.views.suppose_changed(changed)
             unread = [c for c in clauses if self.views.uses[c.name] & changed]
         return kept, [equation for _, equation in shown]
@@ -419,11 +406,3 @@ def describe(word: int, protocol: Protocol | None = None) -> str:
     said = (f"{n}={value}" for n, value in values.items() if n and (n != "place" or value))
     text = f"{name}({', '.join(said)})"
     return text + (f" choice {word >> 32}" if word >> 32 else "")
-
-
-def every(terms: Sequence[Truth]) -> Truth:
-    """Return whether all values are true."""
-    result: Truth = True
-    for t in terms:
-        result = and_(result, t)
-    return result

@@ -8,7 +8,7 @@ from checker.symbolic.smt2 import about
 from checker.symbolic.solver import Solver, SolverAnswer
 from checker.symbolic.unroll import Unrolling
 from invariants.registry import Property
-from zabspec.language.symbolic_terms import Term, Truth, not_, or_
+from zabspec.language.symbolic_terms import Term, Truth, not_, some_of
 
 if TYPE_CHECKING:
     from checker.symbolic.induction import Induction
@@ -41,10 +41,7 @@ def k_inductive(induction: Induction, clause: Property, k: int) -> SolverAnswer:
     for _ in range(k):
         say(*run.at([*induction.plain, induction.fine], run.state))
         made = run.extend()
-        some: Truth = False
-        for taken in made.taken:
-            some = or_(some, taken)
-        say(some, *made.constraints, *(not_(w) for w in made.wrong))
+        say(some_of(made.taken), *made.constraints, *(not_(w) for w in made.wrong))
     after = run.at([transition.holds(clause, transition.state)], run.state)[0]
     assert isinstance(after, (bool, Term))
     say(not_(after))

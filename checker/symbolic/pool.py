@@ -289,11 +289,6 @@ def possible(question: Question) -> Possible:
     return Possible(induction(question), question.argument.impossible, cut(question.configuration))
 
 
-def begin() -> None:
-    """Initialise a worker: Ctrl-C is left to the process that started it."""
-    unheard()
-
-
 def moves_of(question: Question) -> tuple[str, list[tuple[str, str]]]:
     """Return where processes are distinguished, and the label and the name of every move."""
     return told_apart(question), [(m.label, m.name) for m in induction(question).moves]
@@ -407,7 +402,7 @@ class Workers:
         self.end, self.lost = end, False
         others = {p.pid for p in multiprocessing.active_children()}
         with Beginning():  # an interrupt at their start reaches them too, with their traceback
-            self.pool = multiprocessing.get_context("spawn").Pool(count, begin)
+            self.pool = multiprocessing.get_context("spawn").Pool(count, unheard)
         self.pids = {p.pid for p in multiprocessing.active_children()} - others
 
     def __enter__(self) -> Workers:

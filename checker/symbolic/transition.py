@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any, TypeAlias
 
-from invariants.registry import STEP, Property
+from invariants.registry import Property
 from zabspec.language import symbolic_numbers as n
 from zabspec.language.symbolic import Env
 from zabspec.language.symbolic_memory import SLOTS, Values, scratch_keys, state_cells, values_of, variables
@@ -74,6 +74,7 @@ class Transition:
         self.emitted: list[Emitted] = []
         self.machine = SymbolicProgram(self.typed, self.layout, {"emit": self.emit})
         self.state: Values = variables(self.layout, "s")
+        self.keys = {v: key for key, v in self.state.items() if isinstance(v, Term)}  # of each variable, its cell
 
     def emit(self, env: Env, out: Any, kind: int, a: n.Integer, b: n.Integer, c: n.Integer) -> None:
         self.emitted.append((env.here, kind, a, b, c))
@@ -143,7 +144,7 @@ class Transition:
 
     def action(self, word: int, guard: Truth, more: Mapping[int, int | bool] | None = None) -> StepChoice:
         """Return a step from the states that satisfy a guard; `more`: cells known to hold a value as well."""
-        facts = facts_of(guard, self.state) | dict(more or {})
+        facts = facts_of(guard, self.keys) | dict(more or {})
         before = {**self.state, **facts}
         _, (after,) = self.machine.on_states("apply", [before], [word])
         error = after[self.layout.offset("error") << SLOTS]
@@ -155,16 +156,10 @@ class Transition:
         kind = self.layout.fields[field].kind
         return n.number(values[self.layout.offset(field) << SLOTS], kind.lo, kind.hi)  # type: ignore[attr-defined]
 
-    def holds(self, p: Property, state: Values) -> Truth:
-        """Return whether a state satisfies a property; reading past an end counts as violating it."""
-        assert p.of != STEP
-        value, (after,) = self.machine.on_states(p.holds.__name__, [state], [])
-        return and_(value, self.fine(after))
-
-    def step_holds(self, p: Property, before: Values, after: Values) -> Truth:
-        """Return whether a step satisfies a property; `after` has its step annotations."""
-        value, states = self.machine.on_states(p.holds.__name__, [before, after, after], [])
-        return and_(and_(value, self.fine(states[0])), self.fine(states[1]))
+    def holds(self, p: Property, state: Values, after: Values | None = None) -> Truth:
+        """Return whether a state, or the step to `after`, satisfies a property; reading past an end violates it."""
+        value, error = self.verdict(p, state, after)
+        return and_(value, equal(error, 0, 32))
 
     def verdict(self, p: Property, state: Values, after: Values | None = None) -> tuple[Truth, Term | int]:
         """Return whether a state satisfies a property, and the site of the first error in judging it.
@@ -179,14 +174,9 @@ class Transition:
             error = ite(equal(one[key], 0, 32), error, one[key], 32)
         return value, error
 
-    def fine(self, after: Values) -> Truth:
-        """Return the condition that no error is recorded in a state."""
-        return equal(after[self.layout.offset("error") << SLOTS], 0, 32)
 
-
-def facts_of(guard: Truth, state: Values) -> dict[int, int | bool]:
-    """Return the cells whose content the guard determines."""
-    where = {v: key for key, v in state.items() if isinstance(v, Term)}
+def facts_of(guard: Truth, where: Mapping[Any, int]) -> dict[int, int | bool]:
+    """Return the cells whose content the guard determines; `where`: the cell of each variable."""
     found: dict[int, int | bool] = {}
     for g in conjuncts(guard):
         if g.op == "=" and g.args[0] in where and isinstance(g.args[1], int):

@@ -26,6 +26,7 @@ from zabspec.language.symbolic_terms import (
     ite,
     not_,
     or_,
+    some_of,
     substitute,
     variable,
     variables_of,
@@ -73,7 +74,7 @@ class Unrolling:
 
     def at(self, roots: Sequence[Term | int | bool], state: Values) -> list[Term | int | bool]:
         """Return terms over the transition's state, evaluated in one state of the run."""
-        known = {v: state[key] for key, v in self.transition.state.items() if isinstance(v, Term)}
+        known = {v: state[key] for v, key in self.transition.keys.items()}
         return substitute(roots, known)
 
     def extend(self) -> Round:
@@ -129,10 +130,8 @@ class Unrolling:
             return
         before, here = self.rounds[which - 1], self.rounds[which]
         for b, chosen in zip(here.actions, here.taken, strict=True):
-            cause: Truth = False
-            for a, t in zip(before.actions, before.taken, strict=True):
-                if self.dependent(a, b) or not self.together:
-                    cause = or_(cause, t)
+            ways = zip(before.actions, before.taken, strict=True)
+            cause = some_of(t for a, t in ways if not self.together or self.dependent(a, b))
             yield or_(not_(chosen), cause)
 
     def dependent(self, a: StepChoice, b: StepChoice) -> bool:
@@ -148,7 +147,7 @@ class Unrolling:
 
         Neither of two independent steps reads or writes what the other writes.
         """
-        where = {v: key for key, v in self.transition.state.items() if isinstance(v, Term)}
+        where = self.transition.keys
         every = self.transition.actions
         touches = []
         for a in every:

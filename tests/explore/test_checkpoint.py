@@ -265,6 +265,8 @@ def test_the_command_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     for report in (second, plain):
         del report["cost"], report["request"], report["engine"]["reduction_off"]
     assert second == plain
+    third = asked("--checkpoint", folder, "--resume")
+    assert "the checkpoint was explored to exhaustion before: nothing was left to continue" in third.stdout
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def refused(path: str) -> str:
 def test_a_variant_in_a_module_means_its_own_module_by_its_names(helper: str, tmp_path: Path) -> None:
     """Whatever the world (`cuts`, `lose`, `OPEN`) or the text calls its own."""
     late = LATE.replace("HELPER", helper)
-    variants = 'VARIANTS = {"late": Variant("late", "followers stay", {"on_timeout": late})}\n'
+    variants = 'VARIANTS = [Variant("late", "followers stay", {"on_timeout": late})]\n'
     here = 'variants=[Variant("late", "followers stay", {"on_timeout": late})]'
     one = written(tmp_path / "one", here, LATE.replace("HELPER", "leads_now"))
     other = written(tmp_path / "other", 'variants="more"', more=f"{late}{variants}")
@@ -122,6 +122,11 @@ def test_a_variant_in_a_module_means_its_own_module_by_its_names(helper: str, tm
     assert found == levels_of(other, "late")
     assert found != levels_of(other)
     assert levels_of(one) == levels_of(other)
+
+
+def test_variants_of_a_module_are_a_list(tmp_path: Path) -> None:
+    path = written(tmp_path, 'variants="ways"', ways="VARIANTS = 3\n")
+    assert "VARIANTS of ways must be a list of Variant(...)" in refused(path)
 
 
 NAMES = "def oracle_may_name(s: State, p: Node, l: Node) -> bool:\n    return may_so(s, l)\n\n\n"

@@ -788,10 +788,13 @@ class _Reader:
         return ProtocolError(f"{self.name if own else relative(code.co_filename)}:{place.line}: {problem}", place)
 
     def declared_variants(self) -> Mapping[str, Variant]:
-        """Return the variants by name; for a named module, those of its mapping."""
+        """Return the variants by name; for a named module, those of its list or mapping."""
         given = self.declared.variants
         if isinstance(given, str):
-            given = tuple(self.named(given).VARIANTS.values())
+            named, place = self.named(given).VARIANTS, ("argument", "variants")
+            if not isinstance(named, (Mapping, list, tuple)):
+                raise misdeclared(self.name, place, f"variants: VARIANTS of {given} must be a list of Variant(...)")
+            given = tuple(named.values() if isinstance(named, Mapping) else named)
         self.stood = {stood for v in given if isinstance(v, Variant) for stood in v.overrides}
         out: dict[str, Variant] = {}
         for variant in given:

@@ -117,6 +117,22 @@ def or_(a: Truth, b: Truth) -> Truth:
     return _make("or", (a, b) if a.serial < b.serial else (b, a), 0)
 
 
+def all_of(conditions: Iterable[Truth]) -> Truth:
+    """Return the conjunction of conditions."""
+    out: Truth = True
+    for condition in conditions:
+        out = and_(out, condition)
+    return out
+
+
+def some_of(conditions: Iterable[Truth]) -> Truth:
+    """Return the disjunction of conditions."""
+    out: Truth = False
+    for condition in conditions:
+        out = or_(out, condition)
+    return out
+
+
 def _negated(a: object, b: object) -> bool:
     return (isinstance(a, Term) and a.op == "not" and a.args[0] is b) or (
         isinstance(b, Term) and b.op == "not" and b.args[0] is a

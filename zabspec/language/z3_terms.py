@@ -100,6 +100,11 @@ class Z3Terms:
             self.constants[key] = ast
         return self.constants[key]
 
+    def value(self, model: z3.ModelRef, term: Term | int | bool, width: int) -> int | bool:
+        """Return the value of a term of so many bits in a model, or of a condition (0 bits)."""
+        found = model.eval(self.bits(term, width), model_completion=True)
+        return bool(z3.is_true(found)) if width == 0 else int(found.as_long())
+
     def build(self, roots: Sequence[Term | int | bool]) -> None:
         """Convert every term under the roots that is not converted yet."""
         made = self.made
