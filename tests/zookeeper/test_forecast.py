@@ -406,6 +406,15 @@ def test_a_tail_of_one_disk_may_have_been_acknowledged_and_lost_by_another(tmp_p
     assert dead.verdict == "OK"  # epoch 2 began without it
 
 
+def test_a_snapshot_of_what_a_later_epoch_has_left_out_is_not_ok(tmp_path: Path) -> None:
+    """A blank one, under a name behind the end of its epoch: 3.4.14 serves with the others alone."""
+    late = server(OLD[:14])
+    late.snapshots[zxid(1, 16)] = snapshot_bytes(Tree(), None)
+    found = audited(tmp_path, [late, server(OLD), server(OLD)], "3.4.14")
+    assert [(f.code, f.server) for f in found.told("WARN")] == [("TAIL_APART", "server1")]
+    assert (found.verdict, found.service.state, found.service.serving) == ("WARN", "quorum", ["server2", "server3"])
+
+
 def test_a_forecast_names_what_each_tree_lacks(tmp_path: Path) -> None:
     """A blank snapshot under the last name: whoever leads, its server keeps the empty tree, and gets no other."""
     blank = server(TXNS)

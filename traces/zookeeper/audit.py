@@ -357,6 +357,7 @@ def conclude(
     started = starts(servers, [release] if release else candidates(servers), dict(rules.options))
     written, rest_serves = 0, len(groups) == 1
     ends: dict[int, int] = {}
+    apart: set[str] = set()
     vanish: dict[str, dict[str, list[str]]] = {}
     found += [f for s in servers for f in logs_not_given(s, quorums.log_directory)]
     for group in groups:
@@ -381,7 +382,8 @@ def conclude(
         holes = {f.server for f in found if f.code in HOLES}
         for x in started:  # a tree without what was purged is not what is on its disk
             x.option = "" if x.server in holes and TRUST_EMPTY in x.option else x.option
-        serving = service_of(group, started, counting)
+        apart |= {f.server for f in found if f.code == "TAIL_APART" and f.severity == WARN}
+        serving = service_of(group, started, counting, apart)
         found += not_starting(group, started, found, serving)
         rest_serves = hold_back(group, found, counting) and rest_serves
     multis = sum(f.failed_multis for s in servers for f in s.logs)
@@ -396,7 +398,7 @@ def conclude(
         found += can_be_lost(ahead, ends)
     out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {}, forecast=ahead)
     out.starts, out.release, out.rest_serves, out.options = started, release, rest_serves, rules.words
-    out.service = service_of(servers, started, quorums)
+    out.service = service_of(servers, started, quorums, apart)
     out.too_few = not quorums([s.name for s in servers], max((s.top for s in servers), default=0))
     out.open = unconcluded(out)
     return out
@@ -489,10 +491,11 @@ def can_be_lost(ahead: Forecast, ends: dict[int, int]) -> list[AuditFinding]:
     return [AuditFinding("CAN_BE_LOST", severity, what, "", "", -1, lo, hi, first.started)]
 
 
-def service_of(servers: list[Server], started: list[Start], quorum: Quorums) -> Service:
+def service_of(servers: list[Server], started: list[Start], quorum: Quorums, apart: set[str]) -> Service:
     """Return who serves when all these servers are started; servers that were not given are assumed to be up.
 
-    Without a named release it is that of the release by which most of them start.
+    Without a named release it is that of the release by which most of them start. Servers that are `apart` have a
+    snapshot of what no other history has.
     """
     voters = [s for s in servers if quorum.votes(s.name, START)]
     mine = [x for x in started if x.server in {s.name for s in voters}]
@@ -502,6 +505,8 @@ def service_of(servers: list[Server], started: list[Start], quorum: Quorums) -> 
         out = Service("none", [n for n, x in by.items() if x.outcome == STARTS], [s.name for s in voters])
         out.unable = {n: "will not start" for n, x in by.items() if x.outcome == REFUSES}
         out.unable |= {n: "may not start" for n, x in by.items() if x.outcome not in (STARTS, REFUSES)}
+        out.unable |= {n: "may not join the others" for n in out.serving if n in apart}
+        out.serving = [n for n in out.serving if n not in apart]
         out.unable |= {n: FORGETS for n, x in by.items() if x.lacks and forgets(n, x.lacks, servers)}
         for s in voters:
             serving = [t for t in voters if t.name in out.serving]
@@ -558,7 +563,7 @@ def not_starting(
             # with zxid 0 it leads only those that are as empty
             leads = one.zxid or 2 * len(empty) > len(service.voters)
             out.append(AuditFinding("START_FORGETS", DANGER if leads else WARN, what, name, zxid=one.lacks))
-        elif name in told:
+        elif name in told or (one.outcome == STARTS and name not in service.ahead):
             continue
         elif why == "will not start":
             out.append(AuditFinding("WILL_NOT_START", severity, f"started, it {one.sentence}", name))

@@ -136,7 +136,13 @@ class Disks:
         for s in self.voters:
             epoch = s.top >> 32
             end = ends.get(epoch, 0)
-            if not end or s.top <= end or not s.logged or s.top != s.logged:
+            if not end or s.top <= end:
+                continue
+            if s.top != s.logged:
+                others = ", ".join(t.name for t in self.servers if t.top >> 32 > epoch)
+                what = f"its newest snapshot has {zxid_text(s.top)}, and the histories of {others} continue from "
+                what += f"{zxid_text(end)}: no leader's TRUNC undoes a snapshot, so it may not join them"
+                self.add("TAIL_APART", WARN, what, s.name, "", s.top)
                 continue
             first = min((max(end + 1, lo) for lo, hi in s.seen if hi > end), default=s.top)
             others = ", ".join(t.name for t in self.servers if t.top >> 32 > epoch)
