@@ -266,6 +266,14 @@ def test_what_is_violated_whatever_a_null_stands_for_is_violated(what: str) -> N
     assert "No history that satisfies" not in said
 
 
+def test_what_one_instance_would_violate_is_open_without_attempts() -> None:
+    """Two broadcasts of a process in an epoch need not be of one instance; that two processes are two is certain."""
+    made = rows(*TWICE, Deliver(1, 0, B))
+    assert judged(made)[0]["local-primary-order"] == judged(made)[0]["prefix"] == "violated"
+    verdicts, _ = judged(forget(made, "abcast", "attempt"))
+    assert verdicts["local-primary-order"] == verdicts["prefix"] == verdicts["po-causal-order"] == "open"
+
+
 def test_a_redelivery_without_a_pass_is_no_violation() -> None:
     """It may be of the next pass; what another process delivers in another order is a violation all the same."""
     made = forget(rows(*TWICE, Deliver(0, 0, A), Deliver(0, 0, B), Deliver(0, 0, A)), "abdeliver", "pass")

@@ -200,6 +200,7 @@ class Judge:
 
     def judged(self, table: pa.Table) -> list[Spoken]:
         """Check the runs of a table, each of which is contiguous; return their results in order."""
+        table = with_all_columns(table)
         starts = starts_of(table)
         ends = np.append(starts[1:], table.num_rows)
         if self.order != GIVEN:
@@ -209,9 +210,8 @@ class Judge:
         for k, noted in enumerate(self.noted(table, starts)):
             if k not in found:
                 by_noted.setdefault(noted, []).append(k)
-        whole = with_all_columns(table)
         for noted, places in by_noted.items():
-            found |= self.each(Some(whole, starts, ends), places, noted)
+            found |= self.each(Some(table, starts, ends), places, noted)
         unused, strange = unused_rows(table, starts)
         for k, s in found.items():
             s.rows, s.unused = int(ends[k] - starts[k]), int(unused[k])

@@ -22,7 +22,7 @@ from traces.judging.totals import COUNTS, Totals
 from traces.spark.connect import is_connect
 from traces.spark.guest import workers
 from traces.spark.trouble import reason
-from traces.tables.conform import READ_AS
+from traces.tables.conform import ABSENT, READ_AS
 from traces.tables.places import Address, Place, cleaned
 from traces.tables.table import COLUMNS, KINDS, ROW, USUAL, TableError
 
@@ -82,7 +82,8 @@ def judge_frame(
     numbered = ROW in events.columns and not how.order
     order = NUMBERED if numbered else GIVEN if how.together or how.order else BY_TIME
     further = [c for c in events.columns if c not in {*(name for name, *_ in COLUMNS), *how.order, how.expected}]
-    wanted = [*columns_of(names), *([ROW] if numbered else []), *further, *([how.expected] if how.expected else [])]
+    needed = [c for c in columns_of(names) if ABSENT not in events.schema[c].metadata or c in ("run", "kind")]
+    wanted = [*needed, *([ROW] if numbered else []), *further, *([how.expected] if how.expected else [])]
     most = int(setting(events.sparkSession, "rows", "0"))
     judge = Judge(tuple(names), USUAL if how.observes is None else tuple(how.observes), order, tuple(further),
                   how.expected, most=most)  # fmt: skip

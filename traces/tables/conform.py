@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 LOSSLESS = ("tinyint", "smallint", "int", "bigint")  # types of Spark that a whole number of 64 bits holds
 MOMENTS = ("timestamp", "timestamp_ntz")  # of the column `time`: as microseconds
 READ_AS = "zabcheck.null"  # of a column's metadata: as what its nulls are read
+ABSENT = "zabcheck.absent"  # of a column's metadata: the table has no such column, and it need not be sent
 REQUIRED = ("run", "kind")
 
 
@@ -80,6 +81,6 @@ def unfit(field: StructField, name: str, is_text: bool) -> str:
 def noted(column: Column, name: str, nulls: Mapping[str, int], missing: bool) -> Column:
     """Return a column under its name; its metadata says as what its nulls are read."""
     if name not in nulls:
-        return column.alias(name)
+        return column.alias(name, metadata={ABSENT: True} if missing else {})
     what = "the missing column" if missing else "a null of column"
     return column.alias(name, metadata={READ_AS: f"{what} {name!r} is read as {nulls[name]}"})
