@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from checker.errors import RequestError
 from checker.requests.model import ModelRequest, check_initial, protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.request import Request
+from checker.requests.request import Request, fields_of
 
 if TYPE_CHECKING:
     from checker.zookeeper.rows import Row
@@ -105,8 +105,8 @@ def request_of_address(protocol: str, options: Mapping[str, str]) -> WalkRequest
     """
     from zabspec.worlds.steps import BUDGETS
 
-    numbers = [f.name for f in fields(ModelRequest) if f.type == "int | None"]
-    texts = [f.name for f in fields(ModelRequest) if f.type == "str" and f.name != "protocol"]
+    numbers = [name for name, f in fields_of(ModelRequest).items() if f.type is int]
+    texts = [name for name, f in fields_of(ModelRequest).items() if f.type is str and name != "protocol"]
     model: dict[str, Any] = {"protocol": protocol}
     more: dict[str, Any] = {}
     budgets: dict[str, int] = {}

@@ -185,7 +185,7 @@ class Searched(Answered):
             "premises": {p.name: p.name in w.met for p in w.properties},
             "not_checked": self.left_out,
             "steps_taken": {**w.step_counts, **self.kinds},
-            "found": [
+            "violations": [
                 {
                     "property": name,
                     "walk": v.walk,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.requests.chaos import DisturbServers, answer
+from checker.requests.chaos import DisturbServers
 from tests.servers import SPARK, official
 from traces.conform.explained import EXPLAINED
 
@@ -17,7 +17,9 @@ def test_a_run_of_servers_under_faults_is_explained(tmp_path: Path) -> None:
     request = DisturbServers(
         SPARK, seconds=20.0, clients=2, writes=60, faults="kill,cut,tail", output=str(tmp_path / "run")
     )
-    folder, conformed = answer(request)
+    found = request.answer()
+    folder, conformed = found.folder, found.outcome
+    assert folder is not None
     assert conformed is not None
     assert (conformed.verdict, conformed.broken) == (EXPLAINED, {})
     assert conformed.total > 60

@@ -174,9 +174,9 @@ def test_what_is_cut_short_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--mutate", 2, "--search", "random"), "--search does not go with --mutate"),
-        (("--mutate", 2, "--engine", "interpret"), "--mutate does not go with --engine interpret"),
-        (("--mutate", 0), "0 is not in the range"),
+        (("--mutate", 2, "--search", "random"), "--mutate does not go with --search"),
+        (("--mutate", 2, "--engine", "interpret"), "--engine does not go with --mutate"),
+        (("--mutate", 0), "--mutate must be 1 or more, not 0"),
         (("--seed", 2), "--seed is for --search and --mutate"),
     ],
 )

@@ -351,7 +351,7 @@ SYSTEMS = [("weights 2,1,1,1,0", 5, 16), ("groups {1,2},{3,4},{5}", 5, 8), ("wei
 def test_a_proof_is_of_a_system_whose_quorums_intersect(monkeypatch, text, processes, quorums):
     """With no proof at all, which is not held: the words about the system do not depend on it, and the verdict does."""
     held = Proof(0)
-    monkeypatch.setattr("checker.commands.prove.answer", lambda request, progress: [held])
+    monkeypatch.setattr("checker.requests.prove.Prove.found", lambda request, show: [held])
     monkeypatch.setattr("checker.proof.prove.parts", lambda proof: [])
     result, said = run("--quorums", text), json.loads(run("--quorums", text, "--json").output)["quorums"]
     sets = [{p for p in range(processes) if mask >> p & 1} for mask in range(1 << processes)]

@@ -189,7 +189,7 @@ def test_the_command_ends_with_3_where_nothing_is_found(monkeypatch: pytest.Monk
         ("--search sideways", "sideways"),
         ("--seed 5", "--seed is for --search"),
         ("--search random --seed -1", "-1"),
-        ("--search random --engine interpret", "--search does not go with --engine interpret"),
+        ("--search random --engine interpret", "--engine does not go with --search"),
         ("--search random --max-states 5", "--max-states does not go with --search"),
         ("--search random --reduction none", "--reduction does not go with --search"),
         ("--search random --require-witness", "--require-witness does not go with --search"),
