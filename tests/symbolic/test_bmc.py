@@ -220,7 +220,7 @@ def test_every_state_that_steps_reach_is_reached(together: bool) -> None:
 # --- what is refused, and what has no verdict ---------------------------------------------------
 
 WRONG = (
-    (("--depth", "0"), "--depth must be 1 or more"),
+    (("--depth", "0"), "--depth must be 1 to 1000"),
     (("--depth", "5000"), "--depth must be 1 to 1000"),
     ((), "Missing option '--depth'"),
     (("--depth", "3", "--protocol", "raft"), "there is no protocol 'raft'"),
@@ -235,8 +235,8 @@ WRONG = (
     (("--depth", "3", "--drops", "1"), "--drops needs --network lossy"),
     (("--depth", "3", "--duplicates", "1"), "--duplicates needs --network duplicating"),
     (("--depth", "3", "--heartbeats", "1"), "--heartbeats is not for zab"),
-    (("--depth", "3", "--max-epoch", "0"), "--max-epoch must be 1 or more"),
-    (("--depth", "3", "--channel", "0"), "--channel must be 1 or more"),
+    (("--depth", "3", "--max-epoch", "0"), "--max-epoch must be 1 to 200"),
+    (("--depth", "3", "--channel", "0"), "--channel must be 1 to 200"),
     (("--depth", "3", "--property", "agreements"), "there is no property 'agreements'"),
     (("--depth", "3", "--property", "agreement", "--property", "agreement"), "given twice"),
     (("--depth", "3", "--property", "invariant-5-literal"), "is checked by `zabcheck --property"),

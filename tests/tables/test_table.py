@@ -316,7 +316,7 @@ def test_what_a_file_does_not_say_it_notes_is_not_held_against_its_runs(tmp_path
 def test_questions_that_are_wrong(tmp_path: Path) -> None:
     path = written(tmp_path / "t.parquet", [rows_of(SOME)])
     for arguments, what in (
-        (["--engine", "spork"], "there is no engine 'spork'"),
+        (["--engine", "spork"], "--engine must be plain or spark, not 'spork'"),
         (["--property", "agrement"], "did you mean agreement?"),
         (["--property", "invariant-1"], "about the state of a protocol, which a table does not have"),
         (["--engine", "plain", "--master", "local[2]"], "--master is for --engine spark"),
