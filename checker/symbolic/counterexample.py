@@ -6,6 +6,8 @@ They are what the clause read when it became false, and what the step read to ca
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from checker.symbolic.induction import Induction, InductionFinding, describe
@@ -30,7 +32,7 @@ def rows(induction: Induction, finding: InductionFinding) -> list[tuple[str, str
             continue
         for index, at in layout.elements(f.name):
             if any(at <= key >> SLOTS < at + max(1, f.kind.size) for key in keys):
-                was, now = (text(f.kind, inner(x[f.name], index)) for x in (before, after))
+                was, now = (text(f.kind, reduce(getitem, index, x[f.name])) for x in (before, after))
                 out.append((place(f, index), was, now))
     return out
 
@@ -107,12 +109,6 @@ def place(f: Field, index: Iterable[int]) -> str:
     """Return an element of a field as text: `link[p0][p1]`."""
     axes = zip(f.axes, index, strict=True)
     return f.name + "".join(f"[{process_name(k) if axis == NODE else k}]" for axis, k in axes)
-
-
-def inner(value: Any, index: Iterable[int]) -> Any:
-    for k in index:
-        value = value[k]
-    return value
 
 
 def text(kind: Kind, value: Any) -> str:

@@ -18,7 +18,7 @@ from zabspec.language import symbolic_numbers as n
 from zabspec.language.symbolic import Env
 from zabspec.language.symbolic_memory import SLOTS, Values, scratch_keys, state_cells, values_of, variables
 from zabspec.language.symbolic_statements import SymbolicProgram
-from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, ite, or_
+from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, ite, not_, or_, substitute
 from zabspec.model import Model
 
 BYTE = 255  # the largest operand of a step word
@@ -158,8 +158,7 @@ class Transition:
 
     def holds(self, p: Property, state: Values, after: Values | None = None) -> Truth:
         """Return whether a state, or the step to `after`, satisfies a property; reading past an end violates it."""
-        value, error = self.verdict(p, state, after)
-        return and_(value, equal(error, 0, 32))
+        return without_error(*self.verdict(p, state, after))
 
     def verdict(self, p: Property, state: Values, after: Values | None = None) -> tuple[Truth, Term | int]:
         """Return whether a state satisfies a property, and the site of the first error in judging it.
@@ -173,6 +172,15 @@ class Transition:
         for one in reversed(judged):
             error = ite(equal(one[key], 0, 32), error, one[key], 32)
         return value, error
+
+
+def without_error(value: Truth, error: Term | int) -> Truth:
+    """Return whether a value is true and no error is met; what the value excludes is left out of the error."""
+    if isinstance(value, Term) and isinstance(error, Term):
+        true = conjuncts(value)
+        known: dict[Any, Any] = dict.fromkeys(true, True) | dict.fromkeys(map(not_, true), False)
+        error = substitute([error], known)[0]
+    return and_(value, equal(error, 0, 32))
 
 
 def facts_of(guard: Truth, where: Mapping[Any, int]) -> dict[int, int | bool]:

@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, TypeAlias
 
-from checker.symbolic.transition import Transition
+from checker.symbolic.transition import Transition, without_error
 from invariants.registry import Property
 from zabspec.language import symbolic_numbers as n
 from zabspec.language import tree as t
 from zabspec.language.symbolic import Env, Value
 from zabspec.language.symbolic_memory import SLOTS, Values
 from zabspec.language.symbolic_statements import SymbolicProgram
-from zabspec.language.symbolic_terms import Term, Truth, and_, conjuncts, equal, ite, variable
+from zabspec.language.symbolic_terms import Term, Truth, conjuncts, equal, ite, variable
 
 View: TypeAlias = tuple[str, tuple[int, ...]]  # a definition, and its arguments besides the state
 
@@ -139,7 +139,7 @@ class Views:
         """Return whether a state satisfies a clause, given what is `supposed`; reading past an end violates it."""
         value, (after,) = self.machine.on_states(clause.holds.__name__, [state], [])
         self.uses[clause.name], self.using = self.using[0], [set()]
-        return and_(value, equal(after[self.error], 0, 32))
+        return without_error(value, after[self.error])
 
     @property
     def definitions(self) -> list[Truth]:
