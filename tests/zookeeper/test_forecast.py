@@ -391,7 +391,7 @@ def test_what_only_the_forecast_finds_is_a_danger(tmp_path: Path, monkeypatch: p
         ("CAN_BE_LOST", zxid(3, 5), zxid(3, 6), PAIRS[1])
     ]
     assert found.code == 1
-    [again] = auditing.can_be_lost(Forecast("3.9.5", outcomes=[Outcome(["a", "b"], "b", 3, again=["c"])]), {})
+    [again] = auditing.can_be_lost(Forecast("3.9.5", outcomes=[Outcome(["a", "b"], "b", 3, again=["c"])]), {}, [])
     assert again.sentence.endswith("elect b and begin epoch 3 again, of which c has transactions")
 
 
@@ -402,6 +402,11 @@ def test_a_tail_of_one_disk_may_have_been_acknowledged_and_lost_by_another(tmp_p
     assert [(f.code, f.zxid, f.last) for f in found.told("WARN")] == [("CAN_BE_LOST", TXNS[-2].zxid, TXNS[-1].zxid)]
     only = audit([s.directory for s in found.servers])  # without a forecast nothing is said of starts
     assert (only.verdict, only.data) == ("OK", "unknown")
+    (tmp_path / "server2" / "version-2" / "log.1").mkdir()  # it changes nothing while it is read
+    unknown = auditing.can_be_lost(Forecast("3.9.5", "why"), {}, only.findings[:1])
+    assert [(f.code, f.severity) for f in unknown] == [("CAN_BE_LOST", "WARN")]
+    found = audit([find_directory([tmp_path / f"server{n}"], f"server{n}") for n in (1, 2, 3)], forecast=True)
+    assert "running" not in ahead_of(found).unknown
     dead = audited(tmp_path / "dead", [server([*TXNS[:14], *tail(1, 1, 15)]), server(TXNS), server(TXNS)])
     assert dead.verdict == "OK"  # epoch 2 began without it
 

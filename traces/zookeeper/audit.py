@@ -54,7 +54,6 @@ JUST_NOW = 5.0  # seconds behind a write in which a server is taken to be runnin
 FORGETS = "forgets what it had"
 OF_SERVICE = ("WILL_NOT_START", "MAY_NOT_START", "ACCEPTED_AHEAD")
 HOLES = ("GAP", "GAP_UNKNOWN", "MISSING", "PURGED", "LOGS_DELETED", "SNAP_BRIDGED", "PACKED_LOG")
-LOST = ("COMMITTED_LOST", "STANDALONE_LOST")
 # Of violations those of which what a start makes of them is known.
 TOLD_BY_START = ("COMMITTED_LOST", "EPOCH_BEHIND_LOG", "ACCEPTED_BEHIND", "RESTART_DIFFERS", "SNAPSHOT_DIGEST",
                  "TREE_DIFFERS")  # fmt: skip
@@ -114,7 +113,7 @@ class Audit:
         """Return what is known of the data: `whole`, `damaged`, `lost`, `in danger` or `unknown`."""
         about = [f for f in self.findings if f.code not in OF_SERVICE]
         if any(f.severity == VIOLATION for f in about):
-            lost = any(f.code in LOST and f.severity == VIOLATION for f in about)
+            lost = any(f.code in ("COMMITTED_LOST", "STANDALONE_LOST") and f.severity == VIOLATION for f in about)
             return "lost" if lost else "damaged"
         if any(f.severity == DANGER for f in about):
             return "in danger"
@@ -395,7 +394,7 @@ def conclude(
         found.append(AuditFinding("ENCODING", NOTE, what))
     ahead = look_ahead(servers, quorums, ends, found, rules, vanish) if forecast else None
     if ahead is not None and not any(f.severity in (VIOLATION, DANGER) for f in found):
-        found += can_be_lost(ahead, ends)
+        found += can_be_lost(ahead, ends, [f for f in found if f.code == "UNCOMMITTED_TAIL"])
     out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {}, forecast=ahead)
     out.starts, out.release, out.rest_serves, out.options = started, release, rest_serves, rules.words
     out.service = service_of(servers, started, quorums, apart)
@@ -466,16 +465,20 @@ def look_ahead(
     return out
 
 
-def can_be_lost(ahead: Forecast, ends: dict[int, int]) -> list[AuditFinding]:
+def can_be_lost(ahead: Forecast, ends: dict[int, int], alone: Sequence[AuditFinding]) -> list[AuditFinding]:
     """Return a finding about what the forecast says can be lost, for the case that no other finding says so.
 
     What only a tail of less than a quorum has may have been acknowledged by disks that have lost it since: no file
     shows it, and starting the others loses it.
     """
+    if ahead.unknown and alone:
+        what = (
+            f"what a start does with its last transactions, which less than a quorum has, is unknown: {ahead.unknown}"
+        )
+        return [AuditFinding("CAN_BE_LOST", WARN, what, alone[0].server, "", -1, alone[0].zxid, alone[0].last)]
     tails = [o for o in ahead.outcomes if any(not is_dead(lo, ends) for lo, _ in o.drops)]
     if not (ahead.losing or tails):
         return []
-    severity = DANGER if ahead.losing else WARN
     first = min(ahead.losing or tails, key=lambda o: not (o.loses or o.may_lose or o.vanish))
     what = f"{' and '.join(first.started)}, started without the others, elect {first.leader} and "
     lo, hi = (first.loses or first.may_lose or first.drops or [(-1, -1)])[0]
@@ -488,7 +491,7 @@ def can_be_lost(ahead: Forecast, ends: dict[int, int]) -> list[AuditFinding]:
     else:
         what += f"continue without {zxid_text(lo)}..{zxid_text(hi)}, which less than a quorum of these disks has: "
         what += "whether it was acknowledged before other disks lost it is unknown"
-    return [AuditFinding("CAN_BE_LOST", severity, what, "", "", -1, lo, hi, first.started)]
+    return [AuditFinding("CAN_BE_LOST", DANGER if ahead.losing else WARN, what, "", "", -1, lo, hi, first.started)]
 
 
 def service_of(servers: list[Server], started: list[Start], quorum: Quorums, apart: set[str]) -> Service:

@@ -171,7 +171,7 @@ def read_log(path: Path, named: int, reader: Reader, visit: Visit | None = None,
     """
     out = LogFile(path, named)
     if path.is_dir():
-        out.ending = "folder"
+        out.ending, out.stamp = "folder", stamp(path.stat())
         return out
     with troubled(out), opened(path) as fd:
         out.size, out.stamp = os.fstat(fd).st_size, stamp(os.fstat(fd))

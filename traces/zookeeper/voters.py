@@ -21,8 +21,6 @@ from zabspec.ensemble import ConfigError, Ensemble
 from zabspec.files import Unreadable
 from zabspec.zoo_cfg import ZooCfg, membership
 
-__all__ = ["Quorums", "membership_findings"]
-
 # What a server makes properties of its JVM, of those that decide what it reads (QuorumPeerConfig.parseProperties)
 START = 1 << 64  # in place of a zxid: behind all transactions, when the servers are started again
 PASSED_ON = ("snapshot.trust.empty", "jute.maxbuffer.extrasize")
