@@ -201,7 +201,9 @@ def wait_for_logs(servers: Iterable[Server], seconds: float = 60.0) -> None:
             if ended:
                 why = EXITED.findall(said)
                 raise CannotRun(f"a server of {what}, ends at its start: {why[0] if why else f'see {server.log}'}")
-            if answers or end.over():
+            if not answers and end.over():
+                raise Cannot(f"a server of {what}, does not answer within {seconds:g} s")
+            if answers:
                 raise CannotRun(
                     f"a server of {what}, logs nothing that can be read: its jars need log4j 1.2, reload4j, log4j 2 or "
                     "Logback, with the binding of SLF4J for it"
