@@ -232,6 +232,7 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
     places = [k for k, word in enumerate(words[:-1]) if word == "--protocol"]
     if not places or "--budget" not in known:
         return list(args)
+    from zabspec.authoring.declaration import ConfigError
     from zabspec.authoring.sources import is_elsewhere
     from zabspec.protocols.registry import NAMES, PROTOCOLS
 
@@ -248,7 +249,12 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
             continue
         if not is_said and not ahead:
             raise click.UsageError(f"Option '{flag}' requires an argument.")
-        out += ["--budget", f"{own[flag]}={value if is_said else ahead.pop(0)}"]
+        amount = f"{own[flag]}={value if is_said else ahead.pop(0)}"
+        try:
+            PROTOCOLS[protocol].own_budgets(amount)
+        except ConfigError as problem:
+            raise click.UsageError(str(problem)) from None
+        out += ["--budget", amount]
     return out
 
 

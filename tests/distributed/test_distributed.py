@@ -42,7 +42,7 @@ from checker.distributed.absorb import run_of, write_run  # noqa: E402
 from checker.distributed.checkpoint import Checkpoint, Level, LevelPart, Refused, located  # noqa: E402
 from checker.distributed.cluster import Cluster, Here  # noqa: E402
 from checker.distributed.code import ExplorationTask  # noqa: E402
-from checker.distributed.explore import SparkExplorer  # noqa: E402
+from checker.distributed.explore import HERE, JOB, SparkExplorer  # noqa: E402
 from checker.distributed.files import NOTHING, File  # noqa: E402
 from checker.distributed.fingerprints import (  # noqa: E402
     Fingerprints,
@@ -434,13 +434,13 @@ def test_an_attempt_that_did_not_count_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.slow(seconds=1)
 def test_a_level_is_expanded_here_as_long_as_that_is_sooner(tmp_path: Path) -> None:
     """By its size, until a level has shown how long a state takes: of a slow protocol fewer are expanded here."""
-    explorer = SparkExplorer(question(SMALL, True), Checkpoint(Storage(str(tmp_path))), worth=2.0)
-    sizes = (1, 20_000, 20_001, 400_000, 400_001)
+    explorer = SparkExplorer(question(SMALL, True), Checkpoint(Storage(str(tmp_path))))
+    sizes = (1, HERE, HERE + 1, 400_000, 400_001)
     levels = [Level(0, [], [size], [size], []) for size in sizes]
     assert [explorer.small(level) for level in levels] == [True, True, False, False, False]
-    explorer.pace = 5e-6
+    explorer.pace = JOB / 400_000
     assert [explorer.small(level) for level in levels] == [True, True, True, True, False]
-    explorer.pace = 1e-3
+    explorer.pace = 10 * JOB / HERE
     assert [explorer.small(level) for level in levels] == [True, False, False, False, False]
     explorer.pace = 0.0
     explorer.run(Here(), Limits(depth=8))

@@ -187,7 +187,7 @@ def test_a_run_of_another_number_of_rows_than_expected_is_malformed() -> None:
     assert found[1].said[0].reason == f"it has {tables[1].num_rows} rows, and {sizes[1]} are expected"
 
 
-def test_columns_that_a_property_does_not_read_are_not_needed_and_further_ones_pass() -> None:
+def test_columns_that_no_property_reads_are_not_needed() -> None:
     tables = [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(9)]
     whole = pa.concat_tables(tables)
     sent = whole.append_column("cluster", pa.array([f"c{r}" for r in whole.column("run").to_pylist()]))

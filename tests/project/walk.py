@@ -17,7 +17,7 @@ from pathlib import Path
 
 PACKAGES = ("zabcheck", "checker", "traces", "invariants", "zabspec")
 ROOT = Path(__file__).parents[2]
-START = "checker.api.explore"
+START = "checker.requests.explore.Explore.answer"
 # Where the engine begins: the first level is expanded, and machine code is looked for.
 ENGINE = ("checker.explore.breadth_first.Explorer.expand_all", "zabspec.language.tiered.TieredCode.__init__")
 # What is put beside a report that there is already, by requests of other kinds: they have ways of their own.

@@ -395,7 +395,7 @@ def test_what_only_the_forecast_finds_is_a_danger(tmp_path: Path, monkeypatch: p
     assert again.sentence.endswith("elect b and begin epoch 3 again, of which c has transactions")
 
 
-def test_a_tail_of_one_disk_may_have_been_acknowledged_and_lost_by_another(tmp_path: Path) -> None:
+def test_a_tail_of_one_disk_may_have_been_acknowledged(tmp_path: Path) -> None:
     """A log was removed from one of two servers, or the leader died with it: no file tells which."""
     found = audited(tmp_path, [server(TXNS), server(TXNS[:-2]), server(TXNS[:-2])])
     assert (found.verdict, found.data) == ("WARN", "unknown")

@@ -59,7 +59,7 @@ def columns_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Said:
+class Remark:
     """More about a verdict.
 
     Attributes:
@@ -90,18 +90,18 @@ class Spoken:
 
     run: int | None
     words: Sequence[int]
-    said: dict[int, Said] = field(default_factory=dict)
+    said: dict[int, Remark] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     rows: int = 0
     unused: int = 0
     further: tuple[Any, ...] = ()
 
-    def each(self) -> Iterator[tuple[int, str, Said | None]]:
+    def each(self) -> Iterator[tuple[int, str, Remark | None]]:
         """Yield the place, the verdict and more about it, of each property that was asked for."""
         for place, word in enumerate(self.words):
             if word != UNSAID:
                 said = self.said.get(place)
-                yield place, WORDS[word], Said(UNNOTED[place]) if said is None and WORDS[word] == "not judged" else said
+                yield place, WORDS[word], Remark(UNNOTED[place]) if said is None and WORDS[word] == "not judged" else said
 
 
 def spoken_of(further: Iterable[pa.Field] = ()) -> pa.Schema:
@@ -248,7 +248,7 @@ class Judge:
         words = [UNSAID] * len(JUDGED)
         for row in places:
             words[row] = WORDS.index(word)
-        return Spoken(run, words, dict.fromkeys(places, Said(why)), rows=rows)
+        return Spoken(run, words, dict.fromkeys(places, Remark(why)), rows=rows)
 
     # --- the order and the number of rows ------------------------------------------------------------
 
@@ -481,25 +481,25 @@ def spoken(each: PerRun) -> list[Spoken]:
     words = each.words.T.tolist()
     out = [Spoken(run, said) for run, said in zip(each.batch.runs.tolist(), words, strict=True)]
     for place, v in each.violations:
-        out[place].said[ROW[v.property]] = Said(v.why, v.time, v.command, v.events)
+        out[place].said[ROW[v.property]] = Remark(v.why, v.time, v.command, v.events)
     for place, name, bit, where in each.gaps:
         text = sentence(GAP[bit], where)
         if not name:
             out[place].notes.append(text)
         else:
             before = out[place].said.get(ROW[name])
-            out[place].said[ROW[name]] = Said(f"{before.reason}; {text}" if before else text)
+            out[place].said[ROW[name]] = Remark(f"{before.reason}; {text}" if before else text)
     undecided = WORDS.index("undecided")
     for s in out:
         for row in [row for row, word in enumerate(s.words) if word == undecided]:
-            s.said.setdefault(row, Said(OTHERWISE))
+            s.said.setdefault(row, Remark(OTHERWISE))
     return out
 
 
 GAP: dict[int, Unknown] = {gap.bit: gap for gap in GAPS}
 
 
-def said_as_row(said: Said) -> dict[str, Any]:
+def said_as_row(said: Remark) -> dict[str, Any]:
     """Return more about a verdict as values of `spoken_of`."""
     events = [{name: getattr(e, name) for name in ("row", "process", "position", "kind", "txn", "time")}
               for e in said.evidence]  # fmt: skip

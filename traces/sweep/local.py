@@ -17,7 +17,7 @@ from traces.sweep.grid import Grid
 from traces.tables.recorded import observes
 from traces.tables.table import USUAL, TableWriter
 from zabspec.files import replacing
-from zabspec.signals import ENDING
+from zabspec.signals import unheard
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,14 +36,6 @@ def play(question: Grid, numbers: range, events: bool) -> Played:
     return block_table(question, numbers), said
 
 
-def quiet() -> None:
-    """Leave Ctrl-C to the process that waits."""
-    import signal
-
-    for number in ENDING:
-        signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
-
-
 def blocks(question: Grid, events: bool, processes: int, tell: Tell) -> Iterator[Played]:
     """Yield what the blocks of a sweep come to, in their order.
 
@@ -59,7 +51,7 @@ def blocks(question: Grid, events: bool, processes: int, tell: Tell) -> Iterator
             done += len(numbers)
             tell(done)
         return
-    pool = ProcessPoolExecutor(processes, get_context("fork"), quiet)
+    pool = ProcessPoolExecutor(processes, get_context("fork"), unheard)
     under_way: list[Future[Played]] = []
     waiting = iter(ranges[1:])
     try:
