@@ -101,7 +101,8 @@ class Spoken:
         for place, word in enumerate(self.words):
             if word != UNSAID:
                 said = self.said.get(place)
-                yield place, WORDS[word], Remark(UNNOTED[place]) if said is None and WORDS[word] == "not judged" else said
+                unnoted = said is None and WORDS[word] == "not judged"
+                yield place, WORDS[word], Remark(UNNOTED[place]) if unnoted else said
 
 
 def spoken_of(further: Iterable[pa.Field] = ()) -> pa.Schema:
