@@ -71,7 +71,7 @@ def z3_answers(
     Raises:
         KeyboardInterrupt: Ctrl-C.
     """
-    from checker.symbolic.bmc import Bounds, check
+    from checker.symbolic.bmc import Bounds, check_in_time
 
     began = time.perf_counter()
     proved, within = inductive(configuration, properties, seconds * 2 / 3, jobs)
@@ -80,7 +80,7 @@ def z3_answers(
     rest = [p for p in properties if p.name not in proved]
     if rest:
         left = max(0.001, seconds - (time.perf_counter() - began))
-        found = check(Model(configuration), rest, Bounds(STEPS, seconds=left))
+        found = check_in_time(Model(configuration), rest, Bounds(STEPS, seconds=left))
         for p in rest:
             broken = found.rounds if p in found.broken else 0
             said = (found.depth or broken) and not found.left_range  # a run that left its range was not followed

@@ -414,7 +414,7 @@ def test_a_sweep_that_finds_nothing_has_pictures(tmp_path: Path, proposals: int,
     assert "Never checked non-vacuously: " in text
     pictures = {path.stem: path.read_text() for path in (tmp_path / "x" / "plots").iterdir()}
     assert ("<text" in pictures["rates"], "nodes" in pictures) == (True, exit_code == 0)
-    assert json.loads(done.stdout)["table"] == str(tmp_path / "x" / "runs.parquet")
+    assert Path(json.loads(done.stdout)["table"]).exists()  # a folder, where a session of Spark is there
 
 
 def refused(*words: str) -> str:
