@@ -86,7 +86,7 @@ WRONG = [
     ("--protocol db19 --variant no-promise", "there is no variant 'no-promise' of db19"),
     ("--network fifo --drops 1", "--drops needs --network lossy"),
     ("--duplicates 1", "--duplicates needs --network duplicating"),
-    ("--engine tlc", "--engine must be compiled, interpret, spark or auto, not 'tlc'"),
+    ("--engine tlc", "--engine must be compiled, interpret or spark, not 'tlc'"),
     ("--engine interpret --threads 2", "--threads does not go with --engine interpret"),
     ("--trace a.json --no-trace", "contradict each other"),
     ("--trace a --junit a", "name the same file"),

@@ -458,7 +458,7 @@ def test_where_nobody_knows_who_abcast_primaries_are_left_open(tmp_path: Path) -
             rows.columns["process"][k] = rows.columns["position"][k] = None
     path = written(tmp_path / "t.parquet", [rows])
     verdicts = verdicts_of(judge_unit(Unit(tuple(parts_of(path))), ALL))
-    assert {name for name, word in verdicts.items() if word == "open"} == {*BY_PRIMARY}
+    assert {name for name, word in verdicts.items() if word == "open"} == {*BY_PRIMARY, "dsn-causal-order"}
     assert verdicts["integrity"] == "held"
 
 

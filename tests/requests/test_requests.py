@@ -107,7 +107,7 @@ def test_what_is_no_request_is_refused_in_a_sentence(data: object, sentence: str
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"engine": "quick"}, "--engine must be compiled, interpret, spark or auto, not 'quick'"),
+        ({"engine": "quick"}, "--engine must be compiled, interpret or spark, not 'quick'"),
         ({"reduction": "some"}, "--reduction must be auto, stuttering or none, not 'some'"),
         ({"depth": -1}, "--depth must be 0 or more"),
         ({"threads": 0}, "--threads must be 1 or more"),

@@ -210,10 +210,7 @@ def test_every_state_that_steps_reach_is_reached(together: bool) -> None:
                 if key in unrolled.state:
                     width = transition.cells.all[key].width
                     same = and_(same, equal(unrolled.state[key], value, width))
-            solver.push()
-            solver.add(z3_terms.truth(same))
-            found = not solver.check().proved
-            solver.pop()
+            found = not solver.whether(z3_terms.truth(same)).proved
             assert found == (data in within) or (together and found)
 
 
