@@ -374,7 +374,7 @@ def test_a_signal_while_the_command_is_loaded_is_as_clean_as_later(script: list[
 TORN = """
 import os, signal, sys, threading, time, z3
 from checker.cli import main
-from checker.commands import prove
+from checker.requests.prove import Prove
 from checker.symbolic.solver import Solver, interruptibly
 
 def hard():
@@ -389,7 +389,7 @@ def proved(*_):
     interruptibly(hard)
     return held
 
-prove.answer = proved
+Prove.answer = proved
 main(["prove"])
 """
 
