@@ -491,7 +491,7 @@ def test_a_table_of_what_it_shows_is_judged_by_its_text(written, tmp_path: Path)
     code, said = judged([*rows, {**rows[-1], "process": 3}])
     assert (code, "which is not a Node" in said) == (2, True)
     code, said = judged(rows[:1])
-    assert (code, re.search(r"agreement +0 +1 ", said) is not None) == (0, True)
+    assert (code, re.search(r"agreement +0 +1 ", said) is not None) == (3, True)
     path.write_text(TEXT + "\n", encoding="utf-8")
     assert "another version of the source" in judged(rows)[1]
 
