@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,11 +78,11 @@ def check_release(release: str) -> None:
         raise RequestError(f"there is no release {release!r} in the model; there are {', '.join(known)}")
 
 
-def quorums_given(value: str) -> str:
+def quorums_given(given: str | PathLike[str]) -> str:
     """Return the text of a quorum system; empty for majorities.
 
     Args:
-        value: `majority`, the text of a system, or the path of a zoo.cfg.
+        given: `majority`, the text of a system, or the path of a zoo.cfg.
 
     Raises:
         RequestError: it is none of these, or no model has such a system.
@@ -89,6 +90,7 @@ def quorums_given(value: str) -> str:
     from zabspec.ensemble import ConfigError
     from zabspec.quorums import MAJORITY, text_of
 
+    value = fspath(given)
     if value in ("", MAJORITY):
         return ""
     if value.startswith(TEXTS):

@@ -169,7 +169,7 @@ class Field:
             return reads(value)
         except RequestError:
             raise
-        except ValueError:
+        except (TypeError, ValueError):
             return value
 
     def checked(self, value: Any) -> Any:

@@ -409,8 +409,10 @@ def test_every_kind_of_request_takes_a_system_or_has_no_place_for_it() -> None:
 
 
 def test_a_text_is_checked_where_a_request_is_made() -> None:
-    with pytest.raises(RequestError, match="a quorum system is like"):
+    with pytest.raises(RequestError, match=r"--quorums: .*\(zoo\.cfg\)"):
         ModelRequest(quorums="zoo.cfg")
+    with pytest.raises(RequestError, match="--quorums: "):
+        ModelRequest(quorums="weights 1,1,")
     with pytest.raises(ConfigError, match="--quorums: "):
         Configuration(quorums="weights 1,1,")
     with pytest.raises(ConfigError, match="system of 5 servers"):
