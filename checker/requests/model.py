@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
 from types import ModuleType
@@ -65,6 +65,8 @@ def budgets_given(given: Any) -> dict[str, Any]:
     """
     if isinstance(given, Mapping):
         return dict(given)
+    if not isinstance(given, Iterable):
+        raise RequestError(f"--budget must be NAME=N, not {given!r:.60}")
     out: dict[str, int] = {}
     for word in (part for each in given for part in str(each).split(",") if part):
         name, _, number = word.partition("=")
