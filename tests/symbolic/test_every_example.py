@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,7 @@ from zabspec.protocols.registry import PROTOCOLS
 EXAMPLES = sorted(Path(__file__).parents[2].joinpath("examples").glob("*.py"))
 OURS = ("zab", "ladis", "db19")
 CASES = [(str(path), name) for path in (*EXAMPLES, *OURS) for name in ("", *PROTOCOLS[str(path)].variants)]
-A_DAY = 3  # cases that are run on each day, all in turn; with ZABCHECK_EVERY all of them
-TODAY = date.today().toordinal() * A_DAY
-CHOSEN = CASES if os.environ.get("ZABCHECK_EVERY") else [CASES[(TODAY + k) % len(CASES)] for k in range(A_DAY)]
+CHOSEN = CASES if os.environ.get("ZABCHECK_EVERY") else CASES[:: len(CASES) // 3]  # of each kind, a few
 
 COMMANDS = {
     "bmc": ["bmc", "--depth", "2", "--time-limit", "10"],
@@ -37,5 +34,5 @@ def test_z3_answers(protocol: str, variant: str, command: str, tmp_path: Path, m
     assert ran.exception is None or isinstance(ran.exception, SystemExit), ran.output
     assert "internal error" not in ran.output
     assert "a bug of zabcheck" not in ran.output
-    assert ran.exit_code in (0, 1, 3) or "has no clauses" in ran.output, ran.output
+    assert ran.exit_code in (0, 1, 3) or (command, ran.exit_code) == ("induct", 2), ran.output
     assert command != "symbolic" or "property" in ran.stdout, ran.output  # the exploration's report is there
