@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from os import PathLike, fspath
-from types import ModuleType
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from checker.answers import (
@@ -37,6 +36,7 @@ from checker.requests.graph import graph
 from checker.requests.judge import judge
 from checker.requests.live import live
 from checker.requests.minimise import minimise
+from checker.requests.model import AnyProtocol, protocol_given
 from checker.requests.mutate import mutate
 from checker.requests.options import Names, Simulating, Sizes
 from checker.requests.plan import plan
@@ -44,12 +44,9 @@ from checker.requests.prove import prove
 from checker.requests.quorums import quorums
 from checker.requests.realise import realise
 from checker.requests.replay import replay
+from checker.requests.request import sentences
 from checker.requests.search import search
 from checker.requests.witness import witness
-from zabspec.authoring.declaration import ConfigError, Declaration
-from zabspec.authoring.sources import forget_files
-from zabspec.language import LanguageError
-from zabspec.protocols.registry import Protocol
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -65,9 +62,6 @@ __all__ = [
     "prove_inductive", "quorums", "realise", "reenact", "refine", "replay", "report", "search", "simulate",
     "sweep", "variants", "witness", "zookeeper",
 ]  # fmt: skip
-
-
-AnyProtocol = Protocol | Declaration | ModuleType | str | PathLike[str]
 
 
 class Inducting(Sizes, total=False):
@@ -191,7 +185,7 @@ def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> S
     from checker.requests.simulate import SimulateRequest, answer
 
     with sentences():
-        return Simulated(answer(request_of(SimulateRequest, named(protocol), options)))
+        return Simulated(answer(request_of(SimulateRequest, protocol_given(protocol), options)))
 
 
 def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None = None) -> nx.DiGraph[int]:
@@ -233,7 +227,7 @@ def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting])
     from checker.requests.queries import queries_into
 
     with sentences():
-        request = request_of(InductRequest, named(protocol), options)
+        request = request_of(InductRequest, protocol_given(protocol), options)
         with queries_into(request.smt2):
             return Inductive(answer(request))
 
@@ -501,31 +495,3 @@ def in_a_file(trace: Trace | str | PathLike[str]) -> Iterator[str]:
         file = Path(folder) / "run.trace.json"
         write_trace(trace, file)
         yield str(file)
-
-
-def named(protocol: AnyProtocol) -> str:
-    """Return a protocol as `--protocol` names it; a declared one by the path of its source file, which is read again.
-
-    Raises:
-        RequestError: its source is not in a file.
-    """
-    if isinstance(protocol, Protocol):
-        return protocol.name
-    if isinstance(protocol, Declaration):
-        protocol = protocol.text
-    if not isinstance(protocol, ModuleType):
-        return fspath(protocol)
-    file = getattr(protocol, "__file__", None)
-    if file is None:
-        raise RequestError(f"the text of {protocol.__name__} is not in a file: write it to a file, and give its name")
-    return str(file)
-
-
-@contextmanager
-def sentences() -> Iterator[None]:
-    """Begin a request, and turn the ways in which a command ends into exceptions with its message."""
-    forget_files()
-    try:
-        yield
-    except (ConfigError, LanguageError) as problem:
-        raise RequestError(str(problem)) from None
