@@ -168,6 +168,11 @@ def answer(request: SweepRequest, bar: Bar | None = None, parse: Callable[[str],
     """
     from traces.spark import NoSpark, SparkFailed
     from traces.spark.session import check_packages
+
+    try:
+        check_packages("pyarrow", "jinja2", "matplotlib")  # before what imports them
+    except NoSpark as problem:
+        raise RequestError(str(problem)) from None
     from traces.sweep.findings import NotRepeated, findings
     from traces.tables.places import Address, address_of
     from traces.tables.table import TableError
@@ -175,7 +180,6 @@ def answer(request: SweepRequest, bar: Bar | None = None, parse: Callable[[str],
 
     bar = bar or Bar()
     try:
-        check_packages("pyarrow", "jinja2", "matplotlib")
         from traces.sweep.report import write_report
         from traces.sweep.summary import summary_of
 

@@ -167,19 +167,25 @@ def test_simulate_and_export_write_tables(tmp_path: Path) -> None:
     assert zabcheck("simulate", "--table", path, "--engine", "compiled").exit_code == 2
 
 
-@pytest.mark.slow(seconds=2)
+@pytest.mark.slow(seconds=4)
 def test_without_pyarrow_there_is_one_sentence(tmp_path: Path) -> None:
     """A Python in which nothing of the extra can be found."""
     text = (
         "import importlib.util as u, sys; find = u.find_spec\n"
-        "u.find_spec = lambda name, *a: None if name == 'pyarrow' else find(name, *a)\n"
+        "u.find_spec = lambda name, *a: None if name in ('pyarrow', 'pyspark') else find(name, *a)\n"
         "sys.modules |= dict.fromkeys(('pyarrow', 'numpy', 'pandas', 'pyspark', 'matplotlib', 'jinja2'))\n"
         "from checker.cli import main; main(sys.argv[1:])"
     )
-    for arguments in (["judge", "x.parquet"], ["simulate", "--table", str(tmp_path / "x.parquet")]):
+    tables = "zabcheck: event tables need pyarrow, which `pip install 'zabcheck[spark]'` installs\n"
+    missing = "zabcheck: this needs {}, which is not installed; `pip install 'zabcheck[spark]'` installs it\n"
+    for arguments, said in (
+        (["judge", "x.parquet"], tables),
+        (["simulate", "--table", str(tmp_path / "x.parquet")], tables),
+        (["sweep", str(tmp_path / "x"), "--seeds", "1:3"], missing.format("pyarrow")),
+        (["--depth", "3", "--engine", "spark"], missing.format("pyspark")),
+    ):
         done = subprocess.run([sys.executable, "-c", text, *arguments], capture_output=True, text=True, check=False)
-        assert done.returncode == 2, done
-        assert done.stderr == "zabcheck: event tables need pyarrow, which `pip install 'zabcheck[spark]'` installs\n"
+        assert (done.returncode, done.stderr) == (2, said)
 
 
 # --- what is wrong with a file ---------------------------------------------------------------------
