@@ -34,7 +34,7 @@ RESULT = StatedResult(
         Table([("p0", "LEADING")], ("process", "role"), above="so it began", below="so it ended"),
     ],
     verdicts=(
-        Verdict("agreement", "violated", 3, ends=FAILURE, message=HOSTILE, body=HOSTILE),
+        Verdict("agreement", "violated", 3, ends=FAILURE, message=HOSTILE, text=HOSTILE),
         Verdict("prefix", "no verdict", ends=ERROR, message="cut short"),
         Verdict("integrity", "holds"),
     ),

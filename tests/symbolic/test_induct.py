@@ -471,7 +471,7 @@ def test_a_channel_that_is_too_small_makes_nothing_inductive():
 def test_what_bounded_checking_breaks_is_said(monkeypatch: pytest.MonkeyPatch):
     p = clause_named("agreement")
     monkeypatch.setattr("checker.symbolic.extension.inductive", lambda *_: (set(), ()))
-    monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(11, (p,), (), 12))
+    monkeypatch.setattr("checker.symbolic.bmc.check_in_time", lambda *_: Bounded(11, (p,), (), 12))
     other = clause_named("integrity")
     said = z3_answers(Configuration(), [p, other], 1.0, 1)
     beyond, unknown = (
@@ -482,7 +482,9 @@ def test_what_bounded_checking_breaks_is_said(monkeypatch: pytest.MonkeyPatch):
     assert said["integrity"].text == f"holds for 11 steps, and {unknown}"
     assert replace(said["agreement"], premise=False).text == f"premise not reached within 11 steps, {beyond}"
     assert replace(said["integrity"], premise=True).text == "holds for 11 steps"
-    monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(60, left_range="x would leave its range"))
+    monkeypatch.setattr(
+        "checker.symbolic.bmc.check_in_time", lambda *_: Bounded(60, left_range="x would leave its range")
+    )
     assert z3_answers(Configuration(), [p], 1.0, 1)["agreement"].text == "undecided"
 
 
@@ -512,7 +514,7 @@ def test_a_bound_says_holds_only_of_what_it_puts_to_the_test(monkeypatch: pytest
     judged = ("one-primary-an-epoch", "integrity")
     at = zabcheck.explore(**small, properties=judged).exploration.witnessed
     monkeypatch.setattr("checker.symbolic.extension.inductive", lambda *_: (set(), ()))
-    monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(at["integrity"] - 1))
+    monkeypatch.setattr("checker.symbolic.bmc.check_in_time", lambda *_: Bounded(at["integrity"] - 1))
     for depth in (at["integrity"] - 2, at["integrity"] - 1, None):
         said = zabcheck.explore(**small, properties=judged, depth=depth, symbolic=1.0).symbolic
         assert said["one-primary-an-epoch"].text == f"holds for {at['integrity'] - 1} steps"
