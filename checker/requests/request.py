@@ -424,10 +424,10 @@ def made(kind: Callable[..., R], args: tuple[Any, ...], given: Mapping[str, Any]
 def sentences() -> typing.Iterator[None]:
     """Begin a request, and turn errors in a protocol's source into `RequestError`."""
     from zabspec.authoring.declaration import ConfigError
-    from zabspec.authoring.sources import forget_files
+    from zabspec.authoring.sources import begin_request
     from zabspec.language import LanguageError
 
-    forget_files()
+    begin_request()
     try:
         yield
     except (ConfigError, LanguageError) as problem:

@@ -1,4 +1,4 @@
-"""A protocol's file, and what it reads, is executed again for each request of one process."""
+"""A protocol's file, or module of a package, and what it reads, is executed again for each request of one process."""
 
 from __future__ import annotations
 
@@ -42,21 +42,28 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("asked", ["explore", "bmc", "main"])
+@pytest.mark.parametrize("packaged", [False, True])
 def test_each_request_reads_what_is_there_then(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, way: str, asked: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, way: str, asked: str, packaged: bool
 ) -> None:
-    (folder / "beside.py").write_text(f"from pathlib import Path\nLIMIT = {READ}\n")
-    (folder / "mine.py").write_text(TEXT.replace("HERE", WAYS[way]))
+    where = folder / "ours_that_reads" if packaged else folder
+    where.mkdir(exist_ok=True)
+    (where / "__init__.py").touch()
+    (where / "beside.py").write_text(f"from pathlib import Path\nLIMIT = {READ}\n")
+    (where / "mine.py").write_text(
+        TEXT.replace("HERE", WAYS[way].replace("from b", "from .b" if packaged else "from b"))
+    )
+    name = "ours_that_reads.mine" if packaged else "mine.py"
     for limit, holds in (("1", True), ("2", False), ("1", True)):
-        (folder / "limit.txt").write_text(limit)
+        (where / "limit.txt").write_text(limit)
         monkeypatch.setenv("FRESH", limit)
         if asked == "main":
-            result = CliRunner().invoke(main, ["--protocol", "mine.py", "--engine", "interpret"])
+            result = CliRunner().invoke(main, ["--protocol", name, "--engine", "interpret"])
             assert result.exit_code == (0 if holds else 1)
         elif asked == "bmc":
-            assert ("small" in zabcheck.bmc(protocol="mine.py", depth=1).sentence) is not holds
+            assert ("small" in zabcheck.bmc(protocol=name, depth=1).sentence) is not holds
         else:
-            assert ("small" in zabcheck.explore(protocol="mine.py", engine="interpret").sentence) is not holds
+            assert ("small" in zabcheck.explore(protocol=name, engine="interpret").sentence) is not holds
 
 
 def test_a_range_that_is_read_when_the_size_is_known(folder: Path) -> None:

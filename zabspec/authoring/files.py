@@ -23,7 +23,7 @@ from typing import TypeGuard
 
 from zabspec.authoring.checks import OURS, check_texts
 from zabspec.authoring.declaration import Declaration, ProtocolError
-from zabspec.authoring.sources import Read, digest_of, is_file, keep, key_of, last_read, path_of
+from zabspec.authoring.sources import Read, current, digest_of, is_file, keep, key_of, last_read, path_of
 from zabspec.files import LARGEST_SOURCE, read_bytes
 from zabspec.language.diagnostics import innermost, place_at
 from zabspec.language.place import SourcePlace
@@ -40,8 +40,8 @@ def read_file(name: str) -> Read:
         ProtocolError: it does not exist, is not Python, fails when it is read, or declares no protocol.
     """
     key = key_of(name)
-    known = last_read(name)
-    if known is not None and known.is_current:
+    known = current(name)
+    if known is not None:
         return known
     module, files, named = _from_file(path_of(name)) if is_file(name) else _from_package(name)
     own = declared_by(module)

@@ -99,13 +99,22 @@ def key_of(name: str) -> str:
 def keep(key: str, read: Read) -> Read:
     """Record a source under the key that its name had before it was read, and return it."""
     _read[key] = read
+    _current.add(key)
     return read
 
 
-def forget_files() -> None:
-    """Forget the files that were read: each request executes its protocol's file, which may read what has changed."""
-    for key in [key for key, read in _read.items() if is_file(key)]:
-        del _read[key]
+_current: set[str] = set()  # the keys that the present request has read
+
+
+def begin_request() -> None:
+    """Let each protocol's source be executed again: it may read what has changed since the last request."""
+    _current.clear()
+
+
+def current(name: str) -> Read | None:
+    """Return what the present request has read under a name, unless it has not, or a file has changed."""
+    known = last_read(name)
+    return known if known is not None and key_of(name) in _current and known.is_current else None
 
 
 def last_read(name: str) -> Read | None:
