@@ -58,15 +58,16 @@ def main() -> None:
             folder = Path(temporary)
             with tarfile.open(fileobj=io.BytesIO(lzma.decompress((DATA / f"{name}.tar.xz").read_bytes()))) as packed:
                 packed.extractall(folder, filter="data")
-            disks = {n: read_disk(folder / f"server{n}") for n in NUMBERS}
-            for n in NUMBERS:
-                log = folder / f"log{n}.txt"
+            logs = {n: folder / f"log{n}.txt" for n in NUMBERS}
+            (release,) = read_server_lines(logs).releases
+            disks = {n: read_disk(folder / f"server{n}", release) for n in NUMBERS}
+            for n, log in logs.items():
                 lines = log.read_text().splitlines()
                 for k, line in enumerate(lines):
                     text = LINE.search(line)
                     for edited in edits(line) if text is not None else ():
                         log.write_text("\n".join([*lines[:k], edited, *lines[k + 1 :]]) + "\n")
-                        read = read_server_lines({m: folder / f"log{m}.txt" for m in NUMBERS})
+                        read = read_server_lines(logs)
                         done = explained_by_lines(read, disks, "", SECONDS)
                         verdicts[text[0] if text is not None else ""][done.verdict] += 1
                         at = done.at

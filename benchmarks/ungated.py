@@ -28,7 +28,6 @@ from checker.zookeeper.finding import FOLDER, UNGATED
 from traces.conform.chaos import ROOT, Chaos, ChaosPlan
 from traces.reenact.distributions import Cannot, Release, find_release
 from traces.reenact.rates import told_rate
-from traces.reenact.stores import read_disk
 
 PATIENCE = 30.0  # seconds that one action of the servers may take
 NODE = f"{ROOT}/t"
@@ -127,10 +126,10 @@ class Attempt(Chaos):
 
     def logged(self, n: int) -> int:
         """Return the last zxid in a server's log on the disk; 0 if there is none."""
-        return max(read_disk(self.servers[n].data).log, default=0)
+        return max(self.servers[n].on_disk().log, default=0)
 
     def current_epoch(self, n: int) -> int:
-        return read_disk(self.servers[n].data).current
+        return self.servers[n].on_disk().current
 
     def serves_all(self) -> None:
         """Wait until all serve, and read of each, behind a `sync`, what it shows."""
@@ -328,7 +327,7 @@ class TruncSnap(Attempt):
         self.delay_link(b, c, 0.0)
         self.cut(a, False)
         self.keep_away(b, True)
-        had = read_disk(self.servers[c].data)
+        had = self.servers[c].on_disk()
         self.start(a)
         self.start(c)
         place = self.servers[c].snapshot(self.logged(a))
@@ -336,7 +335,7 @@ class TruncSnap(Attempt):
         self.servers[c].stall(True)
         self.end_all(c, a)
         self.servers[c].stall(False)
-        has = read_disk(self.servers[c].data)
+        has = self.servers[c].on_disk()
         if has.current != had.current or has.log:
             raise Cannot("C had written its epoch before it was killed")
         self.see(lambda: self.is_free(b, position), "B's term has ended")

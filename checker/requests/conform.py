@@ -142,8 +142,9 @@ def answer_logs(request: Conform) -> FromLines:
         missing = next((n for n in found if not (folder / f"server{n}").is_dir()), None)
         if missing is not None:
             raise RequestError(f"{folder} has a log of server {missing}, and no data directory server{missing}")
-        disks = {n: read_disk(folder / f"server{n}") for n in found}
-        done = explained_by_lines(lines, disks, variant_of(request, lines), request.time_limit or 0.0)
+        variant, release = variant_of(request, lines), release_of(request, lines) or "master"
+        disks = {n: read_disk(folder / f"server{n}", release) for n in found}
+        done = explained_by_lines(lines, disks, variant, request.time_limit or 0.0)
         if request.release and not request.variant:
             done.named = tuple(sorted(lines.releases - {request.release}))
         return done
@@ -165,9 +166,12 @@ def variant_of(request: Conform, lines: ServerLines) -> str:
 
     if request.variant:
         return with_settings(PROTOCOLS["zookeeper"], request.variant)
-    if request.release:
-        return variant_of_release("zookeeper", request.release)
-    if len(lines.releases) != 1:
-        named = ", ".join(sorted(lines.releases)) or "no release"
-        raise RequestError(f"the logs name {named}: give --release NUMBER")
-    return variant_of_release("zookeeper", next(iter(lines.releases)))
+    if release := release_of(request, lines):
+        return variant_of_release("zookeeper", release)
+    named = ", ".join(sorted(lines.releases)) or "no release"
+    raise RequestError(f"the logs name {named}: give --release NUMBER")
+
+
+def release_of(request: Conform, lines: ServerLines) -> str:
+    """Return the release that is named, else the one that the logs name; empty if they name none or several."""
+    return request.release or (next(iter(lines.releases)) if len(lines.releases) == 1 else "")

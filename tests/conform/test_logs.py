@@ -59,7 +59,8 @@ Unpacked = Callable[[str], Path]
 
 @cache
 def disks_of(folder: Path) -> dict[int, Disk]:
-    return {n: read_disk(folder / f"server{n}") for n in NUMBERS}
+    (release,) = lines_of(folder).releases
+    return {n: read_disk(folder / f"server{n}", release) for n in NUMBERS}
 
 
 def lines_of(folder: Path) -> ServerLines:

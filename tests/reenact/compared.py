@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,17 +23,21 @@ class Server:
     """A server of which all that is compared is given."""
 
     data: Path
+    disks: Mapping[Path, Disk] = field(default_factory=dict)
     mode: str = "leader"
     zxid: int = BASE
     runs: bool = True
     snapshot: Callable[[int], Path] | None = None
+
+    def on_disk(self) -> Disk:
+        return self.disks[self.data]
 
     def status(self) -> tuple[str, int]:
         return self.mode, self.zxid
 
 
 def comparison(disks: dict[Path, Disk], batches: bool = False) -> tuple[Comparison, dict[int, Server]]:
-    servers = {n: Server(path) for n, path in zip((1, 2, 3), disks, strict=True)}
+    servers = {n: Server(path, disks) for n, path in zip((1, 2, 3), disks, strict=True)}
     ensemble: Any = SimpleNamespace(servers=servers)
     return Comparison(ensemble, Zxids(BASE), (1, 2, 3), batches), servers
 

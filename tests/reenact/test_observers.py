@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -201,28 +201,26 @@ def test_a_handler_that_waits_for_a_quorum_reads_nothing() -> None:
         assert handler_waits(s | {name: [[OBSERVER], [], [], []]}, 0, OBSERVER)
 
 
-def test_what_an_observer_has_is_on_no_quorum(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_observer_has_is_on_no_quorum() -> None:
     """Neither is it told that a quorum holds what is not committed because an observer does."""
     plan, s = drawn_run(), state()
-    held: dict[Path, Disk] = {}
-    monkeypatch.setattr("traces.reenact.ending.read_disk", held.__getitem__)
+    held: dict[int, Disk] = {}
     last = replace(plan.steps[-1], state=s)
-    servers = {n: SimpleNamespace(data=Path(f"{n}")) for n in plan.ids}
+    servers = {n: SimpleNamespace(on_disk=partial(held.__getitem__, n)) for n in plan.ids}
     player: Any = SimpleNamespace(
         compare=SimpleNamespace(zxids=Zxids(BASE)), ensemble=SimpleNamespace(servers=servers),
         played=SimpleNamespace(writes=[]),
     )  # fmt: skip
     for holders, found in (({3, NUMBER}, 0), ({3, 2}, 1)):
-        held |= {x.data: Disk((BASE + 1,) if n in holders else (), (), 1, 1) for n, x in servers.items()}
+        held |= {n: Disk((BASE + 1,) if n in holders else (), (), 1, 1) for n in servers}
         assert len(uncounted(player, replace(plan, steps=(last,)))) == found
 
 
-def test_a_disk_with_an_epoch_and_without_its_history_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_with_an_epoch_and_without_its_history_is_named() -> None:
     plan, s = drawn_run(), state()
     s["current_epoch"], s["founded"] = [2, 2, 1, 2], [0, 0, 1 | 1 << FIRST | 1 << SECOND, *[0] * 8]
-    disks: dict[Path, Disk] = {}
-    monkeypatch.setattr("traces.reenact.ending.read_disk", disks.__getitem__)
-    servers = {n: SimpleNamespace(data=Path(f"{n}")) for n in plan.ids}
+    disks: dict[int, Disk] = {}
+    servers = {n: SimpleNamespace(on_disk=partial(disks.__getitem__, n)) for n in plan.ids}
     player: Any = SimpleNamespace(
         compare=SimpleNamespace(zxids=Zxids(BASE)), ensemble=SimpleNamespace(servers=servers),
     )  # fmt: skip
@@ -232,10 +230,10 @@ def test_a_disk_with_an_epoch_and_without_its_history_is_named(monkeypatch: pyte
         (whole, []), (replace(short, current=1), []), (replace(short, snapshots=(BASE + 1,)), []),
     ):  # fmt: skip
         # Neither server 1, whose epoch is another, nor the observer has to have it.
-        disks |= {Path("3"): whole, Path("2"): second, Path("1"): replace(short, current=1), Path("4"): short}
+        disks |= {3: whole, 2: second, 1: replace(short, current=1), 4: short}
         last = replace(plan.steps[-1], state=s)
         assert ahead(player, replace(plan, steps=(last,))) == found
-    disks[Path("2")], s["term"][0] = short, 2  # the leader of that epoch serves
+    disks[2], s["term"][0] = short, 2  # the leader of that epoch serves
     assert ahead(player, replace(plan, steps=(last,)))[0].endswith("began (server 3)")
 
 

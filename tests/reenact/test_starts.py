@@ -18,7 +18,7 @@ from checker.zookeeper.releases import of_servers
 from checker.zookeeper.runs import trace_of_row
 from tests.reenact.compared import Server
 from tests.servers import nowhere, official
-from traces.reenact import aftermath, campaign, compare, reenactment, starts
+from traces.reenact import aftermath, campaign, reenactment, starts
 from traces.reenact.beginning import begin_new
 from traces.reenact.compare import Comparison
 from traces.reenact.distributions import Cannot, Release
@@ -67,11 +67,10 @@ def test_each_record_and_each_snapshot_of_new_servers_counts() -> None:
 # --- what is compared -----------------------------------------------------------------------------
 
 
-def of_new(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Comparison, dict[Path, Disk], Any]:
+def of_new(folder: Path) -> tuple[Comparison, dict[Path, Disk], Any]:
     """Return new servers, their disks, and the model's initial state."""
     disks = {folder / f"{n}": NOTHING for n in (1, 2, 3)}
-    monkeypatch.setattr(compare, "read_disk", disks.__getitem__)
-    servers = {n: Server(folder / f"{n}", mode="") for n in (1, 2, 3)}
+    servers = {n: Server(folder / f"{n}", disks, mode="") for n in (1, 2, 3)}
     for n, s in servers.items():
         s.snapshot = lambda zxid, n=n: folder / f"{n}-snapshot.{zxid:x}"
     nowhere = SimpleNamespace(newest=None)
@@ -92,10 +91,8 @@ def of_new(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Comparison, d
         (replace(NOTHING, accepted=1), "acceptedEpoch"),
     ],
 )
-def test_a_new_server_that_has_something_differs(
-    disk: Disk, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held, disks, initial = of_new(tmp_path, monkeypatch)
+def test_a_new_server_that_has_something_differs(disk: Disk, what: str, tmp_path: Path) -> None:
+    held, disks, initial = of_new(tmp_path)
     disks[tmp_path / "2"] = disk
     assert [found.split(":")[0] for found in held.differences(initial, 1)] == (
         [f"server 2 (p1), {what}"] if what else []
@@ -103,9 +100,9 @@ def test_a_new_server_that_has_something_differs(
 
 
 def test_a_server_with_a_snapshot_alone_is_compared_by_what_that_holds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    held, disks, initial = of_new(tmp_path, monkeypatch)
+    held, disks, initial = of_new(tmp_path)
     initial["snapshot_names"][2], initial["snapshot_trees"][2] = [first_of(1) + 1], [1 << first_of(1) + 1]
     disks[tmp_path / "3"] = replace(NOTHING, snapshots=(0, BASE))
     for nodes, differs in ((b"/1-1/1-1", False), (b"", True), (b"/1-1/1-2", True)):
@@ -113,9 +110,9 @@ def test_a_server_with_a_snapshot_alone_is_compared_by_what_that_holds(
         assert bool(held.of_disk(initial, 2)) is differs
 
 
-def test_a_snapshot_0_that_is_not_empty_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_0_that_is_not_empty_is_compared(tmp_path: Path) -> None:
     """A server that is truncated to <0,0> and has read a later snapshot saves it by that name (ZOOKEEPER-4837)."""
-    held, _, initial = of_new(tmp_path, monkeypatch)
+    held, _, initial = of_new(tmp_path)
     path = held.ensemble.servers[1].snapshot(0)
     path.write_bytes(b"/1-1/1-1" + SEALED)
     wanted = "server 1 (p0), tree of snapshot <0,0>: the model has [], the server [<1,1>]"
@@ -129,9 +126,9 @@ def test_a_snapshot_0_that_is_not_empty_is_compared(tmp_path: Path, monkeypatch:
 # --- how they begin -------------------------------------------------------------------------------
 
 
-def beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, dict[Path, Disk], dict[int, str]]:
+def beginning(tmp_path: Path) -> tuple[Any, dict[Path, Disk], dict[int, str]]:
     """Return a player of new servers that have started already, their disks, and their logs."""
-    held, disks, _ = of_new(tmp_path, monkeypatch)
+    held, disks, _ = of_new(tmp_path)
     plan = replace(plan_for(trace_of_row("trunc-snap"), ""), ids=(1, 2, 3))
     done: list[object] = []
     e: Any = held.ensemble
@@ -150,8 +147,8 @@ def beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, dic
     return player, disks, logs
 
 
-def test_new_servers_begin_with_nothing_and_hear_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    player, _, _ = beginning(tmp_path, monkeypatch)
+def test_new_servers_begin_with_nothing_and_hear_nobody(tmp_path: Path) -> None:
+    player, _, _ = beginning(tmp_path)
     begin_new(player)
     first = player.done.index(1)  # before a server is started, links and threads are held, and votes pass to nobody
     assert player.done[first:] == [1, 2, 3]
@@ -161,12 +158,12 @@ def test_new_servers_begin_with_nothing_and_hear_nobody(tmp_path: Path, monkeypa
     assert player.writers == {}  # a session would be a transaction that the model does not have
 
 
-def test_servers_that_are_not_new_are_not_played_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    player, disks, logs = beginning(tmp_path, monkeypatch)
+def test_servers_that_are_not_new_are_not_played_with(tmp_path: Path) -> None:
+    player, disks, logs = beginning(tmp_path)
     logs[2] = "New election. My id = 1, proposed zxid=0x100000001"
     with pytest.raises(Cannot, match="as it votes: the model has <0,0>, the server <1,1>"):
         begin_new(player)
-    player, disks, _ = beginning(tmp_path, monkeypatch)
+    player, disks, _ = beginning(tmp_path)
     disks[tmp_path / "3"] = replace(NOTHING, current=1)
     with pytest.raises(Cannot, match="currentEpoch: the model has 0, the server 1"):
         begin_new(player)
@@ -174,7 +171,7 @@ def test_servers_that_are_not_new_are_not_played_with(tmp_path: Path, monkeypatc
         (b"", r"saves .*snapshot\.0"),
         (b"/1-1" + SEALED, r"tree of snapshot <0,0>: .* the server \[<1,1>\]"),
     ):
-        player, _, _ = beginning(tmp_path, monkeypatch)
+        player, _, _ = beginning(tmp_path)
         player.ensemble.servers[1].snapshot(0).write_bytes(content)
         with pytest.raises(Cannot, match=said):
             begin_new(player)

@@ -95,6 +95,16 @@ def test_two_logs_of_one_zxid_leave_it_open(tmp_path: Path) -> None:
     assert started(made.write(tmp_path / "server1"), "3.9.3").outcome == UNKNOWN
 
 
+def test_of_two_logs_with_one_zxid_below_the_snapshot_a_start_reads_one(tmp_path: Path) -> None:
+    """A server of 3.5.6 starts beside an empty `log.N.`, or refuses it, as the folder's order has it."""
+    made = server(OLD)
+    made.raw[f"log.{max(made.files):x}."] = b""
+    made.snapshots[OLD[-1].zxid] = snapshot_bytes(tree_of(OLD), None)
+    assert started(made.write(tmp_path / "server1"), "3.5.6").outcome == UNKNOWN
+    del made.snapshots[OLD[-1].zxid]  # now both are behind the snapshot, and both are read
+    assert started(made.write(tmp_path / "server2"), "3.5.6").outcome == REFUSES
+
+
 def test_a_data_directory_with_other_logs_beside_it_is_one(tmp_path: Path) -> None:
     """`log.txt` beside version-2 makes no version-2 of the folder."""
     folder = server(OLD).write(tmp_path / "server1")

@@ -18,7 +18,6 @@ from traces.conform.taps import Recorder, Tap
 from traces.reenact.distributions import Cannot, Release
 from traces.reenact.servers import Server, free_ports, limit_lines, wait_for_logs
 from traces.reenact.shim import place_shim
-from traces.reenact.stores import read_disk
 from zabspec.limits import Deadline
 from zabspec.temporary import temporary_folder
 
@@ -375,7 +374,7 @@ class Chaos:
         for n in self.numbers:
             self.kill(n)
         for n in self.numbers:
-            disk = read_disk(self.servers[n].data)
+            disk = self.servers[n].on_disk()
             self.recorder.note(
                 "disk", server=n, log=ranges(disk.log), snapshots=list(disk.snapshots), current=disk.current,
                 accepted=disk.accepted,

@@ -37,7 +37,6 @@ from traces.reenact.gates import EVERY
 from traces.reenact.periodic import is_saved
 from traces.reenact.plan import ESTABLISHED, NEW, VOTERS
 from traces.reenact.player import OF_NEWLEADER, Player
-from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
 
 
@@ -95,7 +94,7 @@ def establish(player: Player) -> None:
     base = client.exists(ROOT).czxid
     for n in ids:
         player.wait(lambda n=n: e.servers[n].status()[1] == base, f"server {n} has applied {base:#x}")  # type: ignore[misc]
-        player.wait(lambda n=n: base in read_disk(e.servers[n].data).log, f"server {n} has logged {base:#x}")  # type: ignore[misc]
+        player.wait(lambda n=n: base in e.servers[n].on_disk().log, f"server {n} has logged {base:#x}")  # type: ignore[misc]
     player.compare.zxids = Zxids(base)
     player.played.base = base
     time.sleep(0.05)  # for acknowledgements in transit to arrive before links are held

@@ -10,7 +10,6 @@ from traces.reenact.ensemble import Ensemble
 from traces.reenact.links import Connection, Stream
 from traces.reenact.packets import ACKEPOCH, INFOS, NAMES, NEWLEADER, UPTODATE, Packet
 from traces.reenact.periodic import model_nodes, saved_nodes
-from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
 from zabspec.protocols.zookeeper.state import AWAITING_ACKS, LEADING, LOOKING, SERVING
 
@@ -66,7 +65,7 @@ class Comparison:
         Before 3.6.0 SyncRequestProcessor takes all that is queued before it forces it: its log may have some of what
         the model will log next.
         """
-        disk, z = read_disk(self.ensemble.servers[self.ids[p]].data), self.zxids
+        disk, z = self.ensemble.servers[self.ids[p]].on_disk(), self.zxids
         log = [z.said(n) for n in s["log"][p]]
         old, new = ([z.said(n) for n in s[name][p] if n] for name in ("stale_queue", "sync_queue"))
         queued = (len(old), len(new)) if self.batches else (0, 0)

@@ -10,7 +10,6 @@ import re
 
 from traces.reenact.plan import VOTERS, ReenactmentPlan
 from traces.reenact.player import NOT_CUT, Player
-from traces.reenact.stores import read_disk
 from zabspec.protocols.zookeeper.state import LEADING, SERVING
 
 THREW = re.compile(
@@ -55,7 +54,7 @@ def uncounted(player: Player, plan: ReenactmentPlan) -> list[str]:
     out = []
     for l, n in enumerate(plan.ids):
         for zxid in s["outstanding"][l] if s["phase"][l] == SERVING else ():
-            holders = [m for m in plan.ids[:VOTERS] if z.real(zxid) in read_disk(player.ensemble.servers[m].data).log]
+            holders = [m for m in plan.ids[:VOTERS] if z.real(zxid) in player.ensemble.servers[m].on_disk().log]
             on_the_way = any(m["kind"] == "ACK" and m["zxid"] == zxid for links in s["to_leader"] for m in links[l])
             mine = [w for w in player.played.writes if w.zxid == zxid]
             if len(holders) > 1 and not on_the_way and not any(w.result.ready() for w in mine):
@@ -83,7 +82,7 @@ def ahead(player: Player, plan: ReenactmentPlan) -> list[str]:
     s, z = plan.steps[-1].state, player.compare.zxids
     out = []
     for p, n in enumerate(plan.ids[:VOTERS]):
-        disk, epoch = read_disk(player.ensemble.servers[n].data), s["current_epoch"][p]
+        disk, epoch = player.ensemble.servers[n].on_disk(), s["current_epoch"][p]
         last = max(disk.snapshots, default=0)
         began = [zxid for zxid in range(1, s["founded"][epoch].bit_length()) if s["founded"][epoch] >> zxid & 1]
         lost = [z.said(zxid) for zxid in began if z.real(zxid) not in disk.log and last < z.real(zxid)]

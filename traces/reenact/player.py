@@ -21,7 +21,6 @@ from traces.reenact.periodic import LARGE, WRITTEN, is_saved, takes_snapshots, w
 from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.servers import INIT_LIMIT, TICK
 from traces.reenact.starts import STARTS
-from traces.reenact.stores import read_disk
 from traces.reenact.zxids import Zxids
 from zabspec.protocols.zookeeper.state import LEADING, LOOKING, NO_THREAD, SAVING, SERVING
 
@@ -436,7 +435,7 @@ class Player:
         if not self.compare.batches:
             self.one(p, gate, model)
             return
-        there = read_disk(self.server(p).data).log.count(self.compare.zxids.real(model))
+        there = self.server(p).on_disk().log.count(self.compare.zxids.real(model))
         if there <= list(self.before["log"][p]).count(model):  # else forced with another
             self.held(p, gate)
             self.through(p, gate)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from traces.reenact.distributions import NO_WALK, Cannot, Release
 from traces.reenact.periodic import PERIODIC, takes_snapshots
+from traces.reenact.stores import Disk, read_disk
 from zabspec.limits import Deadline
 
 TICK, INIT_LIMIT, SYNC_LIMIT = 500, 600, 240  # milliseconds, ticks: so long that time decides nothing by itself
@@ -132,6 +133,10 @@ class Server:
     def snapshot(self, zxid: int) -> Path:
         """Return the path of the server's snapshot of a zxid."""
         return self.data / "version-2" / f"snapshot.{zxid:x}"
+
+    def on_disk(self) -> Disk:
+        """Return what the release reads of the server's disk."""
+        return read_disk(self.data, self.release.name)
 
     def put_ahead(self, milliseconds: int) -> None:
         """Move the clock of the server's main thread ahead."""

@@ -1,16 +1,17 @@
-"""Read the disk of a server as the audit does: logged zxids, snapshots, epochs."""
+"""Read the disk of a server as its release does: logged zxids, snapshots, epochs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from traces.zookeeper.logs import Reader, read_log
-from traces.zookeeper.memory import Scan
-from traces.zookeeper.rules import first_line, parse_long
-from traces.zookeeper.server import NotOne, find_directory
-
-_readers: list[Reader] = []
+from traces.zookeeper.rules import first_line, parse_long, rules_for
+from traces.zookeeper.server import NotOne, Server, find_directory
+from traces.zookeeper.snapshots import read_snapshot
+from traces.zookeeper.starting import read_by_start
+from traces.zookeeper.trees import DataTree
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Disk:
 
     Attributes:
         log: the zxids of its records, in the order in which they stand, and of its files.
-        snapshots: the zxids after which snapshots are named, ascending.
+        snapshots: the zxids after which snapshots are named that a start can load, ascending.
         current, accepted: the epochs; -1 if there is no such file, or none that holds a number.
     """
 
@@ -29,22 +30,24 @@ class Disk:
     accepted: int
 
 
-def read_disk(folder: Path) -> Disk:
-    """Read the contents of a server's disk."""
-    if not _readers:
-        _readers.append(Reader(1 << 16))
-    zxids: list[int] = []
+@cache
+def log_reader() -> Reader:
+    return Reader(1 << 16)
 
-    def visit(s: Scan) -> None:
-        zxids.extend(s.zxid[n] for n in range(s.count))
 
+def read_disk(folder: Path, release: str) -> Disk:
+    """Read what a release reads of a server's disk."""
     try:
         directory = find_directory([folder], folder.name)
     except NotOne:
         return Disk((), (), -1, -1)
-    for named, path in directory.logs:
-        read_log(path, named, _readers[0], visit)
-    snapshots = tuple(sorted({zxid for zxid, path in directory.snapshots if path.exists() and path.stat().st_size}))
+    logs = [read_log(path, named, log_reader()) for named, path in directory.logs]
+    whole = Server(directory, logs, [read_snapshot(path, named, DataTree()) for named, path in directory.snapshots])
+    whole.follow()
+    reading = read_by_start(whole, rules_for(release))
+    stops = {id(f): stop for f, stop in reading.files}
+    runs = [r for r in reading.server.runs if r.place < stops.get(id(f := reading.server.file_of(r)), f.end)]
+    snapshots = tuple(sorted({x.zxid for x in reading.server.snapshots if x.usable}))
     found = [parse_long(first_line(directory.epochs.get(name))) for name in ("currentEpoch", "acceptedEpoch")]
     current, accepted = (-1 if epoch is None else epoch for epoch in found)
-    return Disk(tuple(zxids), snapshots, current, accepted)
+    return Disk(tuple(zxid for r in runs for zxid in range(r.lo, r.hi + 1)), snapshots, current, accepted)

@@ -182,12 +182,12 @@ def log_files(out: Reading) -> Reading:
     rules, logs, read = out.rules, out.server.logs, out.server.needed
     for n, f in enumerate(read):
         last = n == len(read) - 1
+        if f.named <= out.from_zxid and (others := twins(f, logs)):  # of those the first that the folder lists is read
+            out.doubt = f"{' and '.join(x.name for x in [f, *others])} have one zxid: which is read follows the folder"
+            return out
         if f.ending == "folder":
             return out.end("(Is a directory)", f"{f.name} is a folder")
         if f.ending == "packed":
-            if twins(f, logs) and f.named == read[0].named:
-                out.doubt = f"a log and its compressed copy {f.name} have one zxid: which is read is not determined"
-                return out
             return out.end("has invalid magic number", f"{f.name}, a compressed file, is read as a log by its name")
         if f.size == 0 and rules.deletes_empty_tail and (last or (twins(f, logs) and f.named == read[-1].named)):
             if not twins(f, logs):
