@@ -14,10 +14,8 @@ from checker.report.result import Part, Result, Verdict
 
 if TYPE_CHECKING:
     from checker.ci.result import CheckResult
-    from checker.refinement.report import RefinementReport
     from checker.report.audit import AuditReport
     from checker.report.audit_logs import LogsReport
-    from checker.report.induction import InductionReport
     from checker.report.linted import LintReport
     from checker.report.simulated import Simulation
     from checker.requests.reenact import Reenacted as PlayedOnServers
@@ -30,8 +28,8 @@ if TYPE_CHECKING:
     from zabspec.simulator.run import Run
 
 __all__ = [
-    "Answered", "Audited", "Checked", "Exported", "Inductive", "Linted", "Listed", "LogsAudited", "Reenacted",
-    "Refined", "Reported", "Simulated", "Swept", "TrackRecord", "Verdict",
+    "Answered", "Audited", "Checked", "Exported", "Linted", "LogsAudited", "Reenacted",
+    "Reported", "Simulated", "Swept", "TrackRecord", "Verdict",
 ]  # fmt: skip
 
 
@@ -126,23 +124,6 @@ class Simulated(Wrapper):
 
         trace, story = self.drawn
         return page(trace, story=story)
-
-
-class Inductive(Wrapper):
-    """The answer of z3 about the clauses of an inductive invariant.
-
-    Attributes:
-        outcome: the result for each clause, and the assumptions.
-    """
-
-    def __init__(self, report: InductionReport) -> None:
-        super().__init__(report)
-        self.outcome = report.outcome
-
-    @property
-    def granted(self) -> Sequence[str]:
-        """The assumptions of the result, a sentence each."""
-        return tuple(self.outcome.granted)
 
 
 class Audited(Wrapper):
@@ -255,17 +236,6 @@ class OfReport(Wrapper):
         self.report = report
 
 
-class Refined(OfReport):
-    """The answer of a refinement check: whether every step of `zab` is a step of abstract ZAB."""
-
-    report: RefinementReport
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        """The shortest run to each failure."""
-        return {name: failed.trace for name, failed in self.report.failures.items()}
-
-
 class LogsAudited(OfReport):
     """The answer of judging text logs of ZooKeeper servers."""
 
@@ -325,18 +295,6 @@ class Reenacted(Wrapper):
     def runs(self) -> Mapping[str, Trace]:
         """The trace."""
         return {self.trace.property_name or self.trace.premise_of: self.trace}
-
-
-class Listed(Wrapper):
-    """Rows of a list, such as variants or properties.
-
-    Attributes:
-        rows: each a mapping from column name to value.
-    """
-
-    def __init__(self, result: Result) -> None:
-        super().__init__(result)
-        self.rows: Sequence[Mapping[str, str]] = result.as_json()
 
 
 class Reported(Wrapper):

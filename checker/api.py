@@ -6,7 +6,7 @@ so both make the same request and refuse the same ones with the same message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from os import PathLike, fspath
@@ -16,37 +16,18 @@ from checker.answers import (
     Audited,
     Checked,
     Exported,
-    Inductive,
     Linted,
-    Listed,
     LogsAudited,
     Reenacted,
-    Refined,
     Reported,
     Simulated,
     Swept,
     TrackRecord,
 )
-from checker.errors import NoVerdict, RequestError
-from checker.requests.bmc import bmc
-from checker.requests.chaos import chaos
-from checker.requests.conform import conform
-from checker.requests.explore import explore
-from checker.requests.graph import graph
-from checker.requests.judge import judge
-from checker.requests.live import live
-from checker.requests.minimise import minimise
+from checker.errors import RequestError
 from checker.requests.model import AnyProtocol, protocol_given
-from checker.requests.mutate import mutate
-from checker.requests.options import Names, Simulating, Sizes
-from checker.requests.plan import plan
-from checker.requests.prove import prove
-from checker.requests.quorums import quorums
-from checker.requests.realise import realise
-from checker.requests.replay import replay
+from checker.requests.options import Simulating
 from checker.requests.request import sentences
-from checker.requests.search import search
-from checker.requests.witness import witness
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -55,29 +36,6 @@ if TYPE_CHECKING:
     from zabspec.simulator.run import Run
 
     AnyRun = Trace | Simulated | Run | str | PathLike[str] | Sequence[str | PathLike[str]]
-
-__all__ = [
-    "NoVerdict", "RequestError", "audit", "audit_logs", "bmc", "causal_graph", "chaos", "check", "conform", "explore",
-    "export", "gallery", "graph", "judge", "lint", "live", "minimise", "mutate", "plan", "properties", "prove",
-    "prove_inductive", "quorums", "realise", "reenact", "refine", "replay", "report", "search", "simulate",
-    "sweep", "variants", "witness", "zookeeper",
-]  # fmt: skip
-
-
-class Inducting(Sizes, total=False):
-    """Options of an induction; `zabcheck induct --help` explains each. A budget above 0 stands for any number."""
-
-    clauses: Names
-    assume: Names
-    without: Names
-    k: int
-    query_limit: float
-    time_limit: float
-    seed: int
-    jobs: int
-    witness_states: int
-    require_witness: bool | Sequence[str]
-    smt2: str | PathLike[str]
 
 
 class Auditing(TypedDict, total=False):
@@ -97,24 +55,6 @@ class Exporting(TypedDict, total=False):
     output: str | PathLike[str]
     relation: str
     cone: int
-
-
-class Refining(TypedDict, total=False):
-    """Options of a refinement check; `zabcheck refine --help` explains each."""
-
-    variant: str
-    quorums: str | PathLike[str]
-    nodes: int
-    txns: int
-    budgets: Mapping[str, int]
-    depth: int
-    keep_going: bool
-    symmetry: bool
-    threads: int
-    max_states: int
-    time_limit: float
-    memory_limit: str
-    trace: str | PathLike[str]
 
 
 class Sweeping(TypedDict, total=False):
@@ -157,23 +97,6 @@ class Reenacting(TypedDict, total=False):
     output: str | PathLike[str]
 
 
-def refine(**options: Unpack[Refining]) -> Refined:
-    """Check that every step of `zab` is a step of abstract ZAB, which `prove` proves safe.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: the interpreter does not reproduce the failing run, which is an error of zabcheck.
-    """
-    from checker.requests.keywords import fields_of
-    from checker.requests.refine import USUAL, RefineRequest, answer
-    from checker.terminal import TerminalWatch
-
-    with sentences():
-        values = fields_of(RefineRequest, options)
-        budgets = {**USUAL, **values.pop("budgets", {})}
-        return Refined(answer(RefineRequest(budgets=budgets, **values), TerminalWatch()))
-
-
 def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> Simulated:
     """Run a cluster in the simulator; `check=True` judges the run by the properties of histories.
 
@@ -212,24 +135,6 @@ def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None =
     from checker.requests.causality import causal_graph as made
 
     return made(run.run if isinstance(run, Simulated) else run, relation, number)
-
-
-def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting]) -> Inductive:
-    """Check with z3 whether every step from every state that satisfies the clauses preserves them.
-
-    Several processes run the queries. In a script that is not a notebook, call it below `if __name__ == "__main__":`.
-
-    Raises:
-        RequestError: the request is wrong.
-    """
-    from checker.requests.induct import InductRequest, answer
-    from checker.requests.keywords import request_of
-    from checker.requests.queries import queries_into
-
-    with sentences():
-        request = request_of(InductRequest, protocol_given(protocol), options)
-        with queries_into(request.smt2):
-            return Inductive(answer(request))
 
 
 def audit(*servers: str | PathLike[str], **options: Unpack[Auditing]) -> Audited:
@@ -381,37 +286,6 @@ def gallery(*names: str, source: str = "", heavy: bool = False) -> Checked:
             return Checked(GalleryResult(found.path, found.outcomes, found.what))
         except MatrixError as problem:
             raise RequestError(str(problem)) from None
-
-
-def variants(*words: str, protocol: str | None = None) -> Listed:
-    """List the protocols' variants, each with what it changes and which property it violates.
-
-    Args:
-        words: only those that have all of them.
-        protocol: only variants of this one.
-
-    Raises:
-        RequestError: there is no such protocol or variant.
-    """
-    from checker.ci.listed import variants_listed
-
-    with sentences():
-        return Listed(variants_listed(words, protocol))
-
-
-def properties(*words: str, protocol: str | None = None) -> Listed:
-    """List the properties, each with its source and premise.
-
-    Args:
-        words, protocol: as of `variants`.
-
-    Raises:
-        RequestError: there is no such protocol or property.
-    """
-    from checker.ci.listed import properties_listed
-
-    with sentences():
-        return Listed(properties_listed(words, protocol))
 
 
 def check(

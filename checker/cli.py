@@ -36,7 +36,7 @@ GROUPS = {
         "conform": "conform", "chaos": "chaos",
     },
     "The protocol and its variants": {
-        "variants": "listings", "properties": "listings", "gallery": "gallery", "walk": "walk", "graph": "graph",
+        "variants": "variants", "properties": "properties", "gallery": "gallery", "walk": "walk", "graph": "graph",
     },
     "Proofs and bounded checks": {"prove": "prove", "refine": "refine", "induct": "induct", "bmc": "bmc"},
     "User protocols and continuous integration": {

@@ -237,9 +237,9 @@ def variants_of(protocol: str) -> Callable[[Path], str]:
     """Return what writes the table of a protocol's variants, as `zabcheck variants` lists them."""
 
     def written(_: Path) -> str:
-        from checker.ci.listed import variants_listed
+        from checker.requests.variants import Variants
 
-        rows = variants_listed(protocol=protocol).content
+        rows = Variants(protocol=protocol).answer().rows
         head = ("variant", "rule", "what is changed", "breaks", "why", "shown within")
         return table(head, ((f"`{r['variant']}`", *(r[name.replace(" ", "_")] for name in head[1:])) for r in rows))
 

@@ -28,12 +28,9 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.answers import Audited as Audited
     from checker.answers import Checked as Checked
     from checker.answers import Exported as Exported
-    from checker.answers import Inductive as Inductive
     from checker.answers import Linted as Linted
-    from checker.answers import Listed as Listed
     from checker.answers import LogsAudited as LogsAudited
     from checker.answers import Reenacted as Reenacted
-    from checker.answers import Refined as Refined
     from checker.answers import Reported as Reported
     from checker.answers import Simulated as Simulated
     from checker.answers import Swept as Swept
@@ -45,22 +42,21 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.api import export as export
     from checker.api import gallery as gallery
     from checker.api import lint as lint
-    from checker.api import properties as properties
-    from checker.api import prove_inductive as prove_inductive
     from checker.api import reenact as reenact
-    from checker.api import refine as refine
     from checker.api import report as report
     from checker.api import simulate as simulate
     from checker.api import sweep as sweep
-    from checker.api import variants as variants
     from checker.api import zookeeper as zookeeper
     from checker.errors import NoVerdict as NoVerdict
     from checker.errors import RequestError as RequestError
     from checker.graph.report import Graphed as Graphed
     from checker.live.report import Lived as Lived
     from checker.mutate.report import Mutated as Mutated
+    from checker.refinement.report import Refined as Refined
+    from checker.report.answer import Listed as Listed
     from checker.report.bounded import Bounded as Bounded
     from checker.report.conformed import Conformed as Conformed
+    from checker.report.induction import Inductive as Inductive
     from checker.report.judged import Judged as Judged
     from checker.report.planned import Planned as Planned
     from checker.report.proved import Proved as Proved
@@ -69,22 +65,29 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.report.witnessed import Witnessed as Witnessed
     from checker.requests.bmc import bmc as bmc
     from checker.requests.chaos import chaos as chaos
+    from checker.requests.clauses import clauses as clauses
+    from checker.requests.confirm import Confirmed as Confirmed
+    from checker.requests.confirm import confirm as confirm
     from checker.requests.conform import conform as conform
     from checker.requests.explore import explore as explore
     from checker.requests.graph import graph as graph
+    from checker.requests.induct import induct as induct
     from checker.requests.judge import judge as judge
     from checker.requests.live import live as live
     from checker.requests.minimise import Minimised as Minimised
     from checker.requests.minimise import minimise as minimise
     from checker.requests.mutate import mutate as mutate
     from checker.requests.plan import plan as plan
+    from checker.requests.properties import properties as properties
     from checker.requests.prove import prove as prove
     from checker.requests.quorums import QuorumsChecked as QuorumsChecked
     from checker.requests.quorums import quorums as quorums
     from checker.requests.realise import Realised as Realised
     from checker.requests.realise import realise as realise
+    from checker.requests.refine import refine as refine
     from checker.requests.replay import replay as replay
     from checker.requests.search import search as search
+    from checker.requests.variants import variants as variants
     from checker.requests.witness import witness as witness
     from checker.search.report import Searched as Searched
     from invariants.registry import Property as Property

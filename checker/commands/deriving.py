@@ -18,6 +18,7 @@ from checker.commands.publishing import files_of, publish
 from checker.errors import RequestError
 from checker.output_files import is_one_file
 from checker.report.formats.registry import formats_of
+from checker.requests.kinds import kind_named
 from checker.requests.request import Field, Option, Request, answered, fields_of
 from checker.terminal import TerminalWatch
 
@@ -43,12 +44,18 @@ PAGE = "Also draw the run, as a page with all its steps."
 
 def command_of(kind: type[Request]) -> click.Command:
     """Return the command that makes a request of a kind, answers it and writes the answer."""
+    kinds = kinds_of(kind)
 
     def run(**flags: Any) -> Answer:
-        return run_one_of((kind,), flags)
+        return run_one_of(kinds, flags)
 
     make = click.command(name=kind.kind, cls=Subcommand, help=kind.__doc__, epilog=kind.examples or None)
-    return make(with_options(kind)(run))
+    return make(with_options(*kinds)(run))
+
+
+def kinds_of(kind: type[Request]) -> tuple[type[Request], ...]:
+    """Return the kinds of requests that the command of a kind makes, itself first."""
+    return (kind, *(found for name in kind.others if (found := kind_named(name)) is not None))
 
 
 def run_one_of(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Answer:
@@ -189,7 +196,7 @@ def parameter(field: Field, option: Option) -> Any:
     elif field.choices:
         settings["shell_complete"] = completing.one_of(*field.choices)
     if option.argument:
-        required = field.default in ("", ())
+        required = option.required or field.default == ""
         settings |= {"nargs": -1 if several else 1, "required": required, "metavar": option.metavar or None}
         return click.argument(field.name, **settings)
     said = option.shown and not option.required and not isinstance(field.default, bool)

@@ -74,7 +74,7 @@ def publish(
         NO_VERDICT if troubles else result.exit_code, as_json, result.as_json, lambda: shown(result),
         files=[*((path, formats[name].render(result)) for name, path in (files or {}).items()), *more],
         notes=[*(said for said in result.troubles if said), *troubles], indent=result.indent,
-        trouble=next(iter(troubles), ""), long=long and not as_json,
+        trouble=next(iter(troubles), ""), long=(long or result.long) and not as_json,
     )  # fmt: skip
 
 

@@ -6,16 +6,18 @@ Claims are derived here from the engines' results, not from their reports.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from checker.evidence.store import Entry
 from checker.report.evidence import PROVED, REFINES
 from checker.report.result import plural, some
+from checker.requests.watch import Watch
 
 if TYPE_CHECKING:
-    from checker.requests.induct import InductRequest
+    from checker.requests.induct import Induct
     from checker.requests.prove import Prove
-    from checker.requests.refine import RefineRequest
+    from checker.requests.refine import Refine
     from checker.symbolic.pool import Outcome, Verdict
     from zabspec.model import Configuration
 
@@ -26,18 +28,23 @@ NO_RUN = "premise not reached"
 Tell = Callable[[str], None]
 
 
-def inductive(request: InductRequest, digest: str, tell: Tell) -> Entry:
+class Telling(Watch):
+    """Reports the progress of other work, after what it is."""
+
+    def __init__(self, what: str, tell: Tell) -> None:
+        self.what, self.tell = what, tell
+
+    def working(self) -> AbstractContextManager[Tell]:
+        return nullcontext(lambda line: self.tell(f"{self.what}: {line}"))
+
+
+def inductive(request: Induct, digest: str, tell: Tell) -> Entry:
     """Check with z3 whether every step preserves the clauses, and what follows from them.
 
     Raises:
         RequestError: the request is wrong.
     """
-    from checker.requests.induct import answer
-
-    def progress(label: str, done: int, of: int) -> None:
-        tell(f"induction: {done} of {of} actions, {label}")
-
-    outcome = answer(request, progress).outcome
+    outcome = request.answer(Telling("induction", tell)).outcome
     open_clauses = unproved(outcome)
     judged = outcome.question.with_premise  # the properties that explorations judge: the others are auxiliary clauses
     claims = {v.clause.name: claim(v, outcome, open_clauses) for v in outcome.verdicts if v.clause in judged}
@@ -106,16 +113,14 @@ def proof(request: Prove, digest: str, tell: Tell) -> Entry:
     return Entry(digest, request.as_json(), bounds, claims, assumptions=ASSUMPTIONS, final=held)
 
 
-def refinement(request: RefineRequest, digest: str, tell: Tell) -> Entry:
+def refinement(request: Refine, digest: str, tell: Tell) -> Entry:
     """Check that every step of the protocol is a step of abstract ZAB.
 
     Raises:
         RequestError, NoVerdict: as for `zabcheck refine`.
     """
-    from checker.requests.refine import answer
-
     tell("refinement check")
-    report = answer(request)
+    report = request.answer()
     found = report.report.exploration
     claims, why, final = {"": "is not known to refine it"}, found.stopped or found.error, False
     if report.failures:

@@ -26,12 +26,12 @@ from checker.report.evidence import (
 )
 from checker.report.report import Explored, command_words
 from checker.report.result import VIOLATED
-from checker.requests.clauses import USUAL_EPOCH, ClausesRequest
+from checker.requests.clauses import USUAL, ClausesRequest
 from checker.requests.explore import ALL_EVIDENCE, EXPLORED, QUICK_EVIDENCE, Explore
-from checker.requests.induct import InductRequest
+from checker.requests.induct import Induct
 from checker.requests.model import ModelRequest
 from checker.requests.prove import Prove
-from checker.requests.refine import RefineRequest
+from checker.requests.refine import Refine
 
 if TYPE_CHECKING:
     from checker.evidence.store import Entry
@@ -164,7 +164,7 @@ def asked_of(c: Configuration, request: Explore) -> list[Applicable]:
     argument = argument_of(c.protocol)
     if argument is None or not argument.every:
         return []
-    asked = InductRequest(request.model)
+    asked = Induct(**vars(request.model))
     words = command_words(request.as_json().get("model"))
     command = " ".join(["zabcheck", "induct", *(words or [f"--protocol {quote(c.protocol)}"])])
     return [Applicable(INDUCTIVE, asked, command, f"{c.nodes} nodes", c.nodes)]
@@ -173,12 +173,12 @@ def asked_of(c: Configuration, request: Explore) -> list[Applicable]:
 def of_zab(variant: str) -> list[Applicable]:
     """Return the evidence of `zab`, or of a variant of it, at the sizes that evidence is recorded for."""
     changed = f" --variant {quote(variant)}" if variant else ""
-    induct = InductRequest(ModelRequest(ZAB, variant, nodes=NODES, txns=TXNS))
-    refine = RefineRequest(variant, nodes=NODES, txns=TXNS)
+    induct = Induct(ZAB, variant, nodes=NODES, txns=TXNS)
+    refine = Refine(variant=variant, nodes=NODES, txns=TXNS)
     at = f"{NODES} nodes, {TXNS} transactions"
     return [
         Applicable(
-            INDUCTIVE, induct, f"zabcheck induct{changed} --nodes {NODES} --txns {TXNS}", at, NODES, USUAL_EPOCH
+            INDUCTIVE, induct, f"zabcheck induct{changed} --nodes {NODES} --txns {TXNS}", at, NODES, USUAL["max_epoch"]
         ),
         Applicable(
             REFINEMENT,
@@ -192,7 +192,7 @@ def of_zab(variant: str) -> list[Applicable]:
     ]
 
 
-def why_not_refined(request: RefineRequest) -> str:
+def why_not_refined(request: Refine) -> str:
     """Return why a refinement check says nothing about a variant, in a sentence; empty if it does.
 
     Functions that are called only where a process crashes have no part in a check without crashes.
@@ -251,16 +251,14 @@ def is_of_zab(asked: Applicable) -> bool:
     A user protocol's assumptions may be any (how often a budget that it counts is spent), and are listed with its
     claims.
     """
-    return not isinstance(asked.request, ClausesRequest) or asked.request.model.name == ZAB
+    return not isinstance(asked.request, ClausesRequest) or asked.request.name == ZAB
 
 
 def is_installed_text(asked: Applicable) -> bool:
     """Return whether a request's protocol is the one that comes with the package, unchanged, as it is loaded now."""
     if not asked.of_text:
         return True
-    model = asked.request.model if isinstance(asked.request, ClausesRequest) else None
-    variant = asked.request.variant if isinstance(asked.request, RefineRequest) else model.variant if model else ""
-    if variant or (model is not None and model.name != ZAB):
+    if isinstance(asked.request, ModelRequest) and (asked.request.variant or asked.request.name != ZAB):
         return False
     from zabspec.protocols.registry import PROTOCOLS
 
@@ -276,7 +274,7 @@ def text_digest(request: Request) -> str:
     from zabspec.language.cache_key import digest_of, program_digest
     from zabspec.model import Model
 
-    if isinstance(request, RefineRequest):
+    if isinstance(request, Refine):
         c = request.exploration().configuration()
     elif isinstance(request, ClausesRequest):
         c = request.whole_configuration()

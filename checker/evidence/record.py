@@ -19,7 +19,7 @@ from pathlib import Path
 from checker.evidence import computing, sources, store
 from checker.evidence.gathered import Applicable, Compute, of_zab
 from checker.report.evidence import INDUCTIVE, REFINEMENT
-from checker.requests.induct import InductRequest
+from checker.requests.induct import Induct
 from checker.requests.request import Request
 from zabspec.files import write_whole
 
@@ -63,7 +63,7 @@ def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
 
 def patient(request: Request) -> Request:
     """Return a request with a larger time limit: no decided answer depends on it, and a busy machine decides later."""
-    return replace(request, query_limit=600.0, time_limit=7200.0) if isinstance(request, InductRequest) else request
+    return replace(request, query_limit=600.0, time_limit=7200.0) if isinstance(request, Induct) else request
 
 
 def spent() -> float:

@@ -40,12 +40,12 @@ COMPUTING = ("checker/evidence/computing.py",)
 SOURCES: Mapping[str, tuple[str, ...]] = {
     INDUCTIVE: (
         *TEXT, *COMPUTING, "checker/opinion/*.py", "checker/symbolic/*.py", "checker/refinement/masks.py",
-        "checker/requests/induct.py", "checker/requests/clauses.py",
+        "checker/requests/induct.py", "checker/requests/clauses.py", "checker/requests/queries.py",
     ),
     REFINEMENT: (
         *TEXT, *COMPUTING, "checker/opinion/*.py", "checker/refinement/*.py", "zabspec/abstract/*.py",
-        "checker/requests/refine.py", "checker/proof/circuit.py", "checker/proof/finite.py",
-        "checker/proof/meaning.py", "checker/proof/stepping.py",
+        "checker/requests/refine.py", "checker/requests/queries.py", "checker/proof/circuit.py",
+        "checker/proof/finite.py", "checker/proof/meaning.py", "checker/proof/stepping.py",
         "checker/symbolic/abandoned.py", "checker/symbolic/smt2.py", "checker/symbolic/solver.py",
         "checker/ending.py", "checker/pager.py",
     ),

@@ -11,17 +11,19 @@ from checker.opinion.interpreted import UNHEARD, SecondOpinion
 from checker.refinement.failure import Failure
 from checker.refinement.generate import MARK
 from checker.refinement.model import CLAUSE, REFINES, RefinedModel
+from checker.report.answer import Answered
 from checker.report.remarks import disjoint_notes
 from checker.report.report import Explored
-from checker.report.result import NOT_REACHED, Part, Result, Row, Table, Verdict, plural
+from checker.report.result import NOT_REACHED, Part, Row, Table, Verdict, plural
 from traces.explain.folding import fitted
 
 if TYPE_CHECKING:
     from invariants.registry import Property
+    from traces.record.trace import Trace
 
 
-@dataclass(frozen=True)
-class RefinementReport(Result):
+@dataclass(frozen=True, repr=False)
+class Refined(Answered):
     """An exploration of both protocols side by side.
 
     Attributes:
@@ -41,6 +43,15 @@ class RefinementReport(Result):
     second: SecondOpinion = UNHEARD
 
     kind = "refine"
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The shortest run to each failure."""
+        return {name: failed.trace for name, failed in self.failures.items()}
+
+    @property
+    def saved(self) -> Sequence[str]:
+        return [self.path] if self.path else []
 
     @property
     def troubles(self) -> Sequence[str]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from checker.errors import HELD
-from checker.report.result import Result, StatedResult, Verdict
+from checker.errors import HELD, RequestError
+from checker.report.result import Result, StatedResult, Table, Verdict, plural
 
 if TYPE_CHECKING:
     from traces.record.trace import Trace
@@ -104,3 +104,33 @@ class Answered(Result):
 @dataclass(frozen=True, repr=False)
 class StatedAnswer(Answered, StatedResult):
     """An answer that is given as a whole."""
+
+
+@dataclass(frozen=True, repr=False)
+class Listed(StatedAnswer):
+    """Rows of a list, such as variants or properties."""
+
+    long = True
+
+    @property
+    def rows(self) -> Sequence[Mapping[str, str]]:
+        """The rows, each a mapping from column name to value."""
+        rows: Sequence[Mapping[str, str]] = self.content
+        return rows
+
+
+def listed(head: Sequence[str], rows: Sequence[Sequence[str]], words: Sequence[str], what: str) -> Listed:
+    """Return the rows that contain all of some words, in any column and in any case.
+
+    Args:
+        head: the names of the columns.
+        what: a row is.
+
+    Raises:
+        RequestError: no row does.
+    """
+    found = [tuple(row) for row in rows if all(word.lower() in " ".join(row).lower() for word in words)]
+    if words and not found:
+        raise RequestError(f"no {what} is described with {' and '.join(map(repr, words))}")
+    content = [{name.replace(" ", "_"): cell for name, cell in zip(head, row, strict=True)} for row in found]
+    return Listed(plural(len(found), what), content=content, body=[Table(found, tuple(head))], kind="listed")

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from checker.report.result import Part, Result, plural
+from checker.report.answer import Answered
+from checker.report.result import Part, plural
 from checker.report.result import Verdict as Said
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ BROKEN = "violated"  # a run violates it, whatever was proved
 KEPT = "kept"  # a clause that the request names is proved, the others being assumed
 
 
-@dataclass(frozen=True)
-class InductionReport(Result):
+@dataclass(frozen=True, repr=False)
+class Inductive(Answered):
     """The answers of z3 about the clauses of an inductive invariant.
 
     Attributes:
@@ -31,6 +32,11 @@ class InductionReport(Result):
     request: Mapping[str, Any] | None = None
 
     kind = "induct"
+
+    @property
+    def granted(self) -> Sequence[str]:
+        """The assumptions of the result, a sentence each."""
+        return tuple(self.outcome.granted)
 
     @property
     def sentence(self) -> str:

@@ -277,10 +277,12 @@ class Result(ABC):
         kind: of the request, as in `checker/requests/kinds.py`.
         indent: of its JSON; None for one line.
         suites: the name of a test report of it as a whole.
+        long: whether it is a list to look through, shown in a pager if the terminal is too small for it.
     """
 
     kind: str = ""
     indent: int | None = 1
+    long: bool = False
     suites: ClassVar[str] = "zabcheck"
 
     @property
@@ -371,7 +373,7 @@ class StatedResult(Result):
     Attributes:
         content: its JSON.
         body: its parts.
-        verdicts: on properties.
+        judged: the verdicts on properties.
     """
 
     sentence: str = ""
@@ -379,7 +381,7 @@ class StatedResult(Result):
     content: Any = None
     body: Sequence[Part] = ()
     troubles: Sequence[str] = ()
-    verdicts: Sequence[Verdict] = ()
+    judged: Sequence[Verdict] = ()
     kind: str = ""
     indent: int | None = 1
 
@@ -390,7 +392,7 @@ class StatedResult(Result):
         return self.content
 
     def said(self) -> Iterator[Verdict]:
-        return iter(self.verdicts)
+        return iter(self.judged)
 
 
 # --- words -----------------------------------------------------------------------------------------

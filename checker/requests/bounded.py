@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, cast
 
 from checker.requests.model import ModelRequest
-from checker.requests.request import Count, File, Names, Natural, Option, Seconds, Seed, bytes_of
+from checker.requests.request import Count, File, Names, Natural, Option, Seconds, Seed, Witnesses, bytes_of
 
 if TYPE_CHECKING:
     from checker.explore.result import Limits
@@ -30,6 +30,15 @@ Checked = Annotated[
     Option("Check only this property (repeatable).", flag="property", metavar="NAME", complete="properties"),
 ]
 DrawnBy = Annotated[Seed | None, Option("With --search and --mutate: seed of the random numbers.", flag="seed")]
+RequiredWitnesses = Annotated[
+    Witnesses,
+    Option(
+        "Exit with 3 (no verdict) unless the premise of these properties, or of every one, is reached.",
+        metavar="[NAME,...]",
+        complete="properties",
+        bare="all",
+    ),
+]
 KeepGoing = Annotated[bool, Option("Continue after a violation, to find a shortest counterexample for every property.")]
 Symmetry = Annotated[bool, Option("Count states that are renamings of each other separately.", off=True)]
 TraceOutput = Annotated[

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.model import ModelRequest, protocol_named
-from checker.requests.request import Request, near
+from checker.report.answer import Listed
+from checker.report.result import Table
+from checker.requests.model import ModelRequest, Room, protocol_named
+from checker.requests.request import Names, Option, Seconds, function, names_in, near
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from invariants.inductive.argument import Argument
@@ -17,31 +20,38 @@ if TYPE_CHECKING:
 
 ALL, NONE = "all", "none"
 # of zab, if the request does not name it
-USUAL_NODES, USUAL_TXNS, USUAL_EPOCH = 3, 2, 2
-USUAL_BUDGETS = {"timeouts": 1, "crashes": 1, "losses": 1, "partitions": 0}
+USUAL = {"nodes": 3, "txns": 2, "max_epoch": 2, "timeouts": 1, "crashes": 1, "losses": 1, "partitions": 0}
+
+InAll = Annotated[Seconds, Option("Stop after this time in all.", metavar="SECONDS")]
 
 
 @dataclass(frozen=True)
-class ClausesRequest(Request):
-    """A request about clauses. Budgets above 0 stand for any number.
+class ClausesRequest(ModelRequest):
+    """A request about clauses. Budgets above 0 stand for any number."""
 
-    Attributes:
-        model: the model whose steps are taken.
-        clauses: names of the only clauses or properties to check; empty for all.
-        assume: with `clauses`: what is assumed in addition; names, `all` or `none`; empty for all clauses.
-        without: names of clauses that are left out.
-    """
+    excluded: ClassVar[tuple[str, ...]] = ("release", "quorums")  # the clauses of the proof count majorities
 
-    model: ModelRequest = field(default_factory=ModelRequest)
-    clauses: tuple[str, ...] = ()
-    assume: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
+    max_epoch: Annotated[Room | None, Option("Largest epoch; 2 if not given.")] = None
+    clauses: Annotated[
+        Names,
+        Option(
+            "Check only these clauses or properties, assuming all clauses (repeatable).",
+            flag="clause",
+            metavar="NAME[,NAME...]",
+        ),
+    ] = ()
+    assume: Annotated[
+        Names,
+        Option(
+            "With --clause: assume only these besides the checked clauses (repeatable); `all` or `none`.",
+            metavar="NAME[,NAME...]",
+        ),
+    ] = ()
+    without: Annotated[Names, Option("Leave these clauses out (repeatable).", metavar="NAME[,NAME...]")] = ()
 
     def validate(self) -> None:
         if self.assume and not self.clauses:
             raise RequestError("--assume needs --clause; without it every clause is checked, and assumed")
-        if self.model.quorums:
-            raise RequestError("--quorums does not go with induct: the clauses of the proof count majorities")
 
     def whole_configuration(self) -> Configuration:
         """Return the configuration with all the room that the protocol declares.
@@ -52,17 +62,12 @@ class ClausesRequest(Request):
         from invariants.inductive.argument import is_whole
 
         model = self.model
-        if is_whole(model.name):
-            model = replace(
-                model,
-                nodes=USUAL_NODES if model.nodes is None else model.nodes,
-                txns=USUAL_TXNS if model.txns is None else model.txns,
-                max_epoch=USUAL_EPOCH if model.max_epoch is None else model.max_epoch,
-                budgets={**{n: a for n, a in USUAL_BUDGETS.items() if n not in model.amounts}, **model.budgets},
-            )
+        if is_whole(self.name):
+            usual = {name: n for name, n in USUAL.items() if getattr(self, name) is None}
+            model = replace(model, **usual)  # type: ignore[arg-type]  # numbers all
         return model.configuration()
 
-    def configuration(self) -> Configuration:
+    def z3_configuration(self) -> Configuration:
         """Return the configuration for z3.
 
         Raises:
@@ -81,8 +86,31 @@ class ClausesRequest(Request):
         """
         from invariants.inductive.argument import is_whole
 
-        if is_whole(self.model.name) and self.model.network not in ("", "fifo"):
+        if is_whole(self.name) and self.network not in ("", "fifo"):
             raise RequestError("the clauses are about the paper's channels: use --network fifo, or omit it")
+
+
+@dataclass(frozen=True)
+class Clauses(ModelRequest):
+    """List the clauses of the inductive argument of a protocol, with their statements."""
+
+    kind: ClassVar[str] = "clauses"
+    excluded: ClassVar[tuple[str, ...]] = ("release", "quorums")
+    mode: ClassVar[str | Option] = Option("List the clauses with their statements.", flag="list")
+
+    def answer(self, watch: Watch = QUIET) -> Listed:
+        from checker.symbolic.assumptions import beside, sized
+        from invariants.inductive.argument import is_whole
+
+        clauses = [*argument(self.name).clauses]
+        if not is_whole(self.name):
+            clauses = [*beside(sized(self.configuration())), *clauses]
+        rows = [{"clause": c.name, "source": c.source, "statement": c.statement} for c in clauses]
+        table = Table([(row["clause"], f"{row['statement']} ({row['source']})") for row in rows])
+        return Listed(f"{len(rows)} clauses", content=rows, body=[table], kind="clauses")
+
+
+clauses = function(Clauses)
 
 
 def argument(protocol: str) -> Argument:
@@ -117,12 +145,12 @@ def sorted_out(
     given = argument(configuration.protocol)
     clauses, judged = [*beside(configuration), *given.clauses], [*given.targets]
     every = {c.name: c for c in (*clauses, *judged)}
-    out = set(found(names_in(request.without), "--without", {c.name: c for c in clauses}, request))
+    out = set(found(separated(request.without), "--without", {c.name: c for c in clauses}, request))
     kept = [c for c in clauses if c not in out]
     if not request.clauses:
         return kept, [], judged
-    asked = found(names_in(request.clauses), "--clause", every, request)
-    words = names_in(request.assume)
+    asked = found(separated(request.clauses), "--clause", every, request)
+    words = separated(request.assume)
     if NONE in words and len(words) > 1:
         raise RequestError(f"--assume {NONE} contradicts --assume {next(n for n in words if n != NONE)}")
     named = found([n for n in words if n not in (ALL, NONE)], "--assume", every, request)
@@ -137,14 +165,14 @@ def sorted_out(
     return asked, [c for c in named if c not in asked], []
 
 
-def names_in(words: Sequence[str]) -> list[str]:
+def separated(words: Names) -> list[str]:
     """Return the names in values of an option, each of which may have several with commas between them."""
-    return [name.strip() for word in words for name in word.split(",")]
+    return [name.strip() for word in names_in(words) for name in word.split(",")]
 
 
 def everything_assumed(request: ClausesRequest) -> bool:
     """Return whether every clause is assumed before a step, both those to check and the others."""
-    words = names_in(request.assume)
+    words = separated(request.assume)
     return not words or ALL in words
 
 
@@ -157,7 +185,7 @@ def found(names: Sequence[str], option: str, by_name: dict[str, Property], reque
     out = []
     for name in names:
         if name not in by_name:
-            flag = "" if request.model.name == "zab" else f" --protocol {request.model.name}"
+            flag = "" if request.name == "zab" else f" --protocol {request.name}"
             hint = near(name, by_name) or f"; `zabcheck induct{flag} --list` lists them"
             raise RequestError(f"there is no clause {name!r}{hint}")
         if names.count(name) > 1:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from checker.errors import RequestError
 from checker.output_files import check_writable
+from checker.requests.bounded import RequiredWitnesses
 from checker.requests.counterexamples import counterexample, run_to_error, trace_path
 from checker.requests.exploration import ExplorationRequest
 from checker.requests.model import BOUNDS
 from checker.requests.properties import required_witnesses
-from checker.requests.request import Option, Seconds, Witnesses, function, names_in
+from checker.requests.request import Option, Seconds, function, names_in
 from checker.requests.running import Compile, EngineTask
 from checker.requests.watch import QUIET, Watch
 
@@ -41,15 +42,7 @@ class Explore(ExplorationRequest):
     shares: ClassVar[tuple[str, ...] | None] = BOUNDS
     completed_by: ClassVar[str] = "checker.evidence.gathered:completed"
 
-    require_witness: Annotated[
-        Witnesses,
-        Option(
-            "Exit with 3 (no verdict) unless the premise of these properties, or of every one, is reached.",
-            metavar="[NAME,...]",
-            complete="properties",
-            bare="all",
-        ),
-    ] = ()
+    require_witness: RequiredWitnesses = ()
     symbolic: Annotated[
         Seconds | None,
         Option(

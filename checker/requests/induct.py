@@ -2,61 +2,62 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from os import fspath
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.clauses import ClausesRequest, argument, everything_assumed, sorted_out
+from checker.requests.bounded import RequiredWitnesses
+from checker.requests.clauses import ClausesRequest, InAll, argument, everything_assumed, sorted_out
 from checker.requests.properties import required_witnesses
+from checker.requests.queries import Queries, queries_into
 from checker.requests.ready import make_ready
-from checker.requests.request import at_least, seconds, solver_seed
+from checker.requests.request import Count, Natural, Option, Seconds, Seed, function, names_in
+from checker.requests.watch import QUIET, Watch
 from zabspec.limits import Deadline
 
 if TYPE_CHECKING:
     from checker.explore.premises import Premises
-    from checker.report.induction import InductionReport
+    from checker.report.induction import Inductive
     from checker.symbolic.pool import Outcome, Question
     from invariants.registry import Property
 
-__all__ = ["InductRequest", "answer", "argument", "everything_assumed", "sorted_out"]
-
-# Called with the last action that was queried, the number of those done, and of all.
-Progress = Callable[[str, int, int], None]
-
 
 @dataclass(frozen=True)
-class InductRequest(ClausesRequest):
-    """An induction.
+class Induct(ClausesRequest):
+    """Check with z3 whether clauses are inductive.
 
-    Attributes:
-        k: runs of up to so many steps are tried.
-        query_limit: time limit of each query, in seconds. time_limit: seconds in all.
-        seed: of the solver. jobs: processes; None for one on each core.
-        witness_states: states explored for runs that meet the premise of each property; 0 for none.
-        require_witness: names of properties whose premise a run must meet, or `all`.
-        smt2: the folder that every query is written to; empty for none.
+    A clause is, if every step keeps it from every state that satisfies the clauses, reachable or not. A property that
+    follows from inductive clauses holds at every depth. A clause that is not inductive may still hold: a counterexample
+    to induction is two states and one step, and the first state may be unreachable. An exploration then searches for a
+    run that reaches the premise of each property. If none does, the report says that the proof may be vacuous. A
+    property that a run violates is violated, whatever was proved. A budget above 0 stands for any number.
+
+    Several processes run the queries: a script calls the function below `if __name__ == "__main__":`.
+
+    Exit codes: 0 every requested clause is proved, 1 a clause is not inductive or a property is violated, 2 the request
+    is wrong, 3 no verdict: a query is undecided, or a premise of --require-witness is not reached.
     """
 
     kind: ClassVar[str] = "induct"
+    command: ClassVar[bool] = True
+    others: ClassVar[tuple[str, ...]] = ("confirm", "clauses")
 
-    k: int = 1
-    query_limit: float = 60.0
-    time_limit: float = 1800.0
-    seed: int = 0
-    jobs: int | None = None
-    witness_states: int = 1_000_000
-    require_witness: tuple[str, ...] = ()
-    smt2: str = ""
-
-    def validate(self) -> None:
-        at_least(self, 0, "witness_states")
-        at_least(self, 1, "k", "jobs")
-        seconds(self, "query_limit", "time_limit")
-        solver_seed(self.seed)
-        super().validate()
+    k: Annotated[Count, Option("Try runs of up to this many steps.")] = 1
+    query_limit: Annotated[Seconds, Option("Time limit of each query.", metavar="SECONDS")] = 60.0
+    time_limit: InAll = 1800.0
+    seed: Annotated[Seed, Option("Seed of the solver.")] = 0
+    jobs: Annotated[Count | None, Option("Solver processes; one for each core if not given.")] = None
+    witness_states: Annotated[
+        Natural,
+        Option(
+            "Explore at most this many states for a run that reaches the premise of each property; 0: no search.",
+            metavar="N",
+        ),
+    ] = 1_000_000
+    require_witness: RequiredWitnesses = ()
+    smt2: Queries = ""
 
     def question(self) -> Question:
         """Return the induction to run.
@@ -67,8 +68,8 @@ class InductRequest(ClausesRequest):
         from checker.symbolic.pool import Question
         from invariants.registry import STEP
 
-        argument(self.model.name)
-        configuration = self.configuration()
+        argument(self.name)
+        configuration = self.z3_configuration()
         asked, assumed, targets = sorted_out(self, configuration)
         return Question(
             configuration,
@@ -80,37 +81,36 @@ class InductRequest(ClausesRequest):
             self.k,
             alone=not everything_assumed(self),
             chosen=bool(self.clauses),
-            smt2=self.smt2,
+            smt2=fspath(self.smt2),
         )
 
+    def answer(self, watch: Watch = QUIET) -> Inductive:
+        from checker.report.induction import Inductive
+        from checker.symbolic.pool import run
 
-def answer(request: InductRequest, progress: Progress | None = None, started: float | None = None) -> InductionReport:
-    """Run the induction, and search for runs that meet the premises of its properties.
-
-    Args:
-        progress: called now and then.
-        started: when the time limit began, as `time.perf_counter()`; None for now.
-
-    Raises:
-        RequestError: the request is wrong.
-    """
-    from checker.report.induction import InductionReport
-    from checker.symbolic.pool import run
-
-    end = Deadline(request.time_limit, 0.0 if started is None else time.perf_counter() - started)
-    question = request.question()
-    properties = question.with_premise
-    required = required_witnesses(request.require_witness, [p.name for p in properties])
-    if required and not request.witness_states:
-        raise RequestError("--require-witness contradicts --witness-states 0, which turns the search off")
-    outcome = run(question, request.jobs or 0, end.left(), progress)
-    outcome.required = tuple(required)
-    if request.witness_states and properties:
-        outcome.premises = premises_of(outcome, properties, request, end)
-    return InductionReport(outcome, request.as_json())
+        end = Deadline(self.time_limit)
+        with queries_into(self.smt2), watch.working() as show:
+            question = self.question()
+            properties = question.with_premise
+            required = required_witnesses(names_in(self.require_witness), [p.name for p in properties])
+            if required and not self.witness_states:
+                raise RequestError("--require-witness contradicts --witness-states 0, which turns the search off")
+            outcome = run(
+                question,
+                self.jobs or 0,
+                end.left(),
+                lambda label, done, of: show(f"{done} of {of} actions checked: {label}"),
+            )
+            outcome.required = tuple(required)
+            if self.witness_states and properties:
+                outcome.premises = premises_of(outcome, properties, self, end)
+        return Inductive(outcome, self.as_json())
 
 
-def premises_of(outcome: Outcome, properties: list[Property], request: InductRequest, end: Deadline) -> Premises:
+induct = function(Induct)
+
+
+def premises_of(outcome: Outcome, properties: list[Property], request: Induct, end: Deadline) -> Premises:
     """Search for runs that meet the premises of properties.
 
     If a clause is not proved, what follows from the clauses may be violated in a run: then each property is judged as

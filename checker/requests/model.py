@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.quorum_system import quorums_given
-from checker.requests.request import File, Option, Request, flag, near
+from checker.requests.request import File, Names, Option, Request, flag, near
 from zabspec.roles import MOST_PROCESSES
 from zabspec.worlds.steps import BUDGETS
 
@@ -31,6 +31,7 @@ SIZES = ("protocol", "variant", "nodes", "network", "start", "quorums")
 BOUNDS = (*SIZES, "txns", "budgets", *BUDGETS)
 PROTOCOL_HELP = "zab, ladis, db19, zookeeper, or a user protocol: a file (protocol.py) or a module (package.module)."
 Amount = Annotated[int, Meta(ge=0, le=15)]
+Transactions = Annotated[int, Meta(ge=0, le=7)]
 Room = Annotated[int, Meta(ge=1, le=200)]
 
 
@@ -104,9 +105,7 @@ class ModelRequest(Request):
         Annotated[int, Meta(ge=1, le=MOST_PROCESSES)] | None,
         Option("Number of processes (3, unless a user protocol declares another)."),
     ] = None
-    txns: Annotated[
-        Annotated[int, Meta(ge=0, le=7)] | None, Option("Number of transactions that may be abcast (2).")
-    ] = None
+    txns: Annotated[Transactions | None, Option("Number of transactions that may be abcast (2).")] = None
     timeouts: Annotated[Amount | None, Option(BUDGETS["timeouts"].help())] = None
     crashes: Annotated[Amount | None, Option(BUDGETS["crashes"].help())] = None
     losses: Annotated[Amount | None, Option(BUDGETS["losses"].help())] = None
@@ -261,6 +260,14 @@ class ModelRequest(Request):
                 raise RequestError(f"there is no variant {name!r}{whose}{hint}")
 
 
+# Of a request that lists: words that each row must have, and the protocol whose rows they are.
+Words = Annotated[Names, Option(argument=True, metavar="[WORD]...")]
+ListedProtocol = Annotated[
+    AnyProtocol | None,
+    Option(
+        f"List only those of this protocol: {PROTOCOL_HELP}", metavar="NAME", complete="protocols", reads=protocol_given
+    ),
+]
 MODEL = tuple(f.name for f in fields(ModelRequest))
 
 

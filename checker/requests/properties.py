@@ -3,15 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.request import near
+from checker.report.answer import Listed, listed
+from checker.requests.model import ListedProtocol, Words, protocol_named
+from checker.requests.request import Request, function, names_in, near
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from invariants.registry import Property
 
 LITERAL = "invariant-5-literal"
+
+
+@dataclass(frozen=True)
+class Properties(Request):
+    """List the properties, where the papers state them, and their premises.
+
+    With WORDs, list only properties whose description has all of them: zabcheck properties primary order.
+    """
+
+    kind: ClassVar[str] = "properties"
+    command: ClassVar[bool] = True
+
+    containing: Words = ()
+    protocol: ListedProtocol = None
+
+    def answer(self, watch: Watch = QUIET) -> Listed:
+        from invariants import NO_RUNTIME_ERROR, PROPERTIES, properties_of
+
+        protocol = None if self.protocol is None else str(self.protocol)
+        own = protocol is not None and not protocol_named(protocol).declared.bounded_by_world
+        rows = []
+        for p in PROPERTIES if protocol is None else (*properties_of(protocol), *([NO_RUNTIME_ERROR] if own else [])):
+            if protocol is not None and not p.judges(protocol):
+                continue
+            name = p.name if p.default else f"{p.name} ({'always' if p is NO_RUNTIME_ERROR else 'only if named'})"
+            rows.append((name, p.source, p.premise, p.statement))
+        found = listed(("property", "source", "premise", "statement"), rows, names_in(self.containing), "property")
+        for row in found.content:
+            name, _, when = row["property"].partition(" (")
+            row |= {"property": name, "judged": when.rstrip(")") or "by default"}
+        return found
+
+
+properties = function(Properties)
 
 
 def chosen_properties(names: Sequence[str], protocol: str, passes: bool = False) -> list[Property]:

@@ -225,7 +225,9 @@ def fields_of(kind: type[Request]) -> dict[str, Field]:
         bases = [base for base in kind.__bases__ if issubclass(base, Request)]
         out = {name: field for base in bases for name, field in fields_of(base).items()}
         hints = inspect.get_annotations(kind, eval_str=True)  # of a base they were read already
-        _FIELDS[kind] = out | {name: declared(own[name], hint) for name, hint in hints.items() if name in own}
+        out |= {name: declared(own[name], hint) for name, hint in hints.items() if name in own}
+        without = {name: dataclasses.replace(out[name], option=None) for name in kind.excluded}
+        _FIELDS[kind] = out | without
     return _FIELDS[kind]
 
 
@@ -275,6 +277,8 @@ class Request:
 
     kind: ClassVar[str] = ""
     command: ClassVar[bool] = False  # whether `zabcheck KIND` makes it
+    others: ClassVar[tuple[str, ...]] = ()  # kinds that the command makes too, if an option chooses their mode
+    excluded: ClassVar[tuple[str, ...]] = ()  # fields of a base class that it does not take
     mode: ClassVar[str | Option] = ""  # the field, or the option, by which a command of several kinds chooses it
     examples: ClassVar[str] = ""  # the end of the command's help
     completed_by: ClassVar[str] = ""  # `module:function` that adds to the answer what is found in other ways
@@ -285,6 +289,8 @@ class Request:
     def __post_init__(self) -> None:
         for name, declared in fields_of(type(self)).items():
             object.__setattr__(self, name, declared.read(getattr(self, name)))
+            if name in self.excluded and getattr(self, name) != declared.default:
+                raise RequestError(f"{declared.flag} does not go with {self.kind}")
         self.validate()
 
     def validate(self) -> None:

@@ -65,7 +65,7 @@ def rows_result(
         "rows": [row_object(x) for x in asked],
     }
     verdicts = [verdict(one) for one in asked]
-    return StatedResult(sentence, code, content, [*stories, *rows], verdicts=verdicts, kind="zookeeper")
+    return StatedResult(sentence, code, content, [*stories, *rows], judged=verdicts, kind="zookeeper")
 
 
 def verdict(one: RowOutcome) -> Verdict:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from typing import Any
 
 from click.testing import CliRunner, Result
 
 from checker.cli import main
+from checker.commands.deriving import command_of, kinds_of, requested
+from checker.requests.kinds import kind_named
 from tests.patience import ended, until_cpu
 
 TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")
@@ -25,6 +28,14 @@ def run(*arguments: str) -> Result:
     result = CliRunner().invoke(main, list(arguments))
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
+
+
+def request_of(name: str, *words: str) -> Any:
+    """Return the request that words after the name of a command make."""
+    kind = kind_named(name)
+    assert kind is not None
+    with command_of(kind).make_context(name, list(words)) as context:
+        return requested(kinds_of(kind), context.params)
 
 
 def assert_refused(result: Result, sentence: str) -> None:

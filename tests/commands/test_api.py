@@ -22,10 +22,8 @@ from click.testing import CliRunner
 import zabcheck
 from checker import api
 from checker.cli import main
-from checker.commands.induct import induct
 from checker.commands.init import BROKEN
 from checker.commands.reenact import reenact
-from checker.commands.refine import refine
 from checker.commands.simulate import simulate
 from checker.commands.sweep import sweep
 from checker.report.answer import Answered
@@ -163,7 +161,7 @@ def test_a_table_is_judged_as_the_command_judges_it(tmp_path: Path) -> None:
 @pytest.mark.slow(seconds=2)
 def test_a_clause_is_asked_of_z3() -> None:
     alone = {"nodes": 1, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0, "max_epoch": 1, "jobs": 1}
-    found = zabcheck.prove_inductive(clauses=["leads-itself"], **alone)
+    found = zabcheck.induct(clauses=["leads-itself"], **alone)
     assert (found.exit_code, found.sentence) == (
         0,
         f"kept; only leads-itself checked: 1 of 1 kept by every step, assuming {len(CLAUSES) - 1} others that "
@@ -172,7 +170,7 @@ def test_a_clause_is_asked_of_z3() -> None:
     assert found["leads-itself"].verdict == "kept"
     assert "1 processes; at most 1 transactions are ever abcast" in found.granted
     with pytest.raises(zabcheck.RequestError, match="of zab"):
-        zabcheck.prove_inductive("db19")
+        zabcheck.induct("db19")
 
 
 @pytest.mark.parametrize(
@@ -202,16 +200,14 @@ WITHOUT = {"search", "seed", "mutate", "live", "witness", "progress_properties",
     ("keywords", "command", "unsaid"),
     [
         (api.Simulating, simulate, {"as_json", "dump", "events", "table", "number", "show", "trace", "page"}),
-        (api.Inducting, induct, {"as_json", "listed", "confirm", "depth"}),
-        (api.Refining, refine, {"as_json", "smt2"}),
         (api.Sweeping, sweep, {"as_json"}),
         (api.Reenacting, reenact, {"list_servers", "runs_drawn", "seed", "start"}),
     ],
-    ids=["simulate", "prove_inductive", "refine", "sweep", "reenact"],
+    ids=["simulate", "sweep", "reenact"],
 )
 def test_keywords_are_the_options_of_the_command(keywords: type, command: click.Command, unsaid: set[str]) -> None:
     said = {"names": "properties", "required": "require_witness", "no_symmetry": "symmetry", "clauses": "clauses"}
-    said |= {"assumed": "assume", "own_budgets": "budgets"}
+    said |= {"own_budgets": "budgets"}
     options = {p.name for p in command.params if isinstance(p, click.Option)} - {"version", "protocol"} - unsaid
     wanted = {said.get(str(name), name) for name in options}
     any_of_them = {*BUDGETS, "budgets"}  # which takes each by its name
@@ -253,7 +249,6 @@ def test_an_answer_is_shown_in_a_notebook_with_what_it_quotes_escaped(broken: za
 
 # Commands whose answer is no text: two write files, one a script for a shell, one is a server.
 NO_FUNCTION = {"init", "pipeline", "completion", "docs", "walk"}
-OTHER_NAME = {"induct": "prove_inductive"}
 
 
 def commands_of_all() -> list[str]:
@@ -268,12 +263,11 @@ def test_every_command_is_a_function_with_an_answer() -> None:
         if name in NO_FUNCTION:
             assert not hasattr(zabcheck, name)
             continue
-        function = OTHER_NAME.get(name, name)
-        asked = getattr(zabcheck, function)
+        asked = getattr(zabcheck, name)
         made = asked.__wrapped__.answer if hasattr(asked, "__wrapped__") else asked
         answer = getattr(zabcheck, made.__annotations__["return"])
         assert issubclass(answer, Answered), name
-        row = next(line for line in rows if line.startswith(f"| `{function}("))
+        row = next(line for line in rows if line.startswith(f"| `{name}("))
         assert f"`zabcheck {name}`" in row
         assert f"`{answer.__name__}`" in row
 
@@ -288,7 +282,7 @@ ASKED: dict[str, Callable[[zabcheck.Explored, Path], Answered]] = {
     "minimise": lambda found, _: zabcheck.minimise(trace_of(found), search=0.01),
     "simulate": lambda found, _: zabcheck.simulate(seed=14, rounds=60, check=True),
     "audit_logs": lambda found, folder: zabcheck.audit_logs(folder / "zk1.log"),
-    "variants": lambda found, _: zabcheck.variants("joiner", "proposals"),
+    "variants": lambda found, _: zabcheck.variants(["joiner", "proposals"]),
     "properties": lambda found, _: zabcheck.properties("integrity", protocol="zab"),
 }
 WITHOUT_RUN = {"live", *LISTED}

@@ -31,10 +31,9 @@ from checker.report.evidence import (
     Evidence,
     Gathered,
 )
-from checker.requests.induct import InductRequest
-from checker.requests.model import ModelRequest
+from checker.requests.induct import Induct
 from checker.requests.prove import Prove
-from checker.requests.refine import RefineRequest
+from checker.requests.refine import Refine
 from invariants import PROPERTIES
 from zabspec.model import Configuration
 
@@ -121,8 +120,8 @@ def test_another_digest_empties_the_cells(kept: Kept, kind: str) -> None:
 
 
 def test_another_request_empties_the_cells(kept: Kept) -> None:
-    kept.change(INDUCTIVE, request=InductRequest(ModelRequest("zab", nodes=2, txns=2)).as_json())
-    kept.change(REFINEMENT, request=RefineRequest("missing-only", nodes=3, txns=2).as_json())
+    kept.change(INDUCTIVE, request=Induct("zab", nodes=2, txns=2).as_json())
+    kept.change(REFINEMENT, request=Refine(variant="missing-only", nodes=3, txns=2).as_json())
     assert found().head == ()
 
 
@@ -352,8 +351,8 @@ def outcome(**changes: Any) -> Any:
 
 def claimed(monkeypatch: pytest.MonkeyPatch, what: Any) -> Entry:
     """The entry that an outcome makes."""
-    monkeypatch.setattr("checker.requests.induct.answer", lambda *_: SimpleNamespace(outcome=what))
-    return computing.inductive(InductRequest(), "d" * 64, lambda _: None)
+    monkeypatch.setattr(Induct, "answer", lambda *_: SimpleNamespace(outcome=what))
+    return computing.inductive(Induct(), "d" * 64, lambda _: None)
 
 
 def test_inductive_is_what_rests_on_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -399,8 +398,8 @@ def explored(**changes: Any) -> Any:
 def test_a_text_refines_if_all_states_were_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def entry(exploration: Any, **changes: Any) -> Entry:
         values = {"report": SimpleNamespace(exploration=exploration), "failures": {}, "trouble": ""}
-        monkeypatch.setattr("checker.requests.refine.answer", lambda *_: SimpleNamespace(**values | changes))
-        return computing.refinement(RefineRequest(), "d" * 64, lambda _: None)
+        monkeypatch.setattr(Refine, "answer", lambda *_: SimpleNamespace(**values | changes))
+        return computing.refinement(Refine(), "d" * 64, lambda _: None)
 
     whole = entry(explored())
     assert (whole.claims, whole.bounds) == ({"": "refines"}, "3 nodes, 2 transactions, 1 timeout")

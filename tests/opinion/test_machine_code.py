@@ -10,16 +10,15 @@ import pytest
 
 from checker.explore.compiled import Compiled
 from checker.live.code import LiveCode
-from checker.requests import refine
 from checker.requests.live import LiveCheck
-from checker.requests.refine import RefineRequest
+from checker.requests.refine import Refine
 
-REFINED = RefineRequest(nodes=2, txns=1)
+REFINED = Refine(nodes=2, txns=1)
 PROGRESS = LiveCheck("zab", nodes=2, txns=1, budgets={"timeouts": 1, "crashes": 1, "losses": 0})
 
 
 def refined() -> Any:
-    return refine.answer(REFINED)
+    return REFINED.answer()
 
 
 def lively() -> Any:

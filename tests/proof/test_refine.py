@@ -531,7 +531,7 @@ def test_a_depth_is_part_of_the_verdict() -> None:
     [
         (("--variant", "no-promises"), "there is no variant 'no-promises'; did you mean"),
         (("--nodes", "9"), "--nodes must be 1 to 7, not 9"),
-        (("--depth", "-1"), "--depth must be 1 or more, not -1"),
+        (("--depth", "-1"), "--depth must be 0 or more, not -1"),
         (("--timeouts", "15", "--crashes", "15", "--losses", "15"), "the refinement check takes at most 60 epochs"),
     ],
 )

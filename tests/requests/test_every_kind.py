@@ -45,10 +45,6 @@ SERVERS: dict[str, Any] = {
 # Of each kind a request with no field at its default.
 FULL: dict[str, dict[str, Any]] = {
     "minimise": {"trace": "t.json", "output": "o.json", "search": 1.5},
-    "confirm": {
-        "model": ModelRequest("zab", nodes=2), "clauses": ("integrity",), "assume": ("none",), "without": ("kinds",),
-        "depth": 3, "jobs": 1, "time_limit": 2.0,
-    },
     "audit-logs": {"logs": ("zk1.log", "zk2.log")},
     "export": {"trace": "t.json", "form": "svg", "output": "o.svg", "relation": "broadcasts", "cone": 3},
     "export-model": {
@@ -330,9 +326,8 @@ assert answer.trace.property_name and answer.attempts == 1
 """,
     "confirm": """
 from checker.requests.confirm import *
-from checker.requests.model import ModelRequest
-model = ModelRequest("zab", nodes=2, txns=1, budgets={"timeouts": 0, "crashes": 0, "losses": 0})
-report = answer(ConfirmRequest(model, ("integrity",), jobs=1, depth=3))
+request = Confirm(nodes=2, txns=1, timeouts=0, crashes=0, losses=0, clauses=("integrity",), jobs=1, depth=3)
+report = request.answer()
 assert report.exit_code == 0 and report.as_json()["request"]["kind"] == "confirm"
 """,
     "audit-logs": """

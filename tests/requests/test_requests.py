@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from checker.cli import KINDS, main
 from checker.commands.deriving import requested
 from checker.errors import RequestError
+from checker.requests.confirm import Confirm
 from checker.requests.explore import Explore
 from checker.requests.graph import StateGraph
-from checker.requests.induct import InductRequest
+from checker.requests.induct import Induct
 from checker.requests.kinds import from_json
 from checker.requests.live import LiveCheck
 from checker.requests.model import ModelRequest
@@ -64,6 +65,7 @@ REQUESTS = st.one_of(
     ),
     st.builds(RandomSearch, **MODEL, how=st.sampled_from(("random", "swarm", "best")), seed=st.integers(0, 2**32 - 1)),
     st.builds(StateGraph, **MODEL, depth=SMALL, max_states=st.integers(1, 99), symmetry=st.booleans()),
+    st.builds(Confirm, **MODEL, clauses=st.just(("integrity",)), without=st.just(("kinds",)), jobs=SMALL),
     st.builds(Mutate, **MODEL, number=st.integers(1, 99), seed=SMALL),
 )
 
@@ -132,7 +134,7 @@ def test_an_exploration_that_cannot_be_is_no_request(values: dict[str, Any], sen
 def test_zero_is_no_number_that_was_not_given(name: str, sentence: str) -> None:
     """An induction about no process would have been answered about three."""
     with pytest.raises(RequestError, match=sentence):
-        InductRequest(ModelRequest(**{name: 0})).question()
+        Induct(**{name: 0}).question()
 
 
 # --- from flags and from keywords ------------------------------------------------------------------------
@@ -196,6 +198,7 @@ def test_answering_a_request_needs_no_command_line(tmp_path: Path) -> None:
     """And prints nothing: stdout and stderr stay empty."""
     code = """
 import sys
+from checker.requests.confirm import Confirm
 from checker.requests.explore import Explore
 from checker.requests.model import ModelRequest
 report = Explore(nodes=1, txns=1, budgets={"timeouts": 0, "crashes": 0, "losses": 0}).answer()

@@ -22,7 +22,6 @@ from click.testing import CliRunner, Result
 
 import zabcheck
 from checker.cli import main
-from checker.commands.induct import induct, request_of_flags
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.groups import groups_of
@@ -42,6 +41,7 @@ from invariants import PROPERTIES
 from invariants.binding import bound
 from invariants.inductive import CASES, CLAUSES, SHAPES
 from invariants.registry import STEP, Property
+from tests.commands.running import request_of
 from tests.models import much
 from tests.patience import HANG, ended, until_cpu
 from zabspec.language.reference import RangeError, StateView
@@ -400,7 +400,7 @@ def test_what_is_asked_about_and_what_is_assumed() -> None:
     """All others, unless one says which."""
 
     def sorted_of(*words: str) -> tuple[list[list[str]], bool]:
-        request = request_of_flags(**induct.make_context("induct", [*words]).params)
+        request = request_of("induct", *words)
         return [[c.name for c in found] for found in sorted_out(request, CONFIGURATION)], everything_assumed(request)
 
     def all_but(*names: str) -> list[str]:
@@ -558,8 +558,8 @@ def test_out_of_time_is_undecided():
         (["--clause", "links", "--assume", "none,counters"], "--assume none contradicts --assume counters"),
         (["--clause", "links", "--without", "links"], "--without links contradicts"),
         (["--clause", "links", "--assume", "commits", "--without", "commits"], "--without commits contradicts"),
-        (["--depth", "3"], "--depth goes with --confirm"),
-        (["--confirm", "--seed", "3"], "--seed does not go with --confirm: an exploration uses no solver"),
+        (["--depth", "3"], "--depth is for --confirm"),
+        (["--confirm", "--seed", "3"], "--seed does not go with --confirm"),
         (["--confirm", "--k", "2"], "--k does not go with --confirm"),
         (["--confirm", "--require-witness"], "--require-witness does not go with --confirm"),
         (["--query-limit", "0"], "must be a number of seconds above 0"),
@@ -576,7 +576,6 @@ def test_a_wrong_question_is_one_sentence(args: list[str], sentence: str):
 
 def test_the_list_says_what_every_clause_says():
     text = ask("--list").output
-    assert text == ask("--list-clauses").output
     begun = [line.split()[0] for line in text.splitlines() if not line.startswith(" ")]
     assert begun == [c.name for c in CLAUSES]
     assert all(c.statement in joined(text) for c in CLAUSES)
