@@ -93,7 +93,14 @@ def whole_words(audit: Audit) -> str:
         return "these look like copies of running servers, made one after another: then the data is whole"
     if audit.too_few:
         return "nothing found in these directories, of less than a quorum, puts data in danger"
-    return "the data is whole" if audit.data == "whole" else "what a quorum of these disks has is whole"
+    if audit.data == "whole":
+        return "the data is whole"
+    tails: dict[str, list[str]] = {}
+    for f in audit.tails:
+        tails.setdefault(f"{zxid_text(f.zxid)}..{zxid_text(f.last)}", []).append(f.server)
+    alone = " and ".join(f"{zxids} on {', '.join(names)}" for zxids, names in tails.items())
+    unknown = f"; whether {alone} alone was acknowledged is unknown" if alone else ""
+    return f"what a quorum of these disks has is whole{unknown}"
 
 
 def service_words(service: Service) -> str:

@@ -153,6 +153,15 @@ def test_others_are_a_quorum_only_where_they_are(tmp_path: Path) -> None:
         assert ("the others are a quorum without findings" in headline(found)) == whole
 
 
+def test_the_first_line_names_a_tail_that_may_have_been_acknowledged(tmp_path: Path) -> None:
+    """No file shows whether other disks have lost it since: that is no finding, and is not left out either."""
+    found = looked_at(tmp_path / "tail", [server(TXNS[:-2]), server(TXNS), server(TXNS[:-2])])
+    tail = f"{zxid_text(TXNS[-2].zxid)}..{zxid_text(TXNS[-1].zxid)}"
+    assert (found.verdict, found.data) == ("OK", "unknown")
+    assert f"OK: what a quorum of these disks has is whole; whether {tail} on server2 alone was ack" in headline(found)
+    assert "OK: the data is whole; all 3 serve." in headline(looked_at(tmp_path / "whole", [server(TXNS)] * 3))
+
+
 def test_a_release_that_is_not_known_is_refused(tmp_path: Path) -> None:
     folder = server(TXNS).write(tmp_path / "server1")
     answer = CliRunner().invoke(main, ["audit", str(folder), "--release", "9.9.9"])

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from traces.zookeeper.logs import Reader, read_log
-from traces.zookeeper.rules import first_line, parse_long, rules_for
+from traces.zookeeper.rules import rules_for
 from traces.zookeeper.server import NotOne, Server, find_directory
 from traces.zookeeper.snapshots import read_snapshot
 from traces.zookeeper.starting import read_by_start
@@ -45,9 +45,7 @@ def read_disk(folder: Path, release: str) -> Disk:
     whole = Server(directory, logs, [read_snapshot(path, named, DataTree()) for named, path in directory.snapshots])
     whole.follow()
     reading = read_by_start(whole, rules_for(release))
-    stops = {id(f): stop for f, stop in reading.files}
-    runs = [r for r in reading.server.runs if r.place < stops.get(id(f := reading.server.file_of(r)), f.end)]
+    runs = [r for r in reading.server.runs if r.place < reading.stop(r) or reading.stop(r) < 0]
     snapshots = tuple(sorted({x.zxid for x in reading.server.snapshots if x.usable}))
-    found = [parse_long(first_line(directory.epochs.get(name))) for name in ("currentEpoch", "acceptedEpoch")]
-    current, accepted = (-1 if epoch is None else epoch for epoch in found)
-    return Disk(tuple(zxid for r in runs for zxid in range(r.lo, r.hi + 1)), snapshots, current, accepted)
+    log = tuple(zxid for r in runs for zxid in range(r.lo, r.hi + 1))
+    return Disk(log, snapshots, whole.epoch(), whole.epoch("acceptedEpoch"))

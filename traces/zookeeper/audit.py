@@ -34,7 +34,7 @@ from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, AuditFindin
 from traces.zookeeper.folding import is_dead
 from traces.zookeeper.forecast import Forecast, forecast_of
 from traces.zookeeper.logs import LogFile, Reader, read_log, read_on
-from traces.zookeeper.order import UNREAD, epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
+from traces.zookeeper.order import UNREAD, epoch_findings, file_findings, order_findings, snapshot_findings
 from traces.zookeeper.replay import Kept, Replayed, Restart, replay_all
 from traces.zookeeper.rules import TRUST_EMPTY, Rules, first_line, parse_long, rules_for
 from traces.zookeeper.server import LOW, Directory, Server, listed
@@ -118,9 +118,13 @@ class Audit:
         if any(f.severity == DANGER for f in about):
             return "in danger"
         doubt = self.unanswered or any(f.code in ("LAST_COPY", "CAN_BE_LOST") for f in about)
-        apart = {f.server for f in about if f.code == "TAIL_APART"}
-        tails = any(f.code == "UNCOMMITTED_TAIL" and f.server not in apart for f in about)
-        return UNKNOWN.lower() if doubt or tails else "whole"
+        return UNKNOWN.lower() if doubt or self.tails else "whole"
+
+    @property
+    def tails(self) -> list[AuditFinding]:
+        """Return the findings about last transactions that may have been acknowledged by disks that lost them since."""
+        apart = {f.server for f in self.findings if f.code == "TAIL_APART"}
+        return [f for f in self.findings if f.code == "UNCOMMITTED_TAIL" and f.server not in apart]
 
     @property
     def verdict(self) -> str:
@@ -227,7 +231,7 @@ def settled(servers: list[Server], each: Each) -> list[Server]:
         servers = read_servers(now, {s.name: s for s in servers}, each)
     for s in servers:
         s.directory.epochs = listed(s.directory).epochs
-        if 0 <= epoch_value(s) < s.top >> 32:  # since 3.8.5 and 3.9.2 what is synchronized is stored just before
+        if 0 <= s.epoch() < s.top >> 32:  # since 3.8.5 and 3.9.2 what is synchronized is stored just before
             time.sleep(PAUSE)
             s.directory.epochs = listed(s.directory).epochs
     return servers
@@ -547,8 +551,7 @@ def accepted_ahead(server: Server, starting: list[Server], quorum: Quorums) -> l
 
 
 def accepted_epoch(server: Server) -> int:
-    value = parse_long(first_line(server.directory.epochs.get("acceptedEpoch")))
-    return max(server.top >> 32, epoch_value(server)) if value is None else value
+    return server.epoch("acceptedEpoch", max(server.top >> 32, server.epoch()))
 
 
 def not_starting(

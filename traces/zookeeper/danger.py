@@ -16,7 +16,6 @@ from traces.zookeeper.agree import Agreement, blocks_of, copies_of, locate, read
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.findings import DANGER, NOTE, WARN, AuditFinding
 from traces.zookeeper.logs import Reader
-from traces.zookeeper.order import epoch_value
 from traces.zookeeper.server import LOW, Server
 from traces.zookeeper.voters import Quorums
 
@@ -31,7 +30,7 @@ HOT = "unless the directories were copied while the servers ran, or at different
 
 def joined_epoch(server: Server) -> int:
     """Return the epoch that a server joined last: its currentEpoch, or its history's epoch if that is later."""
-    return max(epoch_value(server), server.top >> 32)
+    return max(server.epoch(), server.top >> 32)
 
 
 @dataclass
@@ -90,7 +89,7 @@ class Disks:
         """Check that a server that joined an epoch has what the epoch began with."""
         ends, unseen = self.agreement.ends(), self.unread | self.those_with(*HIDING)
         for s in self.voters:
-            epoch = epoch_value(s)
+            epoch = s.epoch()
             if epoch <= 0 or s.top >> 32 >= epoch or s.name in unseen:
                 continue
             needed, why = self.began_with(s, epoch, ends)
@@ -116,7 +115,7 @@ class Disks:
         ]
         if saved:
             return max(saved)
-        alike = [t for t in self.voters if epoch_value(t) == epoch and s.top < t.top < epoch << 32]
+        alike = [t for t in self.voters if t.epoch() == epoch and s.top < t.top < epoch << 32]
         if alike:
             longest = max(alike, key=lambda t: t.top)
             return longest.top, f"{longest.name} joined that epoch too, with {zxid_text(longest.top)}"
@@ -148,9 +147,9 @@ class Disks:
             others = ", ".join(t.name for t in self.servers if t.top >> 32 > epoch)
             tail = f"{zxid_text(first)}..{zxid_text(s.top)}"
             what = f"the histories of {others} continue from {zxid_text(end)} without {tail}"
-            if epoch_value(s) > epoch:
+            if s.epoch() > epoch:
                 self.doubted.add(s.name)
-                what += f", with which this server's history ends though it has joined epoch {epoch_value(s)}"
+                what += f", with which this server's history ends though it has joined epoch {s.epoch()}"
                 self.add("PARTED", DANGER, f"{what}; {HOT}", s.name, "", first, s.top)
             else:
                 what += f", with which this server's ends: it has joined no epoch after {epoch}"
@@ -209,7 +208,7 @@ class Disks:
         no two at once: a copy takes its time.
         """
         voters = self.voters
-        epochs = {(epoch_value(s), s.logged >> 32, s.directory.epochs.get("acceptedEpoch")) for s in voters}
+        epochs = {(s.epoch(), s.logged >> 32, s.directory.epochs.get("acceptedEpoch")) for s in voters}
         ends = [s.logs[-1].ending if s.logs else "" for s in voters]
         lasts = {s.last for s in voters}
         if len(epochs) > 1 or set(ends) != {"padding"} or lasts != {s.logged for s in voters}:
@@ -259,7 +258,7 @@ def told_to_observer(servers: Sequence[Server], quorum: Quorums) -> tuple[int, s
     """
     out = (0, "")
     for s in servers:
-        if s.top and quorum.observes(s.name, s.top) and epoch_value(s) == s.top >> 32:
+        if s.top and quorum.observes(s.name, s.top) and s.epoch() == s.top >> 32:
             out = max(out, (s.top, f"{s.name}, an observer, has it, and an observer only receives what is committed"))
     return out
 

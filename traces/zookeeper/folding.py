@@ -21,7 +21,7 @@ from typing import Any
 
 from invariants.binding import bound
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.rules import Rules, first_line, parse_long
+from traces.zookeeper.rules import Rules
 from traces.zookeeper.server import LOW, Server
 from traces.zookeeper.starting import REFUSES, STARTS, Start, read_by_start, start_of
 from zabspec.authoring.declaration import ConfigError as NoModel
@@ -234,14 +234,12 @@ def disk_of(s: Server, rules: Rules) -> Disk:
     if reading.doubt:
         raise CannotFold(f"{s.name}: {reading.doubt}")
     s = reading.server
-    stops = {id(f): stop for f, stop in reading.files}
-    unread = [r for r in s.runs if r.place >= stops.get(id(s.file_of(r)), -1)]
+    unread = [r for r in s.runs if r.place >= reading.stop(r)]
     # below those that a start reads a TRUNC may cut
     hidden = [r for r in unread if reading.files and s.file_of(r).named >= reading.files[0][0].named]
     if hidden or (reading.forgets and s.runs):
         raise CannotFold(f"{s.name}: a start reads only a part of its logs")
-    accepted = parse_long(first_line(s.directory.epochs.get("acceptedEpoch")))
-    out = Disk(s, start, [], reading.from_zxid, start.zxid >> 32 if accepted is None else accepted)
+    out = Disk(s, start, [], reading.from_zxid, s.epoch("acceptedEpoch", start.zxid >> 32))
     for r in s.runs:  # where a file ends, nothing parts
         if out.runs and r.link == "next" and r.lo == out.runs[-1][1] + 1 and r.lo & LOW != 1:
             out.runs[-1] = (out.runs[-1][0], r.hi)

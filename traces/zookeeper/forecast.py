@@ -20,7 +20,7 @@ from traces.record.values import carried
 from traces.zookeeper.agree import locate, read_txn
 from traces.zookeeper.folding import Block, CannotFold, Folded, fold, is_dead, is_open
 from traces.zookeeper.logs import Reader
-from traces.zookeeper.rules import Rules, first_line, parse_long
+from traces.zookeeper.rules import Rules
 from traces.zookeeper.server import Server
 from traces.zookeeper.starting import REFUSES, STARTS, UNKNOWN, start_of
 from zabspec.ensemble import Ensemble
@@ -182,8 +182,7 @@ def forecast_of_lone(servers: Sequence[Server], lone: Sequence[Server], ends: di
             return Forecast(rules.release, f"{s.name}: {mine.why}")
         if mine.outcome == REFUSES:
             continue
-        accepted = parse_long(first_line(s.directory.epochs.get("acceptedEpoch")))
-        one = Outcome([s.name], s.name, max(mine.epoch, accepted or 0) + 1, mine.zxid, [Change(s.name)])
+        one = Outcome([s.name], s.name, max(mine.epoch, s.epoch("acceptedEpoch", 0)) + 1, mine.zxid, [Change(s.name)])
         for t in servers:
             if t is s or by[t.name].outcome != STARTS:
                 continue

@@ -260,8 +260,7 @@ def epoch_findings(server: Server) -> list[AuditFinding]:
     pending = [n for n in found if n.endswith(".tmp") or n == "updatingEpoch"]
     for name in pending:
         out.append(AuditFinding("EPOCH_PENDING", NOTE, "it was left behind", server.name, name))
-    top = max([server.top, *(s.zxid for s in server.snapshots if s.usable)])
-    current, accepted = values.get("currentEpoch"), values.get("acceptedEpoch")
+    top, current, accepted = server.top, values.get("currentEpoch"), values.get("acceptedEpoch")
     if current is not None and current < top >> 32:
         what = f"its history holds epoch {top >> 32} (up to {zxid_text(top)}), currentEpoch is {current}"
         severity = WARN if pending_heals(found, top >> 32) else VIOLATION
@@ -275,9 +274,3 @@ def epoch_findings(server: Server) -> list[AuditFinding]:
 def pending_heals(found: dict[str, bytes | None], epoch: int) -> bool:
     """Return whether a server recovers by itself from an interrupted update."""
     return "updatingEpoch" in found or parse_long(first_line(found.get("currentEpoch.tmp"))) == epoch
-
-
-def epoch_value(server: Server) -> int:
-    """Return currentEpoch; -1 if the file does not contain it."""
-    value = parse_long(first_line(server.directory.epochs.get("currentEpoch")))
-    return -1 if value is None else value

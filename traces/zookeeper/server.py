@@ -11,7 +11,7 @@ from pathlib import Path
 
 from traces.zookeeper.files import has_gone
 from traces.zookeeper.logs import Damage, LogFile
-from traces.zookeeper.rules import Rules, needed, packing, zxid_in
+from traces.zookeeper.rules import Rules, first_line, needed, packing, parse_long, zxid_in
 from traces.zookeeper.snapshots import Snapshot
 from zabspec.files import Unreadable, read_small, reason
 
@@ -299,6 +299,11 @@ class Server:
     @property
     def records(self) -> int:
         return sum(f.records for f in self.logs)
+
+    def epoch(self, name: str = "currentEpoch", missing: int = -1) -> int:
+        """Return the number in an epoch file; `missing` if there is none."""
+        value = parse_long(first_line(self.directory.epochs.get(name)))
+        return missing if value is None else value
 
     def has(self, zxid: int) -> bool:
         """Return whether its logs have a transaction."""

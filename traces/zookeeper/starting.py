@@ -20,7 +20,7 @@ from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.logs import LogFile
 from traces.zookeeper.replay import Restart
 from traces.zookeeper.rules import KNOWN, TRIED, TRUST_EMPTY, Rules, first_line, packing, parse_long, rules_for, version
-from traces.zookeeper.server import FIRST, Server
+from traces.zookeeper.server import FIRST, Server, TransactionRun
 from traces.zookeeper.snapshots import Snapshot
 from zabspec.protocols.zookeeper.releases import epoch_of_snapshot_counts
 from zabspec.protocols.zookeeper.shutdown import on_recovery
@@ -119,6 +119,10 @@ class Reading:
         self.line, self.why, self.option = line, why, option
         return self
 
+    def stop(self, run: TransactionRun) -> int:
+        """Return the place at which the reading of a run's file ends; -1 if it is not read."""
+        return next((stop for f, stop in self.files if f is self.server.file_of(run)), -1)
+
     @property
     def from_zxid(self) -> int:
         return self.base.zxid if self.base is not None else 0
@@ -180,17 +184,18 @@ def log_files(out: Reading) -> Reading:
     These are the last file that is not named later than needed, and all behind it.
     """
     rules, logs, read = out.rules, out.server.logs, out.server.needed
-    for n, f in enumerate(read):
-        last = n == len(read) - 1
-        if f.named <= out.from_zxid and (others := twins(f, logs)):  # of those the first that the folder lists is read
-            out.doubt = f"{' and '.join(x.name for x in [f, *others])} have one zxid: which is read follows the folder"
+    for f in read:
+        others = twins(f, logs)
+        if others and (f.named <= out.from_zxid or (f.records and any(t.records for t in others))):
+            # below the snapshot one of them is read, above it both: which, or which first, the folder's order decides
+            out.doubt = f"{' and '.join(x.name for x in [f, *others])} have one zxid: the folder's order decides"
             return out
         if f.ending == "folder":
             return out.end("(Is a directory)", f"{f.name} is a folder")
         if f.ending == "packed":
             return out.end("has invalid magic number", f"{f.name}, a compressed file, is read as a log by its name")
-        if f.size == 0 and rules.deletes_empty_tail and (last or (twins(f, logs) and f.named == read[-1].named)):
-            if not twins(f, logs):
+        if f.size == 0 and rules.deletes_empty_tail and f.named == read[-1].named:
+            if not others:
                 continue
             out.doubt = f"{f.name} is empty and has the zxid of another log: a start refuses it unless it comes last"
             return out
@@ -198,10 +203,6 @@ def log_files(out: Reading) -> Reading:
             return out.end("java.io.EOFException", f"{f.name} ends within its header")
         if f.ending == "empty" and zero_header(f):
             return out.end("has invalid magic number", f"the header of {f.name} is zeros")
-        if twins(f, logs) and f.records and any(t.records for t in twins(f, logs)):
-            names = " and ".join(x.name for x in [f, *twins(f, logs)])
-            out.doubt = f"{names} have one zxid: which is read first follows the order of the folder"
-            return out
         seen = f.end
         for damage in sorted(f.damages, key=lambda d: d.place):
             if ends_file(out, f, damage.code, damage.place, damage.hides):
@@ -255,10 +256,8 @@ def unreasonable(path: Path, place: int, rules: Rules) -> bool:
 
 def read_runs(reading: Reading) -> list[tuple[int, int]]:
     """Return the transactions that a start applies behind its snapshot, in the order in which it reads them."""
-    stops = {id(f): stop for f, stop in reading.files}
-    s = reading.server
-    runs = [r for r in s.runs if r.place < stops.get(id(s.file_of(r)), -1) and r.hi > reading.from_zxid]
-    return [(max(r.lo, reading.from_zxid + 1), r.hi) for r in runs]
+    start = reading.from_zxid
+    return [(max(r.lo, start + 1), r.hi) for r in reading.server.runs if r.place < reading.stop(r) and r.hi > start]
 
 
 def out_of_order(runs: Sequence[tuple[int, int]]) -> tuple[int, int]:

@@ -87,24 +87,20 @@ def standalone_findings(servers: Sequence[Server], ends: Ends) -> list[AuditFind
     Only a standalone server writes epoch 0, and it acknowledges alone. An ensemble goes on from it only if its first
     leader was that server.
     """
-    out = []
+    out, by_name = [], {s.name: s for s in servers}
     served = {name: end for name, end in ends.items() if end[0] >> 32}
     for s in servers:
         last = max((r.hi for r in s.runs if not r.hi >> 32), default=0)
         if not last or not s.last >> 32 or not served:
             continue
         before = {p: n for p, n in tree_at(s, last, None).items() if not n.stats[OWNER] and n.stats[MZXID]}
-        trees = [
-            tree_at(next(x for x in servers if x.name == name), top, own) for name, (top, _, own) in served.items()
-        ]
+        trees = [tree_at(by_name[name], top, own) for name, (top, _, own) in served.items()]
         newest = max(top for top, _, _ in served.values())
         lost = {p for p, n in before.items() if all(p not in t or t[p].stats[MZXID] < n.stats[MZXID] for t in trees)}
         lost -= deleted(servers, last, newest) if lost else set()
         if lost:
             what = f"up to {zxid_text(last)} it was a standalone server, which acknowledges alone, and {len(lost)} "
-            what += (
-                "nodes of that time are in the tree of no server: the ensemble went on without them; its log has them"
-            )
+            what += "nodes of that time are in no server's tree: the ensemble went on without them; its log has them"
             finding = AuditFinding("STANDALONE_LOST", VIOLATION, what, s.name, "", -1, s.runs[0].lo, last)
             finding.evidence["nodes"] = sorted(lost)[:SHOWN]
             out.append(finding)
