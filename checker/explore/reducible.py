@@ -48,7 +48,7 @@ def why_not_compared(model: Model) -> str:
     """Return a feature of a model for which reductions are not yet compared with the second semantics; empty if none.
 
     Reductions are derived for these features, and were not compared on enough random protocols
-    (docs/explanation/reductions.md, What a budget does).
+    (docs/explanation/reductions.md, Independent steps).
     """
     protocol, c = model.protocol, model.configuration
     for is_so, why in (

@@ -374,7 +374,7 @@ def ample(question: Question, book: Book, symmetry: bool, explore: Explore) -> D
 
 def unseen(question: Question, book: Book, symmetry: bool, visited: list[tuple[int, bytes]]) -> Difference | None:
     """Hold the states that a search with ample sets visits against the reference's: each is reached, and all that
-    properties of states can tell apart is among them (docs/explanation/reductions.md, Everything broken is found)."""
+    properties of states can tell apart is among them (docs/explanation/reductions.md, Observer classes)."""
     orbit = orbit_or_self(question, symmetry)
     name = (lambda text: orbit(without(text, DROPPED))) if question.of_core else orbit
     texts = {question.plain.text(state) for _, state in visited}
