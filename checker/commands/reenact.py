@@ -83,11 +83,11 @@ def list_servers(releases: Sequence[str], servers: str) -> Answer:
     """List the releases that can run here, and print the command that gets the others."""
     with StatusLine() as shown:
         shown.update("looks for servers")
-        found = listed_servers(releases, servers)
+        origins, command = listed_servers(releases, servers)
     head = ("release", "servers")
-    texts = [table(head, [(name, origin or "not here") for name, origin in found.origins.items()])]
-    if found.pom:
-        texts.append(f"Maven gets those that are not here into its local repository with\n\n    {found.command}")
+    texts = [table(head, [(name, origin or "not here") for name, origin in origins.items()])]
+    if command:
+        texts.append(f"Maven gets those that are not here into its local repository with\n\n    {command}")
     return Answer(HELD, texts)
 
 

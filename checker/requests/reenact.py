@@ -259,11 +259,9 @@ def of_row(name: str) -> Trace:
 
 
 def leave(folder: Path, tries: int, trace: Trace, plan: ReenactmentPlan, run: ReenactedRun) -> None:
-    """Write what accompanies packets, logs and data: the trace, and both lanes as text and drawn."""
+    """Write what accompanies packets, logs and data: the trace, and the model's run with the servers' events."""
     from traces import write_trace
     from traces.reenact.lanes import drawn_lanes
-    from traces.reenact.messages import lanes
 
-    (folder / "lanes.tsv").write_text(lanes(plan, run))
     (folder / "lanes.svg").write_text(drawn_lanes(folder / f"try{tries}", plan, run))
     write_trace(trace, folder / "run.trace.json")

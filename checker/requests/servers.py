@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from checker.errors import NoVerdict, RequestError
@@ -55,37 +54,20 @@ class ServersRequest(Request):
             raise NoVerdict(str(problem)) from None
 
 
-@dataclass(frozen=True)
-class ListedServers:
-    """The releases that can run here.
-
-    Attributes:
-        origins: by release, where it was found; empty if it was not.
-        pom: that of the missing ones; None if none is missing.
-    """
-
-    origins: dict[str, str]
-    pom: Path | None
-
-    @property
-    def command(self) -> str:
-        """The command that gets the missing releases."""
-        from traces.reenact.distributions import maven_command
-
-        return maven_command(self.pom) if self.pom else ""
-
-
-def listed_servers(releases: Sequence[str], servers: str = "") -> ListedServers:
+def listed_servers(releases: Sequence[str], servers: str = "") -> tuple[dict[str, str], str]:
     """Find all releases, or those that are named, and write a pom of those that are missing.
+
+    Returns:
+        By release where it was found, or empty; and the command that gets the missing ones, empty if none is.
 
     Raises:
         RequestError: there is no such release, or the pom cannot be written.
     """
-    from traces.reenact.distributions import Cannot, listed, write_poms
+    from traces.reenact.distributions import Cannot, listed, maven_command, write_poms
 
     try:
         origins = listed(releases, servers)
         missing = [name for name, origin in origins.items() if not origin]
-        return ListedServers(origins, write_poms(missing) if missing else None)
+        return origins, maven_command(write_poms(missing)) if missing else ""
     except Cannot as problem:
         raise RequestError(str(problem)) from None

@@ -25,8 +25,7 @@ CLIENTS = {
     "the tree of a later leader: it is lost",
     "trees-agree": "two servers that serve have different trees: what a client reads depends on the server",
     "initial-history": "a server serves before its leader is established, or without the initial history of that "
-    "leader: "
-    "a client may read an older tree",
+    "leader: a client may read an older tree",
     "served-is-on-a-quorum": "what a client may have read is not on the disks of a quorum: more crashes can lose it",
     "memory-is-the-disk": "a server has in memory what its disk does not have: a crash loses what a client may have "
     "read",
@@ -35,8 +34,7 @@ CLIENTS = {
     "same epoch twice",
     "starts-again": "nothing at once: a server that has crashed cannot start, so the ensemble has one server less",
     "epoch-has-its-history": "nothing at once: a server is in the newest epoch without the initial history of its "
-    "leader; it "
-    "may be elected by that epoch, and what a client has read is lost",
+    "leader; it may be elected by that epoch, and what a client has read is lost",
     "no-stop": "nothing is lost: a server stops because of a packet that its peer may send: the ensemble has one "
     "server less",
     "answers-count": "nothing is lost: a leader takes another packet for the answer to NEWLEADER, and may wait for it",

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from traces.reenact.distributions import Cannot
 from traces.reenact.ensemble import Ensemble
 from traces.reenact.player import ELECTION, Played
+from traces.reenact.servers import EXITED
 from traces.reenact.zxids import Zxids
 
 RUN_DONE = "done"  # begins the line that ends the recorded events of a run's steps
-EXITED = re.compile(r"^(?:Caused by: )?java\S+(?:Exception|Error): .+$", re.M)
 OWN = "zookeeper"  # the node that every server has
 SETTLES = 15.0  # seconds that an ensemble may take to serve again
 

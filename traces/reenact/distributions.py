@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from traces.spark.java import Java, NoJava, find_runtime
+from traces.zookeeper.rules import version as version_of
 from zabspec.files import write_whole
 from zabspec.language.jit import cache_folder
 from zabspec.protocols.registry import PROTOCOLS
@@ -88,7 +89,7 @@ class Release:
     @property
     def batches(self) -> bool:
         """Return whether the sync thread forces its whole queue at once, as before 3.6.0 (zookeeper.maxBatchSize)."""
-        return self.before(3, 6)
+        return version_of(self.name) < (3, 6)
 
     @property
     def is_34(self) -> bool:
@@ -96,11 +97,7 @@ class Release:
 
         There a leader saves no snapshot when it is elected, and a commit thread takes a transaction before it is held.
         """
-        return self.before(3, 5)
-
-    def before(self, *number: int) -> bool:
-        found = re.match(r"(\d+)\.(\d+)", self.name)
-        return found is not None and (int(found[1]), int(found[2])) < number
+        return version_of(self.name) < (3, 5)
 
 
 def find_release(release: str, zookeeper: str = "", servers: str = "", jar: str = "") -> Release:
@@ -327,18 +324,13 @@ def write_pom(folder: Path, text: str) -> Path:
     return path
 
 
-def number_of(release: str) -> tuple[int, ...]:
-    """Return the number of a release as integers."""
-    return tuple(map(int, release.split(".")))
-
-
 def dependencies(release: str) -> list[str]:
     """Return the artifacts that a server of a release needs, each as group:artifact:version.
 
     Two libraries are declared as provided, and some releases declare no binding of SLF4J, or an optional one: without
     it a server logs nothing.
     """
-    number = number_of(release)
+    number = version_of(release)
     out = [f"org.apache.zookeeper:zookeeper:{official(release)}"]
     if number >= (3, 6):
         out += ["io.dropwizard.metrics:metrics-core:4.1.12.1", "org.xerial.snappy:snappy-java:1.1.10.5"]
@@ -365,7 +357,7 @@ def listed(releases: Sequence[str] = (), servers: str = "") -> dict[str, str]:
         Cannot: a name is no release's.
     """
     modelled = [name for of_text in PROTOCOLS["zookeeper"].declared.releases.values() for name in of_text]
-    names = list(releases) or sorted(filter(PATTERN.fullmatch, modelled), key=number_of, reverse=True)
+    names = list(releases) or sorted(filter(PATTERN.fullmatch, modelled), key=version_of, reverse=True)
     if wrong := [name for name in names if not PATTERN.fullmatch(name)]:
         raise Cannot(f"{wrong[0]} is no release of ZooKeeper")
     out = dict.fromkeys(names, "")

@@ -78,13 +78,9 @@ class Gates:
         self.path, self.place, self.recording = path, place, recording
         self.shut: set[str] = {LATE, BEGINS, OVER}
         self.held: list[Ask] = []
-        self.stale: set[int] = set()
-        self.late: set[int] = set()
-        self.over: set[int] = set()
-        self.threads: set[int] = set()
+        self.stale, self.late, self.over, self.threads = (set[int]() for _ in range(4))
         self.admitted = ("", -1)
         self.fails = self.full = False
-        self.failed = 0
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(str(path))
         self.listener.listen(64)
@@ -133,8 +129,6 @@ class Gates:
             if held or fails or a.what == "force":
                 more = " and is held" if held else ", which fails" if fails else ""
                 self.recording.note(self.place, f"{a.kind} thread: {a.what} {a.name.strip('-')}{more}")
-            if fails:
-                self.failed += 1
             if not held:
                 a.go(b"e" if fails else b"g")
 
@@ -194,12 +188,9 @@ class Gates:
         """Reset all gates after the process has ended."""
         with self.recording.changed:
             self.held.clear()
-            self.stale.clear()
-            self.late.clear()
-            self.over.clear()
-            self.threads.clear()
+            for threads in (self.stale, self.late, self.over, self.threads):
+                threads.clear()
             self.fails = self.full = False
-            self.failed = 0
 
     def end(self) -> None:
         self.open(*EVERY, LATE, BEGINS, OVER)

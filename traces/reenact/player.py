@@ -16,7 +16,7 @@ from traces.reenact.distributions import Cannot
 from traces.reenact.ensemble import Ensemble
 from traces.reenact.gates import ACKNOWLEDGE, BEGINS, COMMIT, EPOCH, LOG, SNAPSHOT, STALE, SYNC, WRITES
 from traces.reenact.links import Connection, Stream
-from traces.reenact.mapping import row_of
+from traces.reenact.mapping import forced_by
 from traces.reenact.periodic import LARGE, WRITTEN, is_saved, takes_snapshots, waits_for_snapshots
 from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.servers import INIT_LIMIT, TICK
@@ -143,11 +143,11 @@ class Player:
             self.before, self.after, self.step = before, step.state, step
             self.ensemble.recording.note("step", f"{step.number}: {step.label} {dict(step.word.operands)}")
             self.since = {n: len(s.said().encode()) for n, s in self.ensemble.servers.items()}
-            row = row_of(step)
-            assert row is not None
+            method = forced_by(step)
+            assert method is not None
             try:
                 self.write_before(step)
-                getattr(self, row.play)(*[step.word.operands[k] for k in operands(step)])
+                getattr(self, method)(*[step.word.operands[k] for k in operands(step)])
                 self.settle(step.state, step.process)
             except Cannot as problem:
                 differs = self.compare.differences(step.state, step.process)

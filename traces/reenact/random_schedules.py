@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from traces.record.runner import Runner
 from traces.record.trace import Step, StepWord, TraceError
 from traces.record.values import state_json
-from traces.reenact.mapping import MAPPING, row_of
+from traces.reenact.mapping import MAPPING, forced_by
 from traces.reenact.periodic import DUE, takes_snapshots, thread_is_there
 from traces.reenact.plan import (
     ESTABLISHED,
@@ -148,5 +148,5 @@ def equal(runner: Runner, f: int, l: int) -> bool:
 
 def kind(step: Step) -> str:
     """Return the kind by which a step is counted."""
-    assert row_of(step) is not None
+    assert forced_by(step) is not None
     return step.label if step.word.kind == "action" else step.word.kind.replace("_", " ")
