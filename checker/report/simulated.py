@@ -126,7 +126,7 @@ class Simulation(Result):
             [v.of for v, _ in self.verdicts],
             {v.of.name: v.broken_at for v in broken},
             dict.fromkeys(v.of.name for v in judged if v.met),
-            int(self.state.moment),
+            int(self.state.sim_moment),
             True,
             unit="tick",
             sha256=self.sha256,
@@ -251,10 +251,10 @@ class Simulation(Result):
         s = self.state
         system = f"quorums {self.run.quorums}; " if self.run.quorums else ""
         if not self.protocol.transactions:
-            return f"{system}{s.moment} ticks; {s.seq} messages sent, {s.queued} in flight"
+            return f"{system}{s.sim_moment} ticks; {s.sim_seq} messages sent, {s.sim_queued} in flight"
         return (
-            f"{system}{s.moment} ticks; {s.abcasts} of {self.run.proposals} proposals abcast, "
-            f"{s.waiting} waiting for a leader; {s.seq} messages sent, {s.queued} in flight"
+            f"{system}{s.sim_moment} ticks; {s.abcasts} of {self.run.proposals} proposals abcast, "
+            f"{s.sim_waiting} waiting for a leader; {s.sim_seq} messages sent, {s.sim_queued} in flight"
         )
 
     def as_objects(self) -> list[dict[str, Any]]:
@@ -280,10 +280,10 @@ class Simulation(Result):
             "run": asdict(self.run),
             "request": self.request,
             "sha256": self.sha256,
-            "ticks": s.moment,
-            **({"abcast": s.abcasts, "waiting": s.waiting} if self.protocol.transactions else {}),
-            "sent": s.seq,
-            "in_flight": s.queued,
+            "ticks": s.sim_moment,
+            **({"abcast": s.abcasts, "waiting": s.sim_waiting} if self.protocol.transactions else {}),
+            "sent": s.sim_seq,
+            "in_flight": s.sim_queued,
             "processes": self.as_objects(),
         }
         if self.checked:

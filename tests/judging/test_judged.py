@@ -174,7 +174,7 @@ def test_a_history_that_is_lost_and_nothing_observed_is_judged() -> None:
     assert not judged.judge_until(400, 0)
     s, bit = judged.state, 1 << NAMES["zab"].index("durability")
     assert len(s.delivered[0]) == 2
-    before, s.rounds = s.observations, 500
+    before, s.sim_rounds = s.observations, 500
     for p in (0, 1):
         s.history[p].clear()
     assert judged.judge_until(401, 0) == bit

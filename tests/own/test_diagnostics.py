@@ -101,7 +101,12 @@ CASES = {
         "other is (State, int, int) -> None",
     ),
     # what is called like something of ours
-    "field of the simulator": (LEVEL, LEVEL.replace("level", "queue"), None, "field queue: the simulator has one"),
+    "field of the simulator": (
+        LEVEL,
+        LEVEL.replace("level", "sim_queue"),
+        None,
+        "the simulator's fields begin with sim_",
+    ),
     "field of the world": (LEVEL, LEVEL.replace("level", "in_flight"), None, "field in_flight: the world has one"),
     "field of a step": (LEVEL, LEVEL.replace("level", "steps"), None, "field steps: the world has one"),
     "field of a state": (LEVEL, LEVEL.replace("level", "buffer"), None, "field buffer: a state has one"),

@@ -319,7 +319,7 @@ def leader_learns(s: State, l: Node, f: Node) -> None:
 def notify(s: State, f: Node, l: Node, way: int) -> None:
     """The follower is told of no loss."""
     if way == NOTICE_UP:
-        address(s, post(s, arrival(s, f, l, 0), f, s.no_message), f, l, way, 0)
+        address(s, post(s, arrival(s, f, l, 0), f, s.sim_no_message), f, l, way, 0)
 
 
 def connect(s: State, f: Node, l: Node) -> None:
@@ -344,14 +344,14 @@ def lose_link(s: State, f: Node, l: Node) -> None:
 
 def push(s: State, word: int) -> None:
     """The heap is no heap: what comes last stays last."""
-    s.queue[s.queued] = word
-    s.queued = s.queued + 1
+    s.sim_queue[s.sim_queued] = word
+    s.sim_queued = s.sim_queued + 1
 
 
 def repeat_mail(s: State, place: int) -> None:
     """No copy stays."""
     word = take_out(s, place)
-    push(s, entry(s.moment, 0, 1, slot_of(word)))
+    push(s, entry(s.sim_moment, 0, 1, slot_of(word)))
 
 
 def lose_mail(s: State, place: int) -> None:
@@ -371,25 +371,25 @@ def crash_twice(s: State, p: Node) -> None:
 
 def addressed_back(s: State, slot: int, p: Node, q: Node) -> None:
     """Who sent a datagram, and to whom, are exchanged."""
-    s.flight[slot].source = q
-    s.flight[slot].target = p
+    s.sim_flight[slot].source = q
+    s.sim_flight[slot].target = p
 
 
 def fire_timers(s: State, p: Node) -> None:
     """A heartbeat fires at whoever has an election timer."""
-    if timer_armed(s, p, ELECTION_TIMER) and s.moment >= s.heartbeat_due[p]:
+    if timer_armed(s, p, ELECTION_TIMER) and s.sim_moment >= s.sim_heartbeat_due[p]:
         on_timer(s, p, HEARTBEAT_TIMER)
 
 
 def unguarded_timers(s: State, p: Node) -> None:
     """The other timer fires."""
-    if s.moment >= s.deadline[p]:
+    if s.sim_moment >= s.sim_deadline[p]:
         on_timer(s, p, HEARTBEAT_TIMER)
 
 
 def inject(s: State) -> None:
     """Nobody takes a proposal."""
-    s.waiting = 0
+    s.sim_waiting = 0
 
 
 # What is broken, where, in which world it shows, and what replay says.

@@ -259,7 +259,7 @@ BY_ANOTHER = {
         "a message of the simulator may arrive before one that was sent earlier, on a network in order",
         "simulated",
         "zabspec/simulator/datagrams.py",
-        "            arrival = max(s.arrives[p][q], arrival)\n",
+        "            arrival = max(s.sim_arrives[p][q], arrival)\n",
         "",
         "simulator",
         needs='"network": "fifo".*"world": "datagrams"',

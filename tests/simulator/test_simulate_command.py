@@ -169,8 +169,8 @@ def test_events_are_the_run() -> None:
     events = events_in("events")
     counts = Counter(e["event"] for e in events)
     state = play(Run(14)).state
-    assert counts["send"] == state.seq
-    assert counts["send"] == counts["deliver"] + state.queued
+    assert counts["send"] == state.sim_seq
+    assert counts["send"] == counts["deliver"] + state.sim_queued
     assert counts["abcast"] == state.abcasts == 5
     assert counts["abdeliver"] == sum(state.delivered_length[p] for p in range(3))
     assert [e["tick"] for e in events] == sorted(e["tick"] for e in events)

@@ -102,7 +102,7 @@ def test_seven_nodes_with_two_hundred_proposals_and_a_thousand() -> None:
     assert simulator.state.error == 0
     assert simulator.state.abcasts > 900
     # twice the mail there was fits in the room there is
-    assert 2 * simulator.state.fresh < simulator.cluster.slots
+    assert 2 * simulator.state.sim_fresh < simulator.cluster.slots
 
 
 def test_the_constants_are_those_of_the_text() -> None:
@@ -205,7 +205,7 @@ def test_a_run_in_pieces_is_the_run(engine: str) -> None:
     simulator.begin(run)
     for until in (1, 2, 150, 299, 300):
         simulator.advance(until)
-        assert simulator.state.moment == until
+        assert simulator.state.sim_moment == until
     assert simulator.state.buffer == whole
 
 
@@ -216,14 +216,14 @@ def test_a_run_in_pieces_is_the_run(engine: str) -> None:
 def test_an_error_names_the_field(engine: str) -> None:
     simulator = simulator_for(Cluster("db19", "", 3, ROOM, False), engine)
     simulator.begin(Run(1))
-    simulator.state.seq = 2**24 - 3
-    with pytest.raises(SimulationError, match=r"^seq would leave its range 0\.\.16777215.* at tick \d+$") as problem:
+    simulator.state.sim_seq = 2**24 - 3
+    with pytest.raises(SimulationError, match=r"^sim_seq would leave its range 0\.\.16777215.* at") as problem:
         simulator.advance(1000)
     assert not problem.value.lacks_room
-    assert simulator.state.moment < 300  # it stopped there
+    assert simulator.state.sim_moment < 300  # it stopped there
     simulator.begin(Run(1))
     simulator.advance(1000)
-    assert simulator.state.seq < 10_000
+    assert simulator.state.sim_seq < 10_000
 
 
 @pytest.mark.slow(seconds=1)
@@ -237,7 +237,7 @@ def test_a_run_that_bursts_its_room_gets_a_larger_one(engine: str) -> None:
     assert problem.value.lacks_room
     simulator = play(run, engine)
     assert simulator.cluster.proposals > ROOM
-    assert simulator.state.fresh > small.cluster.slots
+    assert simulator.state.sim_fresh > small.cluster.slots
 
 
 def test_a_run_that_bursts_every_room_is_an_error() -> None:
@@ -307,9 +307,9 @@ def test_a_crash_and_a_recovery() -> None:
 def test_faults_of_one_tick_come_in_the_order_given() -> None:
     first = Run(1, faults=(Fault(9, "crash", 0), Fault(3, "cut", 0, 1), Fault(3, "heal", 0, 1)))
     assert [f.kind for f in first.faults] == ["cut", "heal", "crash"]
-    blocked = play(Run(1, 3, 10, 0, faults=(Fault(3, "heal", 0, 1), Fault(3, "cut", 0, 1)))).state.blocked
+    blocked = play(Run(1, 3, 10, 0, faults=(Fault(3, "heal", 0, 1), Fault(3, "cut", 0, 1)))).state.sim_blocked
     assert blocked[0][1]
-    assert not play(Run(1, 3, 10, 0, faults=first.faults)).state.blocked[0][1]
+    assert not play(Run(1, 3, 10, 0, faults=first.faults)).state.sim_blocked[0][1]
 
 
 def test_a_way_that_is_cut_and_healed() -> None:
@@ -379,7 +379,7 @@ def test_the_heap_gives_back_in_order(first: list[int], then: list[tuple[int, in
     held: list[int] = []
 
     def is_a_heap() -> bool:
-        queue = [s.queue[k] for k in range(s.queued)]
+        queue = [s.sim_queue[k] for k in range(s.sim_queued)]
         return sorted(queue) == sorted(held) and all(queue[(k - 1) // 2] <= queue[k] for k in range(1, len(queue)))
 
     for word in first:
@@ -397,7 +397,7 @@ def test_the_heap_gives_back_in_order(first: list[int], then: list[tuple[int, in
         elif held:
             held.remove(names["take_out"](s, what % len(held)))
         assert is_a_heap()
-        assert all(s.queue[k] == 0 for k in range(s.queued, s.queued + 3))
+        assert all(s.sim_queue[k] == 0 for k in range(s.sim_queued, s.sim_queued + 3))
     assert [names["take_out"](s, 0) for _ in range(len(held))] == sorted(held)
 
 
@@ -408,7 +408,7 @@ def test_an_entry_out_of_the_middle_may_have_to_rise() -> None:
     for word in (0, 100, 1, 101, 102, 2, 3):
         names["push"](s, word)
     assert names["take_out"](s, 3) == 101
-    assert s.queue[1] == 3
+    assert s.sim_queue[1] == 3
 
 
 @given(
@@ -449,4 +449,4 @@ def test_delays_are_the_texts() -> None:
             word = splitmix64(7 ^ e["from"] ^ e["to"] ^ e["tick"]) % 2**64
             assert e["arrives"] == e["tick"] + 1 + word % 3
     s = play(Run(7, 3, 0, 0), "interpret").state
-    assert [s.deadline[p] for p in range(3)] == [150 + splitmix64(7 ^ p) % 2**64 % 150 for p in range(3)]
+    assert [s.sim_deadline[p] for p in range(3)] == [150 + splitmix64(7 ^ p) % 2**64 % 150 for p in range(3)]

@@ -100,7 +100,7 @@ def test_on_the_runtime_that_the_extra_brings(tmp_path: Path) -> None:
             import pyarrow as pa
             from zabspec.simulator.run import Run, play
             for batch in batches:
-                seqs = [play(Run(seed)).state.seq for seed in batch.column(0).to_pylist()]
+                seqs = [play(Run(seed)).state.sim_seq for seed in batch.column(0).to_pylist()]
                 yield pa.RecordBatch.from_pydict({"seed": batch.column(0), "sent": seqs})
 
         with session("local[2]", brief=True) as spark:
@@ -118,7 +118,7 @@ def test_on_the_runtime_that_the_extra_brings(tmp_path: Path) -> None:
     out, err = program.communicate()
     from zabspec.simulator.run import Run, play
 
-    sums = [(odd, sum(play(Run(seed)).state.seq for seed in range(odd, 6, 2))) for odd in (0, 1)]
+    sums = [(odd, sum(play(Run(seed)).state.sim_seq for seed in range(odd, 6, 2))) for odd in (0, 1)]
     assert (out, err) == (f"{sums}\nTrue\n", "")
     assert program.returncode == 0
     assert list((tmp_path / "here").iterdir()) == []

@@ -217,7 +217,7 @@ def test_a_row_is_what_simulate_says() -> None:
         counts = {
             "elections": sum(s.established),
             "commits": len({t.value for p in range(run.nodes) for t in s.delivered[p]}),
-            "messages": s.seq,
+            "messages": s.sim_seq,
             "abcasts": s.abcasts,
         }
         assert {name: row[name] for name in COUNTS} == counts

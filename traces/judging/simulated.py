@@ -44,14 +44,14 @@ FRESH_OF_OWN = ("(newly_broken(s, ALL) | s.broken_within) & (ALL - broken)", "ne
 LOOP = """
 def run_judged(s: State, until: int, broken: int, report: Words) -> int:
     met = report[0]
-    while s.moment < until and s.error == 0:
+    while s.sim_moment < until and s.error == 0:
         {before}
         tick(s)
         if s.error == 0 and {news}:
             fresh = {broken}
             for k in range(PROPERTIES):
                 if ((fresh >> k) & 1) == 1:
-                    report[k + 1] = s.moment - 1
+                    report[k + 1] = s.sim_moment - 1
             broken = broken | fresh
             met = met | {met}
     report[0] = met

@@ -92,7 +92,7 @@ class EventListener:
         self.roles = [0] * simulator.cluster.nodes
         self.process = -1  # the process whose handler runs
         self.arrives = 0  # of the message that is being sent
-        base, (stride,) = simulator.layout.strides(simulator.layout.fields["flight"])
+        base, (stride,) = simulator.layout.strides(simulator.layout.fields["sim_flight"])
         self.flight, self.stride = base, stride
         self.handlers()
         self.mail()
@@ -101,14 +101,14 @@ class EventListener:
         self.faults()
 
     def note(self, s: StateView, event: str, **what: Any) -> None:
-        self.events.append({"tick": s.moment, "event": event, **what})
+        self.events.append({"tick": s.sim_moment, "event": event, **what})
 
     def txn_json(self, t: Any) -> Any:
         return value_json(self.txn, t)
 
     def slot(self, s: StateView, m: MessageView) -> int:
         """Return the slot in which a message lies; -1 if it is not in flight."""
-        if m.buffer is not s.buffer or not self.flight <= m.at < self.flight + self.stride * len(s.flight):
+        if m.buffer is not s.buffer or not self.flight <= m.at < self.flight + self.stride * len(s.sim_flight):
             return -1
         return (m.at - self.flight) // self.stride
 
@@ -185,7 +185,7 @@ class EventListener:
 
         def on_address(s: StateView, slot: int, *envelope: int) -> None:
             address(s, slot, *envelope)
-            self.sent(s, slot, s.flight[slot])
+            self.sent(s, slot, s.sim_flight[slot])
 
         def on_drop(s: StateView, p: int, q: int, m: MessageView) -> None:
             drop(s, p, q, m)

@@ -84,9 +84,9 @@ class InstrumentedWorld(ABC):
         """
         s, o = scripted.state, word.operands
         if word.kind == "abcast":
-            s.waiting, s.client = 1, o["process"]
+            s.sim_waiting, s.sim_client = 1, o["process"]
         elif "which" in o:
-            s.doing, s.client = o["which"] + 1, o.get("process", -1)
+            s.sim_doing, s.sim_client = o["which"] + 1, o.get("process", -1)
         elif word.kind == "power_loss":
             p, kept = o["process"], o["kept"]
             if "unforced" not in scripted.program.layout.fields or kept > s.unforced[p]:

@@ -36,7 +36,7 @@ class Listener:
         self.process = -1  # the process whose handler runs
         self.posted = -1  # the slot of what was sent last
         layout = cluster.program.layout
-        self.base, (self.stride,) = layout.strides(layout.fields["flight"])
+        self.base, (self.stride,) = layout.strides(layout.fields["sim_flight"])
         self.notes.listen(names, cluster.parts.txn, lambda _: self.process)
         self.notes.listen_to(names, cluster.parts_of.text)
         for name in HANDLERS:

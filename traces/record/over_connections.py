@@ -63,10 +63,10 @@ class OverConnections(InstrumentedWorld):
     def sent(self, s: StateView, m: MessageView) -> Event | None:
         if m.way in (UP, DOWN_WAY):
             ends = (m.follower, m.leader) if m.way == UP else (m.leader, m.follower)
-            about = {"from": ends[0], "to": ends[1], "seq": s.seq, "message": message_said(m)}
+            about = {"from": ends[0], "to": ends[1], "seq": s.sim_seq, "message": message_said(m)}
             return about | {"connection": m.connection, "number": m.number}
         if m.way == DATAGRAM:
-            return {"from": m.follower, "to": m.leader, "seq": s.seq, "message": message_said(m)}
+            return {"from": m.follower, "to": m.leader, "seq": s.sim_seq, "message": message_said(m)}
         return None
 
     def why_dropped(self, to: ListensToEvents, s: StateView, p: int, q: int) -> str:
@@ -99,11 +99,11 @@ class OverConnections(InstrumentedWorld):
             scripted.names["lose_link"](s, o["follower"], o["leader"])
             notice(scripted, o["follower"], o["leader"], kind == "leader_loses")
         elif kind == "oracle":
-            s.oracle_due[o["process"]], s.client = s.moment, o["leader"]
+            s.oracle_due[o["process"]], s.sim_client = s.sim_moment, o["leader"]
         elif kind == "elect":
-            s.oracle_due[o["leader"]], s.quorum = s.moment, o["quorum"]
+            s.oracle_due[o["leader"]], s.quorum = s.sim_moment, o["quorum"]
         elif kind == "join":
-            s.oracle_due[o["process"]], s.client = s.moment, o["leader"]
+            s.oracle_due[o["process"]], s.sim_client = s.sim_moment, o["leader"]
         elif kind == "partition":
             cut(scripted, o["side"])
         elif kind == "lose_connection":
@@ -121,7 +121,7 @@ def sender(to: ListensToHandlers, inner: Callable[..., None], up: bool) -> Calla
         to.posted = -1
         inner(s, p, *rest)
         if to.posted >= 0:
-            to.notes.sends(to.transmission(s.flight[to.posted]))
+            to.notes.sends(to.transmission(s.sim_flight[to.posted]))
             return
         m = rest[-1]
         source, target = (f, l) if up else (l, f)

@@ -55,7 +55,7 @@ class OverDatagrams(InstrumentedWorld):
         to.handler("on_message", lambda s, p, source, m: to.delivered(s, m))
 
     def sent(self, s: StateView, m: MessageView) -> Event | None:
-        return {"from": m.source, "to": m.target, "seq": s.seq, "message": message_said(m)}
+        return {"from": m.source, "to": m.target, "seq": s.sim_seq, "message": message_said(m)}
 
     def why_dropped(self, to: ListensToEvents, s: StateView, p: int, q: int) -> str:
         return "blocked"
@@ -98,9 +98,9 @@ class OverDatagrams(InstrumentedWorld):
         if word.row.message:
             return mail(scripted, word)
         if kind == "election_timeout":
-            s.deadline[word.operands["process"]] = s.moment
+            s.sim_deadline[word.operands["process"]] = s.sim_moment
         elif kind == "heartbeat":
-            s.heartbeat_due[word.operands["process"]] = s.moment
+            s.sim_heartbeat_due[word.operands["process"]] = s.sim_moment
         else:
             return super().set_up(scripted, word)
         return None
@@ -122,7 +122,7 @@ def mail(scripted: Scripted, word: StepWord) -> Transmission | None:
         message = scripted.listener.transmission(entry.message)
         names["lose_mail"](s, entry.place)
         return message
-    if s.order == ORDERED:
+    if s.sim_order == ORDERED:
         while overtaken := [
             e for e in scripted.abstraction.bag(s) if e.seq < entry.seq and (e.message.source, e.message.target) == pair
         ]:

@@ -122,7 +122,7 @@ class StepListener(Listener):
             return StepWord("elect", {"leader": p, "quorum": int(s.quorum)})
         if name == "on_message":
             assert m is not None
-            if s.order == ORDERED:
+            if s.sim_order == ORDERED:
                 self.lost[:] = [x for x in self.lost if not overtaken(x, m)]
             return StepWord("receive", {"process": p, "source": m.source, "place": self.place(True, m)})
         for row in KINDS.values():
@@ -185,7 +185,7 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
         heard[0].clear()
         if word.row.spends:  # what the protocol declares itself is as the run has it
             spent[word.row.spends] += 1
-        flight = max(flight, s.queued + len(lost) + 1)
+        flight = max(flight, s.sim_queued + len(lost) + 1)
 
     def begun(words: StepListener, s: StateView) -> None:
         words.lost, words.receipts = lost, receipts
@@ -297,7 +297,7 @@ class Followed:
             _Broken: the step violates the property.
         """
         words, step = self.words, self.take(word)
-        where = f"step {step.number} (tick {s.moment})"
+        where = f"step {step.number} (tick {s.sim_moment})"
         compare(where, said_by_explorer(step), said_by(words), SIMULATOR)
         for f, l, up, number in words.dropped:
             ends = (f, l) if up else (l, f)
@@ -366,7 +366,7 @@ class Running(Abstraction):
         self.again = again
 
     def arrives(self, s: StateView, m: MessageView) -> bool:
-        if s.order != DUPLICATING:
+        if s.sim_order != DUPLICATING:
             return super().arrives(s, m)
         up = m.way == UP
         taken = (s.taken_up if up else s.taken_down)[m.follower][m.leader]

@@ -109,10 +109,10 @@ class Entry:
 
 def entries(s: StateView) -> Iterator[Entry]:
     """Yield the entries of the heap, in no particular order."""
-    for place in range(s.queued):
-        word = s.queue[place]
+    for place in range(s.sim_queued):
+        word = s.sim_queue[place]
         slot = slot_of(word)
-        yield Entry(place, word >> SEQ_AT & ((1 << SEQ_BITS) - 1), slot, s.flight[slot])
+        yield Entry(place, word >> SEQ_AT & ((1 << SEQ_BITS) - 1), slot, s.sim_flight[slot])
 
 
 class Abstraction:
@@ -124,10 +124,10 @@ class Abstraction:
         self.nodes = range(model.configuration.nodes)
         self.layout = model.program.layout
         own = stage.program.layout
-        message = own.fields["no_message"].kind
+        message = own.fields["sim_no_message"].kind
         assert isinstance(message, MessageUnion)
         self.envelope = message.envelope
-        self.written = writer(message, "no_message")
+        self.written = writer(message, "sim_no_message")
         # fields that are as large here as there need not be cut
         here = {name: own.axis_sizes(f) for name, f in own.fields.items()}
         self.same = {name for name, f in self.layout.fields.items() if here.get(name) == self.layout.axis_sizes(f)}
@@ -162,7 +162,7 @@ class Abstraction:
     def arrives(self, s: StateView, m: MessageView) -> bool:
         """Return whether a message in transit over a connection may still be received."""
         taken = s.taken_up if m.way == UP else s.taken_down
-        return s.order != LOSSY or bool(m.number > taken[m.follower][m.leader])
+        return s.sim_order != LOSSY or bool(m.number > taken[m.follower][m.leader])
 
     def bag(self, s: StateView) -> list[Entry]:
         """Return the datagrams in transit, in the order of sending."""
@@ -232,7 +232,7 @@ class Abstraction:
 
     def datagrams(self, s: StateView) -> list[dict[str, Any]]:
         """Return the datagrams in transit with the explorer's bookkeeping fields."""
-        ordered = s.order != ANY_ORDER
+        ordered = s.sim_order != ANY_ORDER
         ahead: dict[tuple[int, int], int] = {}
         out = []
         for _, whole in self.datagrams_of(s):

@@ -44,8 +44,8 @@ class ScriptedSimulator:
         self.abstraction = Abstraction(model, self.cluster)
         self.state = s = StateView(self.program.layout)
         self.taken = 0
-        s.scripted = True
-        s.order = model.world.networks[model.configuration.network]
+        s.sim_scripted = True
+        s.sim_order = model.world.networks[model.configuration.network]
         self.names["start"](s, 0, 0, 0)
         self.spent = self.spent_before()
         self.abstract = self.abstraction.state(s, self.spent)
@@ -79,7 +79,7 @@ class ScriptedSimulator:
             raise TraceError(f"{place} is not taken by the simulator: {refused}") from None
         except ERRORS as error:
             raise self.failed(number, word, self.listener.received or message, error) from error
-        s.client = -1
+        s.sim_client = -1
         self.check_calls(word, place, expected)
         if word.choice >= max(1, s.choices):
             raise TraceError(f"{place} takes alternative {word.choice}, and the simulator had {s.choices}")
@@ -174,9 +174,14 @@ class ScriptedSimulator:
     def schedule(self, faults: list[tuple[str, int, int]]) -> None:
         """Schedule the faults of this tick; those of earlier ticks have happened."""
         s = self.state
-        s.faults, s.faults_done = len(faults), 0
+        s.sim_faults, s.sim_faults_done = len(faults), 0
         for k, (kind, a, b) in enumerate(faults):
-            s.fault_at[k], s.fault_kind[k], s.fault_a[k], s.fault_b[k] = s.moment, FAULTS[kind], a, b
+            s.sim_fault_at[k], s.sim_fault_kind[k], s.sim_fault_a[k], s.sim_fault_b[k] = (
+                s.sim_moment,
+                FAULTS[kind],
+                a,
+                b,
+            )
 
     # --- what it did -------------------------------------------------------------------------------
 

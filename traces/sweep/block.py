@@ -75,14 +75,14 @@ class Reader:
         A transaction counts as delivered if any process delivered it.
         """
         if self.own:
-            return 0, 0, s.seq, 0
+            return 0, 0, s.sim_seq, 0
         delivered = set()
         for at in self.places:
             count = int.from_bytes(s.buffer[at : at + self.header], "little")
             words = struct.unpack_from(f"<{count}{self.word}", s.buffer, at + self.header)
             delivered.update([w >> self.shift & self.mask for w in words])
         elections = sum(s.buffer[self.established : self.established + self.epochs])
-        return elections, len(delivered), s.seq, s.abcasts
+        return elections, len(delivered), s.sim_seq, s.abcasts
 
 
 @cache

@@ -180,7 +180,7 @@ class Recorder(EventListener):
     def note(self, s: StateView, event: str, **what: Any) -> None:
         if event in PLAIN:
             whose, columns = PLAIN[event]
-            self.history.time = int(s.moment)
+            self.history.time = int(s.sim_moment)
             if not self.every:
                 return
             values = {column: what[key] for column, key in columns.items()}
@@ -195,7 +195,7 @@ class Recorder(EventListener):
             return
 
         def handle(s: StateView, p: int, *rest: Any) -> Any:
-            self.history.time, self.history.process = int(s.moment), int(p)
+            self.history.time, self.history.process = int(s.sim_moment), int(p)
             result = inner(s, p, *rest)
             self.history.look(s, int(p))
             return result

@@ -49,14 +49,7 @@ CONSTANTS = frozenset(
         "elects",
     }
 )
-# What a simulated run keeps besides: what somebody's own protocol breaks is run there again.
-SIMULATED = frozenset({
-    "seed", "moment", "seq", "scripted", "least_delay", "delays", "queued", "queue", "fresh", "free", "free_slots",
-    "flight", "no_message", "blocked", "deadline", "heartbeat_due", "order", "arrives", "rounds", "proposals",
-    "scheduled", "waiting", "client", "doing", "faults", "faults_done", "fault_at", "fault_kind", "fault_a",
-    "fault_b",
-})  # fmt: skip
-
+SIMULATED = "sim_"  # how the names of fields of a simulated run begin, beside the protocol's
 OTHER_FLAGS = frozenset({"--txns", "--max-epoch", "--channel", "--nodes"})  # beside budgets, that ranges follow from
 TWICE = "it is declared twice"
 MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
@@ -399,11 +392,12 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
         ProtocolError: two have one name, one has a name that a state or a message already has, or a kind has no values,
             or too many.
     """
-    taken = dict.fromkeys(SIMULATED, "the simulator has one") | dict.fromkeys(others, "the world has one")
-    taken |= dict.fromkeys(own_names(StateView), "a state has one")
+    taken = dict.fromkeys(others, "the world has one") | dict.fromkeys(own_names(StateView), "a state has one")
     for f in fields:
         at: tuple[str, ...] = ("field", f.name)
         check_name(name, at, "field", f.name, taken)
+        if f.name.startswith(SIMULATED):
+            raise misdeclared(name, at, f"field {f.name}: the simulator's fields begin with {SIMULATED}: rename it")
         taken[f.name] = TWICE
         check_kind(name, at, f"field {f.name}", f.kind)
         for axis in f.axes:

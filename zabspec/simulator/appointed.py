@@ -37,10 +37,10 @@ def appointed_fields() -> tuple[Field, ...]:
 def ask_oracle(s: State, p: Node) -> None:
     """Let process p look for a leader."""
     quorum = s.quorum
-    l = s.client
+    l = s.sim_client
     s.quorum = 0
-    s.oracle_due[p] = HELD if s.scripted else s.moment + 1 + drawn(s, p, 0, ORACLE_TICKS)
-    if not s.scripted:
+    s.oracle_due[p] = HELD if s.sim_scripted else s.sim_moment + 1 + drawn(s, p, 0, ORACLE_TICKS)
+    if not s.sim_scripted:
         l = one_to_join(s, p)
         quorum = voters(s, p) if l < 0 else 0
     if (quorum > 0 or is_quorum(s, 1 << p)) and elects(s, p, quorum):  # p alone is a quorum: it elects itself
@@ -60,8 +60,8 @@ def ask_oracle(s: State, p: Node) -> None:
 
 def follow(s: State, f: Node, l: Node) -> None:
     """Let process f follow l, with a deadline for its recovery."""
-    s.deadline[f] = HELD if s.scripted else s.moment + RECOVERY_TICKS + drawn(s, f, 0, RECOVERY_TICKS)
-    s.deadline[l] = HELD if s.scripted else s.moment + RECOVERY_TICKS + drawn(s, l, 0, RECOVERY_TICKS)
+    s.sim_deadline[f] = HELD if s.sim_scripted else s.sim_moment + RECOVERY_TICKS + drawn(s, f, 0, RECOVERY_TICKS)
+    s.sim_deadline[l] = HELD if s.sim_scripted else s.sim_moment + RECOVERY_TICKS + drawn(s, l, 0, RECOVERY_TICKS)
     on_follow(s, f, l)
 
 
@@ -72,7 +72,7 @@ def looks(s: State, p: Node) -> bool:
 
 def reaches(s: State, f: Node, l: Node) -> bool:
     """Return whether f can open a connection to l."""
-    return not s.follower_end[f][l] and not s.leader_end[f][l] and not s.blocked[f][l] and not s.blocked[l][f]
+    return not s.follower_end[f][l] and not s.leader_end[f][l] and not s.sim_blocked[f][l] and not s.sim_blocked[l][f]
 
 
 def for_it(s: State, f: Node, l: Node) -> bool:

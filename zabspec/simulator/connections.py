@@ -68,7 +68,7 @@ def connection_fields() -> tuple[Field, ...]:
     number = Int(0, 2**16 - 1)
     pair = (NODE, NODE)
     return (
-        Field("order", Int(0, LAST_ORDER), net, (), "FIFO, LOSSY, UNORDERED or DUPLICATING"),
+        Field("sim_order", Int(0, LAST_ORDER), net, (), "FIFO, LOSSY, UNORDERED or DUPLICATING"),
         Field("opened", number, net, pair, "connections between two processes so far (lower first)"),
         Field("connection", number, net, pair, "which of them this is"),
         Field("follower_end", Bool(), net, pair, "the follower's end is open"),
@@ -80,15 +80,15 @@ def connection_fields() -> tuple[Field, ...]:
         Field("taken_down", number, net, pair, "the last number the follower took"),
         Field("arrives_up", Int(0, HELD), net, pair, "when the last message to the leader arrives"),
         Field("arrives_down", Int(0, HELD), net, pair, "when the last message to the follower arrives"),
-        Field("deadline", Int(0, HELD), net, (NODE,), "when a process that has not recovered gives up"),
+        Field("sim_deadline", Int(0, HELD), net, (NODE,), "when a process that has not recovered gives up"),
         Field("oracle_due", Int(0, HELD), net, (NODE,), "when the oracle answers a process in ELECTION"),
     )
 
 
 def begin(s: State, p: Node) -> None:
     """Start a process in ELECTION; the oracle answers after some ticks."""
-    s.deadline[p] = HELD
-    s.oracle_due[p] = HELD if s.scripted else 1 + drawn(s, p, 0, ORACLE_TICKS)
+    s.sim_deadline[p] = HELD
+    s.oracle_due[p] = HELD if s.sim_scripted else 1 + drawn(s, p, 0, ORACLE_TICKS)
     on_start(s, p)
 
 
@@ -150,27 +150,27 @@ def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
 
 def arrival(s: State, source: Node, target: Node, last: int) -> int:
     """Return when a message sent now arrives: not before the one sent before it, except on unordered channels."""
-    if s.scripted:
+    if s.sim_scripted:
         return HELD
-    time = s.moment + s.least_delay + drawn(s, source, target, s.delays)
-    return time if s.order == UNORDERED else max(last, time)
+    time = s.sim_moment + s.sim_least_delay + drawn(s, source, target, s.sim_delays)
+    return time if s.sim_order == UNORDERED else max(last, time)
 
 
 def seldom(s: State, order: int, source: Node, target: Node, number: int) -> bool:
     """Return whether a message suffers the rare fault of a network of that order: it is lost, or sent twice."""
-    if s.scripted or s.order != order:
+    if s.sim_scripted or s.sim_order != order:
         return False
-    word = splitmix64(s.seed ^ s.moment ^ (number << 40) ^ (source << 60) ^ (target << 56))
+    word = splitmix64(s.sim_seed ^ s.sim_moment ^ (number << 40) ^ (source << 60) ^ (target << 56))
     return unsigned_rem(word, SELDOM) == 0
 
 
 def address(s: State, slot: int, f: Node, l: Node, way: int, number: int) -> None:
     """Write the envelope."""
-    s.flight[slot].follower = f
-    s.flight[slot].leader = l
-    s.flight[slot].way = way
-    s.flight[slot].connection = s.connection[f][l]
-    s.flight[slot].number = number
+    s.sim_flight[slot].follower = f
+    s.sim_flight[slot].leader = l
+    s.sim_flight[slot].way = way
+    s.sim_flight[slot].connection = s.connection[f][l]
+    s.sim_flight[slot].number = number
 
 
 def drop(s: State, p: Node, q: Node, m: AnyMessage) -> None:
@@ -214,8 +214,8 @@ def close_accepted(s: State, l: Node) -> None:
 
 def notify(s: State, f: Node, l: Node, way: int) -> None:
     """Post the notice of a loss; what arrives over the connection after it is thrown away."""
-    arrives = HELD if s.scripted else s.moment + s.least_delay + drawn(s, f, l, s.delays)
-    address(s, post(s, arrives, f if way == NOTICE_UP else l, s.no_message), f, l, way, 0)
+    arrives = HELD if s.sim_scripted else s.sim_moment + s.sim_least_delay + drawn(s, f, l, s.sim_delays)
+    address(s, post(s, arrives, f if way == NOTICE_UP else l, s.sim_no_message), f, l, way, 0)
 
 
 # --- losing connections --------------------------------------------------------------------------
@@ -257,16 +257,16 @@ def links_of_crashed(s: State, p: Node) -> None:
 
 def deliver_due(s: State) -> None:
     """Deliver what is due, in the heap's order; what its end cannot take yet waits a tick."""
-    while s.queued > 0 and time_of(s.queue[0]) <= s.moment:
+    while s.sim_queued > 0 and time_of(s.sim_queue[0]) <= s.sim_moment:
         word = take_out(s, 0)
         slot = slot_of(word)
-        f = s.flight[slot].follower
-        l = s.flight[slot].leader
-        way = s.flight[slot].way
+        f = s.sim_flight[slot].follower
+        l = s.sim_flight[slot].leader
+        way = s.sim_flight[slot].way
         if way == DATAGRAM:
             deliver_datagram(s, slot)
             release(s, slot)
-        elif s.flight[slot].connection != s.connection[f][l]:
+        elif s.sim_flight[slot].connection != s.connection[f][l]:
             release(s, slot)  # of an older connection
         elif way == UP and s.leader_end[f][l]:
             deliver_up(s, word, f, l)
@@ -291,10 +291,10 @@ def deliver_datagram(s: State, slot: int) -> None:
 def deliver_up(s: State, word: int, f: Node, l: Node) -> None:
     """Deliver a message to the leader's end."""
     slot = slot_of(word)
-    number = s.flight[slot].number
-    if leads(s, l) and in_turn(s, number, s.taken_up[f][l]) and receivable(s, l, f, s.flight[slot]):
+    number = s.sim_flight[slot].number
+    if leads(s, l) and in_turn(s, number, s.taken_up[f][l]) and receivable(s, l, f, s.sim_flight[slot]):
         s.taken_up[f][l] = max(number, s.taken_up[f][l])
-        receive_as_leader(s, l, f, s.flight[slot])
+        receive_as_leader(s, l, f, s.sim_flight[slot])
         after_event(s)
         release(s, slot)
     else:
@@ -304,10 +304,10 @@ def deliver_up(s: State, word: int, f: Node, l: Node) -> None:
 def deliver_down(s: State, word: int, f: Node, l: Node) -> None:
     """Deliver a message to the follower's end."""
     slot = slot_of(word)
-    number = s.flight[slot].number
+    number = s.sim_flight[slot].number
     if reads(s, f, l) and in_turn(s, number, s.taken_down[f][l]):
         s.taken_down[f][l] = max(number, s.taken_down[f][l])
-        receive_as_follower(s, f, s.flight[slot])
+        receive_as_follower(s, f, s.sim_flight[slot])
         after_event(s)
         release(s, slot)
         if s.crash_at > 0:  # the script lets it crash inside the handler
@@ -332,11 +332,11 @@ def reads(s: State, f: Node, l: Node) -> bool:
 
 def in_turn(s: State, number: int, taken: int) -> bool:
     """Return whether an end takes a message now, by its number and the last one it took."""
-    if s.order == FIFO:
+    if s.sim_order == FIFO:
         return number == taken + 1
-    if s.order == DUPLICATING:
+    if s.sim_order == DUPLICATING:
         return number == taken + 1 or number == taken
-    return number > taken or s.order == UNORDERED
+    return number > taken or s.sim_order == UNORDERED
 
 
 def leader_learns(s: State, l: Node, f: Node) -> None:
@@ -362,39 +362,39 @@ def fire_timers(s: State, p: Node) -> None:
     connection.
     """
     if s.role[p] == ELECTION and not is_down(s, p):
-        if s.moment >= s.oracle_due[p]:
+        if s.sim_moment >= s.oracle_due[p]:
             ask_oracle(s, p)
-    elif not is_down(s, p) and s.moment >= s.deadline[p]:
+    elif not is_down(s, p) and s.sim_moment >= s.sim_deadline[p]:
         if recovering(s, p):
             time_out(s, p)
         else:
-            s.deadline[p] = HELD
+            s.sim_deadline[p] = HELD
 
 
 def ask_oracle(s: State, p: Node) -> None:
     """Ask the oracle, which names the same leader to all for a while; a leader that p cannot reach is tried later."""
     l = oracle(s, p)
-    unreachable = s.follower_end[p][l] or s.leader_end[p][l] or s.blocked[p][l] or s.blocked[l][p]
+    unreachable = s.follower_end[p][l] or s.leader_end[p][l] or s.sim_blocked[p][l] or s.sim_blocked[l][p]
     if unreachable or not oracle_may_name(s, p, l):
-        s.oracle_due[p] = s.moment + 1
+        s.oracle_due[p] = s.sim_moment + 1
     else:
-        s.deadline[p] = HELD if s.scripted else s.moment + RECOVERY_TICKS + drawn(s, p, 0, RECOVERY_TICKS)
-        s.oracle_due[p] = HELD if s.scripted else s.moment + ORACLE_TICKS + drawn(s, p, 1, ORACLE_TICKS)
+        s.sim_deadline[p] = HELD if s.sim_scripted else s.sim_moment + RECOVERY_TICKS + drawn(s, p, 0, RECOVERY_TICKS)
+        s.oracle_due[p] = HELD if s.sim_scripted else s.sim_moment + ORACLE_TICKS + drawn(s, p, 1, ORACLE_TICKS)
         on_oracle(s, p, l)
         after_event(s)
 
 
 def oracle(s: State, p: Node) -> int:
     """Return the leader that the oracle of p names: the script's, or one drawn for the term."""
-    if s.scripted:
-        return s.client
-    return unsigned_rem(splitmix64(s.seed ^ (s.moment // ORACLE_TERM)), s.NODES)
+    if s.sim_scripted:
+        return s.sim_client
+    return unsigned_rem(splitmix64(s.sim_seed ^ (s.sim_moment // ORACLE_TERM)), s.NODES)
 
 
 def time_out(s: State, p: Node) -> None:
     """Let process p time out."""
     if (s.role[p] != ELECTION and not is_down(s, p)) and may_time_out(s, p):
-        s.deadline[p] = HELD
+        s.sim_deadline[p] = HELD
         on_timeout(s, p)
         after_event(s)
 

@@ -30,10 +30,10 @@ def datagram_fields() -> tuple[Field, ...]:
     """Return the fields of the timers and the network."""
     tick = Int(0, HELD)
     return (
-        Field("deadline", tick, Role.NETWORK, (NODE,), "when the election timer fires"),
-        Field("heartbeat_due", tick, Role.NETWORK, (NODE,), "when the heartbeat timer fires"),
-        Field("order", Int(0, IN_ORDER), Role.NETWORK, (), "ANY_ORDER, as the lab has it, ORDERED or IN_ORDER"),
-        Field("arrives", tick, Role.NETWORK, (NODE, NODE), "in an order: when what was sent last this way arrives"),
+        Field("sim_deadline", tick, Role.NETWORK, (NODE,), "when the election timer fires"),
+        Field("sim_heartbeat_due", tick, Role.NETWORK, (NODE,), "when the heartbeat timer fires"),
+        Field("sim_order", Int(0, IN_ORDER), Role.NETWORK, (), "ANY_ORDER, as the lab has it, ORDERED or IN_ORDER"),
+        Field("sim_arrives", tick, Role.NETWORK, (NODE, NODE), "in an order: when what was sent last this way arrives"),
     )
 
 
@@ -43,7 +43,7 @@ def begin(s: State, p: Node) -> None:
     Only the heartbeat itself arms its timer (reading 5). The election timer is armed since not every protocol's handler
     does so.
     """
-    s.heartbeat_due[p] = HELD if s.scripted else HEARTBEAT_TICKS
+    s.sim_heartbeat_due[p] = HELD if s.sim_scripted else HEARTBEAT_TICKS
     arm_timer(s, p, ELECTION_TIMER)
     on_start(s, p)
 
@@ -55,20 +55,20 @@ def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
     """
     s.endpoint[p] = False
     s.endpoint[q] = False
-    if s.blocked[p][q] and s.order != IN_ORDER:
+    if s.sim_blocked[p][q] and s.sim_order != IN_ORDER:
         drop(s, p, q, m)
     else:
-        arrival = HELD if s.scripted else s.moment + s.least_delay + drawn(s, p, q, s.delays)
-        if s.order != ANY_ORDER:
-            arrival = max(s.arrives[p][q], arrival)
-            s.arrives[p][q] = arrival
+        arrival = HELD if s.sim_scripted else s.sim_moment + s.sim_least_delay + drawn(s, p, q, s.sim_delays)
+        if s.sim_order != ANY_ORDER:
+            arrival = max(s.sim_arrives[p][q], arrival)
+            s.sim_arrives[p][q] = arrival
         address(s, post(s, arrival, p, m), p, q)
 
 
 def address(s: State, slot: int, p: Node, q: Node) -> None:
     """Write the envelope."""
-    s.flight[slot].source = p
-    s.flight[slot].target = q
+    s.sim_flight[slot].source = p
+    s.sim_flight[slot].target = q
 
 
 def drop(s: State, p: Node, q: Node, m: AnyMessage) -> None:
@@ -78,25 +78,25 @@ def drop(s: State, p: Node, q: Node, m: AnyMessage) -> None:
 def arm_timer(s: State, p: Node, timer: int) -> None:
     """Arm a timer from now on: the lab's `reset_election_deadline`, or the heartbeat."""
     if timer == ELECTION_TIMER:
-        s.deadline[p] = HELD if s.scripted else s.moment + ELECTION_TICKS + drawn(s, p, 0, ELECTION_TICKS)
+        s.sim_deadline[p] = HELD if s.sim_scripted else s.sim_moment + ELECTION_TICKS + drawn(s, p, 0, ELECTION_TICKS)
     else:
-        s.heartbeat_due[p] = HELD if s.scripted else s.moment + HEARTBEAT_TICKS
+        s.sim_heartbeat_due[p] = HELD if s.sim_scripted else s.sim_moment + HEARTBEAT_TICKS
 
 
 def deliver_due(s: State) -> None:
     """Deliver what is due, in the heap's order; mail to a process that is down is lost, or waits if nothing is lost."""
-    while s.queued > 0 and time_of(s.queue[0]) <= s.moment:
+    while s.sim_queued > 0 and time_of(s.sim_queue[0]) <= s.sim_moment:
         word = take_out(s, 0)
         slot = slot_of(word)
-        p = s.flight[slot].source
-        q = s.flight[slot].target
-        if s.order == IN_ORDER and (is_down(s, q) or s.blocked[p][q]):
+        p = s.sim_flight[slot].source
+        q = s.sim_flight[slot].target
+        if s.sim_order == IN_ORDER and (is_down(s, q) or s.sim_blocked[p][q]):
             push(s, word + TICK)
         else:
             if is_down(s, q):
-                drop(s, p, q, s.flight[slot])
+                drop(s, p, q, s.sim_flight[slot])
             else:
-                on_message(s, q, p, s.flight[slot])
+                on_message(s, q, p, s.sim_flight[slot])
                 after_event(s)
             release(s, slot)
 
@@ -107,9 +107,9 @@ def fire_timers(s: State, p: Node) -> None:
     A timer that fires is armed again, whether or not the handler arms it.
     """
     if not is_down(s, p):
-        if s.moment >= s.deadline[p] and timer_armed(s, p, ELECTION_TIMER):
+        if s.sim_moment >= s.sim_deadline[p] and timer_armed(s, p, ELECTION_TIMER):
             fire(s, p, ELECTION_TIMER)
-        elif s.moment >= s.heartbeat_due[p] and timer_armed(s, p, HEARTBEAT_TIMER):
+        elif s.sim_moment >= s.sim_heartbeat_due[p] and timer_armed(s, p, HEARTBEAT_TIMER):
             fire(s, p, HEARTBEAT_TIMER)
 
 
@@ -139,4 +139,4 @@ def lose_link(s: State, f: Node, l: Node) -> None:
 def time_out(s: State, p: Node) -> None:
     """Fire the election timer early."""
     if timer_armed(s, p, ELECTION_TIMER):
-        s.deadline[p] = s.moment
+        s.sim_deadline[p] = s.sim_moment

@@ -69,18 +69,20 @@ def loop_fields(nodes: int, proposals: int) -> tuple[Field, ...]:
     net = Role.NETWORK
     fault = Int(0, MOST_FAULTS)
     return (
-        Field("rounds", Int(0, LARGEST_TICK, "--rounds"), net, (), "ticks in the run"),
-        Field("proposals", count, net, (), "proposals in the run"),
-        Field("scheduled", count, net, (), "proposals that were due so far"),
-        Field("waiting", count, net, (), "of those, how many wait for a leader"),
-        Field("client", NodeId.of(nodes), net, (), "the process that takes them; none: the lowest that may abcast"),
-        Field("doing", Int(0, 255), net, (), "which step of its own the script lets the client take, from 1; 0: none"),
-        Field("faults", fault, net, (), "faults on the schedule"),
-        Field("faults_done", fault, net, (), "how many of them have happened"),
-        Field("fault_at", Int(0, LARGEST_TICK, "--rounds"), net, (MOST_FAULTS,), "when, in order"),
-        Field("fault_kind", Int(0, len(FAULTS)), net, (MOST_FAULTS,), "what"),
-        Field("fault_a", NodeId.of(nodes), net, (MOST_FAULTS,), "to whom"),
-        Field("fault_b", NodeId.of(nodes), net, (MOST_FAULTS,), "and to whom else"),
+        Field("sim_rounds", Int(0, LARGEST_TICK, "--rounds"), net, (), "ticks in the run"),
+        Field("sim_proposals", count, net, (), "proposals in the run"),
+        Field("sim_scheduled", count, net, (), "proposals that were due so far"),
+        Field("sim_waiting", count, net, (), "of those, how many wait for a leader"),
+        Field("sim_client", NodeId.of(nodes), net, (), "the process that takes them; none: the lowest that may abcast"),
+        Field(
+            "sim_doing", Int(0, 255), net, (), "which step of its own the script lets the client take, from 1; 0: none"
+        ),
+        Field("sim_faults", fault, net, (), "faults on the schedule"),
+        Field("sim_faults_done", fault, net, (), "how many of them have happened"),
+        Field("sim_fault_at", Int(0, LARGEST_TICK, "--rounds"), net, (MOST_FAULTS,), "when, in order"),
+        Field("sim_fault_kind", Int(0, len(FAULTS)), net, (MOST_FAULTS,), "what"),
+        Field("sim_fault_a", NodeId.of(nodes), net, (MOST_FAULTS,), "to whom"),
+        Field("sim_fault_b", NodeId.of(nodes), net, (MOST_FAULTS,), "and to whom else"),
     )
 
 
@@ -89,10 +91,10 @@ def start(s: State, seed: int, rounds: int, proposals: int) -> None:
 
     Delays, blocked links, faults and whether a script runs it are set before; everything else is zero.
     """
-    s.seed = seed
-    s.rounds = rounds
-    s.proposals = proposals
-    s.client = -1
+    s.sim_seed = seed
+    s.sim_rounds = rounds
+    s.sim_proposals = proposals
+    s.sim_client = -1
     fill_budgets(s)
     fill_power_losses(s)
     for p in range(s.NODES):
@@ -103,21 +105,21 @@ def start(s: State, seed: int, rounds: int, proposals: int) -> None:
 
 def run(s: State, until: int) -> None:
     """Run every tick up to, and excluding, `until`; none after an error."""
-    while s.moment < until and s.error == 0:
+    while s.sim_moment < until and s.error == 0:
         tick(s)
 
 
 def tick(s: State) -> None:
     """Run one tick: faults, new proposals, their injection at a leader, deliveries, timers."""
-    while s.faults_done < s.faults and s.fault_at[s.faults_done] <= s.moment:
-        s.faults_done = s.faults_done + 1
-        k = s.faults_done - 1
-        strike(s, s.fault_kind[k], s.fault_a[k], s.fault_b[k])
+    while s.sim_faults_done < s.sim_faults and s.sim_fault_at[s.sim_faults_done] <= s.sim_moment:
+        s.sim_faults_done = s.sim_faults_done + 1
+        k = s.sim_faults_done - 1
+        strike(s, s.sim_fault_kind[k], s.sim_fault_a[k], s.sim_fault_b[k])
         after_event(s)
-    while s.scheduled < s.proposals and due_at(s, s.scheduled) <= s.moment:
-        s.scheduled = s.scheduled + 1
-        s.waiting = s.waiting + 1
-    if s.waiting > 0:
+    while s.sim_scheduled < s.sim_proposals and due_at(s, s.sim_scheduled) <= s.sim_moment:
+        s.sim_scheduled = s.sim_scheduled + 1
+        s.sim_waiting = s.sim_waiting + 1
+    if s.sim_waiting > 0:
         inject(s)
     for k in range(s.CHANGES):
         if its_turn(s, -1, k) and may_change(s, k):
@@ -128,24 +130,24 @@ def tick(s: State) -> None:
             if (goes_on(s, k) or not is_down(s, p)) and its_turn(s, p, k) and may_act(s, p, k):
                 on_act(s, p, k)
                 after_event(s)
-    s.doing = 0
+    s.sim_doing = 0
     deliver_due(s)
     for p in range(s.NODES):
         fire_timers(s, p)
-    s.moment = s.moment + 1
+    s.sim_moment = s.sim_moment + 1
 
 
 def due_at(s: State, k: int) -> int:
     """Return the tick of the k-th proposal by the lab's schedule: evenly spread, whatever the cluster does."""
-    return (k + 1) * s.rounds // (s.proposals + 1)
+    return (k + 1) * s.sim_rounds // (s.sim_proposals + 1)
 
 
 def inject(s: State) -> None:
     """Inject all waiting proposals at the leader with the lowest id (reading 13), as long as it may abcast."""
     for p in range(s.NODES):
-        if s.client < 0 or s.client == p:
-            while s.waiting > 0 and not is_down(s, p) and serves(s, p) and may_abcast(s, p):
-                s.waiting = s.waiting - 1
+        if s.sim_client < 0 or s.sim_client == p:
+            while s.sim_waiting > 0 and not is_down(s, p) and serves(s, p) and may_abcast(s, p):
+                s.sim_waiting = s.sim_waiting - 1
                 on_abcast(s, p)
                 after_event(s)
 
@@ -155,19 +157,19 @@ def its_turn(s: State, p: int, k: int) -> bool:
 
     It is the script's choice, or random.
     """
-    if s.scripted:
-        return s.doing == k + 1 and s.client == p
+    if s.sim_scripted:
+        return s.sim_doing == k + 1 and s.sim_client == p
     pause = on_change_every(s, k) if p < 0 else on_act_every(s, k)
-    return unsigned_rem(splitmix64(s.seed ^ s.moment ^ (k << 40) ^ ((p + 1) << 56)), pause) == 0
+    return unsigned_rem(splitmix64(s.sim_seed ^ s.sim_moment ^ (k << 40) ^ ((p + 1) << 56)), pause) == 0
 
 
 def strike(s: State, kind: int, a: int, b: int) -> None:
     """Inject a fault."""
     if kind == CUT:
-        s.blocked[a][b] = True
+        s.sim_blocked[a][b] = True
         link_cut(s, a, b)
     elif kind == HEAL:
-        s.blocked[a][b] = False
+        s.sim_blocked[a][b] = False
         link_healed(s, a, b)
     elif kind == CRASH and not is_down(s, a):
         crash(s, a)
@@ -193,14 +195,14 @@ def crash(s: State, p: Node) -> None:
 def choose(s: State, alternatives: int) -> int:
     """Return one of 0..alternatives-1: the script's choice, or a random one."""
     ways = alternatives_of(s, alternatives)
-    if s.scripted:
+    if s.sim_scripted:
         s.choices = s.choices * ways
         return s.choice // (s.choices // ways) % ways
     if s.choices < 1 or s.choices * ways > MOST_CHOICES:  # nobody restarted this step
         s.choices = 1
     if s.choices == 1:
         s.choice = 0
-    chosen = unsigned_rem(splitmix64(s.seed ^ s.seq), ways)
+    chosen = unsigned_rem(splitmix64(s.sim_seed ^ s.sim_seq), ways)
     s.choice = s.choice + chosen * s.choices
     s.choices = s.choices * ways
     return chosen

@@ -41,20 +41,20 @@ def mail_fields(message: MessageUnion, slots: int) -> tuple[Field, ...]:
     tick = Int(0, HELD, "--rounds")
     slot = Int(0, slots, "--in-flight")
     return (
-        Field("seed", Int(-(2**63), 2**63 - 1), net, (), "state of the random delays and deadlines"),
-        Field("moment", tick, net, (), "the tick"),
-        Field("seq", Int(0, 2**SEQ_BITS - 1), net, (), "messages sent so far"),
-        Field("scripted", Bool(), net, (), "a script determines all events"),
-        Field("least_delay", tick, net, (), "ticks a message takes at least"),
-        Field("delays", tick, net, (), "how many delays there are, from that on"),
-        Field("queued", slot, net, (), "entries in the heap"),
-        Field("queue", word, net, (slots,), "the heap: an entry a word"),
-        Field("fresh", slot, net, (), "slots ever used"),
-        Field("free", slot, net, (), "slots used before and free again"),
-        Field("free_slots", slot, net, (slots,), "which"),
-        Field("flight", message, net, (slots,), "the messages in flight, by slot"),
-        Field("no_message", message, net, (), "what a notice carries"),
-        Field("blocked", Bool(), net, (NODE, NODE), "nothing sent this way arrives"),
+        Field("sim_seed", Int(-(2**63), 2**63 - 1), net, (), "state of the random delays and deadlines"),
+        Field("sim_moment", tick, net, (), "the tick"),
+        Field("sim_seq", Int(0, 2**SEQ_BITS - 1), net, (), "messages sent so far"),
+        Field("sim_scripted", Bool(), net, (), "a script determines all events"),
+        Field("sim_least_delay", tick, net, (), "ticks a message takes at least"),
+        Field("sim_delays", tick, net, (), "how many delays there are, from that on"),
+        Field("sim_queued", slot, net, (), "entries in the heap"),
+        Field("sim_queue", word, net, (slots,), "the heap: an entry a word"),
+        Field("sim_fresh", slot, net, (), "slots ever used"),
+        Field("sim_free", slot, net, (), "slots used before and free again"),
+        Field("sim_free_slots", slot, net, (slots,), "which"),
+        Field("sim_flight", message, net, (slots,), "the messages in flight, by slot"),
+        Field("sim_no_message", message, net, (), "what a notice carries"),
+        Field("sim_blocked", Bool(), net, (NODE, NODE), "nothing sent this way arrives"),
     )
 
 
@@ -68,7 +68,7 @@ def splitmix64(x: int) -> int:
 
 def drawn(s: State, source: int, target: int, count: int) -> int:
     """Return one of 0..count-1, from the seed, two processes and the tick."""
-    return unsigned_rem(splitmix64(s.seed ^ source ^ target ^ s.moment), count)
+    return unsigned_rem(splitmix64(s.sim_seed ^ source ^ target ^ s.sim_moment), count)
 
 
 # --- the heap ------------------------------------------------------------------------------------
@@ -93,35 +93,35 @@ def slot_of(word: int) -> int:
 
 def push(s: State, word: int) -> None:
     """Put an entry into the heap."""
-    place = s.queued
-    s.queued = place + 1
-    while place > 0 and s.queue[(place - 1) >> 1] > word:
-        s.queue[place] = s.queue[(place - 1) >> 1]
+    place = s.sim_queued
+    s.sim_queued = place + 1
+    while place > 0 and s.sim_queue[(place - 1) >> 1] > word:
+        s.sim_queue[place] = s.sim_queue[(place - 1) >> 1]
         place = (place - 1) >> 1
-    s.queue[place] = word
+    s.sim_queue[place] = word
 
 
 def take_out(s: State, place: int) -> int:
     """Remove an entry from the heap, the first if `place` is 0; return it."""
-    word = s.queue[place]
-    s.queued = s.queued - 1
-    moved = s.queue[s.queued]
-    s.queue[s.queued] = 0
-    if place < s.queued:
-        while place > 0 and s.queue[(place - 1) >> 1] > moved:
-            s.queue[place] = s.queue[(place - 1) >> 1]
+    word = s.sim_queue[place]
+    s.sim_queued = s.sim_queued - 1
+    moved = s.sim_queue[s.sim_queued]
+    s.sim_queue[s.sim_queued] = 0
+    if place < s.sim_queued:
+        while place > 0 and s.sim_queue[(place - 1) >> 1] > moved:
+            s.sim_queue[place] = s.sim_queue[(place - 1) >> 1]
             place = (place - 1) >> 1
         sinking = True
         while sinking:
             child = 2 * place + 1
-            if child + 1 < s.queued and s.queue[child + 1] < s.queue[child]:
+            if child + 1 < s.sim_queued and s.sim_queue[child + 1] < s.sim_queue[child]:
                 child = child + 1
-            if child < s.queued and s.queue[child] < moved:
-                s.queue[place] = s.queue[child]
+            if child < s.sim_queued and s.sim_queue[child] < moved:
+                s.sim_queue[place] = s.sim_queue[child]
                 place = child
             else:
                 sinking = False
-        s.queue[place] = moved
+        s.sim_queue[place] = moved
     return word
 
 
@@ -130,25 +130,25 @@ def take_out(s: State, place: int) -> int:
 
 def new_slot(s: State) -> int:
     """Return a free slot for a message."""
-    if s.free > 0:
-        s.free = s.free - 1
-        return s.free_slots[s.free]
-    s.fresh = s.fresh + 1
-    return s.fresh - 1
+    if s.sim_free > 0:
+        s.sim_free = s.sim_free - 1
+        return s.sim_free_slots[s.sim_free]
+    s.sim_fresh = s.sim_fresh + 1
+    return s.sim_fresh - 1
 
 
 def release(s: State, slot: int) -> None:
     """Free the slot of a message."""
-    s.free_slots[s.free] = slot
-    s.free = s.free + 1
+    s.sim_free_slots[s.sim_free] = slot
+    s.sim_free = s.sim_free + 1
 
 
 def post(s: State, time: int, source: Node, m: AnyMessage) -> int:
     """Put a message into the heap, to arrive at a tick; return its slot, for the envelope."""
     slot = new_slot(s)
-    s.flight[slot] = m
-    s.seq = s.seq + 1
-    push(s, entry(time, source, s.seq, slot))
+    s.sim_flight[slot] = m
+    s.sim_seq = s.sim_seq + 1
+    push(s, entry(time, source, s.sim_seq, slot))
     return slot
 
 
@@ -158,7 +158,7 @@ def post(s: State, time: int, source: Node, m: AnyMessage) -> int:
 def bring_forward(s: State, place: int) -> None:
     """Let an entry of the heap arrive in this tick, for a script."""
     word = take_out(s, place)
-    push(s, entry(s.moment, sender_of(word), (word >> SEQ_AT) & (2**SEQ_BITS - 1), slot_of(word)))
+    push(s, entry(s.sim_moment, sender_of(word), (word >> SEQ_AT) & (2**SEQ_BITS - 1), slot_of(word)))
 
 
 def lose_mail(s: State, place: int) -> None:
@@ -168,7 +168,7 @@ def lose_mail(s: State, place: int) -> None:
 
 def repeat_mail(s: State, place: int) -> None:
     """Let a copy of an entry arrive in this tick, for a script; the entry stays."""
-    word = s.queue[place]
+    word = s.sim_queue[place]
     slot = new_slot(s)
-    s.flight[slot] = s.flight[slot_of(word)]
-    push(s, entry(s.moment, sender_of(word), (word >> SEQ_AT) & (2**SEQ_BITS - 1), slot))
+    s.sim_flight[slot] = s.sim_flight[slot_of(word)]
+    push(s, entry(s.sim_moment, sender_of(word), (word >> SEQ_AT) & (2**SEQ_BITS - 1), slot))

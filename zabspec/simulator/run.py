@@ -168,7 +168,7 @@ class Simulator:
     def _memory(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Return the places of the arrays with an entry per slot (with the entry's size), and of the rest."""
         heaps = []
-        for name in ("queue", "free_slots", "flight"):
+        for name in ("sim_queue", "sim_free_slots", "sim_flight"):
             base, (stride,) = self.layout.strides(self.layout.fields[name])
             heaps.append((base, stride))
         rest, at = [], 0
@@ -180,7 +180,7 @@ class Simulator:
 
     def clear(self) -> None:
         """Set all bytes to zero; most of the memory is slots for mail, of which only the used ones are cleared."""
-        used = self.state.fresh
+        used = self.state.sim_fresh
         buffer = self.state.buffer
         for base, stride in self._heaps:
             buffer[base : base + stride * used] = bytes(stride * used)
@@ -207,16 +207,16 @@ class Simulator:
             raise ValueError("the cluster has no room for so many proposals")
         self.clear()
         s = self.state
-        s.least_delay = run.least_delay
-        s.delays = run.delays
+        s.sim_least_delay = run.least_delay
+        s.sim_delays = run.delays
         if run.network:
-            s.order = PROTOCOLS[run.protocol].world.networks[run.network]
+            s.sim_order = PROTOCOLS[run.protocol].world.networks[run.network]
         for a, b in run.blocked:
-            s.blocked[a][b] = True
-        s.faults = len(run.faults)
+            s.sim_blocked[a][b] = True
+        s.sim_faults = len(run.faults)
         for k, fault in enumerate(run.faults):
-            s.fault_at[k], s.fault_kind[k] = fault.tick, FAULTS[fault.kind]
-            s.fault_a[k], s.fault_b[k] = fault.a, fault.b
+            s.sim_fault_at[k], s.sim_fault_kind[k] = fault.tick, FAULTS[fault.kind]
+            s.sim_fault_a[k], s.sim_fault_b[k] = fault.a, fault.b
         self.call("start", run.seed - (run.seed >> 63 << 64), run.rounds, run.proposals)
 
     def advance(self, until: int) -> None:
@@ -231,7 +231,7 @@ class Simulator:
     def stops(self, until: int) -> Iterator[int]:
         """Yield ticks at which to stop on the way, the last of them `until`."""
         stride = self.ticks_at_once[self.engine]
-        now: int = self.state.moment
+        now: int = self.state.sim_moment
         while now < until:
             now = min(until, now + stride)
             yield now
@@ -265,7 +265,7 @@ class Simulator:
         return result
 
     def _error(self, sentence: str, widen: str) -> SimulationError:
-        return SimulationError(f"{sentence} at tick {self.state.moment}", bool(widen))
+        return SimulationError(f"{sentence} at tick {self.state.sim_moment}", bool(widen))
 
 
 @cache
