@@ -13,15 +13,18 @@ from checker.zookeeper.rows import ROWS
 from checker.zookeeper.runs import RUNS, trace_of_row
 from tests.reenact.compared import End
 from tests.reenact.schedules import zk_4394
+from traces.record.runner import Runner
+from traces.reenact import random_schedules
 from traces.reenact.distributions import Cannot
 from traces.reenact.gates import COMMIT, SYNC, Ask, Gates
 from traces.reenact.mapping import MAPPING, unforceable
-from traces.reenact.plan import decisive, plan_for
+from traces.reenact.plan import decisive, own_step, plan_for
 from traces.reenact.player import Player
 from traces.reenact.random_schedules import OUTLIVES, drawn
 from traces.reenact.rates import interval
 from traces.reenact.recording import Recording
 from traces.reenact.zxids import Zxids
+from zabspec.model import Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zookeeper.state import WIDTH
 
@@ -165,3 +168,20 @@ def test_no_old_thread_of_an_old_release_parts_a_batch() -> None:
             seen += 1
             assert s.label != OUTLIVES
     assert seen
+
+
+def test_the_model_has_what_an_old_thread_does_with_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a run, of 3.5.10's seed 1, ends the thread with <1,3>; servers log <1,4> too, by the model's other step."""
+    monkeypatch.setattr(random_schedules, "parts_a_batch", lambda *_: False)
+    plan = drawn("3.5.10", 1, batches=True)
+    stale = [s["stale_queue"] for s in plan.states]
+    at = next(k for k, s in enumerate(plan.steps) if s.label == OUTLIVES and len(stale[k][s.process]) > 1)
+    p, runner = plan.steps[at].process, Runner(Model(plan.configuration))
+    assert p is not None
+    for step in plan.steps[:at]:
+        runner.step(step.word.word)
+    for label in (f"{OUTLIVES}, in a batch", OUTLIVES):
+        word = own_step(runner, p, list(runner.model.program.actions), label)
+        assert word is not None
+        last = runner.step(word.word)
+    assert last.state["log"][p] == [*plan.steps[at].state["log"][p], stale[at][p][1]]

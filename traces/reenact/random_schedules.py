@@ -118,7 +118,7 @@ def too_early(steps: Sequence[Step], word: StepWord, names: Sequence[str], least
 def parts_a_batch(runner: Runner, word: StepWord, names: Sequence[str]) -> bool:
     """Return whether a thread of an earlier term ends with a transaction, and another one of its batch is behind it.
 
-    Servers that take a whole batch log both, unless they crash before.
+    Servers that take a whole batch log both, unless they crash before. So does the model, by its step for a batch.
     """
     p = word.process
     if word.kind != "action" or names[word.operands["which"]] != OUTLIVES or p is None:
