@@ -44,6 +44,7 @@ def test_a_model_that_swaps_two_writes_is_refuted_at_the_first_of_them(tmp_path:
     assert not run.harm  # nothing is said of what comes after
 
 
+@pytest.mark.every
 @pytest.mark.slow(seconds=9)
 def test_a_shutdown_that_does_not_wait_for_a_snapshot_is_seen(tmp_path: Path) -> None:
     """Compared with the repair late-snapshot; a patched build waits, and all 32 steps agree."""
