@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checker.report.command import witness_command
 from invariants import properties_of, property_named
 from invariants.registry import RUNTIME
 from traces import Trace, TraceError, build_trace, verify
+from traces.explain.why import reason
 from traces.pages.markup import Attributes, tag, text
 from traces.pages.shell import environment
 from traces.pictures.html import shown
@@ -39,20 +40,39 @@ def page_of(report: Mapping[str, Any], stated: bool = False) -> str:
         ReportError: a counterexample in it does not replay.
     """
     broken = [p for p in report["properties"] if p["verdict"] == "violated"]
-    runs = [shown(trace_of(report, p), f"run{k}-") for k, p in enumerate(broken, 1)]
-    sections = [(f"{run['name']}run", p["name"]) for p, run in zip(broken, runs, strict=True)]
-    names = {p["name"]: run["name"] for p, run in zip(broken, runs, strict=True)}
+    runs = runs_of(report, broken)
+    found = {p["name"]: f"{run['name']}run" for run in runs for p in (run["broken"], *run["also"])}
+    ordered = sorted(report["properties"], key=lambda p: (p["name"] not in found, p["verdict"] != "holds"))
     held = [p["name"] for p in report["properties"] if p["verdict"] == "holds" and p["of"] != RUNTIME]
     commands = {name: said for name in held if (said := witness_command(report.get("request"), name))}
     steps = list(report["steps"].items())
     most = max([*report["steps"].values(), *report["events"].values()], default=0)
     template = environment("traces.pictures", "checker.report").get_template("report.html.j2")
     return template.render(
-        style=STYLE, report=report, stated=stated, runs=runs, names=names, sections=sections, witnesses=commands,
+        style=STYLE, report=report, stated=stated, runs=runs, found=found, ordered=ordered, witnesses=commands,
         plot=plot(report["states"]["levels"]),
         counts=[(name, n, share(n, most)) for name, n in [*steps, *report["events"].items()]],
         configuration=json.dumps(report["configuration"]),
     )  # fmt: skip
+
+
+def runs_of(report: Mapping[str, Any], broken: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what the template needs for each counterexample, one run once with all that it violates.
+
+    Raises:
+        ReportError: one does not replay.
+    """
+    runs: dict[str, dict[str, Any]] = {}
+    for p in broken:
+        trace, steps = trace_of(report, p), json.dumps(p["violation"]["schedule"])
+        if steps not in runs:
+            runs[steps] = shown(trace, f"run{len(runs) + 1}-") | {"broken": p, "also": []}
+        else:
+            why = reason(trace)
+            runs[steps]["also"].append({**p, "why": why.sentence if why is not None else ""})
+    for run in runs.values():
+        run["headline"] = run["picture"].why.partition(". ")[0].rstrip(".")
+    return list(runs.values())
 
 
 def trace_of(report: Mapping[str, Any], broken: Mapping[str, Any]) -> Trace:

@@ -1,4 +1,4 @@
-"""The frame of every page: what it is called, what a browser allows it, and that data stays data."""
+"""The frame of every page, what a browser allows it, and what a page of a violation begins with."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import hashlib
 import re
 from base64 import b64encode
 
+import zabcheck
+from checker.report.page import page_of
 from traces.pages.shell import environment, short
 
 HOSTILE = "</script></style><script>alert(1)</script>\x00&"
+COMMITTED = ("agreement", "delivered-is-chosen", "durability")
 PAGE = (
     '{% extends "shell.html.j2" %}{% set title = said %}{% set parts = [("a", said)] %}{% set scripts = ["walk.js"] %}'
     "{% block main %}<p>{{ said }}</p>{% endblock %}"
@@ -48,3 +51,18 @@ def test_a_title_is_short() -> None:
     assert long.endswith("word…")
     assert len(short("x" * 200)) <= 60
     assert short("x" * 200).startswith("xxx")
+
+
+def test_a_page_of_a_violation_begins_with_its_run() -> None:
+    """In a dozen words, then the run, once for all that it violates, then the verdicts, violated ones first."""
+    found = zabcheck.explore(
+        variant="commit-on-propose", nodes=2, txns=1, timeouts=0, crashes=0, losses=0, properties=COMMITTED
+    )
+    assert [p["verdict"] for p in found.as_json()["properties"]] == ["no verdict", "violated", "violated"]
+    page = page_of(found.as_json())
+    title = page.partition('<h1 class="bad">')[2].partition("</h1>")[0]
+    assert title == "p0 delivered t1 &lt;1,1&gt;, but no quorum had accepted it: only {p0} had"
+    assert page.index('<section class="run"') < page.index('id="verdicts"')
+    assert page.count('<section class="run"') == 1 == page.count("<dt>durability</dt>")
+    assert page.count('<a class="bad" href="#run1-run">violated at depth') == 2
+    assert re.findall('<th scope="row">([a-z-]+)</th>', page)[:3] == ["delivered-is-chosen", "durability", "agreement"]
