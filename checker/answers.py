@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from checker.report.audit import AuditReport
     from checker.report.audit_logs import LogsReport
     from checker.report.linted import LintReport
-    from checker.report.simulated import Simulation
     from checker.requests.reenact import Reenacted as PlayedOnServers
     from checker.requests.sweep import Swept as FinishedSweep
     from checker.zookeeper.record import RowOutcome
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
     from traces.sweep.findings import SweepFinding
     from traces.sweep.summary import Summary
     from traces.zookeeper.findings import AuditFinding
-    from zabspec.simulator.run import Run
 
 __all__ = [
-    "Answered", "Audited", "Checked", "Exported", "Linted", "LogsAudited", "Reenacted",
-    "Reported", "Simulated", "Swept", "TrackRecord", "Verdict",
+    "Answered", "Audited", "Checked", "Linted", "LogsAudited", "Reenacted",
+    "Reported", "Swept", "TrackRecord", "Verdict",
 ]  # fmt: skip
 
 
@@ -70,62 +68,6 @@ class Wrapper(Answered):
         return self._result.page()
 
 
-class Simulated(Wrapper):
-    """The answer of a simulation.
-
-    Attributes:
-        answer: the answer of the command.
-    """
-
-    def __init__(self, answer: Simulation) -> None:
-        super().__init__(answer)
-        self.answer = answer
-
-    @property
-    def run(self) -> Run:
-        """The simulated run: seed, sizes, delays, faults."""
-        return self.answer.run
-
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 digest of the canonical dump."""
-        return self.answer.sha256
-
-    @property
-    def dump(self) -> bytes:
-        """The canonical dump."""
-        return self.answer.bytes
-
-    def text(self) -> str:
-        from checker.report.formats.terminal import text_of
-        from checker.report.remarks import left_out_notes
-        from checker.report.result import Words
-
-        table = ["", text_of(self.answer.table())] if self.answer.verdicts else []
-        beyond = [text_of(Words(notes)).rstrip()] if (notes := left_out_notes(self.answer.left_out)) else []
-        return "\n".join([f"sha256 {self.sha256}", self.answer.summary(), *table, *beyond]) + "\n"
-
-    @cached_property
-    def drawn(self) -> tuple[Trace, list[tuple[str, str]]]:
-        """The run as a trace, up to the first violation if there is one, and notes if the trace is only a part of it.
-
-        Raises:
-            TraceError: the run cannot be represented as a trace.
-        """
-        return self.answer.told()
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        """The run, under the name of the property that it violates first."""
-        return {self.drawn[0].property_name: self.drawn[0]}
-
-    def html(self) -> str:
-        from traces.pictures.html import page
-
-        trace, story = self.drawn
-        return page(trace, story=story)
-
-
 class Audited(Wrapper):
     """The answer of an audit of data directories.
 
@@ -155,25 +97,6 @@ class Linted(Wrapper):
         super().__init__(result)
         self.mistakes = result.linted.mistakes
         self.complete = result.linted.complete
-
-
-class Exported(Wrapper):
-    """A trace in another format.
-
-    Attributes:
-        trace: the trace.
-        data: the content of the file in that format.
-    """
-
-    def __init__(self, result: Result, trace: Trace, data: bytes) -> None:
-        super().__init__(result)
-        self.trace = trace
-        self.data = data
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        """The trace."""
-        return {self.trace.property_name or self.trace.premise_of: self.trace}
 
 
 class Checked(Wrapper):

@@ -6,8 +6,7 @@ so both make the same request and refuse the same ones with the same message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import fields
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -15,18 +14,15 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from checker.answers import (
     Audited,
     Checked,
-    Exported,
     Linted,
     LogsAudited,
     Reenacted,
     Reported,
-    Simulated,
     Swept,
     TrackRecord,
 )
 from checker.errors import RequestError
-from checker.requests.model import AnyProtocol, protocol_given
-from checker.requests.options import Simulating
+from checker.report.simulated import Simulated
 from checker.requests.request import sentences
 
 if TYPE_CHECKING:
@@ -47,14 +43,6 @@ class Auditing(TypedDict, total=False):
     master: str
     show_data: bool
     release: str
-
-
-class Exporting(TypedDict, total=False):
-    """Options of an export of a trace; `zabcheck export --help` explains each."""
-
-    output: str | PathLike[str]
-    relation: str
-    cone: int
 
 
 class Sweeping(TypedDict, total=False):
@@ -95,20 +83,6 @@ class Reenacting(TypedDict, total=False):
     without: int
     patience: float
     output: str | PathLike[str]
-
-
-def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> Simulated:
-    """Run a cluster in the simulator; `check=True` judges the run by the properties of histories.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: the run has no end.
-    """
-    from checker.requests.keywords import request_of
-    from checker.requests.simulate import SimulateRequest, answer
-
-    with sentences():
-        return Simulated(answer(request_of(SimulateRequest, protocol_given(protocol), options)))
 
 
 def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None = None) -> nx.DiGraph[int]:
@@ -154,31 +128,6 @@ def audit(*servers: str | PathLike[str], **options: Unpack[Auditing]) -> Audited
     with sentences():
         request = AuditRequest(tuple(fspath(s) for s in servers), **fields_of(AuditRequest, options))
         return Audited(AuditReport(answer(request), request.as_json()))
-
-
-def export(trace: Trace | str | PathLike[str], form: str, **options: Unpack[Exporting]) -> Exported:
-    """Convert a trace to another format; the answer contains it, and so does the file that `output` names.
-
-    Args:
-        trace: a trace, or the path of its file.
-        form: the format, as for `--to`.
-        options: those of the command.
-
-    Raises:
-        RequestError: it is not a trace, or there is no such format.
-    """
-    from checker.report.result import StatedResult
-    from checker.requests.export import ExportRequest, answer
-    from checker.requests.keywords import fields_of
-    from traces import read_trace
-
-    with sentences(), in_a_file(trace) as file:
-        request = ExportRequest(file, form, **fields_of(ExportRequest, options))
-        data = answer(request)
-        whole = read_trace(file)
-    size = f"{len(data):,} bytes of {form}" + (f", saved as {request.output}" if request.output else "")
-    result = StatedResult(size, content={"form": form, "bytes": len(data)}, body=[size], kind="export")
-    return Exported(result, whole, data)
 
 
 def sweep(folder: str | PathLike[str], **options: Unpack[Sweeping]) -> Swept:
@@ -351,21 +300,3 @@ def lint(file: str | PathLike[str]) -> Linted:
 
     with sentences():
         return Linted(LintReport(mistakes_of(Path(file))))
-
-
-@contextmanager
-def in_a_file(trace: Trace | str | PathLike[str]) -> Iterator[str]:
-    """Yield the path of a trace's file; a trace without one is written to a temporary file meanwhile."""
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
-    from traces import write_trace
-    from traces.record.trace import Trace
-
-    if not isinstance(trace, Trace):
-        yield fspath(trace)
-        return
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "run.trace.json"
-        write_trace(trace, file)
-        yield str(file)

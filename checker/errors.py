@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
 
 
@@ -15,7 +17,10 @@ class NoVerdict(RuntimeError):
     Attributes:
         message: one sentence that says why.
         foreseen: False for an error of zabcheck itself.
+        answer: what a command prints of it instead, if there is an answer of another kind.
     """
+
+    answer: Any = None
 
     def __init__(self, message: str, foreseen: bool = True) -> None:
         super().__init__(message)

@@ -27,24 +27,20 @@ from zabcheck.shadowed_packages import in_the_way
 if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.answers import Audited as Audited
     from checker.answers import Checked as Checked
-    from checker.answers import Exported as Exported
     from checker.answers import Linted as Linted
     from checker.answers import LogsAudited as LogsAudited
     from checker.answers import Reenacted as Reenacted
     from checker.answers import Reported as Reported
-    from checker.answers import Simulated as Simulated
     from checker.answers import Swept as Swept
     from checker.answers import TrackRecord as TrackRecord
     from checker.api import audit as audit
     from checker.api import audit_logs as audit_logs
     from checker.api import causal_graph as causal_graph
     from checker.api import check as check
-    from checker.api import export as export
     from checker.api import gallery as gallery
     from checker.api import lint as lint
     from checker.api import reenact as reenact
     from checker.api import report as report
-    from checker.api import simulate as simulate
     from checker.api import sweep as sweep
     from checker.api import zookeeper as zookeeper
     from checker.errors import NoVerdict as NoVerdict
@@ -62,6 +58,7 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.report.proved import Proved as Proved
     from checker.report.replayed import Replayed as Replayed
     from checker.report.report import Explored as Explored
+    from checker.report.simulated import Simulated as Simulated
     from checker.report.witnessed import Witnessed as Witnessed
     from checker.requests.bmc import bmc as bmc
     from checker.requests.chaos import chaos as chaos
@@ -70,6 +67,10 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.requests.confirm import confirm as confirm
     from checker.requests.conform import conform as conform
     from checker.requests.explore import explore as explore
+    from checker.requests.export import Exported as Exported
+    from checker.requests.export import export as export
+    from checker.requests.export_model import ModelExported as ModelExported
+    from checker.requests.export_model import export_model as export_model
     from checker.requests.graph import graph as graph
     from checker.requests.induct import induct as induct
     from checker.requests.judge import judge as judge
@@ -87,6 +88,7 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.requests.refine import refine as refine
     from checker.requests.replay import replay as replay
     from checker.requests.search import search as search
+    from checker.requests.simulate import simulate as simulate
     from checker.requests.variants import variants as variants
     from checker.requests.witness import witness as witness
     from checker.search.report import Searched as Searched

@@ -339,14 +339,14 @@ def takes(engine: str) -> frozenset[str]:
     """Return the options that an engine accepts: the keywords of its function that a check may contain."""
     from checker.requests.explore import Explore
     from checker.requests.live import LiveCheck
-    from checker.requests.options import Simulating
     from checker.requests.request import fields_of
+    from checker.requests.simulate import Simulate
 
     if engine == REPLAY:
         return frozenset(OF_A_RUN)
-    declared = fields_of(LiveCheck if engine == LIVE else Explore)
-    keywords = Simulating.__annotations__ if engine == SIMULATE else declared
-    return frozenset(["protocol", *keywords]) & frozenset(schema("zabcheck")["properties"]["defaults"]["properties"])
+    kinds = {LIVE: LiveCheck, SIMULATE: Simulate}
+    known = schema("zabcheck")["properties"]["defaults"]["properties"]
+    return frozenset(fields_of(kinds.get(engine, Explore))) & frozenset(known)
 
 
 def located(protocol: str, path: Path) -> str:

@@ -18,13 +18,12 @@ from checker.ending import cut_short
 from checker.errors import RequestError
 from checker.report.result import CheckFindings, Named
 from checker.requests.explore import Explore, explored
-from checker.requests.keywords import request_of
 from checker.requests.live import LiveCheck
 from checker.requests.model import ModelRequest
 from checker.requests.properties import chosen_properties
 from checker.requests.replay import Replay
-from checker.requests.request import fields_of, flag, made, near
-from checker.requests.simulate import SimulateRequest
+from checker.requests.request import fields_of, flag, made, names_in, near
+from checker.requests.simulate import Simulate
 from checker.terminal import TerminalWatch
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class ReadyCheck:
     """
 
     check: Check
-    request: Explore | LiveCheck | Replay | SimulateRequest
+    request: Explore | LiveCheck | Replay | Simulate
     judged: tuple[Named, ...]
     configuration: Configuration | None
 
@@ -103,9 +102,9 @@ def ready(check: Check) -> ReadyCheck:
     protocol = str(check.values["protocol"])
     if check.simulated:
         del given["engine"]
-        run = request_of(SimulateRequest, protocol, given | {"check": True})
+        run = made(Simulate, (protocol,), given | {"check": True})
         run.run()
-        return ReadyCheck(check, run, judged_properties(protocol, run.properties), None)
+        return ReadyCheck(check, run, judged_properties(protocol, names_in(run.properties)), None)
     if check.live:
         del given["engine"]
         if beside := [name for name in given if name not in fields_of(LiveCheck)]:
@@ -235,15 +234,15 @@ def answers(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
 
 def found_of(asked: ReadyCheck) -> CheckFindings:
     """Run a liveness check or a simulation, or replay a saved run, and return its result."""
-    from checker.requests import replay, simulate
+    from checker.requests import replay
 
     started, request = time.perf_counter(), asked.request
     if isinstance(request, Replay):
         return replace(replay.judged_run(request, asked.names), seconds=time.perf_counter() - started)
     if isinstance(request, LiveCheck):
         return request.answer(TerminalWatch()).check_findings
-    assert isinstance(request, SimulateRequest)
-    found = simulate.answer(request).check_findings
+    assert isinstance(request, Simulate)
+    found = request.answer().check_findings
     return replace(found, seconds=time.perf_counter() - started)
 
 

@@ -15,7 +15,7 @@ from checker.commands import completing
 from checker.commands.common import INPUT, INPUT_OR_FOLDER, PATH, PATH_OR_ADDRESS, TABLE, Answer, Subcommand
 from checker.commands.page_option import check_page
 from checker.commands.publishing import files_of, publish
-from checker.errors import RequestError
+from checker.errors import NoVerdict, RequestError
 from checker.output_files import is_one_file
 from checker.report.formats.registry import formats_of
 from checker.requests.kinds import kind_named
@@ -58,6 +58,12 @@ def kinds_of(kind: type[Request]) -> tuple[type[Request], ...]:
     return (kind, *(found for name in kind.others if (found := kind_named(name)) is not None))
 
 
+def request_of(kind: type[Request], words: Sequence[str]) -> Request:
+    """Return the request that words after the name of a command make."""
+    with command_of(kind).make_context(kind.kind, list(words)) as context:
+        return requested(kinds_of(kind), context.params)
+
+
 def run_one_of(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Answer:
     """Make the request that the command line chooses among some kinds, answer it, and write the answer.
 
@@ -70,11 +76,23 @@ def run_one_of(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Answ
     page = flags.get("html") if kind.draws else None
     files = files_of(kind.kind, flags, **request.outputs)
     check_page(page, [*request.places])
-    answer = answered(request, TerminalWatch())
-    drawn = answer.drawing() if page is not None else ""
+    try:
+        answer = answered(request, TerminalWatch())
+    except NoVerdict as problem:
+        if problem.answer is None:
+            raise
+        return publish(problem.answer, flags["as_json"], files)
     taken = [name for name, path in files.items() if any(is_one_file(path, Path(trace)) for trace in answer.saved)]
     troubles = [f"cannot write {files.pop(name)} (--{name}): a counterexample was saved there" for name in taken]
-    return publish(answer, flags["as_json"], files, [(page, drawn.encode())] if page and drawn else [], troubles)
+    more = list(answer.outputs)
+    if page is not None:
+        from traces import TraceError
+
+        try:
+            more += [(page, drawn.encode())] if (drawn := answer.drawing()) else []
+        except TraceError as problem:
+            troubles.append(f"the run cannot be drawn: {problem}")
+    return publish(answer, flags["as_json"], files, more, troubles)
 
 
 def requested(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Request:
@@ -160,7 +178,8 @@ def with_options(*kinds: type[Request]) -> Callable[[Any], Any]:
             declared[mode_name(kind)] = flag_of(mode_name(kind), kind.mode)
         for name, field in fields_of(kind).items():
             if field.option is not None:
-                declared.setdefault(name, parameter(field, field.option))
+                everywhere = all(name in fields_of(each) for each in kinds)
+                declared.setdefault(name, parameter(field, field.option, everywhere))
                 if field.option.none is not None:
                     declared.setdefault(f"no_{name}", flag_of(f"no_{name}", field.option.none))
         formats |= {name: each.help for name, each in formats_of(kind.kind).items()}
@@ -187,8 +206,12 @@ def flag_of(name: str, option: Option) -> Any:
     return click.option(f"--{option.flag}", name, help=option.help, shell_complete=complete, **settings)
 
 
-def parameter(field: Field, option: Option) -> Any:
-    """Return the decorator that adds a field's argument or option."""
+def parameter(field: Field, option: Option, everywhere: bool) -> Any:
+    """Return the decorator that adds a field's argument or option.
+
+    Args:
+        everywhere: whether every kind of request that the command makes has it; else click demands none.
+    """
     several = get_origin(field.type) in (tuple, Mapping)
     settings: dict[str, Any] = {"type": type_of(field, option)}
     if option.complete:
@@ -196,7 +219,7 @@ def parameter(field: Field, option: Option) -> Any:
     elif field.choices:
         settings["shell_complete"] = completing.one_of(*field.choices)
     if option.argument:
-        required = option.required or field.default == ""
+        required = everywhere and (option.required or field.default == "")
         settings |= {"nargs": -1 if several else 1, "required": required, "metavar": option.metavar or None}
         return click.argument(field.name, **settings)
     said = option.shown and not option.required and not isinstance(field.default, bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from itertools import combinations
@@ -12,6 +13,8 @@ import click
 
 from checker.commands.common import NO_VERDICT, PATH, Answer, check_writable
 from checker.output_files import is_one_file
+from checker.plain_text import Verbatim
+from checker.report.answer import Answered
 from checker.report.formats.registry import formats_of
 from checker.report.formats.terminal import shown
 from checker.report.result import Result
@@ -71,11 +74,17 @@ def publish(
     """
     formats = formats_of(result.kind)
     return Answer.of(
-        NO_VERDICT if troubles else result.exit_code, as_json, result.as_json, lambda: shown(result),
+        NO_VERDICT if troubles else result.exit_code, as_json, result.as_json, lambda: printed(result),
         files=[*((path, formats[name].render(result)) for name, path in (files or {}).items()), *more],
         notes=[*(said for said in result.troubles if said), *troubles], indent=result.indent,
         trouble=next(iter(troubles), ""), long=(long or result.long) and not as_json,
     )  # fmt: skip
+
+
+def printed(result: Result) -> Sequence[str]:
+    """Return a result as stdout has it: its text, or what it has for another program, on a terminal with a line end."""
+    raw = result.raw if isinstance(result, Answered) else ""
+    return [Verbatim(raw if raw.endswith("\n") or not sys.stdout.isatty() else f"{raw}\n")] if raw else shown(result)
 
 
 def published(kind: str, of_json: str = "The report as JSON.") -> Callable[[Any], Any]:

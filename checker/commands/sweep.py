@@ -135,11 +135,14 @@ def sweep(folder: Path | str, master: str, **flags: Any) -> StatedResult:
 
 def run_of_command(command: str) -> Run:
     """Return the run that a command line of `zabcheck simulate` describes."""
-    from checker.commands.simulate import request_of_flags, simulate
+    from checker.commands.deriving import request_of
+    from checker.requests.simulate import Simulate
 
     words = shlex.split(command)
     assert words[:2] == ["zabcheck", "simulate"]
-    return request_of_flags(**simulate.make_context("simulate", words[2:]).params).run()
+    request = request_of(Simulate, words[2:])
+    assert isinstance(request, Simulate)
+    return request.run()
 
 
 # --- progress ------------------------------------------------------------------------------------

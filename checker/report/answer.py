@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.errors import HELD, RequestError
@@ -43,6 +44,16 @@ class Answered(Result):
     def runs(self) -> Mapping[str, Trace]:
         """The run of each verdict that has one, by property name."""
         return {name: v.trace for name, v in self.verdicts.items() if v.trace is not None}
+
+    @property
+    def raw(self) -> str:
+        """What stdout has instead of the text, unchanged, for another program; empty for the text."""
+        return ""
+
+    @property
+    def outputs(self) -> Sequence[tuple[Path, bytes]]:
+        """The files that the request names and that are written after everything else, each with its content."""
+        return ()
 
     @property
     def saved(self) -> Sequence[str]:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import cached_property
+from os import fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from checker.ending import HELD, VIOLATED
+from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report import result
+from checker.report.answer import Answered
 from checker.report.progress import StatusLine
 from checker.report.remarks import disjoint_notes, left_out, left_out_notes
-from checker.report.result import CheckFindings, Part, Result, Row, Table, Words, plural
+from checker.report.result import CheckFindings, Part, Row, Table, Words, plural
+from checker.requests.request import names_in
 from invariants import properties_of
 from invariants.registry import HISTORY, STEP, TERMINAL
 from traces import Trace, TraceError, write_trace
 from traces.judging.simulated import NEVER, Judged, Verdict, judge, judged_properties
-from traces.record.events import Event, events_of, role_name
+from traces.record.events import Event, events_of, lines, role_name
 from traces.record.simulated import TooLarge, simulated_trace
 from zabspec.language.kinds import Kind
 from zabspec.language.notation import named_by, process_name, value_text, with_names
@@ -28,15 +32,21 @@ from zabspec.roles import has, roles_of
 from zabspec.simulator.dump import Dump, FieldDump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
+if TYPE_CHECKING:
+    from checker.requests.simulate import Simulate
+
 HALVINGS = 4  # bisections to find the part of a run to draw: each plays it again
 
 
-class Simulation(Result):
+class Simulated(Answered):
     """The result of a simulated run.
 
     Attributes:
-        shown: whether the cluster at the end is a part.
-        saved: the file for the first violation as a trace, if there is one; None to save nothing.
+        run: the run: seed, sizes, delays, faults.
+        dump: its canonical dump. sha256: the digest of the dump.
+        request: the request; it says what is shown, checked and saved.
+        judged: the verdicts, each with an explanation.
+        troubles: what could not be written.
 
     Raises:
         ConfigError, SimulationError: as for `play` and `judge`.
@@ -45,33 +55,25 @@ class Simulation(Result):
 
     kind = "simulate"
     indent = 2
-    shown = False
-    saved: Path | None = None
+    troubles: Sequence[str] = ()
 
-    def __init__(
-        self,
-        run: Run,
-        engine: str,
-        listen: bool = False,
-        check: bool = False,
-        request: Mapping[str, Any] | None = None,
-        names: tuple[str, ...] = (),
-    ) -> None:
-        self.run, self.checked, self.request, self.names = run, check, request, names
+    def __init__(self, run: Run, request: Simulate) -> None:
+        self.run, self.request = run, request
+        self.names = names_in(request.properties)
         self.fields: list[Field] = []
         self.own: list[dict[str, Any]] = []
         self.processes: list[Process] = []
         self.events: list[Event] = []
-        self.verdicts: list[tuple[Verdict, str]] = []
-        simulator = self.play(engine, listen, check)
+        self.judged: list[tuple[Verdict, str]] = []
+        simulator = self.play(request.engine or "compiled", bool(request.events), request.check)
         self.state, self.protocol = simulator.state, simulator.cluster.parts_of
         if not self.protocol.declared.replicas:
             own = FieldDump(simulator.cluster.parts.fields, run.nodes)
-            self.fields, self.own, self.bytes = own.of_processes, own.processes(self.state), own.canonical(self.state)
+            self.fields, self.own, self.dump = own.of_processes, own.processes(self.state), own.canonical(self.state)
         else:
             dump = Dump(simulator.layout)
-            self.processes, self.bytes = dump.processes(self.state), dump.canonical(self.state)
-        self.sha256 = digest(self.bytes)
+            self.processes, self.dump = dump.processes(self.state), dump.canonical(self.state)
+        self.sha256 = digest(self.dump)
 
     def play(self, engine: str, listen: bool, check: bool) -> Simulator:
         """Run the simulation in each requested way; return the simulator of the last one."""
@@ -80,11 +82,11 @@ class Simulation(Result):
             if listen:
                 simulator, self.events = events_of(self.run, progress.watch)
             if check and self.run.proposals > MOST_OBSERVED:
-                self.verdicts = judge_many(self.run, progress, self.names)
+                self.judged = judge_many(self.run, progress, self.names)
             elif check:
                 judged, verdicts = judge(self.run, engine, progress.watch, self.names)
-                self.verdicts = [(v, "" if v.held else reason(judged, self.run, v)) for v in verdicts]
-                self.verdicts += [] if self.names else not_judged(self.run.protocol, verdicts)
+                self.judged = [(v, "" if v.held else reason(judged, self.run, v)) for v in verdicts]
+                self.judged += [] if self.names else not_judged(self.run.protocol, verdicts)
                 # explaining a violation may have run it again, and not to its end
                 simulator = simulator or judge(self.run, engine, names=self.names)[0]
             if simulator is None:
@@ -92,19 +94,39 @@ class Simulation(Result):
             return simulator
 
     @property
+    def broken(self) -> bool:
+        """Whether the run violates a property."""
+        return not all(v.held for v, _ in self.judged)
+
+    @property
     def exit_code(self) -> int:
-        return HELD if all(v.held for v, _ in self.verdicts) else VIOLATED
+        return NO_VERDICT if self.troubles else VIOLATED if self.broken else HELD
+
+    @property
+    def raw(self) -> str:
+        """The digest alone, as the lab's program prints it, if the request asks for no more."""
+        return "" if self.request.check or self.request.show else self.sha256
+
+    @property
+    def outputs(self) -> Sequence[tuple[Path, bytes]]:
+        named = self.request.outputs
+        dump = [(named["dump"], self.dump)] if "dump" in named else []
+        return [*dump, (named["events"], lines(self.events))] if "events" in named else dump
+
+    @property
+    def saved(self) -> Sequence[str]:
+        return [fspath(self.request.trace)] if self.request.trace and self.broken else []
 
     @property
     def sentence(self) -> str:
-        broken = ", ".join(f"{v.of.name} at tick {v.broken_at}" for v, _ in self.verdicts if v.judged and not v.held)
-        verdict = f"{plural(len(self.verdicts), 'property')} checked, none violated"
-        if not self.verdicts:
+        broken = ", ".join(f"{v.of.name} at tick {v.broken_at}" for v, _ in self.judged if v.judged and not v.held)
+        verdict = f"{plural(len(self.judged), 'property')} checked, none violated"
+        if not self.judged:
             verdict = "not checked (use check=True)"
         return f"{f'VIOLATED: {broken}' if broken else verdict}; {self.summary()}; sha256 {self.sha256}"
 
     def said(self) -> Iterator[result.Verdict]:
-        for v, why in self.verdicts:
+        for v, why in self.judged:
             yield result.Verdict(v.of.name, verdict_word(v), None if v.held or not v.judged else v.broken_at, why)
 
     @property
@@ -113,9 +135,9 @@ class Simulation(Result):
 
         A property that the run is not judged by is neither violated nor met.
         """
-        judged = [v for v, _ in self.verdicts if v.judged]
+        judged = [v for v, _ in self.judged if v.judged]
         broken = [v for v in judged if not v.held]
-        made = {v.of.name: result.Counterexample(why=why) for v, why in self.verdicts if v in broken}
+        made = {v.of.name: result.Counterexample(why=why) for v, why in self.judged if v in broken}
         if broken:
             first = min(broken, key=lambda v: v.broken_at)
             with suppress(TraceError):  # it cannot be represented in the explorer's steps
@@ -123,7 +145,7 @@ class Simulation(Result):
                 made[first.of.name] = replace(made[first.of.name], trace=run)
         return CheckFindings(
             self.sentence,
-            [v.of for v, _ in self.verdicts],
+            [v.of for v, _ in self.judged],
             {v.of.name: v.broken_at for v in broken},
             dict.fromkeys(v.of.name for v in judged if v.met),
             int(self.state.sim_moment),
@@ -133,24 +155,35 @@ class Simulation(Result):
             counterexamples=made,
         )
 
-    def write_run(self, path: Path | None, page: Path | None) -> tuple[list[tuple[Path, bytes]], str]:
-        """Save the run up to the first violation.
+    @cached_property
+    def drawn(self) -> tuple[Trace, list[tuple[str, str]]]:
+        """The run as a trace, up to the first violation if there is one, and notes if the trace is only a part of it.
 
-        Return the page that draws it, or else the whole run, and what failed.
-
-        If a run is too large the page draws as much as can be represented.
+        Raises:
+            TraceError: the run cannot be represented as a trace.
         """
-        from traces.pictures.html import page as page_of
+        return self.told()
 
-        saved = path is not None and any(not v.held for v, _ in self.verdicts)
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The run, under the name of the property that it violates first."""
+        return {self.drawn[0].property_name: self.drawn[0]}
+
+    def drawing(self) -> str:
+        from traces.pictures.html import page
+
+        trace, story = self.drawn
+        return page(trace, story=story)
+
+    def save(self) -> str:
+        """Save the run up to the first violation in the file of the request; return what failed."""
+        if not self.saved:
+            return ""
         try:
-            trace, story = self.told(in_part=page is not None)
-            if path is not None and saved and not story:
-                write_trace(trace, path)
-            trouble = f"the run cannot be written as a trace: {story[0][1]}" if saved and story else ""
-            return [(page, page_of(trace, story=story).encode())] if page is not None else [], trouble
+            write_trace(self.told(in_part=False)[0], self.saved[0])
         except TraceError as problem:
-            return [], f"the run cannot be written as a trace: {problem}"
+            return f"the run cannot be written as a trace: {problem}"
+        return ""
 
     def told(self, in_part: bool = True) -> tuple[Trace, list[tuple[str, str]]]:
         """Return the run as a trace, up to the first violation if there is one, and notes if it is only a part.
@@ -161,7 +194,7 @@ class Simulation(Result):
         Raises:
             TraceError: it cannot be represented, or not as a whole.
         """
-        broken = [v for v, _ in self.verdicts if not v.held]
+        broken = [v for v, _ in self.judged if not v.held]
         first = min(broken, key=lambda v: v.broken_at) if broken else None
         of, until = (first.of, first.broken_at + 1) if first is not None else (None, None)
         story: list[tuple[str, str]] = []
@@ -172,7 +205,7 @@ class Simulation(Result):
                 raise
             trace, tick = self.largest_part(self.run.rounds if until is None else until)
             story = [("Drawn in part", f"up to tick {tick} of {self.run.rounds}: {problem}.")]
-        return replace(trace, request=self.request), story
+        return replace(trace, request=self.request.as_json()), story
 
     def largest_part(self, end: int) -> tuple[Trace, int]:
         """Return the run up to a tick up to which it can be represented, and that tick.
@@ -194,28 +227,26 @@ class Simulation(Result):
     def parts(self) -> Sequence[Part]:
         warning = disjoint_notes(self.run)
         parts: list[Part] = [f"sha256 {self.sha256}", *([Words(warning)] if warning else [])]
-        if self.shown:
+        if self.request.show:
             head: Row = ("process", "role", "epochs", "last zxid", "committed", "history")
             if not self.protocol.declared.replicas:
                 head = ("process", *(f.name for f in self.fields))
             parts.append(Table(self.rows(), head, below=self.summary()))
-        parts += [self.table()] if self.checked else []
+        parts += [self.table()] if self.request.check else []
         parts += [Words(notes)] if (notes := left_out_notes(self.left_out)) else []
-        if self.saved is not None:
-            broken = self.exit_code == VIOLATED
-            what = "saved in" if broken else "nothing is violated, and nothing was saved in"
-            parts.append(f"{what} {self.saved}")
+        if self.request.trace:
+            what = "saved in" if self.broken else "nothing is violated, and nothing was saved in"
+            parts.append(f"{what} {self.request.trace}")
         return parts
 
     @property
     def left_out(self) -> Sequence[str]:
-        return left_out(self.run.protocol, (v.of for v, _ in self.verdicts)) if self.checked else ()
+        return left_out(self.run.protocol, (v.of for v, _ in self.judged)) if self.request.check else ()
 
     def table(self) -> Table:
         """Return a table with a row for each verdict."""
         rows = [
-            (v.of.name, verdict_word(v) + ("" if v.held else f" at tick {v.broken_at}"), why)
-            for v, why in self.verdicts
+            (v.of.name, verdict_word(v) + ("" if v.held else f" at tick {v.broken_at}"), why) for v, why in self.judged
         ]
         return Table(rows, ("property", "verdict", "why"))
 
@@ -278,7 +309,7 @@ class Simulation(Result):
         s = self.state
         out: dict[str, Any] = {
             "run": asdict(self.run),
-            "request": self.request,
+            "request": self.request.as_json(),
             "sha256": self.sha256,
             "ticks": s.sim_moment,
             **({"abcast": s.abcasts, "waiting": s.sim_waiting} if self.protocol.transactions else {}),
@@ -286,14 +317,14 @@ class Simulation(Result):
             "in_flight": s.sim_queued,
             "processes": self.as_objects(),
         }
-        if self.checked:
+        if self.request.check:
             out["properties"] = [
-                {"name": v.of.name, "verdict": verdict_word(v)} | said_of(v, why) for v, why in self.verdicts
+                {"name": v.of.name, "verdict": verdict_word(v)} | said_of(v, why) for v, why in self.judged
             ]
             out["not_checked"] = self.left_out
-        if self.saved is not None:
-            out["trace"] = str(self.saved) if self.exit_code == VIOLATED else None
-        return out | {"exit_code": self.exit_code}
+        if self.request.trace:
+            out["trace"] = next(iter(self.saved), None)
+        return out | {"exit_code": self.exit_code} | ({"error": self.troubles[0]} if self.troubles else {})
 
 
 def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict, str]]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from checker.errors import NoVerdict, RequestError
+from checker.errors import HELD, NoVerdict, RequestError
 from checker.output_files import check_writable, save_file
 from checker.plain_text import plain
+from checker.report.answer import Answered
+from checker.report.result import Part
 from checker.requests.carried import verified_trace
 from checker.requests.causality import causal_graph, check_relation
-from checker.requests.request import near
+from checker.requests.request import File, Option, function, near
 from checker.requests.saved import TraceRequest
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from traces import Trace
@@ -22,26 +26,84 @@ TLA = "tla"  # of models alone
 GRAPHML = "graphml"
 DRAWN = ("html", "svg", "png")
 FORMATS = ("text", "json", "itf", "mermaid", *DRAWN, "parquet", GRAPHML, TLA)
+Form = Annotated[
+    str,
+    Option(
+        f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.", flag="to", metavar="FORMAT", complete="formats", required=True
+    ),
+]
+Output = Annotated[File, Option("The file to write; stdout if not given.", metavar="FILE", place="write")]
 INTO_FILES = {"parquet": "an event table", "png": "a PNG"}  # not for a terminal
 
 
-@dataclass(frozen=True)
-class ExportRequest(TraceRequest):
-    """A saved trace in another format.
+EXAMPLES = """\b
+Examples:
+  zabcheck --variant small-quorum --nodes 2 --depth 12 --trace run.trace.json
+  zabcheck export run.trace.json --to html --output run.html
+  zabcheck export run.trace.json --to svg --cone 9      what step 9 depends on
+  zabcheck export --model --to tla --nodes 3     the same model for TLC
+"""
+
+
+@dataclass(frozen=True, repr=False)
+class Exported(Answered):
+    """A trace in another format.
 
     Attributes:
-        form: one of `FORMATS` except `tla`.
-        output: the file that is written; empty for none.
-        relation: of `graphml`, what happens before what: `messages` or `broadcasts`; empty for the first.
-        cone: of a picture, the step whose cone is drawn: what it does not depend on is faint; None to draw all.
+        trace: the trace.
+        request: the request.
+        data: the content of the file in that format; empty for an event table, which is only a file.
+    """
+
+    trace: Trace
+    request: Export
+    data: bytes = b""
+
+    kind = "export"
+    exit_code = HELD
+
+    @property
+    def sentence(self) -> str:
+        where = f", saved as {self.request.output}" if self.request.output else ""
+        return f"{len(self.data):,} bytes of {self.request.form}{where}"
+
+    @property
+    def raw(self) -> str:
+        return "" if self.request.output else plain(f"{self.data.decode().rstrip()}\n")
+
+    def parts(self) -> Sequence[Part]:
+        return ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {"request": self.request.as_json(), "bytes": len(self.data), "exit_code": self.exit_code}
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The trace."""
+        return {self.trace.property_name or self.trace.premise_of: self.trace}
+
+
+@dataclass(frozen=True)
+class Export(TraceRequest):
+    """Write a saved trace in another format, or a whole model as a TLA+ module.
+
+    A trace: as text, JSON, ITF (Apalache, Quint), a Mermaid diagram, a page to walk through (HTML), a picture (SVG,
+    PNG), an event table (Parquet) or a graph of what happens before what (GraphML). A model (--model): to tla, a
+    module and its .cfg beside it, which TLC explores.
     """
 
     kind: ClassVar[str] = "export"
+    command: ClassVar[bool] = True
+    others: ClassVar[tuple[str, ...]] = ("export-model",)
+    examples: ClassVar[str] = EXAMPLES
 
-    form: str = ""
-    output: str = ""
-    relation: str = ""
-    cone: int | None = None
+    form: Form = ""
+    output: Output = ""
+    relation: Annotated[str, Option("With --to graphml: messages (the default) or broadcasts.", metavar="NAME")] = ""
+    cone: Annotated[
+        int | None,
+        Option("In a picture: draw steps that STEP does not depend on faintly.", metavar="STEP"),
+    ] = None
 
     def validate(self) -> None:
         if self.form == TLA:
@@ -53,43 +115,39 @@ class ExportRequest(TraceRequest):
         if self.form in INTO_FILES and not self.output:
             raise RequestError(f"{INTO_FILES[self.form]} needs a file: --output FILE")
 
+    def answer(self, watch: Watch = QUIET) -> Exported:
+        from traces import EXPORTS
+        from traces.pictures import PICTURES
+        from traces.pictures.png import NoRasterizer
 
-def answer(request: ExportRequest) -> bytes:
-    """Return a trace in another format, and write it if the request names a file. An event table is only written.
+        form, output = self.form, Path(self.output) if self.output else None
+        if self.relation:
+            if form != GRAPHML:
+                raise RequestError(f"--relation is for --to {GRAPHML}")
+            check_relation(self.relation)
+        if self.cone is not None and form not in DRAWN:
+            raise RequestError(f"--cone is for a picture: --to {', '.join(DRAWN[:-1])} or {DRAWN[-1]}")
+        if output is not None:
+            check_writable(output, "--output", regular=form == "parquet")
+        given = verified_trace(self.trace)
+        if form == "parquet" and output is not None:
+            write_table(given, output)
+            return Exported(given, self)
+        try:
+            if form == GRAPHML:
+                data = graph_in(given, self.relation)
+            elif form in PICTURES:
+                data = PICTURES[form](given, cone_of(given, self.cone))
+            else:
+                data = plain(EXPORTS[form](given)).encode()
+        except NoRasterizer as problem:
+            raise RequestError(str(problem)) from None
+        if output is not None:
+            save_file(output, data)
+        return Exported(given, self, data)
 
-    Raises:
-        RequestError: there is no such trace, the file cannot be used, or a package is missing.
-        NoVerdict: the file could not be written.
-    """
-    from traces import EXPORTS
-    from traces.pictures import PICTURES
-    from traces.pictures.png import NoRasterizer
 
-    form, output = request.form, Path(request.output) if request.output else None
-    if request.relation:
-        if form != GRAPHML:
-            raise RequestError(f"--relation is for --to {GRAPHML}")
-        check_relation(request.relation)
-    if request.cone is not None and form not in DRAWN:
-        raise RequestError(f"--cone is for a picture: --to {', '.join(DRAWN[:-1])} or {DRAWN[-1]}")
-    if output is not None:
-        check_writable(output, "--output", regular=form == "parquet")
-    given = verified_trace(request.trace)
-    if form == "parquet" and output is not None:
-        write_table(given, output)
-        return b""
-    try:
-        if form == GRAPHML:
-            data = graph_in(given, request.relation)
-        elif form in PICTURES:
-            data = PICTURES[form](given, cone_of(given, request.cone))
-        else:
-            data = plain(EXPORTS[form](given)).encode()
-    except NoRasterizer as problem:
-        raise RequestError(str(problem)) from None
-    if output is not None:
-        save_file(output, data)
-    return data
+export = function(Export)
 
 
 def graph_in(trace: Trace, relation: str) -> bytes:

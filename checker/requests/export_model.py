@@ -2,36 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
-from checker.errors import RequestError
+from checker.errors import HELD, RequestError
 from checker.output_files import check_writable, save_file
+from checker.report.answer import Answered
+from checker.report.result import Part
+from checker.requests.export import TLA, Form, Output
 from checker.requests.model import ModelRequest
 from checker.requests.properties import chosen_properties
-from checker.requests.request import Request
+from checker.requests.request import Names, Option, function, names_in
+from checker.requests.watch import QUIET, Watch
 
 
-@dataclass(frozen=True)
-class ExportModelRequest(Request):
+@dataclass(frozen=True, repr=False)
+class ModelExported(Answered):
     """A model as a TLA+ module, and the configuration of TLC.
 
     Attributes:
-        model: the model.
-        properties: names of those that the module has; empty for all that are checked by default.
-        symmetry: whether TLC counts states that are renamings of each other once.
-        output: the module's file, `NAME.tla`; the configuration is written beside it. Empty to write nothing.
+        module: the module.
+        configuration: of TLC.
+        request: the request.
     """
 
-    kind: ClassVar[str] = "export-model"
+    module: str
+    configuration: str
+    request: ExportModel
 
-    model: ModelRequest = field(default_factory=ModelRequest)
-    properties: tuple[str, ...] = ()
-    symmetry: bool = True
-    output: str = ""
+    kind = "export-model"
+    exit_code = HELD
+
+    @property
+    def sentence(self) -> str:
+        where = f", saved as {self.request.output}" if self.request.output else ""
+        return f"a module of {len(self.module.splitlines()):,} lines{where}"
+
+    @property
+    def raw(self) -> str:
+        both = f"{self.module}The configuration, {self.request.stem}.cfg:\n\n{self.configuration}"
+        return "" if self.request.output else both
+
+    def parts(self) -> Sequence[Part]:
+        return ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "request": self.request.as_json(), "module": self.module, "configuration": self.configuration,
+            "exit_code": self.exit_code,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExportModel(ModelRequest):
+    """Write a whole model as a TLA+ module, with a configuration for TLC beside it."""
+
+    kind: ClassVar[str] = "export-model"
+    mode: ClassVar[str | Option] = Option(
+        "Export a whole model instead of a trace, to tla; the options below are its configuration.", flag="model"
+    )
+
+    form: Form = TLA
+    output: Output = ""
+    properties: Annotated[
+        Names,
+        Option("Write only this property (repeatable).", flag="property", metavar="NAME", complete="properties"),
+    ] = ()
+    symmetry: Annotated[bool, Option("Make TLC count renamings of a state separately.", off=True)] = True
 
     def validate(self) -> None:
+        if self.form != TLA:
+            raise RequestError(f"a model is exported --to tla, not to {self.form}")
         if not self.output:
             return
         path = Path(self.output)
@@ -39,7 +82,7 @@ class ExportModelRequest(Request):
             raise RequestError(f"--output must be a file NAME.tla, where NAME is the module's name, not {path}")
 
     @property
-    def name(self) -> str:
+    def stem(self) -> str:
         """The module's name."""
         return Path(self.output).stem or "Model"
 
@@ -48,26 +91,22 @@ class ExportModelRequest(Request):
         """The files that are written: the module and its configuration."""
         return (Path(self.output), Path(self.output).with_suffix(".cfg")) if self.output else ()
 
+    def answer(self, watch: Watch = QUIET) -> ModelExported:
+        from checker.tla.module import Untranslatable, module_of
+        from zabspec.model import Model
 
-def answer(request: ExportModelRequest) -> tuple[str, str]:
-    """Return a model as a TLA+ module and its configuration, and write both if the request names a file.
+        configuration = self.configuration()
+        properties = chosen_properties(names_in(self.properties), configuration.protocol)
+        for path in self.files:
+            check_writable(path, "--output", regular=True)
+        try:
+            found = module_of(Model(configuration), properties, self.stem)
+        except Untranslatable as problem:
+            raise RequestError(f"this model cannot be written as a module: {problem}") from None
+        texts = found.text, found.configured(symmetry=self.symmetry)
+        for path, text in zip(self.files, texts, strict=False):
+            save_file(path, text.encode())
+        return ModelExported(*texts, self)
 
-    Raises:
-        RequestError: there is no such model, or no module can express it.
-        NoVerdict: a file could not be written.
-    """
-    from checker.tla.module import Untranslatable, module_of
-    from zabspec.model import Model
 
-    configuration = request.model.configuration()
-    properties = chosen_properties(request.properties, configuration.protocol)
-    for path in request.files:
-        check_writable(path, "--output", regular=True)
-    try:
-        found = module_of(Model(configuration), properties, request.name)
-    except Untranslatable as problem:
-        raise RequestError(f"this model cannot be written as a module: {problem}") from None
-    texts = found.text, found.configured(symmetry=request.symmetry)
-    for path, text in zip(request.files, texts, strict=False):
-        save_file(path, text.encode())
-    return texts
+export_model = function(ExportModel)

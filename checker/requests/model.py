@@ -79,32 +79,75 @@ def budgets_given(given: Any) -> dict[str, Any]:
     return out
 
 
+# Fields of requests about a protocol.
+ProtocolName = Annotated[AnyProtocol, Option(PROTOCOL_HELP, metavar="NAME", complete="protocols", reads=protocol_given)]
+Variant = Annotated[
+    str,
+    Option(
+        "Change one rule of the protocol, or several: a,b; `zabcheck variants` lists them.",
+        metavar="NAMES",
+        complete="variants",
+    ),
+]
+Repair = Annotated[
+    str, Option("Also repair rules: variants that repair one, as a,b.", metavar="NAMES", complete="repairs")
+]
+Nodes = Annotated[
+    Annotated[int, Meta(ge=1, le=MOST_PROCESSES)] | None,
+    Option("Number of processes (3, unless a user protocol declares another)."),
+]
+OwnBudgets = Annotated[
+    Mapping[str, int],
+    Option(
+        "Set a budget that the protocol declares; --NAME N does the same (repeatable).",
+        flag="budget",
+        metavar="NAME=N",
+        complete="budgets",
+        reads=budgets_given,
+    ),
+]
+Start = Annotated[
+    str,
+    Option("The start state, one that the protocol declares.", metavar="NAME", complete="starts"),
+]
+Quorums = Annotated[
+    File,
+    Option(
+        "Quorums by the groups and weights of a zoo.cfg (default: majorities).",
+        metavar="majority|FILE",
+        reads=quorums_given,
+    ),
+]
+Network = Annotated[
+    str,
+    Option(
+        "fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
+        metavar="NAME",
+        complete="networks",
+    ),
+]
+# Of a request that lists: words that each row must have, and the protocol whose rows they are.
+Containing = Annotated[Names, Option(argument=True, metavar="[WORD]...")]
+ListedProtocol = Annotated[
+    AnyProtocol | None,
+    Option(
+        f"List only those of this protocol: {PROTOCOL_HELP}", metavar="NAME", complete="protocols", reads=protocol_given
+    ),
+]
+
+
 @dataclass(frozen=True)
 class ModelRequest(Request):
     """A model by its parameters; the base of every request about a model, which has them beside its own."""
 
-    protocol: Annotated[
-        AnyProtocol, Option(PROTOCOL_HELP, metavar="NAME", complete="protocols", reads=protocol_given)
-    ] = "zab"
-    variant: Annotated[
-        str,
-        Option(
-            "Change one rule of the protocol, or several: a,b; `zabcheck variants` lists them.",
-            metavar="NAMES",
-            complete="variants",
-        ),
-    ] = ""
-    repair: Annotated[
-        str, Option("Also repair rules: variants that repair one, as a,b.", metavar="NAMES", complete="repairs")
-    ] = ""
+    protocol: ProtocolName = "zab"
+    variant: Variant = ""
+    repair: Repair = ""
     release: Annotated[
         str,
         Option("For the protocol zookeeper: the release (default: the newest).", metavar="NUMBER", complete="releases"),
     ] = ""
-    nodes: Annotated[
-        Annotated[int, Meta(ge=1, le=MOST_PROCESSES)] | None,
-        Option("Number of processes (3, unless a user protocol declares another)."),
-    ] = None
+    nodes: Nodes = None
     txns: Annotated[Transactions | None, Option("Number of transactions that may be abcast (2).")] = None
     timeouts: Annotated[Amount | None, Option(BUDGETS["timeouts"].help())] = None
     crashes: Annotated[Amount | None, Option(BUDGETS["crashes"].help())] = None
@@ -114,36 +157,10 @@ class ModelRequest(Request):
     duplicates: Annotated[Amount | None, Option(BUDGETS["duplicates"].help())] = None
     power_losses: Annotated[Amount | None, Option(BUDGETS["power_losses"].help())] = None
     heartbeats: Annotated[Amount | None, Option(BUDGETS["heartbeats"].help())] = None
-    budgets: Annotated[
-        Mapping[str, int],
-        Option(
-            "Set a budget that the protocol declares; --NAME N does the same (repeatable).",
-            flag="budget",
-            metavar="NAME=N",
-            complete="budgets",
-            reads=budgets_given,
-        ),
-    ] = field(default_factory=dict)
-    start: Annotated[
-        str,
-        Option("The start state, one that the protocol declares.", metavar="NAME", complete="starts"),
-    ] = ""
-    quorums: Annotated[
-        File,
-        Option(
-            "Quorums by the groups and weights of a zoo.cfg (default: majorities).",
-            metavar="majority|FILE",
-            reads=quorums_given,
-        ),
-    ] = ""
-    network: Annotated[
-        str,
-        Option(
-            "fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
-            metavar="NAME",
-            complete="networks",
-        ),
-    ] = ""
+    budgets: OwnBudgets = field(default_factory=dict)
+    start: Start = ""
+    quorums: Quorums = ""
+    network: Network = ""
     max_epoch: Annotated[Room | None, Option("Largest epoch; derived from the budgets if not given.")] = None
     channel: Annotated[Room | None, Option("Capacity of a channel in messages; derived if not given.")] = None
 
@@ -260,14 +277,6 @@ class ModelRequest(Request):
                 raise RequestError(f"there is no variant {name!r}{whose}{hint}")
 
 
-# Of a request that lists: words that each row must have, and the protocol whose rows they are.
-Words = Annotated[Names, Option(argument=True, metavar="[WORD]...")]
-ListedProtocol = Annotated[
-    AnyProtocol | None,
-    Option(
-        f"List only those of this protocol: {PROTOCOL_HELP}", metavar="NAME", complete="protocols", reads=protocol_given
-    ),
-]
 MODEL = tuple(f.name for f in fields(ModelRequest))
 
 

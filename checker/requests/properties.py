@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import RequestError
 from checker.report.answer import Listed, listed
-from checker.requests.model import ListedProtocol, Words, protocol_named
+from checker.requests.model import Containing, ListedProtocol, protocol_named
 from checker.requests.request import Request, function, names_in, near
 from checker.requests.watch import QUIET, Watch
 
@@ -28,7 +28,7 @@ class Properties(Request):
     kind: ClassVar[str] = "properties"
     command: ClassVar[bool] = True
 
-    containing: Words = ()
+    containing: Containing = ()
     protocol: ListedProtocol = None
 
     def answer(self, watch: Watch = QUIET) -> Listed:

@@ -29,6 +29,7 @@ import msgspec
 from msgspec import Meta
 
 from checker.errors import RequestError
+from checker.output_files import save_file
 from checker.requests.watch import QUIET, Watch
 from zabspec.files import without_secrets
 
@@ -39,11 +40,12 @@ if TYPE_CHECKING:
 
     TraceFile = Trace | str | PathLike[str]
     File = str | PathLike[str]
+    Words = Iterable[str] | str
     Names = Iterable[str | Property] | str
     Witnesses = Names | bool
 else:  # what a field holds; above, what a caller may give
     File = TraceFile = str
-    Names = Witnesses = tuple[str, ...]
+    Words = Names = Witnesses = tuple[str, ...]
 
 # Types of fields, with their limits.
 Count = Annotated[int, Meta(ge=1)]
@@ -396,7 +398,10 @@ def function(kind: Callable[P, Answerable[A]]) -> Callable[P, A]:
         from checker.terminal import TerminalWatch
 
         with sentences():
-            return cast("A", answered(cast("Request", made(kind, args, given)), TerminalWatch()))
+            answer = answered(cast("Request", made(kind, args, given)), TerminalWatch())
+            for path, data in answer.outputs:
+                save_file(path, data)
+            return cast("A", answer)
 
     call.__name__ = call.__qualname__ = kind.kind.replace("-", "_")  # type: ignore[attr-defined]
     call.__doc__, call.__module__ = kind.__doc__, kind.__module__

@@ -3,81 +3,140 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from os import fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from checker.errors import NoVerdict, RequestError
-from checker.requests.model import SIZES, protocol_named
-from checker.requests.quorum_system import check_text
-from checker.requests.request import Request
+from checker.errors import VIOLATED, NoVerdict, RequestError
+from checker.output_files import check_writable
+from checker.requests.bounded import Checked
+from checker.requests.model import (
+    SIZES,
+    Network,
+    Nodes,
+    OwnBudgets,
+    ProtocolName,
+    Quorums,
+    Repair,
+    Start,
+    Variant,
+    protocol_named,
+)
+from checker.requests.request import File, Natural, Option, Request, Words, function
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
-    from checker.report.simulated import Simulation
+    from checker.report.result import StatedResult
+    from checker.report.simulated import Simulated
     from zabspec.language.diagnostics import Stop
     from zabspec.model import Configuration
     from zabspec.simulator.run import Fault, Run, SimulationError
 
 NUMBER = r"\s*(\d{1,18})\s*"
+LARGEST_RUN = 1 << 62  # the largest value of a column of numbers
 FAULTS = ("cut", "heal", "crash", "recover", "lose", "timeout")  # in this order within a tick
 
 
-@dataclass(frozen=True)
-class SimulateRequest(Request):
-    """A run of the simulator, which these values determine.
+EXAMPLES = """\b
+Examples:
+  zabcheck simulate --seed 42 --nodes 3 --rounds 1000 --proposals 5
+  zabcheck simulate --seed 7 --nodes 5 --partition 0,1,1,0 --show
+  zabcheck simulate --seed 14 --rounds 400 --check --trace run.trace.json
+  zabcheck simulate --crash 1@300 --recover 1@450 --events run.jsonl --show
+  zabcheck simulate --seed 14 --table run.parquet
+  zabcheck simulate --protocol zab --cut 0-2@400 --heal 0-2@600 --check
+"""
 
-    Attributes:
-        protocol, variant, repair, network, start, quorums, budgets: as for a model (`ModelRequest`).
-        seed: of delays and deadlines; 64 bits.
-        nodes: processes; None for the protocol's default.
-        rounds: ticks.
-        proposals: spread evenly over the ticks; None for 5, or 0 if the protocol has no transactions.
-        partition: directed pairs `S,D,S,D,...`; nothing that S sends arrives at D.
-        oracle: `lab` for the lab's election; else the seed names leaders.
-        delay: ticks that a message takes, `LEAST:MOST`.
-        cut, heal: `A:B@TICK` or, both ways, `A-B@TICK`.
-        crash, recover, timeout: `P@TICK`.
-        lose: `F:L@TICK`, the connection of a follower to a leader.
-        check: whether to judge the run by the history properties.
-        properties: names of the only ones to judge by; empty for all that are judged by default.
-        engine: `compiled` or `interpret`; None for the first.
+
+@dataclass(frozen=True)
+class Simulate(Request):
+    """Run a cluster in the simulator of the db-19 lab and print the SHA-256 of its canonical dump.
+
+    A run follows from its seed and flags alone. All flags from --protocol to --timeout are additions to the lab; faults
+    come first in their tick.
+
+    Exit codes: 0; 1 --check found a violation, or a user protocol has a run-time error; 2 the request is wrong; 3 the
+    run has no end.
     """
 
     kind: ClassVar[str] = "simulate"
+    command: ClassVar[bool] = True
+    draws: ClassVar[bool] = True
+    examples: ClassVar[str] = EXAMPLES
     shares: ClassVar[tuple[str, ...] | None] = SIZES
 
-    protocol: str = "db19"
-    variant: str = ""
-    repair: str = ""
-    network: str = ""
-    start: str = ""
-    quorums: str = ""
-    budgets: Mapping[str, int] = field(default_factory=dict)
-    seed: int = 42
-    nodes: int | None = None
-    rounds: int = 1000
-    proposals: int | None = None
-    partition: str | None = None
-    oracle: str = ""
-    delay: str | None = None
-    cut: tuple[str, ...] = ()
-    heal: tuple[str, ...] = ()
-    crash: tuple[str, ...] = ()
-    recover: tuple[str, ...] = ()
-    lose: tuple[str, ...] = ()
-    timeout: tuple[str, ...] = ()
-    check: bool = False
-    properties: tuple[str, ...] = ()
-    engine: str | None = None
+    protocol: ProtocolName = "db19"
+    seed: Annotated[int, Option("Seed of the random delays and deadlines; 64 bits.")] = 42
+    nodes: Nodes = None
+    rounds: Annotated[int, Option("Ticks.")] = 1000
+    proposals: Annotated[int | None, Option("Number of proposals, spread evenly over the ticks (5).")] = None
+    partition: Annotated[
+        str | None, Option("Directed pairs of processes: no message from S arrives at D.", metavar="S,D,...")
+    ] = None
+    variant: Variant = ""
+    repair: Repair = ""
+    network: Network = ""
+    start: Start = ""
+    quorums: Quorums = ""
+    budgets: OwnBudgets = field(default_factory=dict)
+    oracle: Annotated[
+        str, Option("With zab: `lab`, the lab's election; otherwise the seed chooses leaders.", metavar="NAME")
+    ] = ""
+    delay: Annotated[
+        str | None, Option("Least and largest delay of a message in ticks (1:3).", metavar="LEAST:MOST")
+    ] = None
+    cut: Annotated[
+        Words,
+        Option("From this tick no message from A arrives at B; A-B: both directions.", metavar="A:B@TICK"),
+    ] = ()
+    heal: Annotated[
+        Words, Option("From this tick messages arrive again; A-B: both directions.", metavar="A:B@TICK")
+    ] = ()
+    crash: Annotated[Words, Option("Crash a process at this tick.", metavar="P@TICK")] = ()
+    recover: Annotated[Words, Option("Recover a crashed process at this tick.", metavar="P@TICK")] = ()
+    lose: Annotated[
+        Words, Option("Lose the connection of follower F to leader L at this tick.", metavar="F:L@TICK")
+    ] = ()
+    timeout: Annotated[Words, Option("Let a process time out at this tick.", metavar="P@TICK")] = ()
+    dump: Annotated[File, Option("Write the canonical dump.", metavar="FILE", place="write")] = ""
+    events: Annotated[File, Option("Write all events, as JSON lines.", metavar="FILE", place="write")] = ""
+    table: Annotated[File, Option("Write all events, as an event table (Parquet).", metavar="FILE", place="write")] = ""
+    number: Annotated[
+        Natural | None,
+        Option("With --table: the number of the run (default: the seed).", flag="run", metavar="N"),
+    ] = None
+    show: Annotated[bool, Option("Print the final state of the cluster.")] = False
+    check: Annotated[bool, Option("Check the run against every property of histories.")] = False
+    properties: Checked = ()
+    trace: Annotated[
+        File, Option("With --check: save the first violation as a trace.", metavar="FILE", place="write")
+    ] = ""
+    engine: Annotated[
+        Literal["compiled", "interpret"] | None,
+        Option("compiled (the default), or interpret (plain Python).", metavar="NAME"),
+    ] = None
 
     def validate(self) -> None:
-        from zabspec.simulator.run import ENGINES
-
-        if self.engine is not None and self.engine not in ENGINES:
-            raise RequestError(f"there is no engine {self.engine!r}; there are {' and '.join(ENGINES)}")
-        check_text(self.quorums)
         if self.properties and not self.check:
             raise RequestError("--property needs --check: without it a run is not checked")
+        if self.trace and not self.check:
+            raise RequestError("--trace needs --check, whose violation it saves")
+        if self.number is not None and not self.table:
+            raise RequestError("--run needs --table, in which it numbers the run")
+        for name in ("events", "table"):
+            if getattr(self, name) and self.engine == "compiled":
+                raise RequestError(f"--{name} needs --engine interpret; compiled code reports no events")
+        if self.table and abs(self.seed if self.number is None else self.number) > LARGEST_RUN:
+            hint = "" if self.number is not None else "; --run sets another number"
+            named = f"--seed {self.seed}" if self.number is None else f"--run {self.number}"
+            raise RequestError(f"{named}: runs of a table are numbered up to 2**62{hint}")
+
+    @property
+    def name(self) -> str:
+        """The protocol, as `--protocol` names it."""
+        return str(self.protocol)
 
     def run(self) -> Run:
         """Return the run.
@@ -90,8 +149,8 @@ class SimulateRequest(Request):
         from zabspec.roles import roles_of
         from zabspec.simulator.run import Run
 
-        protocol = protocol_named(self.protocol)
-        quorums, nodes = system_for(self.quorums, self.nodes)
+        protocol = protocol_named(self.name)
+        quorums, nodes = system_for(fspath(self.quorums), self.nodes)
         amounts = ",".join(f"{name}={n}" for name, n in self.budgets.items())
         if protocol.declared.roles:
             roles = roles_of(protocol.roles(protocol.own_budgets(amounts)))
@@ -110,7 +169,7 @@ class SimulateRequest(Request):
             5 if self.proposals is None else self.proposals,
             tuple((a, b) for a, b in pairs(self.partition) if 0 <= a < nodes and 0 <= b < nodes),
             tuple(faults(self)),
-            protocol=self.protocol,
+            protocol=self.name,
             variant=protocol.combined(with_settings(protocol, self.variant), self.repair),
             network=self.network,
             oracle=self.oracle,
@@ -128,34 +187,33 @@ class SimulateRequest(Request):
             run.protocol, run.variant, run.nodes, network=run.network, start=run.start, quorums=run.quorums
         )
 
+    def answer(self, watch: Watch = QUIET) -> Simulated:
+        from checker.report.simulated import Simulated
+        from traces.tables.table import TableError
+        from zabspec.model import ConfigError
+        from zabspec.simulator.run import MOST_OBSERVED, SimulationError
 
-def answer(request: SimulateRequest, listen: bool = False) -> Simulation:
-    """Simulate; only progress is printed, and nothing is written.
+        for name, path in self.outputs.items():
+            check_writable(path, f"--{name}", regular=name in ("table", "trace"))
+        try:
+            run = self.run()
+            if self.table:
+                check_table(run)
+            simulated = Simulated(run, self)
+        except ConfigError as problem:
+            raise RequestError(str(problem)) from None
+        except SimulationError as problem:
+            raise met_in(run, problem) or NoVerdict(f"the run does not end: {problem}") from None
+        except TableError as problem:
+            raise RequestError(f"--check of more than {MOST_OBSERVED} proposals: {problem}") from None
+        troubles = [simulated.save()]
+        if self.table:
+            troubles += [write_table(run, Path(self.table), self.seed if self.number is None else self.number)]
+        simulated.troubles = [trouble for trouble in troubles if trouble]
+        return simulated
 
-    Args:
-        listen: whether to record everything that happens, as events; the run is interpreted then.
 
-    Raises:
-        RequestError: the request is wrong.
-        RuntimeErrorMet: the run ends in a run-time error of a user protocol.
-        NoVerdict: the run has no end.
-    """
-    from checker.report.simulated import Simulation
-    from traces.tables.table import TableError
-    from zabspec.model import ConfigError
-    from zabspec.simulator.run import MOST_OBSERVED, SimulationError
-
-    try:
-        run = request.run()
-        return Simulation(
-            run, request.engine or "compiled", listen, request.check, request.as_json(), request.properties
-        )
-    except ConfigError as problem:
-        raise RequestError(str(problem)) from None
-    except SimulationError as problem:
-        raise met_in(run, problem) or NoVerdict(f"the run does not end: {problem}") from None
-    except TableError as problem:
-        raise RequestError(f"--check of more than {MOST_OBSERVED} proposals: {problem}") from None
+simulate = function(Simulate)
 
 
 class RuntimeErrorMet(NoVerdict):
@@ -168,7 +226,26 @@ class RuntimeErrorMet(NoVerdict):
 
     def __init__(self, sentence: str, stop: Stop) -> None:
         super().__init__(f"the run does not end: {sentence}")
-        self.sentence, self.stop = sentence, stop
+        self.answer = error_of(sentence, stop)
+
+
+def error_of(sentence: str, stop: Stop) -> StatedResult:
+    """Return the answer for a run that ends in a run-time error of a user protocol."""
+    from checker.report.result import StatedResult
+    from zabspec.language.diagnostics import pointed
+
+    head, place = f"VIOLATED: no-runtime-error: {sentence}", stop.place
+    content: dict[str, Any] = {
+        "verdict": "violated",
+        "property": "no-runtime-error",
+        "sentence": head,
+        "place": place.text,
+    }
+    content |= {"values": dict(stop.values)}
+    held = ", ".join(f"{name} = {value}" for name, value in stop.values)
+    lines = [f"{place.text}:", *(f"    {line}" for line in pointed(place).splitlines())]
+    text = [head, "\n".join([*lines, *([f"with {held}"] if held else [])])]
+    return StatedResult(head, VIOLATED, content, text, kind="simulate")
 
 
 def met_in(run: Run, problem: SimulationError) -> RuntimeErrorMet | None:
@@ -226,7 +303,7 @@ def parsed(option: str, text: str, pattern: str, form: str) -> tuple[int, ...]:
     return tuple(int(number) for number in found.groups())
 
 
-def faults(request: SimulateRequest) -> Iterable[Fault]:
+def faults(request: Simulate) -> Iterable[Fault]:
     """Yield the scheduled faults. In one tick: cuts, heals, crashes, recoveries, lost connections, timeouts."""
     from zabspec.simulator.run import Fault
 
@@ -244,3 +321,46 @@ def faults(request: SimulateRequest) -> Iterable[Fault]:
             yield Fault(tick, kind, a, b)
             if both:
                 yield Fault(tick, kind, b, a)
+
+
+def check_table(run: Run) -> None:
+    """Check that a run can be written as an event table.
+
+    Raises:
+        RequestError: the package that writes tables is not installed, the protocol lacks the fields that tables are
+            made from, or the run does not begin in the first state.
+    """
+    from traces.tables.own import refuse_start
+    from traces.tables.recorded import ready_field, refuse_quorums
+    from traces.tables.table import TableError, check_arrow
+
+    try:
+        check_arrow()
+        refuse_start(run.start)
+        if protocol_named(run.protocol).declared.replicas:
+            ready_field(run.protocol)
+            refuse_quorums(run.quorums)
+    except TableError as problem:
+        raise RequestError(str(problem)) from None
+
+
+def write_table(run: Run, path: Path, number: int) -> str:
+    """Play a run once more, record its events, and write them as an event table; return what failed.
+
+    Args:
+        number: of the run in the table.
+    """
+    from checker.report.simulated import Progress
+    from traces.tables import recorded
+    from traces.tables.own import table_of_run
+
+    if protocol_named(run.protocol).declared.replicas:
+        with Progress(run.rounds) as progress:
+            rows = recorded.rows_of_run(run, number, progress.watch).as_table()
+    else:
+        rows = table_of_run(run, number)
+    try:
+        recorded.write_table(rows, run.protocol, path)
+    except OSError as problem:
+        return f"cannot write {path}: {problem.strerror}"
+    return ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from checker.report.answer import Listed, listed
-from checker.requests.model import ListedProtocol, Words, protocol_named
+from checker.requests.model import Containing, ListedProtocol, protocol_named
 from checker.requests.request import Request, function, names_in
 from checker.requests.watch import QUIET, Watch
 
@@ -23,7 +23,7 @@ class Variants(Request):
     kind: ClassVar[str] = "variants"
     command: ClassVar[bool] = True
 
-    containing: Words = ()
+    containing: Containing = ()
     protocol: ListedProtocol = None
 
     def answer(self, watch: Watch = QUIET) -> Listed:

@@ -16,7 +16,7 @@ import pytest
 
 import zabcheck
 from checker.errors import RequestError
-from checker.requests.export import ExportRequest, answer
+from checker.requests.export import Export
 from tests.definitions import Row, Story
 from tests.models import much
 from tests.small_tables import small_table
@@ -81,7 +81,7 @@ def test_broadcasts_are_ordered_as_the_naive_judge_orders_them() -> None:
 def test_a_trace_and_its_table_and_its_run_have_the_same_order(tmp_path: Path) -> None:
     trace = figure_3()
     table = tmp_path / "run.events.parquet"
-    answer(ExportRequest(str(saved(trace, tmp_path)), "parquet", str(table)))
+    Export(str(saved(trace, tmp_path)), "parquet", str(table)).answer()
     graphs = [zabcheck.causal_graph(x) for x in (trace, saved(trace, tmp_path), table)]
     assert [d["text"] for _, d in graphs[0].nodes(data=True)] == [
         "p1 abcasts t1 <1,1>", "p1 abcasts t2 <2,1>", "p0 delivers t2 <2,1>",
@@ -220,21 +220,21 @@ def test_a_picture_of_a_cone_draws_faintly_what_is_outside(tmp_path: Path) -> No
     trace = figure_3()
     path = str(saved(trace, tmp_path))
     inside = cone(zabcheck.causal_graph(trace, MESSAGES), 8)
-    drawn = answer(ExportRequest(path, "svg", cone=8)).decode()
+    drawn = Export(path, "svg", cone=8).answer().data.decode()
     faint = drawn.count('<g opacity="0.2"><g class="step"')
     assert faint == 36 - len(inside) > 0
     assert "Faint steps: no chain of messages leads from them to step 8." in drawn
-    assert "opacity" not in answer(ExportRequest(path, "svg")).decode()
-    page = answer(ExportRequest(path, "html", cone=8)).decode()
+    assert "opacity" not in Export(path, "svg").answer().data.decode()
+    page = Export(path, "html", cone=8).answer().data.decode()
     assert page.count('<g opacity="0.2"><g class="step"') == 2 * faint  # as for a phone, and as for what is wider
     with pytest.raises(RequestError, match="the steps of this run are 1 to 36"):
-        answer(ExportRequest(path, "svg", cone=0))
+        Export(path, "svg", cone=0).answer()
     with pytest.raises(RequestError, match="--cone is for a picture: --to html, svg or png"):
-        answer(ExportRequest(path, "graphml", cone=3))
+        Export(path, "graphml", cone=3).answer()
     with pytest.raises(RequestError, match="--relation is for --to graphml"):
-        answer(ExportRequest(path, "svg", relation="messages"))
+        Export(path, "svg", relation="messages").answer()
     with pytest.raises(RequestError, match="there is no relation 'nope'"):
-        answer(ExportRequest(path, "graphml", relation="nope"))
+        Export(path, "graphml", relation="nope").answer()
 
 
 def test_what_a_step_did_before_its_run_time_error_is_not_in_the_graph(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_run_that_begins_elsewhere_says_what_is_missing() -> None:
 def test_graphml_is_read_again_as_the_graph(tmp_path: Path) -> None:
     path = str(saved(figure_3(), tmp_path))
     for relation in ("", "broadcasts"):
-        data = answer(ExportRequest(path, "graphml", relation=relation))
+        data = Export(path, "graphml", relation=relation).answer().data
         read = nx.read_graphml(io.BytesIO(data), node_type=int)
         graph = zabcheck.causal_graph(path, relation or MESSAGES)
         assert dict(read.nodes(data=True)) == dict(graph.nodes(data=True))

@@ -10,7 +10,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from checker.cli import main
-from checker.commands.deriving import command_of, kinds_of, requested
+from checker.commands import deriving
 from checker.requests.kinds import kind_named
 from tests.patience import ended, until_cpu
 
@@ -34,8 +34,7 @@ def request_of(name: str, *words: str) -> Any:
     """Return the request that words after the name of a command make."""
     kind = kind_named(name)
     assert kind is not None
-    with command_of(kind).make_context(name, list(words)) as context:
-        return requested(kinds_of(kind), context.params)
+    return deriving.request_of(kind, words)
 
 
 def assert_refused(result: Result, sentence: str) -> None:

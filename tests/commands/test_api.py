@@ -24,7 +24,6 @@ from checker import api
 from checker.cli import main
 from checker.commands.init import BROKEN
 from checker.commands.reenact import reenact
-from checker.commands.simulate import simulate
 from checker.commands.sweep import sweep
 from checker.report.answer import Answered
 from invariants.inductive import CLAUSES
@@ -181,7 +180,7 @@ def test_a_clause_is_asked_of_z3() -> None:
         (lambda: zabcheck.explore(depth=-1), "--depth must be 0 or more, not -1"),
         (lambda: zabcheck.explore(budgets={"typos": 1}), "zab declares no budget 'typos'"),
         (lambda: zabcheck.explore(properties=["agrement"]), "there is no property 'agrement'; did you mean agreement?"),
-        (lambda: zabcheck.simulate(engine="quick"), "there is no engine 'quick'; there are compiled and interpret"),
+        (lambda: zabcheck.simulate(engine="quick"), "--engine must be compiled or interpret, not 'quick'"),
         (lambda: zabcheck.judge("no-such-table"), "no-such-table"),
     ],
 )
@@ -199,11 +198,10 @@ WITHOUT = {"search", "seed", "mutate", "live", "witness", "progress_properties",
 @pytest.mark.parametrize(
     ("keywords", "command", "unsaid"),
     [
-        (api.Simulating, simulate, {"as_json", "dump", "events", "table", "number", "show", "trace", "page"}),
         (api.Sweeping, sweep, {"as_json"}),
         (api.Reenacting, reenact, {"list_servers", "runs_drawn", "seed", "start"}),
     ],
-    ids=["simulate", "sweep", "reenact"],
+    ids=["sweep", "reenact"],
 )
 def test_keywords_are_the_options_of_the_command(keywords: type, command: click.Command, unsaid: set[str]) -> None:
     said = {"names": "properties", "required": "require_witness", "no_symmetry": "symmetry", "clauses": "clauses"}

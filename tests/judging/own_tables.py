@@ -18,7 +18,7 @@ def runs(folder: Path) -> tuple[tuple[tuple[Row, ...], ...], Any]:
     """The rows of a few runs of the variant that is hasty, three of which break it, and their schema."""
     import pyarrow.parquet as pq
 
-    from checker.commands.simulate import write_table
+    from checker.requests.simulate import write_table
 
     text = folder / "tpc.py"
     text.write_text(START.read_text(encoding="utf-8"), encoding="utf-8")

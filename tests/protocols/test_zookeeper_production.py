@@ -10,7 +10,7 @@ import pytest
 
 from checker.requests.model import ModelRequest
 from checker.requests.reenact import PlayRequest
-from checker.requests.simulate import SimulateRequest
+from checker.requests.simulate import Simulate
 from checker.zookeeper.record import ask, configuration
 from checker.zookeeper.releases import settled
 from checker.zookeeper.rows import ROWS
@@ -297,7 +297,7 @@ def test_settings_are_those_of_a_release() -> None:
         of_release = ModelRequest(protocol="zookeeper", variant=variant, release=release).configuration().variant
         assert "before-2418" in of_release.split(","), (variant, release)
     assert "before-2872" in ModelRequest(protocol="zookeeper", variant="3.5.3,power").configuration().variant
-    assert "before-2307" in SimulateRequest(protocol="zookeeper", variant="3.6.0,full-disk").run().variant
+    assert "before-2307" in Simulate(protocol="zookeeper", variant="3.6.0,full-disk").run().variant
     assert PlayRequest(variant="3.6.0,full-disk").variant_for("3.6.0") == "3.6.0,full-disk,before-2307"
     # What is asked is besides the release's, unless another release's model is.
     assert PlayRequest(variant="full-disk").variant_for("3.6.0") == "3.6.0,full-disk,before-2307"

@@ -27,7 +27,7 @@ from checker.requests.quorums import Quorums
 from checker.requests.realise import Realise
 from checker.requests.replay import Replay
 from checker.requests.search import RandomSearch
-from checker.requests.simulate import SimulateRequest
+from checker.requests.simulate import Simulate
 from traces import TraceError, read_trace, verify
 
 TINY = ModelRequest(nodes=2, txns=1, variant="small-quorum", budgets={"timeouts": 0, "crashes": 0, "losses": 0})
@@ -69,11 +69,11 @@ def test_what_a_command_writes_as_json_carries_the_request(
         (("replay", trace), Replay(trace)),
         (("realise", trace, "--attempts", "1", "--threads", "1"), Realise(trace, 1, threads=1)),
         (("simulate", "--seed", "14", "--rounds", "300", "--check", "--trace", "s.json"),
-         SimulateRequest(seed=14, rounds=300, check=True)),
+         Simulate(seed=14, rounds=300, check=True, trace="s.json")),
     ):  # fmt: skip
         report = json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
         assert from_json(report["request"]) == wanted
-    assert from_json(read_trace("s.json").request) == SimulateRequest(seed=14, rounds=300, check=True)
+    assert from_json(read_trace("s.json").request) == Simulate(seed=14, rounds=300, check=True, trace="s.json")
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
         (replace(given, variant="").as_json(), "for another configuration, with another variant"),
         (replace(given, **vars(LOSSY)).as_json(), "for another configuration"),
         (replace(given, properties=("agreement",)).as_json(), "for other properties than durability"),
-        (SimulateRequest(protocol="zab", nodes=2).as_json(), "for another configuration, with another variant"),
+        (Simulate(protocol="zab", nodes=2).as_json(), "for another configuration, with another variant"),
         (RandomSearch(**vars(replace(TINY, nodes=1)), how="random").as_json(), "with another nodes"),
         (CapacityRequest().as_json(), "not one that makes traces"),
         ({}, "not one that makes traces"),

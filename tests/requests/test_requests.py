@@ -18,6 +18,7 @@ from checker.commands.deriving import requested
 from checker.errors import RequestError
 from checker.requests.confirm import Confirm
 from checker.requests.explore import Explore
+from checker.requests.export_model import ExportModel
 from checker.requests.graph import StateGraph
 from checker.requests.induct import Induct
 from checker.requests.kinds import from_json
@@ -26,6 +27,7 @@ from checker.requests.model import ModelRequest
 from checker.requests.mutate import Mutate
 from checker.requests.request import Request
 from checker.requests.search import RandomSearch
+from checker.requests.simulate import Simulate
 
 TINY = ModelRequest(nodes=1, txns=1, budgets={"timeouts": 0, "crashes": 0, "losses": 0})
 
@@ -66,6 +68,8 @@ REQUESTS = st.one_of(
     st.builds(RandomSearch, **MODEL, how=st.sampled_from(("random", "swarm", "best")), seed=st.integers(0, 2**32 - 1)),
     st.builds(StateGraph, **MODEL, depth=SMALL, max_states=st.integers(1, 99), symmetry=st.booleans()),
     st.builds(Confirm, **MODEL, clauses=st.just(("integrity",)), without=st.just(("kinds",)), jobs=SMALL),
+    st.builds(ExportModel, **MODEL, symmetry=st.booleans(), output=st.sampled_from(("", "M.tla"))),
+    st.builds(Simulate, seed=st.integers(), cut=st.just(("0:1@3",)), check=st.just(True), properties=st.just(("x",))),
     st.builds(Mutate, **MODEL, number=st.integers(1, 99), seed=SMALL),
 )
 

@@ -257,7 +257,7 @@ def test_the_same_run_has_the_same_events() -> None:
 WRONG = [
     ("--seed -1", "--seed must be 0 to 18446744073709551615, not -1"),
     ("--seed 18446744073709551616", "--seed must be"),
-    ("--seed x", "not a valid integer"),
+    ("--seed x", "--seed must be a whole number, not 'x'"),
     ("--seed 1 --seed 2", "--seed is given twice"),
     ("--nodes 0", "--nodes must be 1 to 20, not 0"),
     ("--nodes 21", "--nodes must be 1 to 20, not 21"),
@@ -285,7 +285,7 @@ WRONG = [
     ("--lose 0:1@5", "--lose is not for db19"),
     ("--protocol zab --lose 0-1@5", "--lose must be F:L@TICK"),
     ("--crash 0@5 " * 65, "at most 64 faults, not 65"),
-    ("--engine tlc", "there is no engine 'tlc'"),
+    ("--engine tlc", "--engine must be compiled or interpret, not 'tlc'"),
     ("--events x --engine compiled", "--events needs --engine interpret"),
     ("--events x --dump x", "name the same file"),
     ("--dump no/where", "there is no folder no"),

@@ -371,7 +371,7 @@ def test_the_command_writes_a_module_and_its_configuration(tmp_path: Path) -> No
         (["--model", "--to", "tla", "--variant", "none"], "there is no variant 'none'"),
         (["--to", "tla", "run.trace.json"], "a whole model"),
         (["--to", "text", "--nodes", "2", "run.trace.json"], "--nodes is for --model"),
-        (["--to", "text"], "Missing argument"),
+        (["--to", "text"], "name the trace to export"),
     ],
 )
 def test_a_wrong_question_is_refused_in_a_sentence(words: list[str], said: str) -> None:
