@@ -45,7 +45,8 @@ class Facts:
         self.taken |= set(self.constants.values())
         self.writers = self.fixpoint(self.writes_itself)
         self.says = self.said()
-        self.sorts = {name: Sorts(f, program, layout.schema, lambda _: "") for name, f in program.functions.items()}
+        functions = program.functions
+        self.sorts = {name: Sorts(f, program, layout.schema, lambda _: "").check() for name, f in functions.items()}
         self.loops = {name: {id(s) for s in sorts.loops_over_processes} for name, sorts in self.sorts.items()}
         self.touched: dict[str, set[str]] = {}
         self.current: t.Function

@@ -190,7 +190,34 @@ REJECTED: dict[str, tuple[str, str]] = {
     "dict": ("def h(s: State, p: Node) -> None:\n    a = {1: 2}  # BAD\n", "Dict is not in the language"),
     "set": ("def h(s: State, p: Node) -> None:\n    a = {1, 2}  # BAD\n", "Set is not in the language"),
     "comprehension": ("def h(s: State, p: Node) -> None:\n    a = [k for k in range(3)]  # BAD\n", "ListComp is not"),
-    "generator": ("def h(s: State, p: Node) -> None:\n    a = sum(k for k in range(3))  # BAD\n", "no function sum"),
+    "list in a sum": ("def h(s: State, p: Node) -> None:\n    a = sum([k for k in range(3)])  # BAD\n", "without brackets"),
+    "maximum of none": ("def h(s: State, p: Node) -> None:\n    a = max(k for k in range(3))  # BAD\n", "there may be none"),
+    "sum of truth": ("def h(s: State, p: Node) -> None:\n    a = sum(s.flag[p] for k in range(3))  # BAD\n", "takes integers"),
+    "any number": ("def h(s: State, p: Node) -> None:\n    a = any(k for k in range(3))  # BAD\n", "not a truth value"),
+    "hidden parameter": (
+        "def h(s: State, p: Node) -> None:\n    s.flag[p] = any(s.flag[p] for p in range(s.NODES))  # BAD\n",
+        "p is a parameter: use another name in any(...)",
+    ),
+    "hidden state": (
+        "def h(s: State, p: Node) -> None:\n    s.flag[p] = any(s == 1 for s in range(3))  # BAD\n",
+        "s is a parameter: use another name in any(...)",
+    ),
+    "another's field": (
+        "def h(s: State, p: Node) -> None:\n    s.flag[p] = all(s.flag[q] for q in range(s.NODES))  # BAD\n",
+        "a handler touches its own process only",
+    ),
+    "hidden by itself": (
+        "def h(s: State, p: Node) -> None:\n    k = 2\n    s.flag[p] = any(k == 1 for k in range(k))  # BAD\n",
+        "k has another value in the comprehension",
+    ),
+    "two of one name": (
+        "def h(s: State, p: Node) -> None:\n    s.x[p] = sum(k for k in range(2) for k in range(3))  # BAD\n",
+        "a name of its own for each of its loops",
+    ),
+    "name left": (
+        "def h(s: State, p: Node) -> None:\n    s.flag[p] = any(k == 1 for k in range(3))\n    s.x[p] = k  # BAD\n",
+        "k is neither a local name nor a constant",
+    ),
     "lambda": ("def h(s: State, p: Node) -> None:\n    a = lambda: 1  # BAD\n", "Lambda is not in the language"),
     "nested": ("def h(s: State, p: Node) -> None:\n    def inner() -> int:  # BAD\n        return 1\n", "FunctionDef is not"),
     "global lambda": ("def h(s: State, p: Node) -> None:\n    s.x[p] = other(s)\n\n\nother = lambda s: 1  # "
@@ -278,21 +305,11 @@ REJECTED: dict[str, tuple[str, str]] = {
     "many indices": ("def h(s: State, p: Node) -> None:\n    s.x[p][0] = 1  # BAD\n", "a int has no index"),
     "set of others": (
         "def h(s: State, p: Node) -> None:\n    s.flag[p] = is_quorum(s, {q for q in range(2)})  # BAD\n",
-        "a set is of processes",
-    ),
-    "set behind a test": (
-        "def h(s: State, p: Node) -> None:\n"
-        "    s.flag[p] = s.flag[p] and is_quorum(s, {q for q in range(s.NODES) if q == p})  # BAD\n",
-        "name what it gives first",
-    ),
-    "set in a loop's test": (
-        "def h(s: State, p: Node) -> None:\n"
-        "    for k in range(len({q for q in range(s.NODES) if q == p})):  # BAD\n        s.x[p] = k\n",
-        "name what it gives first",
+        "is_quorum takes a set of processes",
     ),
     "set of a parameter": (
         "def h(s: State, p: Node) -> None:\n    s.flag[p] = is_quorum(s, {p for p in range(s.NODES)})  # BAD\n",
-        "a set of processes needs another name",
+        "p is a parameter: use another name in sum(...)",
     ),
     "quorum of a number": (
         "def h(s: State, p: Node) -> None:\n    s.flag[p] = is_quorum(s, s.x[p])  # BAD\n",
@@ -310,12 +327,6 @@ REJECTED: dict[str, tuple[str, str]] = {
         "def h(s: State, p: Node) -> None:\n"
         "    s.flag[p] = is_quorum(s, {q for q in range(s.NODES) if s.flag[q]})  # BAD\n",
         "a handler touches its own process only",
-    ),
-    "set beside what writes": (
-        "def h(s: State, p: Node) -> None:\n"
-        "    s.x[p] = put(s, p) + len({q for q in range(s.NODES) if q in s.group[p]})  # BAD\n"
-        "def put(s: State, p: Node) -> int:\n    s.y[p] = 1\n    return 1\n",
-        "a set of processes and a call that writes are in one statement: give the result of the call a name",
     ),
     "set passed to what writes": (
         "def h(s: State, p: Node) -> None:\n    put(s, p, s.group[p])\n"
@@ -367,7 +378,7 @@ REJECTED: dict[str, tuple[str, str]] = {
     "name after a loop": ("def h(s: State, p: Node) -> None:\n    for v in s.few[p]:\n        pass\n    s.x[p] = v  "
     "# BAD\n", "v cannot have a value here"),
     "length of an integer": ("def h(s: State, p: Node) -> None:\n    s.x[p] = len(s.y[p])  # BAD\n", "a int has no length"),
-    "minimum of three": ("def h(s: State, p: Node) -> None:\n    s.x[p] = min(1, 2, 3)  # BAD\n", "no function min"),
+    "minimum of one": ("def h(s: State, p: Node) -> None:\n    s.x[p] = min(1)  # BAD\n", "there may be none"),
     "two types": ("def h(s: State, p: Node) -> None:\n    a = 1\n    a = True  # BAD\n", "a is both int and bool"),
     "no name": ("def h(s: State, p: Node) -> None:\n    s.x[p] = nothing  # BAD\n", "neither a local name nor a "
     "constant"),

@@ -278,13 +278,7 @@ REFUSED = {  # what is replaced, by what, the line that is named, the reason
         "join is marked as a step twice",
     ),
     "without parentheses": ("@joins()", "@joins", "@joins", "write @joins"),
-    "a majority of a number": ("s.agreed[p], s.view[p])", "s.agreed[p], 2)", "s.agreed[p], 2)", "2 is neither"),
-    "a majority in a condition": (
-        "        if enough(s, p):",
-        "        if p == p and is_quorum(s, s.agreed[p], s.view[p]):",
-        "p == p",
-        "name what it gives first",
-    ),
+    "a majority of a number": ("s.agreed[p], s.view[p])", "s.agreed[p], 2)", "s.agreed[p], 2)", "2 is not"),
 }
 
 

@@ -134,6 +134,10 @@ def counted(function: FunctionType, sets: set[str]) -> Iterator[tuple[int, str]]
                 isinstance(of, ast.SetComp) or root(of) in (sets if isinstance(root_of(of), ast.Attribute) else members)
             ):
                 yield part.lineno, "uses the size of a set of processes"
+            case ast.Call(func=ast.Name(id="sum"), args=[ast.GeneratorExp(generators=loops)]) if any(
+                over_processes(loop, sets | members) for loop in loops
+            ):
+                yield part.lineno, "counts processes"
             case ast.For() if over_processes(part, sets | members):
                 for line in growing(part):
                     yield line, "counts in a loop over processes"
@@ -174,9 +178,11 @@ def root(node: ast.expr) -> str:
     return found.attr if isinstance(found, ast.Attribute) else found.id if isinstance(found, ast.Name) else ""
 
 
-def over_processes(loop: ast.For, sets: Collection[str]) -> bool:
+def over_processes(loop: ast.For | ast.comprehension, sets: Collection[str]) -> bool:
     """Return whether a loop goes through processes: `range(s.NODES)`, or a set of them."""
     named = [part for call in calls(loop.iter, "range") for part in ast.walk(call)]
+    if any(calls(loop.iter, "processes")):
+        return True
     return any(isinstance(p, ast.Attribute) and p.attr == "NODES" for p in named) or root(loop.iter) in sets
 
 

@@ -51,7 +51,7 @@ def no_call(typer: Typer, node: ast.expr, what: str) -> None:
         LanguageError: there is a call.
     """
     if any(isinstance(part, ast.Call) for part in ast.walk(node)):
-        raise typer.fail(node, f"{what} of `in` cannot call a function here: {GIVE_A_NAME}")
+        raise typer.fail(node, f"{what} cannot call a function here: {GIVE_A_NAME}")
 
 
 def itself(value: t.Expr) -> t.Expr:
@@ -77,8 +77,8 @@ def is_in(typer: Typer, item: ast.expr, container: t.Expr, node: ast.expr) -> t.
     kind = container.type.kind
     if not kind.element.scalar:
         raise typer.fail(node, "`in` takes a sequence of numbers, processes, truth values or records")
-    no_call(typer, item, "the left")
-    no_call(typer, node, "the right")
+    no_call(typer, item, "the left of `in`")
+    no_call(typer, node, "the right of `in`")
     value = typer.expr(item)
     parts: list[t.Expr] = []
     for k in range(kind.capacity):
@@ -101,7 +101,7 @@ def of_any_order(element: t.Expr) -> t.Expr:
 def is_among(typer: Typer, item: ast.expr, given: list[ast.expr], node: ast.expr) -> t.Expr:
     """Return the test whether a value is one of a few."""
     for part in (item, *given):
-        no_call(typer, part, "a side")
+        no_call(typer, part, "a side of `in`")
     value, others = typer.expr(item), [typer.expr(g) for g in given]
     equal = [typer.comparison("==", value, other, node) for other in others]
     known = [itself(v) for v in (value, *others) if not isinstance(v, t.Const) and not isinstance(v.type, t.SeqType)]

@@ -177,6 +177,13 @@ class EffectsOf:
                 out = self.of(kept.value, *([test] if self.asking else []))
                 out.names_written.append((kept.name, which, kept.line))
                 return out
+            case t.If(test=test, then=[t.Assign(value=t.Var()) as kept, t.Assign() as known], other=[]) if (
+                which := picks_first(test, kept, known)
+            ):
+                names = [(kept.name, which, kept.line), (known.name, which, known.line)]
+                out = self.of(kept.value)
+                out.names_written += names
+                return out
             case t.If():
                 return self.branch(s)
             case t.For():
@@ -564,6 +571,16 @@ def picks(test: t.Compare, kept: t.Assign) -> str:
     for name, value, greatest in ((test.left, test.right, "<"), (test.right, test.left, ">")):
         if isinstance(name, t.Var) and name.name == kept.name and alike(value, kept.value):
             return {"==": "", "!=": ""}.get(test.op, "max" if test.op.startswith(greatest) else "min")
+    return ""
+
+
+def picks_first(test: t.Expr, kept: t.Assign, known: t.Assign) -> str:
+    """Return what `if not known or value > name: name = value; known = True` keeps, if it is all that writes both."""
+    match test, known.value:
+        case t.Logic(op="or", parts=[t.Not(value=t.Var(name=name)), t.Compare() as beyond]), t.Const(value=1) if (
+            name == known.name and (which := picks(beyond, kept))
+        ):
+            return f"first, or {which}"
     return ""
 
 

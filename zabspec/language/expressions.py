@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
+from functools import reduce
 from types import FunctionType
 from typing import Any, Protocol
 
 from zabspec.language import lang
 from zabspec.language import tree as t
+from zabspec.language.bag_order import parts
 from zabspec.language.bytecode import global_names
-from zabspec.language.desugaring import GIVE_A_NAME, alike_sequences, is_member
+from zabspec.language.comprehensions import (
+    MEMBER_OF,
+    QUANTIFIERS,
+    WITH_MEMBER,
+    Inner,
+    body_of,
+    called,
+    chosen_member,
+    gone_through,
+    more_than_half,
+)
+from zabspec.language.desugaring import GIVE_A_NAME, alike_sequences, is_member, no_call
 from zabspec.language.diagnostics import place_at
 from zabspec.language.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
@@ -65,6 +76,7 @@ OF_ROLES = ("any_of", "any_process", "is_a", "only")  # called in an expression
 OWN_FIELDS = (Role.PERSISTENT, Role.VOLATILE)  # what a handler writes
 AT_THE_BEGINNING = ("connect", "send", "send_to_leader", "send_to_follower")  # what a state that runs begin in may call
 
+MOST_MEMBERS = 63  # of a set of numbers
 NOTED = "error.state"  # the parameter of a function without a state that may meet an error; no source can use it
 
 
@@ -86,6 +98,9 @@ class Context(Protocol):
 
     def function(self, name: str) -> t.Function:
         """Return the typed form of another function."""
+
+    def enter(self, function: t.Function, python: FunctionType, reads: Collection[str]) -> None:
+        """Check a typed function, and add it to the program."""
 
     def site(self, site: t.Site) -> int:
         """Return the number of an error site."""
@@ -121,10 +136,7 @@ class Expressions:
         self.largest: dict[str, int] = {}  # in a handler, the bound of each loop's name
         self.sequences: dict[int, t.Expr] = {}  # by an index into a sequence, that sequence
         self.kept: list[t.Term] = []  # those indices: their identities stay theirs
-        # what has to be done before the statement that is typed; None: its value may not be needed, or not be the first
-        self.before: list[t.Stmt] | None = None
-        self.sets = 0  # of processes, that were gone through so far
-        self.repeated: list[tuple[ast.expr, t.Expr]] = []  # sets of this statement that are read once for each process
+        self.lifted = 0  # how many comprehensions became functions so far
         self.optional: dict[str, frozenset[str]] = {}  # names of numbers that may be NOTHING, with where they are from
         self.asks_optional = False  # it calculates with such a number, asks for its order, or gives it back
 
@@ -336,100 +348,145 @@ class Expressions:
                 return t.Not(t.BOOL, self.truth(node.operand))
             case ast.BoolOp(op=op):
                 word = "and" if isinstance(op, ast.And) else "or"
-                first = self.truth(node.values[0])
-                with self.not_always():
-                    return t.Logic(t.BOOL, word, [first, *map(self.truth, node.values[1:])])
+                return t.Logic(t.BOOL, word, [*map(self.truth, node.values)])
             case ast.IfExp():
-                with self.not_always():
-                    then, other = self.expr(node.body), self.expr(node.orelse)
+                then, other = self.expr(node.body), self.expr(node.orelse)
                 if then.type != other.type or not is_scalar(then.type):
                     raise self.fail(node, "both sides of `if ... else` must be values of one type")
                 return t.Choice(then.type, self.truth(node.test), then, other)
             case ast.SetComp():
-                return self.processes_that(node)
+                return self.set_of(node)
         raise self.fail(node, f"{type(node).__name__} is not in the language: {ast.unparse(node)}")
 
-    @contextmanager
-    def not_always(self) -> Iterator[None]:
-        """Type what is evaluated only under a condition: nothing may be put before its statement."""
-        kept, self.before = self.before, None
-        yield
-        self.before = kept
+    # --- what subclasses do --------------------------------------------------------------------
 
-    # --- sets of processes ---------------------------------------------------------------------
+    def block(self, body: list[ast.stmt]) -> list[t.Stmt]:
+        """Return typed statements."""
+        raise NotImplementedError
 
-    def visited(self, node: ast.SetComp) -> tuple[str, list[ast.expr]] | None:
-        """Return the name and the tests of a set comprehension over processes, or None.
+    def bound(self, e: t.Expr, node: ast.AST) -> int:
+        """Return the largest value of an expression that follows from the configuration."""
+        raise NotImplementedError
 
-        Its forms are `{q for q in range(s.NODES) if test}` and, for a role, `{q for q in processes(s, Server) if
-        test}`.
+    def check_sentence(self, node: ast.expr) -> None:
+        """Check the sentence of a False."""
+        raise NotImplementedError
+
+    # --- comprehensions ------------------------------------------------------------------------
+
+    def lift(
+        self, what: str, returns: t.AnyType, body: Inner, node: ast.expr, given: Mapping[str, t.Expr] | None = None
+    ) -> t.Call:
+        """Return the call of a function with this body, whose parameters are the names that it reads.
+
+        So a loop may be where an expression is, and is evaluated where the expression is.
+
+        Args:
+            what: the construct, for messages.
+            returns: the type of its result.
+            body: the statements, and the names that they give a value.
+            node: the expression that they stand for.
+            given: further values, which the body reads by these names.
         """
-        match node:
-            case ast.SetComp(
-                elt=ast.Name(id=name),
-                generators=[
-                    ast.comprehension(
-                        target=ast.Name(id=same),
-                        iter=ast.Call(func=ast.Name(id="range"), args=[most], keywords=[]),
-                        ifs=tests,
-                        is_async=0,
-                    )
-                ],
-            ) if name == same and self.integer(most) == t.Const(t.INT, self.front.layout.schema.nodes):
-                return name, tests
-            case ast.SetComp(
-                elt=ast.Name(id=name),
-                generators=[
-                    ast.comprehension(
-                        target=ast.Name(id=same),
-                        iter=ast.Call(func=ast.Name(id="processes"), keywords=[]),
-                        ifs=tests,
-                        is_async=0,
-                    )
-                ],
-            ) if name == same and self.is_of_language("processes"):
-                return name, tests
-        return None
+        given = given or {}
+        hidden = next((name for name in body.names if any(name == p for p, _ in self.params)), None)
+        if hidden is not None:
+            raise self.fail(node, f"{hidden} is a parameter: use another name in {what}")
+        self.lifted += 1
+        key, outer = f"{self.key}.{self.lifted}", {k: v for k, v in self.locals.items() if k not in body.names}
+        outer |= {name: value.type for name, value in given.items()}
+        kept = self.locals, self.assigned, self.optional, self.asks_optional, self.returns, self.reads, self.loops
+        self.locals, self.returns, self.reads, self.asks_optional, self.loops = dict(outer), returns, set(), False, 0
+        if self.assigned is not None:
+            self.assigned = (self.assigned - body.names) | given.keys()
+        numbers = [n for n, kind in outer.items() if kind == t.INT and n not in self.processes]
+        self.optional = {n: frozenset({n}) for n in numbers} if self.front.has_optional else {}
+        first: list[t.Stmt] = []
+        if isinstance(returns, t.SetType):
+            self.locals[body.result] = returns
+            first.append(t.Assign(node.lineno, body.result, t.Const(returns, 0)))
+            self.assigned = self.assigned | {body.result} if self.assigned is not None else None
+        typed = [*first, *self.block(body.statements)]
+        inner, optional = {k: v for k, v in self.locals.items() if k not in outer}, self.optional
+        asks, reads = self.asks_optional, self.reads
+        self.locals, self.assigned, self.optional, self.asks_optional, self.returns, self.reads, self.loops = kept
+        self.reads |= reads
+        types: dict[str, t.AnyType] = {NOTED: t.STATE, **dict(self.params), **outer}
+        used = {e.name for e in parts(typed) if isinstance(e, t.Var)}
+        params = [(name, kind) for name, kind in types.items() if name in used and name not in inner]
+        params.sort(key=lambda p: p[1] != t.STATE)
+        made = t.Function(
+            key, self.file, node.lineno, params, returns, inner, typed, optional=optional if asks or optional else None,
+            written=what, within=self.key,
+        )  # fmt: skip
+        self.front.enter(made, self.python, reads)
+        args = [given.get(name, t.Var(kind, name)) for name, kind in params]
+        for (name, _), value in zip(params, args, strict=True):
+            if name in made.wants:
+                self.used_as_number(value)
+        return t.Call(returns, key, args)
 
-    def processes_that(self, node: ast.SetComp) -> t.Expr:
-        """Return a set of processes, to which a loop before the statement adds the members."""
-        kind = t.SetType(SetOf(self.front.layout.schema.nodes, nodes=True))
-        made = t.Var(kind, f"those.{self.sets + 1}")
-        self.gather(node, made, t.Const(kind, 0), lambda q: t.SetWith(kind, made, q))
-        return made
+    def quantified(self, node: ast.Call, which: str) -> t.Expr:
+        """Return what `any`, `all`, `sum`, `min` or `max` makes of a comprehension, or of a sequence or a set."""
+        given = node.args[0]
+        if isinstance(given, (ast.ListComp, ast.SetComp)):
+            raise self.fail(node, f"{which}(... for ...) is written without brackets")
+        through = given if isinstance(given, ast.GeneratorExp) else gone_through(given)
+        default = node.keywords[0].value if node.keywords else None
+        least = which in ("min", "max")
+        if least != bool(node.keywords) or any(k.arg != "default" for k in node.keywords) or len(node.keywords) > 1:
+            raise self.fail(
+                node, f"write {which}(..., default=0): there may be none" if least else f"write {which}(...)"
+            )
+        if default is not None and not isinstance(self.integer(default), (t.Const, t.Var)):
+            raise self.fail(node, "default= is a constant or a local name")
+        self.check_comprehension(through)
+        body = body_of(which, through, self.lifted + 1, default)
+        return self.lift(f"{which}(...)", t.BOOL if which in ("any", "all") else t.INT, body, node)
 
-    def gather(self, node: ast.SetComp, into: t.Var, first: t.Expr, more: Callable[[t.Var], t.Expr]) -> None:
-        """Emit a loop over processes before the current statement.
+    def check_comprehension(self, node: ast.GeneratorExp | ast.SetComp) -> None:
+        """Check the names of a comprehension.
 
-        For each process that passes the tests, `into` becomes `more` of it.
+        Raises:
+            LanguageError: what it goes through first has a name that it gives another value.
         """
-        found, line = self.visited(node), node.lineno
-        if found is None:
-            raise self.fail(node, "a set is of processes: {q for q in range(s.NODES) if ...}")
-        if self.before is None:
-            said = "a set of processes is evaluated before its statement: name what it gives first, as n = len({...})"
-            raise self.fail(node, said)
-        name, tests = found
-        through = node.generators[0].iter
-        assert isinstance(through, ast.Call)
-        start, stop = t.Const(t.INT, 0), t.Const(t.INT, self.front.layout.schema.nodes)
-        if isinstance(through.func, ast.Name) and through.func.id == "processes":
-            start, stop = self.processes_of(through)
-        if any(name == p for p, _ in self.params) or not isinstance(into.type, t.Type | t.SetType):
-            raise self.fail(node, f"{name} is a parameter: a set of processes needs another name")
-        self.sets += 1
-        own = t.Var(t.INT, f"{name}.{self.sets}")
-        self.locals[own.name], self.locals[into.name] = t.INT, into.type
-        self.largest[own.name] = self.front.layout.schema.nodes
-        known = self.assigned
-        self.assigned = known | {own.name} if known is not None else None
-        with self.not_always():
-            asked = [self.truth(Renamed(name, own.name).visit(copy.deepcopy(test))) for test in tests]
-        self.assigned = known | {into.name} if known is not None else None
-        step: list[t.Stmt] = [t.Assign(line, into.name, more(own))]
-        if asked:
-            step = [t.If(line, asked[0] if len(asked) == 1 else t.Logic(t.BOOL, "and", asked), step, [])]
-        self.before += [t.Assign(line, into.name, first), t.For(line, own.name, start, stop, step)]
+        names = [g.target.id for g in node.generators if isinstance(g.target, ast.Name)]
+        if len(set(names)) < len(node.generators) or any(g.is_async for g in node.generators):
+            raise self.fail(node, "a comprehension has a name of its own for each of its loops")
+        for part in ast.walk(node.generators[0].iter):
+            if isinstance(part, ast.Name) and part.id in names and part.id in self.locals:
+                raise self.fail(part, f"{part.id} has another value in the comprehension: use another name in it")
+
+    def set_of(self, node: ast.SetComp) -> t.Call:
+        """Return the set that a comprehension makes: of processes, or of numbers."""
+        kind = t.SetType(self.kind_of(node))
+        return self.lift("a set comprehension", kind, body_of("set", node, self.lifted + 1), node)
+
+    def kind_of(self, node: ast.SetComp) -> SetOf:
+        """Return the kind of the set that a comprehension makes."""
+        self.check_comprehension(node)
+        through = [g.iter for g in node.generators if isinstance(node.elt, ast.Name) and target_of(g) == node.elt.id]
+        if not through:
+            raise self.fail(node, "a set comprehension gathers what one of its loops goes through: {q for q in ...}")
+        return self.kind_through(through[0])
+
+    def kind_through(self, through: ast.expr) -> SetOf:
+        """Return the kind of a set of what a loop goes through."""
+        nodes = self.front.layout.schema.nodes
+        match through:
+            case ast.Call(func=ast.Name(id="processes")) if self.is_of_language("processes"):
+                return SetOf(nodes, nodes=True)
+            case ast.Call(func=ast.Name(id="range"), args=[most], keywords=[]):
+                if self.integer(most) == t.Const(t.INT, nodes):
+                    return SetOf(nodes, nodes=True)
+                count = self.bound(self.integer(most), through)
+                if not 1 <= count <= MOST_MEMBERS:
+                    raise self.fail(through, f"a set has members 0..{MOST_MEMBERS - 1}")
+                return SetOf(count)
+        found = self.expr(through)
+        if not isinstance(found.type, t.SetType):
+            raise self.fail(through, "a set comprehension goes through range(bound), processes(s) or a set")
+        return found.type.kind
 
     # --- roles -------------------------------------------------------------------------------
 
@@ -486,10 +543,11 @@ class Expressions:
             self.about_roles(node, name, "the state", 1, 1)
             first, count = 0, self.front.layout.schema.nodes
         else:
-            self.about_roles(node, name, "the state and a role", 2, 2)
-            if name == "any_of" and self.chooses_of_set(node):
-                said = "a member of a set is chosen before its statement"
-                raise self.fail(node, f"{said}: give it a name first, q = {ast.unparse(node)}")
+            self.about_roles(
+                node, name, "the state and a role, or a set" if name == "any_of" else "the state and a role", 2, 2
+            )
+            if name == "any_of" and not (isinstance(node.args[1], ast.Name) and node.args[1].id in self.front.roles):
+                return self.one_of_set(node)
             role = self.role(node, 1)
             first, count = role.first, role.count
             if name == "only" and count != 1:
@@ -501,34 +559,16 @@ class Expressions:
             which = self.call_function("choose", ast.fix_missing_locations(ast.copy_location(call, node)))
         return t.OneOfRole(t.INT, "+", t.Const(t.INT, first), which)
 
-    def chooses_of_set(self, node: ast.AST) -> bool:
-        """Return whether an expression chooses a member of a set, `any_of(s, {q for q in ... if ...})`."""
-        match node:
-            case ast.Call(func=ast.Name(id="any_of"), args=[_, given]) if self.is_of_language("any_of"):
-                return not isinstance(given, ast.Name) or isinstance(self.locals.get(given.id), t.SetType)
-        return False
+    def one_of_set(self, node: ast.Call) -> t.Expr:
+        """Return a chosen member of a set."""
+        state, given = node.args
+        members = self.expr(given)
+        if not isinstance(members.type, t.SetType):
+            raise self.fail(node, f"any_of takes a role or a set, and {ast.unparse(given)} is neither")
+        body = chosen_member(state, self.lifted + 1, members.type.kind, node)
+        return self.lift("any_of(...)", t.INT, body, node, {body.result: members})
 
-    def one_of_set(self, node: ast.Call) -> tuple[list[t.Stmt], t.Expr]:
-        """Return a chosen member of a set of processes: the statements before it, and the value."""
-        self.about_roles(node, "any_of", "the state and a role, or a set of processes", 2, 2)
-        before: list[t.Stmt] = []
-        self.before = before
-        members, given = self.expr(node.args[1]), node.args[1]
-        self.before = None
-        if not isinstance(members.type, t.SetType) or not members.type.kind.nodes:
-            raise self.fail(node, f"any_of takes a role or a set of processes, and {ast.unparse(given)} is neither")
-        self.repeated.append((given, members))
-        if isinstance(members, t.Var):
-            given = ast.Name(members.name)
-        size = ast.Call(ast.Name("len"), [given], [])
-        call = ast.copy_location(ast.Call(ast.Name("choose"), [node.args[0], size], []), node)
-        self.sets += 1
-        which = t.Var(t.INT, f"which.{self.sets}")
-        self.locals[which.name] = t.INT
-        before.append(t.Assign(node.lineno, which.name, self.call_function("choose", ast.fix_missing_locations(call))))
-        return before, self.member(members, which)
-
-    def member(self, members: t.Expr, which: t.Var) -> t.OneOfSet:
+    def member(self, members: t.Expr, which: t.Expr) -> t.OneOfSet:
         """Return the member of a set with `which` members before it; if there are fewer, the last process."""
         count = self.front.layout.schema.nodes
         found: t.Expr = t.Const(t.INT, count - 1)
@@ -554,11 +594,12 @@ class Expressions:
         if len(node.args) != (3 if roles else 2) or node.keywords or self.expr(node.args[0]).type != t.STATE:
             raise self.fail(node, "is_quorum takes the state and a set of processes")
         members, system = node.args[1], self.front.layout.schema.quorums
-        if system is None and isinstance(members, ast.SetComp):
-            count = t.Var(t.INT, f"count.{self.sets + 1}")
-            one_more = t.Binary(t.INT, "+", count, t.Const(t.INT, 1))
-            self.gather(members, count, t.Const(t.INT, 0), lambda _: one_more)
-            return self.is_majority(count, node)
+        if system is None and isinstance(members, ast.SetComp) and self.kind_of(members).nodes:
+            if len(members.generators) == 1:  # each once: they need not be gathered to be counted
+                one = ast.copy_location(ast.Constant(1), members.elt)
+                count = ast.copy_location(ast.GeneratorExp(one, members.generators), members)
+                counted = ast.copy_location(called("sum", count), node)
+                return self.is_majority(self.quantified(counted, "sum"), node)
         value = self.expr(members)
         mask = self.writes is None and value.type == t.INT  # of the world, in which masks are numbers
         if not mask and not (isinstance(value.type, t.SetType) and value.type.kind.nodes):
@@ -576,26 +617,13 @@ class Expressions:
         if self.front.layout.schema.quorums is not None:
             raise self.fail(node, "--quorums defines quorums of all processes: is_quorum of a set counts majorities")
         whole = self.expr(of)
-        if isinstance(of, ast.SetComp) or not (isinstance(whole.type, t.SetType) and whole.type.kind.nodes):
-            raise self.fail(node, f"is_quorum takes a role or a set of processes, and {ast.unparse(of)} is neither")
-        if isinstance(members, ast.SetComp):
-            if not isinstance(members.elt, ast.Name):
-                raise self.fail(node, "a set is of processes: {q for q in range(s.NODES) if ...}")
-            made = Renamed(members.elt.id, ONE_OF).visit(copy.deepcopy(members))
-        else:
-            self.repeated.append((members, self.expr(members)))
-            made = ast.parse(f"{{q for q in range({ast.unparse(node.args[0])}.NODES)}}", mode="eval").body
-            made = Renamed("q", ONE_OF).visit(made)
-            made.generators[0].ifs = [ast.Compare(copy.deepcopy(made.elt), [ast.In()], [members])]
-        chosen: ast.SetComp = made
-        chosen.generators[0].ifs.append(ast.Compare(copy.deepcopy(chosen.elt), [ast.In()], [of]))
-        for part in ast.walk(chosen):
-            ast.copy_location(part, node)
-        count = t.Var(t.INT, f"count.{self.sets + 1}")
-        one_more = t.Binary(t.INT, "+", count, t.Const(t.INT, 1))
-        self.gather(chosen, count, t.Const(t.INT, 0), lambda _: one_more)
-        twice = t.Binary(t.INT, "*", t.Const(t.INT, 2), count)
-        return self.comparison(">", twice, t.SetSize(t.INT, whole), node)
+        value = self.expr(members)
+        for part, known in ((members, value), (of, whole)):
+            if not (isinstance(known.type, t.SetType) and known.type.kind.nodes):
+                said = "a role or a set of processes, and" if part is of else "a set of processes, and"
+                raise self.fail(node, f"is_quorum takes {said} {ast.unparse(part)} is not")
+        body = more_than_half(node.args[0], self.lifted + 1, node)
+        return self.lift("is_quorum(...)", t.BOOL, body, node, {body.result: value, f"{body.result}.of": whole})
 
     def is_majority(self, size: t.Expr, node: ast.Call) -> t.Expr:
         """Return the test whether a number of processes is a majority: of the model, or of a number in the state."""
@@ -756,12 +784,18 @@ class Expressions:
             raise self.fail(node, f"{ast.unparse(node.func)} cannot be called here")
         name = node.func.id
         if name == MARK:
-            raise self.fail(node, f"{MARK}(...) is only allowed directly after `return`")
+            self.check_sentence(node)
+            return t.Const(t.BOOL, 0)
+        if name in (WITH_MEMBER, MEMBER_OF):  # of a comprehension
+            value, item = map(self.expr, node.args)
+            return t.SetWith(value.type, value, item) if name == WITH_MEMBER else self.member(value, item)
+        if name in QUANTIFIERS and len(node.args) == 1:
+            return self.quantified(node, name)
         if name == "is_quorum":
             return self.is_quorum(node)
         if name in OF_ROLES and self.is_of_language(name):
             return self.is_a(node) if name == "is_a" else self.one_of(node, name)
-        if name in ("len", "min", "max", "forget") and node.keywords:
+        if name in (*QUANTIFIERS, "abs", "len", "forget") and node.keywords:
             raise self.fail(node, f"{name} is called with positional arguments only")
         if name == "len" and len(node.args) == 1:
             value = self.expr(node.args[0])
@@ -770,10 +804,15 @@ class Expressions:
             if isinstance(value.type, t.SeqType):
                 return t.SeqLength(t.INT, value)
             raise self.fail(node, f"a {value.type.name} has no length")
-        if name in ("min", "max") and len(node.args) == 2:
+        if name in ("min", "max") and len(node.args) >= 2:
             given = [self.integer(a) for a in node.args]
             self.used_as_number(*given)
-            return t.Builtin(t.INT, name, given)
+            return reduce(lambda one, other: t.Builtin(t.INT, name, [one, other]), given)
+        if name == "abs" and len(node.args) == 1:
+            no_call(self, node.args[0], "the number of abs")
+            number = self.integer(node.args[0])
+            self.used_as_number(number)
+            return t.Builtin(t.INT, "max", [number, self.binary(ast.Sub, t.Const(t.INT, 0), number, node)])
         if name == "forget" and len(node.args) == 2:
             own = node.args[1]
             if self.is_handler and not (isinstance(own, ast.Name) and own.id == self.own):
@@ -896,17 +935,9 @@ class Expressions:
         return t.MakeRecord(t.RecordType(record), record, parts, self.state_in_scope())
 
 
-ONE_OF = "one.of"  # a name that no protocol can use: a set is stored beside other names with their own meaning
-
-
-class Renamed(ast.NodeTransformer):
-    """Renames a local name."""
-
-    def __init__(self, old: str, new: str) -> None:
-        self.old, self.new = old, new
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.copy_location(ast.Name(self.new, node.ctx), node) if node.id == self.old else node
+def target_of(generator: ast.comprehension) -> str:
+    """Return the name that a loop of a comprehension gives a value; empty if it gives several."""
+    return generator.target.id if isinstance(generator.target, ast.Name) else ""
 
 
 def own_process(params: list[tuple[str, t.AnyType]], processes: Collection[str]) -> str | None:

@@ -10,7 +10,7 @@ function; here they meet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -21,6 +21,7 @@ from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.lang import NOBODY
 from zabspec.language.optional import check_optional, has_optional
 from zabspec.language.place import is_own_file
+from zabspec.language.scalarset import Sorts
 from zabspec.language.schema import Layout
 from zabspec.language.source import LanguageError, register_source
 from zabspec.language.statements import FunctionTyper
@@ -108,18 +109,33 @@ class FrontEnd:
             raise LanguageError(worker.file, worker.node.lineno, f"{worker.name} is recursive")
         self._busy.add(name)
         result = worker.run()
+        self._busy.discard(name)
+        self.enter(result, python, worker.reads)
+        if worker.lifted:
+            Sorts(result, self.program, self.layout.schema, lambda _: "").infer()
+        if self.declares and not self._busy:
+            self.check_sums([f for f in self.program.functions if f not in self.summed and not self.is_own(f)])
+            self.summed.update(self.program.functions)
+        return result
+
+    def enter(self, result: t.Function, python: FunctionType, reads: Collection[str]) -> None:
+        """Check a typed function, and add it to the program.
+
+        Args:
+            result: the function.
+            python: the function of the source that it is, or is a part of.
+            reads: the fields that it reads.
+
+        Raises:
+            LanguageError: it depends on the order of a bag, or calculates with what may be NOTHING.
+        """
         if python.__module__ is not None and not python.__module__.startswith(OF_THE_WORLD):  # None: derived text
             check_bags(result, self.effects, not is_own_file(python.__code__.co_filename))
         if result.optional is not None:
             of = self.effects.of(result)
             check_optional(result, self.program.functions, of.calculated(), of.gives)
-        self._busy.discard(name)
-        self.program.functions[name] = result
-        self.program.reads[name] = frozenset(worker.reads)
-        if self.declares and not self._busy:
-            self.check_sums([f for f in self.program.functions if f not in self.summed and not self.is_own(f)])
-            self.summed.update(self.program.functions)
-        return result
+        self.program.functions[result.name] = result
+        self.program.reads[result.name] = frozenset(reads)
 
     def check_sums(self, users: Sequence[str]) -> None:
         """Check that no sum in a user's function can leave 64 bits by the ranges of what it adds.
@@ -143,7 +159,13 @@ class FrontEnd:
 
     def is_own(self, name: str) -> bool:
         """Return whether a function is of this project."""
-        return is_own_file(self.namespace[name].__code__.co_filename)
+        return is_own_file(self.python(name).__code__.co_filename)
+
+    def python(self, name: str) -> FunctionType:
+        """Return the function of the source that a function of the program is, or is a part of."""
+        found = self.namespace[self.program.functions[name].within or name]
+        assert isinstance(found, FunctionType)
+        return found
 
     def site(self, site: t.Site) -> int:
         """Return the number of an error site, from 1."""

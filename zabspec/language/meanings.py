@@ -20,7 +20,8 @@ from zabspec.language.kinds import Record
 from zabspec.language.lang import MessageName, RecordName
 from zabspec.language.writes import WROTE
 
-PYTHON = {name: getattr(builtins, name) for name in ("len", "max", "min", "range")}  # what the language has of Python
+OF_PYTHON = ("abs", "all", "any", "len", "max", "min", "range", "sum")  # what the language has of Python
+PYTHON = {name: getattr(builtins, name) for name in OF_PYTHON}
 WORDS = frozenset({"broken", "forget", "is_quorum"})  # what it knows by name
 MISSING = object()
 # What makes an int a number: a constant of a subclass that has one of these of its own is another kind of number.

@@ -616,7 +616,16 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
         if given is None or (isinstance(given, FunctionType) and given.__module__ == lang.__name__):
             out[name] = word  # a protocol without roles may have a function of its own with this name
     out[MARK] = ExplainedFalse
+    out.setdefault("all", explained_all)
     return out
+
+
+def explained_all(values: Iterable[object]) -> object:
+    """Return whether all values are true, as Python does; a False with a sentence keeps it."""
+    for value in values:
+        if not value:
+            return value if isinstance(value, ExplainedFalse) else False
+    return True
 
 
 def about_roles(schema: Schema, program: Mapping[str, Any]) -> dict[str, Any]:

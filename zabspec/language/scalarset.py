@@ -77,7 +77,7 @@ class Sorts:
     def __init__(
         self, function: t.Function, program: t.TypedProgram, schema: Schema, refused: Callable[[str], str]
     ) -> None:
-        self.function, self.program, self.refused = function, program, refused
+        self.function, self.program, self.schema, self.refused = function, program, schema, refused
         # The range of a loop that visits all processes, or all of a role: every renaming maps it to itself.
         self.ranges = {(0, schema.nodes), *((r.first, r.end) for r in schema.roles or ())}
         self.line = function.line
@@ -89,12 +89,27 @@ class Sorts:
         self.loops: list[Loop] = []
         self.bounds: list[tuple[Sort, int]] = []
         self.read_outside: dict[str, int] = {}  # names read where no loop gives them a value
-        self.block(function.body)
+        self.within: list[Sorts] | None = None  # of the comprehensions in it, while their sorts are inferred
+        self.result = Sort(PROCESS if "return" in function.processes else NUMBER)
+
+    def check(self) -> Sorts:
+        """Check the function."""
+        self.block(self.function.body)
         for bound, line in self.bounds:  # what a loop's name is may show only later
             if bound.found().kind == PROCESS:
                 self.tell("a process is the bound of a loop", line)
         for loop in self.loops:
             self.conclude(loop)
+        return self
+
+    def infer(self) -> None:
+        """Enter into the functions of comprehensions which of their parameters are processes, and the result."""
+        self.within = []
+        self.block(self.function.body)
+        for part in self.within:
+            f = part.function
+            sorts = {**{name: part.names[name] for name, _ in f.params}, "return": part.result}
+            f.processes = frozenset(name for name, sort in sorts.items() if sort.found().kind == PROCESS)
 
     @property
     def loops_over_processes(self) -> list[t.For]:
@@ -251,6 +266,13 @@ class Sorts:
 
     def call(self, e: t.Call) -> Sort:
         target = self.program.functions[e.function]
+        if target.within and self.within is not None:
+            part = Sorts(target, self.program, self.schema, self.refused)
+            part.names = {name: self.of(value) for (name, _), value in zip(target.params, e.args, strict=True)}
+            part.result, part.within = Sort("" if target.returns == t.INT else NUMBER), self.within
+            self.within.append(part)
+            part.block(target.body)
+            return part.result
         why = self.refused(e.function)
         if why:
             self.tell(why)
@@ -349,7 +371,9 @@ class Sorts:
             return
         if s.value.type != t.INT:
             self.of(s.value)
-        elif "return" in self.function.processes:
+        elif not self.result.found().kind:
+            self.alike(self.result, self.of(s.value), "")
+        elif self.result.found().kind == PROCESS:
             self.want(s.value, PROCESS, f"{self.function.called} returns a number where a process is expected")
         else:
             self.want(s.value, NUMBER, f"{self.function.called} returns a process as an integer")

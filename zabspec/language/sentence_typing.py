@@ -52,9 +52,6 @@ class Sentences(Expressions):
                 self.check_place(node.body)
                 self.check_place(node.orelse)
                 return
-            case ast.SetComp():
-                self.check_processes(node)
-                return
         try:
             value = self.expr(node)
         except LanguageError as problem:
@@ -63,26 +60,11 @@ class Sentences(Expressions):
             raise self.fail(node, f"{{{ast.unparse(node)}}} in a sentence cannot be expressed: {problem}") from None
         if value.type in (t.VOID, t.STATE, t.WORDS, t.BYTES):
             raise self.fail(node, f"{{{ast.unparse(node)}}} is a {value.type.name}, which cannot appear in a sentence")
+        if isinstance(node, ast.SetComp) and not (isinstance(value.type, t.SetType) and value.type.kind.nodes):
+            raise self.fail(node, "a set in a sentence must be of processes: {q for q in range(s.NODES) if ...}")
         culprit = self.writing(value)
         if culprit:
             raise self.fail(node, f"a sentence cannot write, but {culprit} does")
-
-    def check_processes(self, node: ast.SetComp) -> None:
-        """Check a set of processes: `{q for q in range(s.NODES) if test}`."""
-        found = self.visited(node)
-        if found is None:
-            raise self.fail(node, "a set in a sentence must be of processes: {q for q in range(s.NODES) if ...}")
-        name, tests = found
-        if self.locals.setdefault(name, t.INT) != t.INT:
-            raise self.fail(node, f"{name} is both {self.locals[name].name} and {t.INT.name}")
-        before = self.assigned
-        self.assigned = before | {name} if before is not None else None
-        for test in tests:
-            value = self.truth(test)
-            culprit = self.writing(value)
-            if culprit:
-                raise self.fail(test, f"a sentence cannot write, but {culprit} does")
-        self.assigned = before
 
     def writing(self, part: Any) -> str:
         """Return the name of a function that writes and that a part of the tree calls; empty if there is none."""
@@ -92,7 +74,8 @@ class Sentences(Expressions):
             return ""
         if isinstance(part, t.Call):
             if self.may_write(part.function):
-                return part.function
+                made = self.front.function(part.function)
+                return self.writing(made.body) if made.within else part.function
         if isinstance(part, t.Builtin) and part.type == t.VOID:
             return part.op
         return next(filter(None, map(self.writing, vars(part).values())), "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable
-from functools import lru_cache
 
 from zabspec.language import tree as t
 from zabspec.language.desugaring import assigned_names, fill, must_stay
@@ -16,8 +15,6 @@ from zabspec.language.place import is_own_file
 from zabspec.language.sentence_typing import Sentences, said, writes
 from zabspec.language.slots import slot_at, writable
 from zabspec.language.source import annotated
-
-GATHERS = (ast.Assign, ast.AnnAssign, ast.If, ast.Return)  # statements before which a set of processes is gone through
 
 
 class FunctionTyper(Sentences):
@@ -90,40 +87,7 @@ class FunctionTyper(Sentences):
         return out
 
     def statement(self, node: ast.stmt) -> list[t.Stmt]:
-        """Return a typed statement, after the statements that gather or choose its value."""
-        match node:
-            case ast.Assign(targets=[ast.Name() as target], value=ast.Call() as value) if self.chooses_of_set(value):
-                first, chosen = self.one_of_set(value)
-                self.check_repeated()
-                return [*first, *self.assign(target, chosen, node)]
-        if not isinstance(node, GATHERS) or not has_set(self.node) or not has_set(value_of(node)):
-            return self.one_statement(node)
-        before: list[t.Stmt] = []
-        self.before = before
-        made = self.one_statement(node)
-        self.before = None
-        self.check_repeated()
-        if before and self.writing([getattr(s, "test", None) or getattr(s, "value", None) for s in made[:1]]):
-            said = (
-                "a set of processes and a call that writes are in one statement: give the result of the call a "
-                "name, in a statement before"
-            )
-            raise self.fail(node, said)
-        return [*before, *made]
-
-    def check_repeated(self) -> None:
-        """Check that a set that is read once for each process has no effects.
-
-        Raises:
-            LanguageError: it writes, or chooses, each time.
-        """
-        for node, value in self.repeated:
-            if culprit := self.writing(value):
-                said = f"{ast.unparse(node)} is evaluated once for each process, but {culprit} writes"
-                raise self.fail(node, f"{said}: give the result of {culprit} a name, in a statement before")
-        self.repeated.clear()
-
-    def one_statement(self, node: ast.stmt) -> list[t.Stmt]:
+        """Return a typed statement."""
         line = node.lineno
         match node:
             case ast.Assign(targets=[target]):
@@ -140,7 +104,6 @@ class FunctionTyper(Sentences):
                 return self.assign(node.target, self.expr(value), node)
             case ast.If():
                 test = self.truth(node.test)
-                self.before = None
                 if isinstance(test, t.Const):  # a configuration's constant: the other side is not there
                     return self.block(node.body if test.value else node.orelse)
                 before = self.assigned
@@ -287,7 +250,6 @@ class FunctionTyper(Sentences):
         if self.returns == t.VOID:
             raise self.fail(node, f"{self.name} is declared to return nothing")
         if said(node.value):
-            self.before = None
             self.check_sentence(node.value)
             return [t.Return(line, self.coerce(t.Const(t.BOOL, 0), self.returns, node))]
         value = self.coerce(self.expr(node.value), self.returns, node)
@@ -307,8 +269,9 @@ class FunctionTyper(Sentences):
         if isinstance(target, ast.Name):
             if self.is_handler and any(target.id == p for p, _ in self.params):
                 raise self.fail(node, f"parameter {target.id} may not be assigned")
-            if isinstance(value.type, t.SetType):
-                raise self.fail(node, "a set cannot be given a name: it would be a copy here and a view in CPython")
+            if isinstance(value.type, t.SetType) and not self.is_new(value):
+                said = "a set of the state cannot be given a name: it would be a copy here and a view in CPython"
+                raise self.fail(node, said)
             if isinstance(value, t.MakeMessage) and self.loops:
                 raise self.fail(node, "a message made in a loop cannot be given a name: the next would replace it")
             self.declare(target.id, value.type, node)
@@ -333,6 +296,11 @@ class FunctionTyper(Sentences):
         if isinstance(kind, MessageUnion) and isinstance(value.type, t.MessageType):
             return [t.Copy(line, place, value)]
         raise self.fail(node, f"{place.field} cannot hold a {value.type.name}")
+
+    def is_new(self, value: t.Expr) -> bool:
+        """Return whether a set was made here: it is no view in CPython."""
+        made = isinstance(value, t.Call) and self.front.program.functions[value.function].within
+        return bool(made) or isinstance(value, t.SetWith)
 
     def refill(self, place: t.Memory, value: t.Expr, node: ast.stmt) -> list[t.Stmt]:
         """Return the assignment of a sequence of another kind, element by element."""
@@ -387,24 +355,6 @@ class FunctionTyper(Sentences):
             site = self.site(call, place.field, "has no such place")
             return t.Remove(line, place, self.integer(args[0]), site)
         raise self.fail(call, f"{place.field} has no operation {name} with {len(args)} arguments")
-
-
-@lru_cache(1 << 12)
-def has_set(node: ast.AST) -> bool:
-    """Return whether there is a set of processes given by a test, or a majority of a set is counted."""
-    return any(isinstance(part, ast.SetComp) or counts_set(part) for part in ast.walk(node))
-
-
-def counts_set(node: ast.AST) -> bool:
-    """Return whether a node is a call of `is_quorum` that names what the quorum is of."""
-    called = node.func if isinstance(node, ast.Call) and len(node.args) == 3 else None
-    return isinstance(called, ast.Name) and called.id == "is_quorum"
-
-
-def value_of(node: ast.stmt) -> ast.AST:
-    """Return what a statement evaluates first."""
-    found = node.test if isinstance(node, ast.If) else getattr(node, "value", None)
-    return found if isinstance(found, ast.AST) else ast.Pass()
 
 
 def both(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str] | None:

@@ -15,7 +15,6 @@ from zabspec.language.effects import STEPS, Access, Effects, EffectsOf, Write
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import MessageUnion
 from zabspec.language.loops import in_loop
-from zabspec.language.place import is_own_file
 from zabspec.language.scalarset import Asymmetry, Sorts, in_layout
 
 __all__ = ["Asymmetry", "Decoder", "Trusted", "asymmetries"]
@@ -73,13 +72,13 @@ def asymmetries(front: FrontEnd, roots: Iterable[str], trusted: Trusted) -> list
     loops: list[Asymmetry] = []
     effects: dict[str, Effects] = {}
     for name, function in front.program.functions.items():  # whatever is called comes before its callers
-        decoder = trusted.decoders.get(front.namespace[name])
+        decoder = trusted.decoders.get(front.python(name))
         of = EffectsOf(function, front.layout, front.program.functions, effects)
         effects[name] = of.outside()
         if decoder is None:
-            sorts = Sorts(function, front.program, front.layout.schema, refusing(front, name, trusted))
+            sorts = Sorts(function, front.program, front.layout.schema, refusing(front, name, trusted)).check()
             values += sorts.asymmetries
-            errors = not is_own_file(front.namespace[name].__code__.co_filename)
+            errors = not front.is_own(name)
             loops += [a for s in sorts.loops_over_processes for a in in_loop(s, function, of, errors=errors)]
             loops += [Asymmetry(function.file, line, why) for line, why in of.unsure.items() if errors]
         elif decoder.lists:
@@ -90,10 +89,10 @@ def asymmetries(front: FrontEnd, roots: Iterable[str], trusted: Trusted) -> list
 
 def refusing(front: FrontEnd, caller: str, trusted: Trusted) -> Callable[[str], str]:
     """Return which functions the caller may not call in code with symmetry, with the reason."""
-    allowed = trusted.may_call(front.namespace[caller])
+    allowed = trusted.may_call(front.python(caller))
 
     def refused(name: str) -> str:
-        if not allowed and front.namespace[name] in trusted.decoders:
+        if not allowed and front.python(name) in trusted.decoders:
             return f"{name} reads processes as numbers, and is only for the world"
         return ""
 

@@ -470,6 +470,7 @@ class Function(Node):
     gives: frozenset[str] = frozenset()  # where its result is from, if that may be NOTHING
     inlined: bool = False  # machine code has it in place of every call
     written: str = ""  # its name in the source; `name` is its key in the program, and may be kept apart from others
+    within: str = ""  # the function with the comprehension that it stands for; empty for one of the source
 
     @property
     def called(self) -> str:

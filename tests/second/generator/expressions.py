@@ -184,6 +184,7 @@ class Expressions:
         if record is not None:
             name, part = self.one(*record[1].parts)
             ways.append(Value(f"{record[0]}.{name}", part.low, part.high))
+        ways += self.gathered(scope)
         for helper in self.callable(scope, Number):
             assert isinstance(helper.returns, Number)
             ways.append(Value(self.call(scope, helper, 1), helper.returns.low, helper.returns.high))
@@ -259,7 +260,15 @@ class Expressions:
             self.member,
             self.emptiness,
         ]
-        ways += [self.among, self.chained, self.records_compared, self.rows_compared, self.sets_compared, self.asked]
+        ways += [
+            self.some,
+            self.among,
+            self.chained,
+            self.records_compared,
+            self.rows_compared,
+            self.sets_compared,
+            self.asked,
+        ]
         for _ in range(6):
             text = self.one(*ways)(scope)
             if text is not None:
@@ -278,6 +287,7 @@ class Expressions:
             f"len({a}) {op} len({self.those(scope)})",
         ]
         ways += [f"len({a}) + {self.leaf(scope).text} {op} {k}", f"len({a}) {op} {k} and {self.truth(scope, depth)}"]
+        ways += [f"{self.truth(scope, depth)} {self.one('and', 'or')} len({a}) {op} {k}"]
         ways += [f"({self.leaf(scope).text} if len({a}) {op} {k} else {self.leaf(scope).text}) {op} 1"]
         if definite := self.definite(scope):
             ways.append(f"{definite} {self.one('in', 'not in')} {a}")
@@ -291,6 +301,94 @@ class Expressions:
             q = scope.fresh("q")
             scope.names.processes.append(q)
             return f"{{{q} for {q} in range({scope.state}.NODES) if {self.truth(scope, 1)}}}"
+
+    # --- what a loop or a comprehension goes through ------------------------------------------------
+
+    def over_numbers(self, scope: Scope) -> str | None:
+        name = scope.fresh("k")
+        bounds = [("2", 2), ("3", 3)]
+        found = self.read(scope, Members, Numbers, Row)
+        if found is not None:
+            most = found[1].capacity if isinstance(found[1], Row) else getattr(found[1], "count", 4)
+            bounds.append((f"len({found[0]})", most))
+        number = self.read(scope, Number)
+        if number is not None and isinstance(number[1], Number) and number[1].low == 0 and "m." not in number[0]:
+            bounds.append((number[0], number[1].high))
+            bounds.append((f"min({number[0]}, 2)", 2))
+        text, most = self.one(*bounds)
+        start = "1, " if most > 1 and self.chance(0.2) else ""
+        scope.names.numbers[name] = (1 if start else 0), max(0, most - 1)
+        scope.names.fixed.add(name)
+        return f"for {name} in range({start}{text}):"
+
+    def over_processes(self, scope: Scope) -> str | None:
+        if scope.what == "pure":
+            return None
+        name = scope.fresh("q")
+        scope.names.processes.append(name)
+        return f"for {name} in range({scope.state}.NODES):"
+
+    def over_row(self, scope: Scope) -> str | None:
+        found = self.read(scope, Row)
+        if found is None or not isinstance(found[1], Row) or "(" in found[0]:
+            return None
+        kind = found[1].element
+        name = scope.fresh("v")
+        if isinstance(kind, Number):
+            scope.names.numbers[name] = kind.low, kind.high
+            scope.names.fixed.add(name)
+        elif isinstance(kind, Flag):
+            scope.names.flags[name] = False
+        elif isinstance(kind, Record):
+            scope.names.records[name] = kind
+        else:
+            scope.names.perhaps.append(name)
+        return f"for {name} in {found[0]}:"
+
+    def over_set(self, scope: Scope) -> str | None:
+        found = self.read(scope, Members, Numbers)
+        if found is None or "(" in found[0]:
+            return None
+        name = scope.fresh("i")
+        if isinstance(found[1], Members):
+            scope.names.processes.append(name)
+        else:
+            assert isinstance(found[1], Numbers)
+            scope.names.numbers[name] = 0, found[1].count - 1
+            scope.names.fixed.add(name)
+        return f"for {name} in {found[0]}:"
+
+    def through(self, scope: Scope) -> str:
+        """The loops of a comprehension, with the names that they give a value."""
+        made = [self.over_numbers, self.over_processes, self.over_processes, self.over_row, self.over_set]
+        text = ""
+        for _ in range(self.one(1, 1, 1, 2)):
+            head = self.one(*made)(scope) or self.over_numbers(scope)
+            assert head is not None
+            text += f" {head.removesuffix(':')}"
+            if self.chance(0.4):
+                text += f" if {self.truth(scope, 0)}"
+        return text
+
+    def some(self, scope: Scope) -> str | None:
+        """Whether something is so of some, or of all, that a comprehension goes through."""
+        if not self.words.sets or scope.loops > 1:
+            return None
+        with scope.block(loop=True):
+            through = self.through(scope)
+            return f"{self.one('', 'not ')}{self.one('any', 'all')}({self.truth(scope, 1)}{through})"
+
+    def gathered(self, scope: Scope) -> list[Value]:
+        """A number that a comprehension comes to."""
+        if not self.words.sets or scope.loops > 1 or not self.chance(self.words.sets):
+            return []
+        with scope.block(loop=True):
+            through, which = self.through(scope), self.one("sum", "max", "min")
+            if which == "sum":
+                return [Value(f"sum(1{through})", 0, 63)]
+            of, least = self.leaf(scope), self.random.randint(0, 2)
+            text = f"{which}(({of.text}{through}), default={least})"
+            return [Value(text, min(of.low, least), max(of.high, least))]
 
     def compared(self, scope: Scope) -> str:
         """Two numbers compared."""

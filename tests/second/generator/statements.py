@@ -82,60 +82,6 @@ class Statements(Expressions):
                 lines += [f"if {self.truth(scope, 1)}:", f"{INDENT}break"]
             return [head, *indented(lines)]
 
-    def over_numbers(self, scope: Scope) -> str | None:
-        name = scope.fresh("k")
-        bounds = [("2", 2), ("3", 3)]
-        found = self.read(scope, Members, Numbers, Row)
-        if found is not None:
-            most = found[1].capacity if isinstance(found[1], Row) else getattr(found[1], "count", 4)
-            bounds.append((f"len({found[0]})", most))
-        number = self.read(scope, Number)
-        if number is not None and isinstance(number[1], Number) and number[1].low == 0 and "m." not in number[0]:
-            bounds.append((number[0], number[1].high))
-            bounds.append((f"min({number[0]}, 2)", 2))
-        text, most = self.one(*bounds)
-        start = "1, " if most > 1 and self.chance(0.2) else ""
-        scope.names.numbers[name] = (1 if start else 0), max(0, most - 1)
-        scope.names.fixed.add(name)
-        return f"for {name} in range({start}{text}):"
-
-    def over_processes(self, scope: Scope) -> str | None:
-        if scope.what == "pure":
-            return None
-        name = scope.fresh("q")
-        scope.names.processes.append(name)
-        return f"for {name} in range({scope.state}.NODES):"
-
-    def over_row(self, scope: Scope) -> str | None:
-        found = self.read(scope, Row)
-        if found is None or not isinstance(found[1], Row) or "(" in found[0]:
-            return None
-        kind = found[1].element
-        name = scope.fresh("v")
-        if isinstance(kind, Number):
-            scope.names.numbers[name] = kind.low, kind.high
-            scope.names.fixed.add(name)
-        elif isinstance(kind, Flag):
-            scope.names.flags[name] = False
-        elif isinstance(kind, Record):
-            scope.names.records[name] = kind
-        else:
-            scope.names.perhaps.append(name)
-        return f"for {name} in {found[0]}:"
-
-    def over_set(self, scope: Scope) -> str | None:
-        found = self.read(scope, Members, Numbers)
-        if found is None or "(" in found[0]:
-            return None
-        name = scope.fresh("i")
-        if isinstance(found[1], Members):
-            scope.names.processes.append(name)
-        else:
-            assert isinstance(found[1], Numbers)
-            scope.names.numbers[name] = 0, found[1].count - 1
-            scope.names.fixed.add(name)
-        return f"for {name} in {found[0]}:"
-
     def carried(self, scope: Scope, depth: int) -> Lines:
         """A local that one round of a loop hands to the next, through an `if`, and a use of it afterwards."""
         if scope.loops > 1 or scope.what == "pure":
