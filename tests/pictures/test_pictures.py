@@ -21,7 +21,7 @@ from traces import Trace, build_trace, read_trace, write_trace
 from traces.explain.flights import Fate, flights, in_flight
 from traces.explain.names import message_text
 from traces.pictures import PICTURES, to_html, to_svg
-from traces.pictures.folds import parts
+from traces.pictures.folds import parts, what_happens
 from traces.pictures.picture import picture_of
 from traces.pictures.svg import document
 from traces.record.simulated import TooLarge, simulated_trace
@@ -101,7 +101,10 @@ def test_steps_are_folded_where_nothing_is_told() -> None:
         assert [n for first, last, _ in found for n in range(first, last + 1)] == [r.number for r in picture.rows]
         folded = {n for first, last, fold in found if fold for n in range(first, last + 1)}
         assert not [r.number for r in picture.rows if r.number in folded and (r.named or r.fault or r.marks)]
-    assert parts(picture_of(pictured("join-commit-all")))[0] == (1, 10, True)
+    joined = picture_of(pictured("join-commit-all"))
+    assert parts(joined)[0] == (1, 10, True)
+    assert what_happens(joined, 1, 10) == "oracle names p0, CEPOCH, NEWEPOCH, ACK_E, NEWLEADER, ACK_LD"
+    assert what_happens(joined, 1, len(joined.rows)).endswith(" more kinds")
     plain = replace(picture, rows=tuple(replace(r, events=(), last=False, fault=False, marks=()) for r in picture.rows))
     count = len(plain.rows)
     assert parts(replace(plain, arrows=())) == [(1, count, False)]  # where nothing is told, nothing is folded

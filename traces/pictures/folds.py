@@ -7,6 +7,7 @@ from itertools import groupby
 from traces.pictures.picture import Picture
 
 LEAST = 5  # steps of a stretch that is folded
+MOST_KINDS = 6  # of steps that are named in place of a stretch
 NEAR = 1  # steps next to a named one that stay unfolded
 
 
@@ -31,3 +32,11 @@ def parts(picture: Picture) -> list[tuple[int, int, bool]]:
         else:
             out.append((first, last, fold))
     return out
+
+
+def what_happens(picture: Picture, first: int, last: int) -> str:
+    """Return the kinds of the steps from `first` to `last`, in the order in which they first occur."""
+    said = [row.headline.partition(": ")[2] or row.headline for row in picture.rows[first - 1 : last]]
+    kinds = dict.fromkeys(x.partition(" on ")[2].partition(" ")[0] or x.partition(",")[0] for x in said)
+    named = list(kinds)[:MOST_KINDS]
+    return ", ".join(named) + (f" and {len(kinds) - len(named)} more kinds" if len(kinds) > len(named) else "")

@@ -12,7 +12,7 @@ from traces.explain.names import message_text, process_name
 from traces.explain.why import reason
 from traces.pages.markup import Attributes, tag, text
 from traces.pages.shell import environment
-from traces.pictures.folds import parts
+from traces.pictures.folds import parts, what_happens
 from traces.pictures.geometry import Geometry, geometry_of
 from traces.pictures.picture import Cone, Picture, picture_of
 from traces.pictures.signs import signs
@@ -124,7 +124,7 @@ def drawn(picture: Picture) -> list[dict[str, Any]]:
     both = (("wide", geometry_of(picture)), ("narrow", geometry_of(picture, narrow=True)))
     return [
         {
-            "first": first, "last": last, "folded": fold,
+            "first": first, "last": last, "folded": what_happens(picture, first, last) if fold else "",
             "drawings": [
                 {"kind": kind, "without": f"{g.column:.0f}", "markup": sliced(picture, g, first, last)}
                 for kind, g in both
