@@ -563,7 +563,9 @@ class Explored(Answered):
 
     def parts(self) -> Sequence[Part]:
         r, reduced = self.exploration, " (reduced)"
-        parts: list[Part] = [Words([self.sentence], COLOURS[self.overall]), *filter(None, [self.run_text()])]
+        untested = self.overall == HOLDS and any(self.verdict(p) != HOLDS for p in r.properties)
+        headline = Words([self.sentence], COLOURS[NOT_REACHED if untested else self.overall])
+        parts: list[Part] = [headline, *filter(None, [self.run_text()])]
         if ways := self.too_few():
             parts.append(Words(ways))
         parts.append(self.verdict_table())

@@ -8,6 +8,7 @@ from base64 import b64encode
 
 import zabcheck
 from checker.report.page import page_of
+from checker.report.result import Words
 from traces.pages.shell import environment, short
 
 HOSTILE = "</script></style><script>alert(1)</script>\x00&"
@@ -66,3 +67,12 @@ def test_a_page_of_a_violation_begins_with_its_run() -> None:
     assert page.count('<section class="run"') == 1 == page.count("<dt>durability</dt>")
     assert page.count('<a class="bad" href="#run1-run">violated at depth') == 2
     assert re.findall('<th scope="row">([a-z-]+)</th>', page)[:3] == ["delivered-is-chosen", "durability", "agreement"]
+
+
+def test_a_headline_is_green_only_where_all_was_put_to_the_test() -> None:
+    for properties, colour, kind in ((("integrity",), "green", "good"), (("integrity", "agreement"), "yellow", "warn")):
+        found = zabcheck.explore(nodes=2, txns=1, timeouts=0, crashes=0, losses=0, properties=properties)
+        headline = found.parts()[0]
+        assert isinstance(headline, Words)
+        assert headline.colour == colour
+        assert f'<h1 class="{kind}">holds: ' in page_of(found.as_json())
