@@ -31,7 +31,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from checker.report.audit import AuditReport
+from checker.report.audit import Audited
 from traces.reenact.distributions import Release, find_release
 from traces.reenact.servers import free_ports
 from traces.zookeeper.audit import audit
@@ -489,7 +489,7 @@ def asked(made: Drawn, forecast: bool = True) -> dict[str, Any]:
     directories = [find_directory(made.words(n), f"server{n}") for n in NUMBERS]
     plain = next((n for n in NUMBERS if n not in made.logs), 1)
     config = parse(made.config(plain, list(range(2001, 2010))).encode(), made.release)
-    return AuditReport(audit(directories, config, release=made.release, forecast=forecast)).as_json()
+    return Audited(audit(directories, config, release=made.release, forecast=forecast)).as_json()
 
 
 def differences(made: Drawn, said: dict[str, Any], seen: list[Seen]) -> list[str]:

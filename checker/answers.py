@@ -14,8 +14,6 @@ from checker.report.result import Part, Result, Verdict
 
 if TYPE_CHECKING:
     from checker.ci.result import CheckResult
-    from checker.report.audit import AuditReport
-    from checker.report.audit_logs import LogsReport
     from checker.report.linted import LintReport
     from checker.requests.reenact import Reenacted as PlayedOnServers
     from checker.requests.sweep import Swept as FinishedSweep
@@ -23,10 +21,9 @@ if TYPE_CHECKING:
     from traces.record.trace import Trace
     from traces.sweep.findings import SweepFinding
     from traces.sweep.summary import Summary
-    from traces.zookeeper.findings import AuditFinding
 
 __all__ = [
-    "Answered", "Audited", "Checked", "Linted", "LogsAudited", "Reenacted",
+    "Answered", "Checked", "Linted", "Reenacted",
     "Reported", "Swept", "TrackRecord", "Verdict",
 ]  # fmt: skip
 
@@ -66,23 +63,6 @@ class Wrapper(Answered):
 
     def page(self) -> str:
         return self._result.page()
-
-
-class Audited(Wrapper):
-    """The answer of an audit of data directories.
-
-    Attributes:
-        audit: findings, and the state that each server starts with.
-    """
-
-    def __init__(self, report: AuditReport) -> None:
-        super().__init__(report)
-        self.audit = report.audit
-
-    @property
-    def findings(self) -> Sequence[AuditFinding]:  # type: ignore[override]
-        """The findings, the most severe first, in the order that the command prints."""
-        return tuple(self.audit.findings)
 
 
 class Linted(Wrapper):
@@ -143,42 +123,6 @@ class TrackRecord(Wrapper):
 
         run = self.rows[0].without.trace if len(self.rows) == 1 else None
         return as_html(self._result).decode() if run is None else page(run, story=story(self.rows[0]))
-
-
-class OfReport(Wrapper):
-    """Base of the answers that wrap a report.
-
-    Attributes:
-        report: the report of the command, with every figure.
-    """
-
-    report: Any
-
-    def __init__(self, report: Result) -> None:
-        super().__init__(report)
-        self.report = report
-
-
-class LogsAudited(OfReport):
-    """The answer of judging text logs of ZooKeeper servers."""
-
-    report: LogsReport
-
-    def html(self) -> str:
-        from importlib.metadata import version
-
-        from traces.zookeeper.log_picture import page_of_logs, picture_of_logs
-
-        return page_of_logs(picture_of_logs(self.report.history, self.report.broken, version("zabcheck")))
-
-    def picture(self) -> str:
-        """Return the history that the logs record, as an SVG diagram."""
-        from importlib.metadata import version
-
-        from traces.pictures.svg import document
-        from traces.zookeeper.log_picture import picture_of_logs
-
-        return document(picture_of_logs(self.report.history, self.report.broken, version("zabcheck")).picture)
 
 
 class Swept(Wrapper):

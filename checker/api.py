@@ -12,10 +12,8 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from checker.answers import (
-    Audited,
     Checked,
     Linted,
-    LogsAudited,
     Reenacted,
     Reported,
     Swept,
@@ -32,17 +30,6 @@ if TYPE_CHECKING:
     from zabspec.simulator.run import Run
 
     AnyRun = Trace | Simulated | Run | str | PathLike[str] | Sequence[str | PathLike[str]]
-
-
-class Auditing(TypedDict, total=False):
-    """Options of an audit; `zabcheck audit --help` explains each."""
-
-    config: str | PathLike[str]
-    digests: bool
-    engine: str
-    master: str
-    show_data: bool
-    release: str
 
 
 class Sweeping(TypedDict, total=False):
@@ -111,25 +98,6 @@ def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None =
     return made(run.run if isinstance(run, Simulated) else run, relation, number)
 
 
-def audit(*servers: str | PathLike[str], **options: Unpack[Auditing]) -> Audited:
-    """Audit the data directories of ZooKeeper servers. Nothing is written to them.
-
-    Args:
-        servers: each a data directory, or data and log directory as `DATA,LOGS`.
-        options: those of the command.
-
-    Raises:
-        RequestError: a directory or an option is wrong.
-    """
-    from checker.report.audit import AuditReport
-    from checker.requests.audit import AuditRequest, answer
-    from checker.requests.keywords import fields_of
-
-    with sentences():
-        request = AuditRequest(tuple(fspath(s) for s in servers), **fields_of(AuditRequest, options))
-        return Audited(AuditReport(answer(request), request.as_json()))
-
-
 def sweep(folder: str | PathLike[str], **options: Unpack[Sweeping]) -> Swept:
     """Run every configuration of a grid in the simulator, and judge it by every property of histories.
 
@@ -175,18 +143,6 @@ def reenact(trace: str | PathLike[str], **options: Unpack[Reenacting]) -> Reenac
         told = ReenactmentMessages(request)
         played = answer(request, told)
         return Reenacted(told.stated(played), request.read(), played)
-
-
-def audit_logs(*logs: str | PathLike[str]) -> LogsAudited:
-    """Judge text logs of ZooKeeper servers (`zookeeper.log`), as `zabcheck audit --logs`.
-
-    Raises:
-        RequestError: a file cannot be read, or no line of any file is evidence.
-    """
-    from checker.requests.audit_logs import AuditLogsRequest, answer
-
-    with sentences():
-        return LogsAudited(answer(AuditLogsRequest(tuple(fspath(log) for log in logs))))
 
 
 def report(run: str | PathLike[str]) -> Reported:

@@ -25,16 +25,12 @@ from typing import TYPE_CHECKING, Any
 from zabcheck.shadowed_packages import in_the_way
 
 if TYPE_CHECKING:  # the public names, each with the module that has it
-    from checker.answers import Audited as Audited
     from checker.answers import Checked as Checked
     from checker.answers import Linted as Linted
-    from checker.answers import LogsAudited as LogsAudited
     from checker.answers import Reenacted as Reenacted
     from checker.answers import Reported as Reported
     from checker.answers import Swept as Swept
     from checker.answers import TrackRecord as TrackRecord
-    from checker.api import audit as audit
-    from checker.api import audit_logs as audit_logs
     from checker.api import causal_graph as causal_graph
     from checker.api import check as check
     from checker.api import gallery as gallery
@@ -50,6 +46,8 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.mutate.report import Mutated as Mutated
     from checker.refinement.report import Refined as Refined
     from checker.report.answer import Listed as Listed
+    from checker.report.audit import Audited as Audited
+    from checker.report.audit_logs import LogsAudited as LogsAudited
     from checker.report.bounded import Bounded as Bounded
     from checker.report.conformed import Conformed as Conformed
     from checker.report.induction import Inductive as Inductive
@@ -60,6 +58,8 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.report.report import Explored as Explored
     from checker.report.simulated import Simulated as Simulated
     from checker.report.witnessed import Witnessed as Witnessed
+    from checker.requests.audit import audit as audit
+    from checker.requests.audit_logs import audit_logs as audit_logs
     from checker.requests.bmc import bmc as bmc
     from checker.requests.chaos import chaos as chaos
     from checker.requests.clauses import clauses as clauses

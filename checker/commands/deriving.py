@@ -6,17 +6,19 @@ The declaration is in `checker/requests/request.py`; no request is named here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_origin
 
 import click
 
 from checker.commands import completing
-from checker.commands.common import INPUT, INPUT_OR_FOLDER, PATH, PATH_OR_ADDRESS, TABLE, Answer, Subcommand
+from checker.commands.common import HELD, INPUT, INPUT_OR_FOLDER, PATH, PATH_OR_ADDRESS, TABLE, Answer, Subcommand
 from checker.commands.page_option import check_page
-from checker.commands.publishing import files_of, publish
+from checker.commands.publishing import Files, files_of, publish
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import is_one_file
+from checker.report.answer import Answered
 from checker.report.formats.registry import formats_of
 from checker.requests.kinds import kind_named
 from checker.requests.request import Field, Option, Request, answered, fields_of
@@ -92,7 +94,20 @@ def run_one_of(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Answ
             more += [(page, drawn.encode())] if (drawn := answer.drawing()) else []
         except TraceError as problem:
             troubles.append(f"the run cannot be drawn: {problem}")
-    return publish(answer, flags["as_json"], files, more, troubles)
+    return published(answer, flags["as_json"], files, more, troubles)
+
+
+def published(
+    answer: Answered, as_json: bool, files: Mapping[str, Path], more: Files, troubles: Sequence[str]
+) -> Answer:
+    """Return an answer, and those that follow it."""
+
+    def following() -> Answer:
+        found = answer.then()
+        return Answer(HELD) if found is None else published(found, as_json, files, found.outputs, ())
+
+    said = publish(answer, as_json, files, more, troubles)
+    return replace(said, then=following) if answer.goes_on and said.code == HELD else said
 
 
 def requested(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Request:

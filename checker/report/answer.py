@@ -55,6 +55,12 @@ class Answered(Result):
         """The files that the request names and that are written after everything else, each with its content."""
         return ()
 
+    goes_on = False  # whether `then` has something to do
+
+    def then(self) -> Answered | None:
+        """Go on after this answer is written, and return the next one; None if this is the last."""
+        return None
+
     @property
     def saved(self) -> Sequence[str]:
         """The files that its traces were saved in."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checker.report import result
+from checker.report.answer import Answered
 from checker.report.audit_forecast import forecast_json, forecast_lines
 from checker.report.result import (
     ERROR,
@@ -17,7 +19,6 @@ from checker.report.result import (
     SKIPPED,
     Part,
     ReportPlace,
-    Result,
     Rule,
     Verdict,
     installed_version,
@@ -31,6 +32,9 @@ from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, AuditFinding
 from traces.zookeeper.server import Server
 from traces.zookeeper.starting import STARTS, Start
+
+if TYPE_CHECKING:
+    from checker.requests.audit import AuditRequest
 
 FORMAT = 1
 LEVELS = {VIOLATION: "error", DANGER: "error", WARN: "warning", NOTE: "note"}
@@ -152,8 +156,8 @@ def wrapped(text: str, indent: str) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class AuditReport(Result):
+@dataclass(frozen=True, repr=False)
+class Audited(Answered):
     """The report of an audit.
 
     Attributes:
@@ -161,7 +165,7 @@ class AuditReport(Result):
     """
 
     audit: Audit
-    request: Mapping[str, Any] | None = None
+    request: AuditRequest | None = None
 
     kind = "audit"
     suites = "zabcheck audit"
@@ -264,7 +268,7 @@ class AuditReport(Result):
             "headline": headline(audit),
             "sentence": self.sentence,
             "exit_code": audit.code,
-            "request": self.request,
+            "request": self.request.as_json() if self.request else None,
             "quorums": audit.quorums,
             "servers": [server_json(s, audit) for s in audit.servers],
             "starts": [start_json(x) for x in audit.starts],
@@ -395,3 +399,39 @@ def path_of(audit: Audit, f: AuditFinding) -> Path | None:
                 return path
         return s.directory.folders[0] / f.file
     return None
+
+
+@dataclass(frozen=True, repr=False)
+class AuditRound(Audited):
+    """One of many audits: the text has what is new, the JSON is one line.
+
+    Attributes:
+        before: the audit before it.
+        following: makes the next one.
+    """
+
+    before: Audit | None = None
+    following: Callable[[], AuditRound] | None = None
+
+    indent = None
+    goes_on = True
+
+    def parts(self) -> Sequence[Part]:
+        return [news(self.audit, self.before)]
+
+    def then(self) -> AuditRound | None:
+        if self.request is None or self.following is None:
+            return None
+        time.sleep(self.request.watch or 0)
+        return self.following()
+
+
+def news(now: Audit, before: Audit | None) -> str:
+    """Return the lines of a round: a headline if the verdict changed, a line with the time, and the new findings."""
+    known = set() if before is None else {(f.code, f.server, f.file, f.zxid) for f in before.findings}
+    fresh = [f for f in now.findings if (f.code, f.server, f.file, f.zxid) not in known]
+    lines = [headline(now)] if before is None or before.verdict != now.verdict else []
+    lines.append(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {sentence(now)}")
+    for f in fresh:
+        lines += finding_text(f) if f.severity != NOTE else [f"  {f.code} {f.place}: {f.sentence}"]
+    return "\n".join(lines)

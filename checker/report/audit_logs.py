@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from checker.errors import HELD, NO_VERDICT, VIOLATED, RequestError
 from checker.plain_text import one_line
-from checker.report.result import Part, Result, Verdict
+from checker.report.answer import Answered
+from checker.report.result import Part, Verdict, installed_version
 
 if TYPE_CHECKING:
+    from checker.requests.audit_logs import AuditLogsRequest
+    from traces.zookeeper.log_picture import LogPicture
     from traces.zookeeper.text_logs import BrokenCondition, TextHistory
 
 SHOWN = 200  # phases in the text
-HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
 
-def headline(report: LogsReport) -> str:
+def headline(report: LogsAudited) -> str:
     """Return a line that says whether data is in danger, as far as text logs show, and what not to do."""
     delete = "Do not delete, move away or replace any directory"
     if report.broken:
@@ -39,20 +44,20 @@ def headline(report: LogsReport) -> str:
     return f"UNKNOWN: these logs do not show whether data is in danger. {delete} before the disks are audited."
 
 
-@dataclass(frozen=True)
-class LogsReport(Result):
+@dataclass(frozen=True, repr=False)
+class LogsAudited(Answered):
     """The verdicts on a history that text logs record.
 
     Attributes:
         judged: the properties, each with its verdict; empty if there are no proposals and commits.
         broken: each violation, with its lines.
-        request: the one that it answers, as JSON.
+        request: the request; it says what is drawn.
     """
 
     history: TextHistory
     judged: Mapping[str, str]
     broken: Sequence[BrokenCondition]
-    request: Mapping[str, Any] | None = None
+    request: AuditLogsRequest | None = None
 
     kind = "audit-logs"
 
@@ -73,6 +78,35 @@ class LogsReport(Result):
     def said(self) -> Iterator[Verdict]:
         why = {b.rule: b.sentence for b in reversed(self.broken)}
         return (Verdict(name, word, None, why.get(name, "")) for name, word in self.judged.items())
+
+    @cached_property
+    def drawn(self) -> LogPicture:
+        """The events of the logs, drawn."""
+        from traces.zookeeper.log_picture import picture_of_logs
+
+        return picture_of_logs(self.history, self.broken, installed_version())
+
+    def drawing(self) -> str:
+        from traces.zookeeper.log_picture import page_of_logs
+
+        return page_of_logs(self.drawn)
+
+    def picture(self) -> str:
+        """Return the history that the logs record, as an SVG diagram."""
+        from traces.pictures.svg import document
+
+        return document(self.drawn.picture)
+
+    @property
+    def outputs(self) -> Sequence[tuple[Path, bytes]]:
+        from traces.pictures.png import NoRasterizer, rasterised
+
+        named = self.request.outputs if self.request else {}
+        try:
+            drawn = {kind: rasterised(self.picture()) if kind == "png" else self.picture().encode() for kind in named}
+        except NoRasterizer as missing:
+            raise RequestError(str(missing)) from None
+        return [(named[kind], data) for kind, data in drawn.items()]
 
     def parts(self) -> Sequence[Part]:
         from traces.zookeeper.text_logs import phase_text
@@ -98,7 +132,7 @@ class LogsReport(Result):
         return {
             "format": 1,
             "headline": headline(self),
-            "request": self.request,
+            "request": self.request.as_json() if self.request else None,
             "servers": {str(n): files for n, files in h.servers.items()},
             "phases": [
                 {

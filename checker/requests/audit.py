@@ -3,84 +3,164 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from checker.errors import NoVerdict, RequestError
 from checker.plain_text import one_line
-from checker.requests.quorum_system import check_release, options_given, zoo_cfg
-from checker.requests.request import Request
+from checker.requests.quorum_system import ServerOptions, check_release, options_given, zoo_cfg
+from checker.requests.request import File, Files, Option, Request, Seconds, function, names_in
+from checker.requests.watch import QUIET, Watch
 from traces.spark.connect import is_connect
 from traces.tables.places import Address, Place
 from zabspec.files import Unreadable, place_of, without_secrets
 from zabspec.temporary import temporary_folder
 
 if TYPE_CHECKING:
+    from checker.report.audit import Audited, AuditRound
     from traces.zookeeper.audit import Audit
     from traces.zookeeper.server import Directory
     from zabspec.zoo_cfg import ZooCfg
 
 SERVERS = 64
-ENGINES = ("local", "spark")
+
+
+EXAMPLES = """\b
+Examples:
+  zabcheck audit server1 server2 server3
+  zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --html audit.html
+  zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --forecast
+  zabcheck audit /data/zk1,/datalog/zk1 /data/zk2,/datalog/zk2
+  zabcheck audit s3://backups/zk1 s3://backups/zk2 s3://backups/zk3
+  zabcheck audit server1 server2 server3 --watch 60 --json
+  zabcheck audit --logs zk1.log zk2.log zk3.log
+"""
+ANEW = 100  # rounds, one of which reads everything again
 
 
 @dataclass(frozen=True)
 class AuditRequest(Request):
-    """An audit of servers.
+    """Audit the data directories of a ZooKeeper ensemble: did it keep ZAB's promises?
 
-    Attributes:
-        servers: each a data directory, or data and log directory as `DATA,LOGS`; a path, or an address.
-        config: a `zoo.cfg`, which determines the voters; empty for majorities.
-        digests: whether to replay the logs, which shows whose tree is wrong.
-        engine: `local` or `spark`. master: of Spark, which also reads addresses that pyarrow has no file system for.
-        show_data: whether to show the data of nodes.
-        release: of the servers, to determine what each starts with; empty for all that can have written the files.
-        forecast: whether to report the possible outcomes of starting them.
-        server_options: properties of the servers' JVM as `NAME=VALUE`, or files like java.env with `-D` flags.
+    A SERVER is a data directory (with version-2 in it or a little below), or data and log directory as
+    DATA,LOGS; a path, or an address (s3://, viewfs://, ...), which is copied first. Nothing is written to them, and
+    servers may be running.
+
+    Exit codes: 0 OK, or warnings alone; 1 a violation, or data in danger; 2 the request is wrong; 3 something could
+    not be read.
     """
 
     kind: ClassVar[str] = "audit"
+    command: ClassVar[bool] = True
+    others: ClassVar[tuple[str, ...]] = ("audit-logs",)
+    examples: ClassVar[str] = EXAMPLES
 
-    servers: tuple[str, ...] = ()
-    config: str = ""
-    digests: bool = True
-    engine: str = "local"
-    master: str | None = None
-    show_data: bool = False
-    release: str = ""
-    forecast: bool = False
-    server_options: tuple[str, ...] = ()
+    servers: Annotated[Files, Option(argument=True, metavar="SERVER...")] = ()
+    config: Annotated[
+        File,
+        Option(
+            "The zoo.cfg of the ensemble, with the voting servers and their quorums (default: majorities).",
+            metavar="ZOO.CFG",
+            place="read",
+        ),
+    ] = ""
+    release: Annotated[
+        str,
+        Option(
+            "Release of the servers, to determine which of them start (default: every release that can have written "
+            "the files).",
+            metavar="NUMBER",
+            complete="zookeeper_releases",
+        ),
+    ] = ""
+    server_options: ServerOptions = ()
+    forecast: Annotated[
+        bool, Option("Also forecast what can happen when they are started, by the release's model.")
+    ] = False
+    digests: Annotated[
+        bool,
+        Option("Do not replay the logs: faster, but cannot determine which server is wrong.", off=True),
+    ] = True
+    watch: Annotated[
+        Seconds | None,
+        Option(
+            "Repeat the audit after this time; only new records are read. With --json one line for each audit.",
+            metavar="SECONDS",
+        ),
+    ] = None
+    engine: Annotated[Literal["local", "spark"], Option("Where.")] = "local"
+    master: Annotated[
+        str | None, Option("With --engine spark, or for an address: the Spark master (local[*]).", metavar="URL")
+    ] = None
+    show_data: Annotated[bool, Option("Show the data of nodes, which reports otherwise leave out.")] = False
 
     def validate(self) -> None:
         if not self.servers:
             raise RequestError("name the directories of the servers")
-        if len(self.servers) > SERVERS:
-            raise RequestError(f"at most {SERVERS} servers, not {len(self.servers)}")
-        if self.engine not in ENGINES:
-            raise RequestError(f"there is no engine {self.engine!r}; there are {' and '.join(ENGINES)}")
-        if self.master is not None and self.engine != "spark" and not any("://" in server for server in self.servers):
+        count, remote = len(names_in(self.servers)), any("://" in server for server in names_in(self.servers))
+        if count > SERVERS:
+            raise RequestError(f"at most {SERVERS} servers, not {count}")
+        if self.master is not None and self.engine != "spark" and not remote:
             raise RequestError("--master is for --engine spark, or for a server at an address")
+        if self.watch is not None:
+            if self.forecast:
+                raise RequestError("--forecast is for stopped servers: it does not go with --watch")
+            if self.engine == "spark":
+                raise RequestError("--engine spark does not go with --watch")
+            if remote:
+                raise RequestError("--watch reads directories of this machine or of a mount, not at an address")
+
+    def answer(self, watch: Watch = QUIET) -> Audited:
+        from checker.report.audit import Audited
+
+        return Audited(self.audit(), self) if self.watch is None else self.round(watch)
+
+    def audit(self, before: Audit | None = None, keep: bool = False) -> Audit:
+        """Audit the servers.
+
+        Args:
+            before: an earlier audit that kept what it read, which is not read again.
+            keep: whether to keep what is read, for a later audit.
+
+        Raises:
+            RequestError: a directory or the configuration cannot be used.
+            NoVerdict: Spark failed.
+        """
+        check_release(self.release)
+        options = options_given(self.server_options)
+        config = zoo_cfg(Path(self.config), self.release, options) if self.config else None
+        with copied(self) as servers:
+            return answer_here(self, servers, config, before, keep)
+
+    def round(self, watch: Watch, before: Audit | None = None, number: int = 1) -> AuditRound:
+        """Return one of many audits; all but every hundredth, which detects damage to old bytes, read what is new.
+
+        Args:
+            before: the round before.
+            number: of the round.
+
+        Raises:
+            RequestError: as for `audit`, in the first round; later a directory may be missing for a while.
+        """
+        from checker.report.audit import AuditRound
+
+        while True:
+            try:
+                found = self.audit(None if number % ANEW == 0 else before, keep=True)
+                break
+            except RequestError:
+                if before is None:
+                    raise
+                watch.note("a directory is missing, or is being replaced: retrying")
+                time.sleep(self.watch or 0)
+        return AuditRound(found, self, before, lambda: self.round(watch, found, number + 1))
 
 
-def answer(request: AuditRequest, before: Audit | None = None, keep: bool = False) -> Audit:
-    """Audit the servers.
-
-    Args:
-        before: an earlier audit that kept what it read, which is not read again.
-        keep: whether to keep what is read, for a later audit.
-
-    Raises:
-        RequestError: a directory or the configuration cannot be used.
-        NoVerdict: Spark failed.
-    """
-    check_release(request.release)
-    options = options_given(request.server_options)
-    config = zoo_cfg(Path(request.config), request.release, options) if request.config else None
-    with copied(request) as servers:
-        return answer_here(request, servers, config, before, keep)
+audit = function(AuditRequest)
 
 
 def answer_here(
@@ -89,14 +169,14 @@ def answer_here(
     """Audit servers whose directories are on this machine.
 
     Raises:
-        RequestError, NoVerdict: as for `answer`.
+        RequestError, NoVerdict: as for `AuditRequest.audit`.
     """
-    from traces.zookeeper.audit import audit
+    from traces.zookeeper.audit import audit as audited
 
     directories = directories_of(servers)
     check_numbers(directories, config)
     if request.engine != "spark":
-        return audit(
+        return audited(
             directories, config, request.show_data, request.digests, before, keep=keep, release=request.release,
             forecast=request.forecast, options=options_given(request.server_options),
         )  # fmt: skip
@@ -150,11 +230,10 @@ def copied(request: AuditRequest) -> Iterator[list[Sources]]:
         RequestError: an address cannot be read, or a cluster's tasks would not see the copies.
         NoVerdict: Spark failed.
     """
-    named = [places_of(word) for word in request.servers]
+    words = names_in(request.servers)
+    named = [places_of(word) for word in words]
     if not any(isinstance(place, Address) for places in named for place in places):
-        yield [
-            Sources(w, tuple(Path(str(p)) for p in places)) for w, places in zip(request.servers, named, strict=True)
-        ]
+        yield [Sources(w, tuple(Path(str(p)) for p in places)) for w, places in zip(words, named, strict=True)]
         return
     from traces.spark import NoSpark, SparkFailed
     from traces.tables.remote import RemoteError

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.request import Request
+from checker.output_files import check_writable
+from checker.requests.request import File, Files, Option, Request, function, names_in
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
-    from checker.report.audit_logs import LogsReport
+    from checker.report.audit_logs import LogsAudited
     from traces.zookeeper.text_logs import BrokenCondition, LogEvent, TextHistory
 
 TXN = re.compile(r"<(\d+),(\d+)>")
@@ -19,39 +21,38 @@ TXN = re.compile(r"<(\d+),(\d+)>")
 
 @dataclass(frozen=True)
 class AuditLogsRequest(Request):
-    """Text logs.
-
-    Attributes:
-        logs: the files (`zookeeper.log`), of one server or several.
-    """
+    """Judge text logs of ZooKeeper servers (`zookeeper.log`): a history of phases, of proposals and of commits."""
 
     kind: ClassVar[str] = "audit-logs"
+    draws: ClassVar[bool] = True
+    mode: ClassVar[str | Option] = Option("The arguments are text logs (zookeeper.log) of the servers.", flag="logs")
 
-    logs: tuple[str, ...] = ()
+    servers: Annotated[Files, Option(argument=True)] = ()
+    svg: Annotated[File, Option("With --logs: also draw the events of the logs.", metavar="FILE", place="write")] = ""
+    png: Annotated[File, Option("With --logs: the same picture as PNG.", metavar="FILE", place="write")] = ""
 
     def validate(self) -> None:
-        if not self.logs:
+        if not self.servers:
             raise RequestError("name the text logs of the servers")
 
+    def answer(self, watch: Watch = QUIET) -> LogsAudited:
+        from checker.report.audit_logs import LogsAudited
+        from traces.zookeeper.text_logs import read_text_logs
+        from zabspec.files import Unreadable
 
-def answer(request: AuditLogsRequest) -> LogsReport:
-    """Read text logs and judge their history.
+        for name, path in self.outputs.items():
+            check_writable(path, f"--{name}")
+        try:
+            history = read_text_logs([Path(name) for name in names_in(self.servers)])
+        except Unreadable as problem:
+            raise RequestError(str(problem)) from None
+        if not history.phases and history.rows is None:
+            raise RequestError("no line of these files is one in which ZooKeeper logs a phase, a proposal or a commit")
+        judged, breaks = properties(history)
+        return LogsAudited(history, judged, [*history.broken, *breaks], self)
 
-    Raises:
-        RequestError: a file cannot be read, no line is evidence, or a package needed for judging is not installed.
-    """
-    from checker.report.audit_logs import LogsReport
-    from traces.zookeeper.text_logs import read_text_logs
-    from zabspec.files import Unreadable
 
-    try:
-        history = read_text_logs([Path(name) for name in request.logs])
-    except Unreadable as problem:
-        raise RequestError(str(problem)) from None
-    if not history.phases and history.rows is None:
-        raise RequestError("no line of these files is one in which ZooKeeper logs a phase, a proposal or a commit")
-    judged, breaks = properties(history)
-    return LogsReport(history, judged, [*history.broken, *breaks], request.as_json())
+audit_logs = function(AuditLogsRequest)
 
 
 def properties(history: TextHistory) -> tuple[dict[str, str], list[BrokenCondition]]:

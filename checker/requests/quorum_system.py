@@ -6,18 +6,25 @@ A request has the text, never the file: what is explored, cached and saved does 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from checker.errors import RequestError
+from checker.requests.request import Option, Words, names_in
 
 if TYPE_CHECKING:
     from zabspec.zoo_cfg import ZooCfg
 
-# the help of --server-option
-OF_SERVERS = "A property of the servers' JVM (jute.maxbuffer=4194304), or a file with -D flags (java.env); repeatable."
+ServerOptions = Annotated[
+    Words,
+    Option(
+        "A property of the servers' JVM (jute.maxbuffer=4194304), or a file with -D flags (java.env); repeatable.",
+        flag="server-option",
+        metavar="NAME=VALUE",
+    ),
+]
 TEXTS = ("weights ", "groups ")  # the beginning of the text of a system
 
 
@@ -42,7 +49,7 @@ def zoo_cfg(path: Path, release: str = "", options: Mapping[str, str] | None = N
         raise RequestError(f"{path}: {problem}") from None
 
 
-def options_given(words: Sequence[str]) -> dict[str, str]:
+def options_given(words: Words) -> dict[str, str]:
     """Return the properties of the servers' JVM.
 
     Raises:
@@ -52,7 +59,7 @@ def options_given(words: Sequence[str]) -> dict[str, str]:
     from zabspec.files import Unreadable, read_small
 
     out: dict[str, str] = {}
-    for word in words:
+    for word in names_in(words):
         name, mark, value = word.removeprefix("-D").partition("=")
         if mark and re.fullmatch(r"[A-Za-z][\w.]*", name):
             out[name] = value

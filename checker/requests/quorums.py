@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.answer import Answered
 from checker.report.result import Part, Table
-from checker.requests.quorum_system import OF_SERVERS, options_given, zoo_cfg
+from checker.requests.quorum_system import ServerOptions, options_given, zoo_cfg
 from checker.requests.request import File, Option, Request, Seconds, Seed, function
 from checker.requests.watch import QUIET, Watch
 from zabspec.zoo_cfg import NEWEST
@@ -131,7 +131,7 @@ class Quorums(Request):
         str,
         Option(f"The release that reads CONFIG (default: {NEWEST}).", metavar="NUMBER", complete="zookeeper_releases"),
     ] = ""
-    server_options: Annotated[tuple[str, ...], Option(OF_SERVERS, flag="server-option", metavar="NAME=VALUE")] = ()
+    server_options: ServerOptions = ()
     seed: Annotated[Seed, Option("Seed of the solver.")] = 0
     query_limit: Annotated[Seconds, Option("Time limit of each query.", metavar="SECONDS")] = 10.0
 

@@ -40,12 +40,13 @@ if TYPE_CHECKING:
 
     TraceFile = Trace | str | PathLike[str]
     File = str | PathLike[str]
+    Files = Iterable[File] | File
     Words = Iterable[str] | str
     Names = Iterable[str | Property] | str
     Witnesses = Names | bool
 else:  # what a field holds; above, what a caller may give
     File = TraceFile = str
-    Words = Names = Witnesses = tuple[str, ...]
+    Files = Words = Names = Witnesses = tuple[str, ...]
 
 # Types of fields, with their limits.
 Count = Annotated[int, Meta(ge=1)]
@@ -203,7 +204,7 @@ def name_of(trace: TraceFile) -> str:
     return fspath(trace) if isinstance(trace, str | PathLike) else "the trace"
 
 
-def names_in(names: Witnesses) -> tuple[str, ...]:
+def names_in(names: Witnesses | Files) -> tuple[str, ...]:
     """Return names that a field holds: whatever a caller gave, they are text there."""
     return tuple(map(str, names if isinstance(names, tuple) else ()))
 
@@ -214,7 +215,14 @@ def names_of(value: Any) -> Any:
         return ("all",) if value else ()
     if isinstance(value, str) or not isinstance(value, Iterable):
         value = (value,)
-    return tuple(each if isinstance(each, str | int) else getattr(each, "name", each) for each in value)
+    return tuple(
+        fspath(each)
+        if isinstance(each, PathLike)
+        else each
+        if isinstance(each, str | int)
+        else getattr(each, "name", each)
+        for each in value
+    )
 
 
 _FIELDS: dict[type, dict[str, Field]] = {}

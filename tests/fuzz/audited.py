@@ -18,8 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from checker.commands.audit import news
-from checker.report.audit import AuditReport
+from checker.report.audit import Audited, news
 from checker.report.formats.registry import formats_of
 from checker.report.formats.terminal import plain_text, shown
 from tests.zookeeper.written import (
@@ -113,7 +112,7 @@ def resealed(data: bytes, draw: random.Random) -> bytes:
     )
 
 
-def rendered(report: AuditReport) -> Iterator[str | bytes]:
+def rendered(report: Audited) -> Iterator[str | bytes]:
     """Yield a report in every output format, and as a round of --watch."""
     yield plain_text(report)
     yield str(shown(report))
@@ -164,7 +163,7 @@ def campaign(directories: int, seed: int, seconds: float) -> int:
         try:
             found = audit([find_directory([d], d.name) for d in folders], forecast=rounds % 10 == 0)
             verdicts[found.verdict] += 1
-            list(rendered(AuditReport(found)))
+            list(rendered(Audited(found)))
         except Exception as problem:
             bad += 1
             saved = Path(tempfile.mkdtemp(prefix="zabcheck-fuzz-found-"))

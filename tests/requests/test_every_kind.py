@@ -44,7 +44,7 @@ SERVERS: dict[str, Any] = {
 # Of each kind a request with no field at its default.
 FULL: dict[str, dict[str, Any]] = {
     "minimise": {"trace": "t.json", "output": "o.json", "search": 1.5},
-    "audit-logs": {"logs": ("zk1.log", "zk2.log")},
+    "audit-logs": {"servers": ("zk1.log", "zk2.log"), "svg": "l.svg", "png": "l.png"},
     "export": {"trace": "t.json", "form": "svg", "output": "o.svg", "relation": "broadcasts", "cone": 3},
     "realise": {"trace": "t.json", "attempts": 3, "time_limit": 2.0, "threads": 1},
     "quorums": {
@@ -327,8 +327,8 @@ assert report.exit_code == 0 and report.as_json()["request"]["kind"] == "confirm
 """,
     "audit-logs": """
 from checker.requests.audit_logs import *
-report = answer(AuditLogsRequest(("zk.log",)))
-assert report.exit_code == 0 and report.as_json()["request"] == {"kind": "audit-logs", "logs": ["zk.log"]}
+report = AuditLogsRequest(("zk.log",)).answer()
+assert report.exit_code == 0 and report.as_json()["request"] == {"kind": "audit-logs", "servers": ["zk.log"]}
 """,
     "quorums": "from checker.requests.quorums import *; assert Quorums('zoo.cfg').answer().passed",
     "plan": "from checker.requests.plan import *; assert CapacityRequest(outstanding=2).answer().plan.throughput",

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.commands.audit import news
+from checker.report.audit import news
 from checker.report.audit_forecast import forecast_lines, verdict_of
 from tests.servers import SPARK, official
 from tests.zookeeper.drawn import draw

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.report.audit import LEVELS, AuditReport
+from checker.report.audit import LEVELS, Audited
 from checker.report.formats.registry import formats_of
 from tests.fuzz.audited import rendered
 from tests.zookeeper.healthy import TXNS
@@ -88,11 +88,11 @@ def test_every_finding_with_every_transaction_in_every_format(tmp_path: Path, se
     for code, place, last in zip(TABLE, places, cycle([-1, AT + 1]), strict=False):
         named = {f"{n}. evidence": value for n, value in enumerate(shown_as)}
         findings.append(AuditFinding(code.code, severity, "it is so", *place, last, ["server1", "server2"], named))
-    whole = list(rendered(AuditReport(Audit(found.servers, findings, found.replays, "q", starts=found.starts))))
+    whole = list(rendered(Audited(Audit(found.servers, findings, found.replays, "q", starts=found.starts))))
     assert all(c.code in str(whole[0]) for c in TABLE)
     for finding in findings:  # headlines and sentences name the first
         alone = [replace(finding, evidence={})]
-        list(rendered(AuditReport(Audit(found.servers, alone, found.replays, "q", starts=found.starts))))
+        list(rendered(Audited(Audit(found.servers, alone, found.replays, "q", starts=found.starts))))
 
 
 def lost(txns: list[Txn]) -> list[Txn]:
@@ -136,4 +136,4 @@ def test_directories_with_every_transaction_end_in_a_verdict(
         folders = ensemble(tmp_path / str(number), server(damaged), server([damaged, here][number % 2]), server(here))
         found = audit([find_directory([p], p.name) for p in folders], show_data=True, forecast=number % 7 == 0)
         assert found.verdict in VERDICTS, name
-        list(rendered(AuditReport(found)))
+        list(rendered(Audited(found)))

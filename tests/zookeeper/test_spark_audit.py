@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.report.audit import AuditReport
+from checker.report.audit import Audited
 from tests.spark import LocalSpark
 from tests.zookeeper.test_findings import BAD, altered, healthy, missing_one, polluted_snapshot, with_rest, zombie
 from tests.zookeeper.written import ensemble
@@ -31,8 +31,8 @@ def test_spark_finds_what_is_found_here(
     assert set(damages) <= set(BAD)
     s += [with_rest(damage(s)) for damage in damages]
     folders = ensemble(tmp_path, *s)
-    here = AuditReport(audit([find_directory([p], p.name) for p in folders])).as_json()
+    here = Audited(audit([find_directory([p], p.name) for p in folders])).as_json()
     on_spark = audit_on_spark([find_directory([p], p.name) for p in folders], None, False, True, "local[2]")
-    there = AuditReport(on_spark).as_json()
+    there = Audited(on_spark).as_json()
     assert json.dumps(here) == json.dumps(there)
     assert len(here["findings"]) >= 3

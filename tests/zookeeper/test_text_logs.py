@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.report.audit_logs import LogsReport
+from checker.report.audit_logs import LogsAudited
 from tests.zookeeper.written import data_sets
 from traces.zookeeper.log_picture import MOST_ROWS, Item, shown
 from traces.zookeeper.text_logs import LogEvent, TextHistory
@@ -105,7 +105,7 @@ def test_the_first_line_of_text_logs_says_what_not_to_do(
     judged: dict[str, str], rows: list[object] | None, first: str
 ) -> None:
     """And is no OK where nothing was judged."""
-    report = LogsReport(TextHistory({1: "zk1.log"}, [], rows), judged, ())  # type: ignore[arg-type]
+    report = LogsAudited(TextHistory({1: "zk1.log"}, [], rows), judged, ())  # type: ignore[arg-type]
     lines = report.parts()[0].splitlines()  # type: ignore[union-attr]
     assert lines[0].startswith(first)
     assert "Do not delete" in lines[0]
@@ -202,7 +202,7 @@ def test_of_many_rows_those_that_are_named_stay(tmp_path: Path) -> None:
 def test_a_picture_is_of_text_logs(tmp_path: Path) -> None:
     found = CliRunner().invoke(main, ["audit", str(tmp_path), "--svg", str(tmp_path / "a.svg")])
     assert found.exit_code == 2
-    assert "go with --logs" in found.output
+    assert "--svg is for --logs" in found.output
 
 
 def test_a_file_s_name_marks_up_no_picture(tmp_path: Path) -> None:

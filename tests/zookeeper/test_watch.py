@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.report.audit import AuditReport
+from checker.report.audit import Audited
 from tests.zookeeper.test_findings import TXNS, healthy
 from tests.zookeeper.written import (
     HEAD,
@@ -37,7 +37,7 @@ OTHERS = digested([*LIVE[:30], *(Txn(t.zxid, *create(f"/other{k}")) for k, t in 
 
 
 def as_json(found: Audit) -> object:
-    return AuditReport(found).as_json()
+    return Audited(found).as_json()
 
 
 def looked_again(folders: list[Path], before: Audit | None) -> Audit:
