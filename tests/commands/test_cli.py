@@ -489,8 +489,9 @@ def on_terminal(*arguments: str, until: str = "") -> str:
 
 
 @pytest.mark.slow(seconds=4)
-def test_a_terminal_gets_colours_and_the_progress_of_a_long_run() -> None:
-    out = on_terminal(*BROKEN)
+def test_a_terminal_gets_colours_the_progress_of_a_long_run_and_the_names_of_files(tmp_path: Path) -> None:
+    out = on_terminal(*BROKEN, "--html", str(tmp_path / "run.html"))
+    assert f"written: {tmp_path / 'run.html'}" in out
     assert "\x1b[" in out
     assert "VIOLATED: " in out
     assert "is violated after" in out
