@@ -25,9 +25,7 @@ from pathlib import Path
 from benchmarks.figures import Figures
 from checker.errors import NoVerdict
 from checker.requests.conformance import ConformanceRequest
-from checker.requests.conformance import answer as play_random
-from checker.requests.reenact import Reenacting, ReenactRequest
-from checker.requests.reenact import answer as play_row
+from checker.requests.reenact import ReenactRequest
 from checker.zookeeper.releases import variant_of
 from checker.zookeeper.runs import RUNS
 from traces.record.lines import read_lines
@@ -100,10 +98,10 @@ def play(run: str, release: str, folder: Path) -> tuple[ReenactmentPlan | None, 
     """Play a row or a random run; return its plan, if it has one, the steps, those that agree, and the result."""
     if run.startswith(SEED):
         seed = int(run.removeprefix(SEED))
-        lines, _ = play_random(ConformanceRequest(release, seed=seed, output=str(folder)))
+        lines = ConformanceRequest(release, seed=seed, output=str(folder)).answer().lines
         return None, lines[0].drawn, lines[0].agreed, lines[0].trouble or "; ".join(lines[0].differs or lines[0].harm)
-    done = play_row(ReenactRequest(release=release, trace=f"ZK-{run}", output=str(folder)), Reenacting())
-    last = done.runs[-1]
+    done = ReenactRequest(release=release, trace=f"ZK-{run}", output=str(folder)).answer()
+    last = done.played[-1]
     result = "; ".join(" ".join(line.split()) for line in told_run(done.plan, last)[0 if last.played.differs else 1 :])
     return done.plan, len(done.plan.steps), last.played.steps, last.trouble or result
 

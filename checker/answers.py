@@ -15,16 +15,12 @@ from checker.report.result import Part, Result, Verdict
 if TYPE_CHECKING:
     from checker.ci.result import CheckResult
     from checker.report.linted import LintReport
-    from checker.requests.reenact import Reenacted as PlayedOnServers
-    from checker.requests.sweep import Swept as FinishedSweep
     from checker.zookeeper.record import RowOutcome
     from traces.record.trace import Trace
-    from traces.sweep.findings import SweepFinding
-    from traces.sweep.summary import Summary
 
 __all__ = [
-    "Answered", "Checked", "Linted", "Reenacted",
-    "Reported", "Swept", "TrackRecord", "Verdict",
+    "Answered", "Checked", "Linted",
+    "Reported", "TrackRecord", "Verdict",
 ]  # fmt: skip
 
 
@@ -123,45 +119,6 @@ class TrackRecord(Wrapper):
 
         run = self.rows[0].without.trace if len(self.rows) == 1 else None
         return as_html(self._result).decode() if run is None else page(run, story=story(self.rows[0]))
-
-
-class Swept(Wrapper):
-    """A finished sweep of simulated runs.
-
-    Attributes:
-        summary: totals of all runs.
-        found: for each program the first run that violates each property.
-        files: the files of the report, its page included.
-    """
-
-    def __init__(self, result: Result, swept: FinishedSweep) -> None:
-        super().__init__(result)
-        self.summary: Summary = swept.summary
-        self.found: Sequence[SweepFinding] = swept.found
-        self.files = tuple(swept.files)
-
-    def html(self) -> str:
-        page = next(file for file in self.files if file.suffix == ".html")
-        return page.read_text(encoding="utf-8")
-
-
-class Reenacted(Wrapper):
-    """A trace, as real servers re-enacted it.
-
-    Attributes:
-        trace: the trace.
-        played: every run, and the folder with the files that it left.
-    """
-
-    def __init__(self, result: Result, trace: Trace, played: PlayedOnServers) -> None:
-        super().__init__(result)
-        self.trace = trace
-        self.played = played
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        """The trace."""
-        return {self.trace.property_name or self.trace.premise_of: self.trace}
 
 
 class Reported(Wrapper):

@@ -7,16 +7,13 @@ so both make the same request and refuse the same ones with the same message.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
-from os import PathLike, fspath
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from os import PathLike
+from typing import TYPE_CHECKING
 
 from checker.answers import (
     Checked,
     Linted,
-    Reenacted,
     Reported,
-    Swept,
     TrackRecord,
 )
 from checker.errors import RequestError
@@ -30,46 +27,6 @@ if TYPE_CHECKING:
     from zabspec.simulator.run import Run
 
     AnyRun = Trace | Simulated | Run | str | PathLike[str] | Sequence[str | PathLike[str]]
-
-
-class Sweeping(TypedDict, total=False):
-    """Options of a sweep, each one value or several; `zabcheck sweep --help` explains each."""
-
-    seeds: str | Sequence[str]
-    protocol: str | Sequence[str]
-    variant: str | Sequence[str]
-    network: str | Sequence[str]
-    oracle: str | Sequence[str]
-    nodes: int | Sequence[int]
-    rounds: int | Sequence[int]
-    proposals: int | Sequence[int]
-    delay: str | Sequence[str]
-    partition: str | Sequence[str]
-    schedule: str | Sequence[str]
-    faults: int | Sequence[int]
-    fault_kinds: str | Sequence[str]
-    sample: int
-    sample_seed: int
-    quorums: str | PathLike[str]
-    events: bool
-    master: str
-    processes: int
-
-
-class Reenacting(TypedDict, total=False):
-    """Options of a re-enactment; `zabcheck reenact --help` explains each."""
-
-    release: str
-    zookeeper: str
-    servers: str
-    jar: str
-    variant: str
-    times: int
-    retries: int
-    control: bool
-    without: int
-    patience: float
-    output: str | PathLike[str]
 
 
 def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None = None) -> nx.DiGraph[int]:
@@ -96,53 +53,6 @@ def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None =
     from checker.requests.causality import causal_graph as made
 
     return made(run.run if isinstance(run, Simulated) else run, relation, number)
-
-
-def sweep(folder: str | PathLike[str], **options: Unpack[Sweeping]) -> Swept:
-    """Run every configuration of a grid in the simulator, and judge it by every property of histories.
-
-    `zabcheck.spark.sweep` returns DataFrames instead, for use in another program.
-
-    Args:
-        folder: receives a table of all runs and a report.
-
-    Raises:
-        RequestError: there is no such sweep, the folder is in use, or a package is missing.
-        NoVerdict: the sweep did not finish.
-    """
-    from checker.report.swept import swept_result
-    from checker.requests.keywords import fields_of
-    from checker.requests.sweep import SweepRequest, answer
-
-    with sentences():
-        values = fields_of(SweepRequest, options)
-        for f in fields(SweepRequest):
-            if f.default == () and f.name in values:
-                given = values[f.name]
-                values[f.name] = tuple(given) if isinstance(given, list | tuple | range) else (given,)
-        request = SweepRequest(folder=fspath(folder), **values)
-        swept = answer(request)
-        return Swept(swept_result(request.as_json(), swept), swept)
-
-
-def reenact(trace: str | PathLike[str], **options: Unpack[Reenacting]) -> Reenacted:
-    """Play a trace, or the run of a row of the track record, on real ZooKeeper servers (docs/how-to/reenact.md).
-
-    Args:
-        trace: the path of a trace's file, or a row, such as `ZK-4394`.
-
-    Raises:
-        RequestError: there is no such trace, or the folder cannot be made.
-        NoVerdict: the servers cannot be run here.
-    """
-    from checker.requests.keywords import fields_of
-    from checker.requests.reenact import ReenactmentMessages, ReenactRequest, answer
-
-    with sentences():
-        request = ReenactRequest(trace=fspath(trace), **fields_of(ReenactRequest, options))
-        told = ReenactmentMessages(request)
-        played = answer(request, told)
-        return Reenacted(told.stated(played), request.read(), played)
 
 
 def report(run: str | PathLike[str]) -> Reported:

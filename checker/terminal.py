@@ -40,11 +40,12 @@ class TerminalWatch(Watch):
 
 
 class WorkLine(StatusLine):
-    """Shows the progress of other work: the first line at once."""
+    """Shows the progress of other work: on a terminal the first line at once."""
 
     def __call__(self, line: str) -> None:
-        if self.due() or (self.terminal and self.status is None):
+        if self.terminal and self.status is None:
             self.show(line)
+        self.update(line)
 
 
 class SearchLine(StatusLine):

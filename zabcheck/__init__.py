@@ -27,17 +27,13 @@ from zabcheck.shadowed_packages import in_the_way
 if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.answers import Checked as Checked
     from checker.answers import Linted as Linted
-    from checker.answers import Reenacted as Reenacted
     from checker.answers import Reported as Reported
-    from checker.answers import Swept as Swept
     from checker.answers import TrackRecord as TrackRecord
     from checker.api import causal_graph as causal_graph
     from checker.api import check as check
     from checker.api import gallery as gallery
     from checker.api import lint as lint
-    from checker.api import reenact as reenact
     from checker.api import report as report
-    from checker.api import sweep as sweep
     from checker.api import zookeeper as zookeeper
     from checker.errors import NoVerdict as NoVerdict
     from checker.errors import RequestError as RequestError
@@ -57,6 +53,7 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.report.replayed import Replayed as Replayed
     from checker.report.report import Explored as Explored
     from checker.report.simulated import Simulated as Simulated
+    from checker.report.swept import Swept as Swept
     from checker.report.witnessed import Witnessed as Witnessed
     from checker.requests.audit import audit as audit
     from checker.requests.audit_logs import audit_logs as audit_logs
@@ -66,6 +63,8 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.requests.confirm import Confirmed as Confirmed
     from checker.requests.confirm import confirm as confirm
     from checker.requests.conform import conform as conform
+    from checker.requests.conformance import RandomRuns as RandomRuns
+    from checker.requests.conformance import conformance as conformance
     from checker.requests.explore import explore as explore
     from checker.requests.export import Exported as Exported
     from checker.requests.export import export as export
@@ -85,10 +84,14 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.requests.quorums import quorums as quorums
     from checker.requests.realise import Realised as Realised
     from checker.requests.realise import realise as realise
+    from checker.requests.reenact import Reenacted as Reenacted
+    from checker.requests.reenact import reenact as reenact
     from checker.requests.refine import refine as refine
     from checker.requests.replay import replay as replay
     from checker.requests.search import search as search
+    from checker.requests.servers import servers as servers
     from checker.requests.simulate import simulate as simulate
+    from checker.requests.sweep import sweep as sweep
     from checker.requests.variants import variants as variants
     from checker.requests.witness import witness as witness
     from checker.search.report import Searched as Searched

@@ -2,101 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from checker.errors import NoVerdict, RequestError
+from checker.errors import HELD, NO_VERDICT, NoVerdict, RequestError
+from checker.report.answer import Answered
+from checker.report.result import Part, Table
 from checker.requests.reenact import PlayRequest, new_folder
-from checker.requests.request import at_least
+from checker.requests.request import Count, Option, function
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from traces.reenact.campaign import Line
-    from traces.reenact.plan import ReenactmentPlan
-    from traces.reenact.reenactment import ReenactedRun
 
 STARTS = {"established": "established", "new": ""}  # as the model calls them
 FOLDER = "reenact-random"  # where none is named
 
 
-@dataclass(frozen=True)
-class ConformanceRequest(PlayRequest):
-    """Random runs on real servers; `release` may name several, with commas between them.
+@dataclass(frozen=True, repr=False)
+class RandomRuns(Answered):
+    """Random runs, as real servers played them.
 
     Attributes:
-        runs: their number.
-        seed: of the first run; the next ones count up.
-        start: where the runs begin: `established`, or `new`, from new servers.
+        request: the request.
+        lines: the result of each run.
+        folder: the files that they left.
+        texts: the runs that differ.
     """
 
-    kind: ClassVar[str] = "conformance"
+    request: ConformanceRequest
+    lines: Sequence[Line]
+    folder: Path
+    texts: Sequence[str]
 
-    runs: int = 1
-    seed: int = 1
-    start: str = "established"
+    kind = "conformance"
+
+    @property
+    def whole(self) -> int:
+        """The number of runs that agree to their end."""
+        return sum(line.whole for line in self.lines)
+
+    @property
+    def exit_code(self) -> int:
+        return HELD if self.whole == len(self.lines) else NO_VERDICT
+
+    @property
+    def sentence(self) -> str:
+        idle = sum(bool(line.trouble) for line in self.lines)
+        return f"{self.whole} of {len(self.lines)} runs agree to their end; {idle} did not start"
+
+    def parts(self) -> Sequence[Part]:
+        from traces.reenact.campaign import kinds_table, release_table
+
+        tables = [Table(rows, head) for head, rows in (kinds_table(self.lines), release_table(self.lines))]
+        return [*self.texts, *tables, f"{self.sentence}\nleft in {self.folder}"]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "request": self.request.as_json(), "sentence": self.sentence, "folder": str(self.folder),
+            "runs": [asdict(line) for line in self.lines], "exit_code": self.exit_code,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ConformanceRequest(PlayRequest):
+    """Play random runs on real servers; `release` may name several, with commas between them."""
+
+    kind: ClassVar[str] = "conformance"
+    mode: ClassVar[str | Option] = "runs"
+
+    runs: Annotated[Count, Option("Play N random runs.", flag="random", metavar="N", shown=False)] = 1
+    seed: Annotated[int, Option("Number of the first random run of --random; the others follow.")] = 1
+    start: Annotated[
+        Literal["established", "new"],
+        Option("Where the runs of --random begin: a leader is established, or all servers are new."),
+    ] = "established"
 
     def validate(self) -> None:
         super().validate()
-        at_least(self, 1, "runs")
         if not self.releases:
             raise RequestError("--random needs --release")
-        if self.start not in STARTS:
-            raise RequestError(f"random runs begin from {' or '.join(STARTS)}, not from {self.start!r}")
 
     @property
     def releases(self) -> list[str]:
         """The releases, by name."""
         return [name for name in self.release.split(",") if name]
 
+    def answer(self, watch: Watch = QUIET) -> RandomRuns:
+        from traces.reenact.campaign import played
+        from traces.reenact.distributions import Cannot
+        from traces.reenact.messages import told_run
+        from traces.reenact.servers import settings_for
+        from traces.reenact.starts import check_start
 
-class Conformance:
-    """Follows random runs. This one shows nothing."""
+        names, texts = self.releases, []
+        start = STARTS[self.start]
+        sources = {n: self.variant_for(n, start) for n in names}
+        try:
+            places = {n: (replace(self.found(n), settings=settings_for(text)), text) for n, text in sources.items()}
+            for real, text in places.values():
+                check_start(start, real, text)
+        except Cannot as problem:
+            raise NoVerdict(str(problem)) from None
+        folder = Path(self.output or FOLDER)
+        before = known(folder, sources, bool(self.zookeeper or self.jar), start)
+        folder = folder.resolve() if before else new_folder(folder)
+        todo = [(names[k % len(names)], self.seed + k // len(names)) for k in range(self.runs)]
+        lines = [x for x in before if (x.release, x.seed) in todo]
+        if lines:
+            texts.append(f"{len(lines)} of {len(todo)} runs were played earlier")
+        have = {(x.release, x.seed) for x in lines}
+        left = [(*places[n], seed) for n, seed in todo if (n, seed) not in have]
+        try:
+            with watch.working() as show:
+                for line, plan, run in played(folder, left, self.retries, self.patience, start):
+                    lines.append(line)
+                    if not line.whole or line.harm:
+                        texts.append(f"{line.release}, seed {line.seed}: {' '.join(told_run(plan, run))}")
+                    show(f"{len(lines)} of {self.runs} runs played")
+        except Cannot as problem:
+            raise NoVerdict(str(problem)) from None
+        return RandomRuns(self, lines, folder, texts)
 
-    def resumed(self, done: int, of: int) -> None:
-        """Report that `done` of `of` runs were played before."""
 
-    def played(self, line: Line, plan: ReenactmentPlan, run: ReenactedRun) -> None:
-        """Report the end of a run."""
-
-
-def answer(request: ConformanceRequest, watch: Conformance | None = None) -> tuple[list[Line], Path]:
-    """Play the runs that the folder does not have yet; return all of them, and the folder.
-
-    Raises:
-        RequestError: the folder has other runs, or cannot be made.
-        NoVerdict: the servers cannot be run here.
-    """
-    from traces.reenact.campaign import played
-    from traces.reenact.distributions import Cannot
-    from traces.reenact.servers import settings_for
-    from traces.reenact.starts import check_start
-
-    watch, names = watch or Conformance(), request.releases
-    start = STARTS[request.start]
-    texts = {n: request.variant_for(n, start) for n in names}
-    try:
-        places = {n: (replace(request.found(n), settings=settings_for(text)), text) for n, text in texts.items()}
-        for real, text in places.values():
-            check_start(start, real, text)
-    except Cannot as problem:
-        raise NoVerdict(str(problem)) from None
-    folder = Path(request.output or FOLDER)
-    before = known(folder, texts, bool(request.zookeeper or request.jar), start)
-    folder = folder.resolve() if before else new_folder(folder)
-    todo = [(names[k % len(names)], request.seed + k // len(names)) for k in range(request.runs)]
-    lines = [x for x in before if (x.release, x.seed) in todo]
-    if lines:
-        watch.resumed(len(lines), len(todo))
-    have = {(x.release, x.seed) for x in lines}
-    left = [(*places[n], seed) for n, seed in todo if (n, seed) not in have]
-    try:
-        for line, plan, run in played(folder, left, request.retries, request.patience, start):
-            lines.append(line)
-            watch.played(line, plan, run)
-    except Cannot as problem:
-        raise NoVerdict(str(problem)) from None
-    return lines, folder
+conformance = function(ConformanceRequest)
 
 
 def known(folder: Path, texts: Mapping[str, str], own_build: bool, start: str = "established") -> list[Line]:

@@ -2,46 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from checker.errors import NoVerdict, RequestError
+from checker.errors import HELD, NO_VERDICT, VIOLATED, NoVerdict, RequestError
+from checker.report.answer import Answered
+from checker.report.result import Part
 from checker.requests.carried import verified_trace
-from checker.requests.request import at_least, seconds
+from checker.requests.request import Count, File, Natural, Option, Seconds, function
 from checker.requests.servers import ServersRequest
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
-    from checker.report.result import StatedResult
     from traces import Trace
-    from traces.record.trace import Step
-    from traces.reenact.distributions import Release
     from traces.reenact.plan import ReenactmentPlan
     from traces.reenact.reenactment import ReenactedRun
-
-HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
 
 @dataclass(frozen=True)
 class PlayRequest(ServersRequest):
-    """The servers to play runs on, and what they are compared with.
+    """The servers to play runs on, and what they are compared with."""
 
-    Attributes:
-        variant: what the servers' model has besides the release's, or, by its name, another release's model instead.
-        retries: how often a run is repeated in which a step is not observed.
-        patience: seconds that an effect may take.
-        output: a new folder for the results; empty for one named by the trace.
-    """
-
-    variant: str = ""
-    retries: int = 2
-    patience: float = 20.0
-    output: str = ""
-
-    def validate(self) -> None:
-        super().validate()
-        at_least(self, 0, "retries")
-        seconds(self, "patience")
+    release: Annotated[
+        str,
+        Option(
+            "The release whose servers are run, and its model; --random takes several, with commas.",
+            metavar="NUMBER",
+            complete="zookeeper_releases",
+        ),
+    ] = ""
+    variant: Annotated[
+        str,
+        Option(
+            "Compare the servers with the release's model in this variant.",
+            metavar="NAMES",
+            complete="zookeeper_variants",
+        ),
+    ] = ""
+    retries: Annotated[Natural, Option("Retry up to this many times if a step is not observed.")] = 2
+    patience: Annotated[Seconds, Option("How long to wait for the effect of a step.")] = 20.0
+    output: Annotated[
+        File, Option("A new folder for logs and data (default: one beside the trace).", short="o", place="write")
+    ] = ""
 
     def variant_for(self, release: str, start: str = "established") -> str:
         """Return the variant that the servers of a release are compared with: the release's, with what is asked.
@@ -60,29 +65,92 @@ class PlayRequest(ServersRequest):
         return of_servers(variant, release, start)
 
 
-@dataclass(frozen=True)
-class ReenactRequest(PlayRequest):
-    """A trace to play on real servers.
+@dataclass(frozen=True, repr=False)
+class Reenacted(Answered):
+    """A trace, as real servers re-enacted it.
 
     Attributes:
-        trace: its file, or a row of the track record, such as `ZK-4394`.
-        times: how often it is played.
-        control: whether a step is left out: `without`, or the last fault if that is 0.
+        request: the request.
+        trace: the trace.
+        folder: the files that every run left.
+        played: the last try of each time.
+        texts: what happened, in order.
+    """
+
+    request: ReenactRequest
+    trace: Trace
+    plan: ReenactmentPlan
+    folder: Path
+    played: Sequence[ReenactedRun]
+    texts: Sequence[str]
+
+    kind = "reenact"
+
+    @property
+    def agreed(self) -> int:
+        """The number of times that every step agreed with the model."""
+        return sum(r.agreed for r in self.played)
+
+    @property
+    def broken(self) -> int:
+        """The number of times that every step agreed, and the servers broke what they promise."""
+        return sum(r.agreed and bool(r.harm) for r in self.played)
+
+    @property
+    def exit_code(self) -> int:
+        return VIOLATED if self.broken else HELD if self.agreed == self.request.times else NO_VERDICT
+
+    @property
+    def sentence(self) -> str:
+        from traces.reenact.rates import told_rate
+
+        times = self.request.times
+        return f"all steps agree: {told_rate(self.agreed, times)}; violated on the servers: " + told_rate(
+            self.broken, times
+        )
+
+    def parts(self) -> Sequence[Part]:
+        from traces.reenact.messages import told_run
+
+        last = [self.sentence] if self.request.times > 1 else told_run(self.plan, self.played[-1])
+        return ["\n".join([*self.texts, *last, f"left in {self.folder}"])]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "request": self.request.as_json(), "sentence": self.sentence, "agreed": self.agreed,
+            "broken": self.broken, "folder": str(self.folder), "exit_code": self.exit_code,
+        }  # fmt: skip
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The trace."""
+        return {self.trace.property_name or self.trace.premise_of: self.trace}
+
+
+@dataclass(frozen=True)
+class ReenactRequest(PlayRequest):
+    """Play a run on a real ZooKeeper ensemble, packet by packet, and compare the servers with the model.
+
+    The run is a trace, or that of a row of the track record.
+
+    Exit codes: 0 every step agrees with the model, and no property is violated; 1 every step agrees, and the servers
+    violate a property; 2 the request is wrong; 3 a step differs from the model, could not be forced, or the servers
+    cannot be run here.
     """
 
     kind: ClassVar[str] = "reenact"
+    command: ClassVar[bool] = True
+    others: ClassVar[tuple[str, ...]] = ("conformance", "servers")
 
-    trace: str = ""
-    times: int = 1
-    control: bool = False
-    without: int = 0
+    trace: Annotated[File, Option(place="read", argument=True, metavar="TRACE|ZK-NNNN", complete="rows")] = ""
+    times: Annotated[Count, Option("Play the run this many times, and report a rate.")] = 1
+    control: Annotated[bool, Option("Play the run without its decisive step: the last fault, or --without.")] = False
+    without: Annotated[Natural, Option("The step that --control omits.", metavar="STEP", shown=False)] = 0
 
     def validate(self) -> None:
         super().validate()
-        at_least(self, 1, "times")
-        at_least(self, 0, "without")
         if not self.trace:
-            raise RequestError("name the trace to reenact")
+            raise RequestError("name a trace, a row of the track record (ZK-4394), or --random N")
         if self.without and not self.control:
             raise RequestError("--without needs --control")
 
@@ -94,131 +162,58 @@ class ReenactRequest(PlayRequest):
             NoVerdict: the protocol no longer has the row's run.
         """
         path = Path(self.trace)
-        row = self.trace.upper().startswith("ZK-") and not path.exists()
-        given = of_row(self.trace) if row else verified_trace(path)
+        row = fspath(self.trace).upper().startswith("ZK-") and not path.exists()
+        given = of_row(fspath(self.trace)) if row else verified_trace(path)
         if self.without > len(given.steps):
             raise RequestError(f"there is no step {self.without} in {self.trace}")
         return given
 
+    def answer(self, watch: Watch = QUIET) -> Reenacted:
+        from checker.zookeeper.releases import of_servers, release_of, settled
+        from traces.reenact.distributions import Cannot
+        from traces.reenact.messages import told_plan, told_run
+        from traces.reenact.plan import decisive, plan_for
+        from traces.reenact.reenactment import tried
+        from traces.reenact.servers import settings_for
 
-class Reenacting:
-    """Follows a re-enactment. This one shows nothing."""
+        path, texts = Path(self.trace), []
+        given = self.read()
+        release = self.release or release_of("zookeeper", given.configuration.variant)
+        left_out = (self.without or decisive(given)) if self.control else 0
+        try:
+            variant = self.variant_for(release, given.configuration.start)
+            if not self.variant:
+                asked = settled(self.variant_for(release), release, given.configuration.variant)
+                variant = of_servers(asked, release, given.configuration.start)
+            plan = plan_for(given, variant, left_out)
+            real = replace(self.found(release), settings=settings_for(plan.configuration.variant))
+            folder = new_folder(Path(self.output) if self.output else path.with_suffix(f".{release}"))
+            texts += [real.described(), *told_plan(plan)]
+            if self.control:
+                left = given.steps[left_out - 1]
+                texts.append(f"control: without step {left.number}, {left.label}")
+            runs = []
+            with watch.working() as show:
 
-    def planned(self, release: Release, plan: ReenactmentPlan, left_out: Step | None) -> None:
-        """Report what will be played, on which servers, and the step of the trace that is left out."""
+                def failed(sentence: str) -> None:
+                    texts.append(sentence)
+                    show(sentence)
 
-    def failed(self, sentence: str) -> None:
-        """Report a try in which a step was not observed; another follows."""
-
-    def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
-        """Report the end of a run."""
-
-
-class ReenactmentMessages(Reenacting):
-    """Collects the messages about a re-enactment.
-
-    Attributes:
-        texts: what happened, in order.
-    """
-
-    def __init__(self, request: ReenactRequest) -> None:
-        self.request = request
-        self.texts: list[str] = []
-
-    def planned(self, release: Release, plan: ReenactmentPlan, left_out: Step | None) -> None:
-        from traces.reenact.messages import told_plan
-
-        self.texts += [release.described(), *told_plan(plan)]
-        if left_out is not None:
-            self.texts.append(f"control: without step {left_out.number}, {left_out.label}")
-
-    def failed(self, sentence: str) -> None:
-        self.texts.append(sentence)
-
-    def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
-        from traces.reenact.messages import told_run
-
-        if self.request.times > 1 or tries > 1:
-            self.texts.append(f"run {number}, {tries} tries, {run.seconds:.1f} s: {'; '.join(told_run(plan, run))}")
-
-    def stated(self, done: Reenacted) -> StatedResult:
-        """Return the answer."""
-        from checker.report.result import StatedResult
-        from traces.reenact.messages import told_run
-        from traces.reenact.rates import told_rate
-
-        times = self.request.times
-        texts = [*self.texts, *(told_run(done.plan, done.runs[-1]) if times == 1 else [])]
-        agreed, broken = told_rate(done.agreed, times), told_rate(done.broken, times)
-        sentence = f"all steps agree: {agreed}; violated on the servers: {broken}"
-        texts += [sentence] if times > 1 else []
-        code = VIOLATED if done.broken else HELD if done.agreed == times else NO_VERDICT
-        content = {
-            "request": self.request.as_json(), "sentence": sentence, "agreed": done.agreed, "broken": done.broken,
-            "folder": str(done.folder), "exit_code": code,
-        }  # fmt: skip
-        return StatedResult(sentence, code, content, ["\n".join([*texts, f"left in {done.folder}"])], kind="reenact")
+                for number in range(1, self.times + 1):
+                    place = folder / f"run{number}"
+                    run, tries = tried(place, real, plan, self.retries, self.patience, failed)
+                    leave(place, tries, given, plan, run)
+                    runs.append(run)
+                    if self.times > 1 or tries > 1:
+                        said = "; ".join(told_run(plan, run))
+                        texts.append(f"run {number}, {tries} tries, {run.seconds:.1f} s: {said}")
+                    show(f"{number} of {self.times} runs played")
+        except Cannot as problem:
+            raise NoVerdict(str(problem)) from None
+        return Reenacted(self, given, plan, folder, runs, texts)
 
 
-@dataclass(frozen=True)
-class Reenacted:
-    """A trace, as it was played.
-
-    Attributes:
-        runs: the last try of each time.
-        folder: the files that it left.
-    """
-
-    plan: ReenactmentPlan
-    folder: Path
-    runs: list[ReenactedRun] = field(default_factory=list)
-
-    @property
-    def agreed(self) -> int:
-        """The number of times that every step agreed with the model."""
-        return sum(r.agreed for r in self.runs)
-
-    @property
-    def broken(self) -> int:
-        """The number of times that every step agreed, and the servers broke what they promise."""
-        return sum(r.agreed and bool(r.harm) for r in self.runs)
-
-
-def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacted:
-    """Play a trace.
-
-    Raises:
-        RequestError: there is no such trace, or the folder cannot be made.
-        NoVerdict: the servers cannot be run here.
-    """
-    from checker.zookeeper.releases import of_servers, release_of, settled
-    from traces.reenact.distributions import Cannot
-    from traces.reenact.plan import decisive, plan_for
-    from traces.reenact.reenactment import tried
-    from traces.reenact.servers import settings_for
-
-    watch, path = watch or Reenacting(), Path(request.trace)
-    given = request.read()
-    release = request.release or release_of("zookeeper", given.configuration.variant)
-    left_out = (request.without or decisive(given)) if request.control else 0
-    try:
-        variant = request.variant_for(release, given.configuration.start)
-        if not request.variant:
-            asked = settled(request.variant_for(release), release, given.configuration.variant)
-            variant = of_servers(asked, release, given.configuration.start)
-        plan = plan_for(given, variant, left_out)
-        real = replace(request.found(release), settings=settings_for(plan.configuration.variant))
-        done = Reenacted(plan, new_folder(Path(request.output) if request.output else path.with_suffix(f".{release}")))
-        watch.planned(real, plan, given.steps[left_out - 1] if request.control else None)
-        for number in range(1, request.times + 1):
-            place = done.folder / f"run{number}"
-            run, tries = tried(place, real, plan, request.retries, request.patience, watch.failed)
-            leave(place, tries, given, plan, run)
-            done.runs.append(run)
-            watch.played(plan, run, number, tries)
-    except Cannot as problem:
-        raise NoVerdict(str(problem)) from None
-    return done
+reenact = function(ReenactRequest)
 
 
 def new_folder(path: Path) -> Path:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.request import Option, Request
+from checker.report.answer import Listed
+from checker.report.result import Part, Table, plural
+from checker.requests.request import Option, Request, function
+from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from traces.reenact.distributions import Release
@@ -54,20 +56,33 @@ class ServersRequest(Request):
             raise NoVerdict(str(problem)) from None
 
 
-def listed_servers(releases: Sequence[str], servers: str = "") -> tuple[dict[str, str], str]:
-    """Find all releases, or those that are named, and write a pom of those that are missing.
+@dataclass(frozen=True)
+class Servers(ServersRequest):
+    """List the releases that can run here, and how to get the others; `release` may name some, with commas."""
 
-    Returns:
-        By release where it was found, or empty; and the command that gets the missing ones, empty if none is.
+    kind: ClassVar[str] = "servers"
+    excluded: ClassVar[tuple[str, ...]] = ("zookeeper", "jar")
+    mode: ClassVar[str | Option] = Option(
+        "List the releases that can run here, and how to get the others.", flag="list-servers"
+    )
 
-    Raises:
-        RequestError: there is no such release, or the pom cannot be written.
-    """
-    from traces.reenact.distributions import Cannot, listed, maven_command, write_poms
+    def answer(self, watch: Watch = QUIET) -> Listed:
+        from traces.reenact.distributions import Cannot, listed, maven_command, write_poms
 
-    try:
-        origins = listed(releases, servers)
-        missing = [name for name, origin in origins.items() if not origin]
-        return origins, maven_command(write_poms(missing)) if missing else ""
-    except Cannot as problem:
-        raise RequestError(str(problem)) from None
+        with watch.working() as show:
+            show("looks for servers")
+            try:
+                origins = listed([name for name in self.release.split(",") if name], self.servers)
+                missing = [name for name, origin in origins.items() if not origin]
+                command = maven_command(write_poms(missing)) if missing else ""
+            except Cannot as problem:
+                raise RequestError(str(problem)) from None
+        rows = [(name, origin or "not here") for name, origin in origins.items()]
+        body: list[Part] = [Table(rows, ("release", "servers"))]
+        if command:
+            body.append(f"Maven gets those that are not here into its local repository with\n\n    {command}")
+        content = [{"release": name, "servers": origin} for name, origin in origins.items()]
+        return Listed(plural(len(rows), "release"), content=content, body=body, kind="servers")
+
+
+servers = function(Servers)

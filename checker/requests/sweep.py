@@ -3,84 +3,167 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
+from os import fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.quorum_system import check_text
-from checker.requests.request import Request, at_least
+from checker.requests.model import Quorums
+from checker.requests.request import Count, File, Natural, Option, Request, Words, function, names_in, names_of
+from checker.requests.watch import QUIET, Watch
 from zabspec.files import place_of
 
 if TYPE_CHECKING:
-    from traces.sweep.findings import SweepFinding
+    from checker.report.swept import Swept
     from traces.sweep.grid import Grid
-    from traces.sweep.summary import Alike, Summary
+    from traces.sweep.summary import Alike
     from traces.tables.places import Place
-    from zabspec.simulator.run import Run
 
-HELD, VIOLATED, NO_VERDICT = 0, 1, 3
+    Numbers = Iterable[int] | int | str
+else:
+    Numbers = tuple[int, ...]
+
+EXAMPLES = """\b
+Examples:
+  zabcheck sweep seeds --seeds 1:100001
+  zabcheck sweep rough --seeds 1:10001 --nodes 3,5 --delay 1:3,1:40 --faults 0,1,4
+  zabcheck sweep variants --seeds 1:5001 --variant none,no-holes,repaired --faults 3
+  zabcheck sweep sample --seeds 0:1000000 --nodes 3,5,7 --proposals 3,5,10,20 --sample 50000
+  zabcheck sweep s3a://lake/out --seeds 1:100000001 --master spark://head:7077
+"""
 OF_FOLDER = ("folder", "events", "master", "processes")  # the fields that are not of the grid
+
+
+def listed(flag: str, of: type[int] | type[str] = str) -> Callable[[Any], tuple[Any, ...]]:
+    """Return the conversion of one value or several, as text with commas between them."""
+
+    def read(given: Any) -> tuple[Any, ...]:
+        out: list[Any] = []
+        for each in names_of(given):
+            words = [word.strip() for word in each.split(",")] if isinstance(each, str) else [each]
+            for word in words:
+                if word == "" and of is str:
+                    raise RequestError(f"{flag} lists values with commas between them; {each!r} has an empty one")
+                if isinstance(word, str) and of is int:
+                    if not (word.isascii() and word.isdecimal() and len(word) < 10):
+                        raise RequestError(f"{flag} lists numbers with commas between them; {word!r} is none")
+                    word = int(word)
+                out.append(word)
+        return tuple(out)
+
+    return read
+
+
+def several(words: str, flag: str, of: type[int] | type[str] = str) -> Option:
+    """Return the option of a field with one value or several."""
+    return Option(words, metavar="LIST", reads=listed(flag, of))
 
 
 @dataclass(frozen=True)
 class SweepRequest(Request):
-    """A sweep. Empty or None values have the defaults of `traces.sweep.grid.Grid`, which has the same names.
+    """Run every configuration of a grid in the simulator and check it against every property of histories.
 
-    Attributes:
-        folder: receives a table of all runs and a report: a path, or on Spark an address, which receives tables alone.
-        seeds: ranges `START:STOP`, or single seeds.
-        protocol, variant, network, oracle: programs.
-        nodes, rounds, proposals, delay, partition, schedule: of runs.
-        faults: the number drawn from the seed; fault_kinds: their kinds.
-        sample: the number of configurations drawn from the grid; sample_seed: the seed for that.
-        quorums: the text of the quorum system of every run; empty for majorities.
-        events: whether the events of the runs are saved as well, as an event table.
-        master: of Spark; empty for processes of this machine, or Spark if there is a session.
-        processes: how many, on this machine; None for one a core.
+    FOLDER receives a table of all runs and a report. Runs are played in processes of this machine; with --master, or in
+    a session of Spark, as its tasks, and FOLDER may be an address (s3a://, hdfs://), which receives the tables alone.
+    All options but --seeds have one value unless given several.
+
+    Exit codes: 0 no property is violated; 1 some property is; 2 the request is wrong; 3 the sweep is not finished, or
+    reaches no premise.
     """
 
     kind: ClassVar[str] = "sweep"
+    command: ClassVar[bool] = True
+    examples: ClassVar[str] = EXAMPLES
 
-    folder: str = ""
-    seeds: tuple[str, ...] = ()
-    protocol: tuple[str, ...] = ()
-    variant: tuple[str, ...] = ()
-    network: tuple[str, ...] = ()
-    oracle: tuple[str, ...] = ()
-    nodes: tuple[int, ...] = ()
-    rounds: tuple[int, ...] = ()
-    proposals: tuple[int, ...] = ()
-    delay: tuple[str, ...] = ()
-    partition: tuple[str, ...] = ()
-    schedule: tuple[str, ...] = ()
-    faults: tuple[int, ...] = ()
-    fault_kinds: tuple[str, ...] = ()
-    sample: int | None = None
-    sample_seed: int | None = None
-    quorums: str = ""
-    events: bool = False
-    master: str = ""
-    processes: int | None = None
+    folder: Annotated[File, Option(place="table", argument=True)] = ""
+    seeds: Annotated[
+        Words,
+        Option(
+            "Range of seeds, without STOP; or single seeds, or several ranges.",
+            metavar="START:STOP",
+            reads=listed("--seeds"),
+        ),
+    ] = ()
+    protocol: Annotated[
+        Words, Option("Protocol: db19 (the default) or zab.", metavar="LIST", reads=listed("--protocol"))
+    ] = ()
+    variant: Annotated[
+        Words, Option("Variants; `none` is the protocol itself.", metavar="LIST", reads=listed("--variant"))
+    ] = ()
+    network: Annotated[
+        Words,
+        Option(
+            "zab: fifo, lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
+            metavar="LIST",
+            reads=listed("--network"),
+        ),
+    ] = ()
+    oracle: Annotated[
+        Words,
+        Option(
+            "With zab: `lab`, the lab's election; `none`: the seed chooses leaders.",
+            metavar="LIST",
+            reads=listed("--oracle"),
+        ),
+    ] = ()
+    quorums: Quorums = ""
+    nodes: Annotated[Numbers, several("Processes (3).", "--nodes", int)] = ()
+    rounds: Annotated[Numbers, several("Ticks (1000).", "--rounds", int)] = ()
+    proposals: Annotated[Numbers, several("Proposals (5).", "--proposals", int)] = ()
+    delay: Annotated[
+        Words,
+        Option(
+            "Least and largest delay of a message in ticks, LEAST:MOST (1:3).", metavar="LIST", reads=listed("--delay")
+        ),
+    ] = ()
+    partition: Annotated[
+        Words,
+        Option("Directed pairs of processes, or `none`; each repetition adds a value.", metavar="S,D,..."),
+    ] = ()
+    schedule: Annotated[
+        Words,
+        Option(
+            "Faults, as 'crash 1@300 recover 1@450 cut 0:2@400', or `none`; each repetition adds a value.",
+            metavar="TEXT",
+        ),
+    ] = ()
+    faults: Annotated[
+        Numbers, Option("Number of random faults, by the seed (0).", metavar="LIST", reads=listed("--faults", int))
+    ] = ()
+    fault_kinds: Annotated[
+        Words,
+        Option(
+            "Kinds of random faults: cut, crash, timeout, lose (all).", metavar="LIST", reads=listed("--fault-kinds")
+        ),
+    ] = ()
+    sample: Annotated[Count | None, Option("Run N random configurations of the grid.", metavar="N")] = None
+    sample_seed: Annotated[Natural | None, Option("Seed of the sample (0).", metavar="N")] = None
+    events: Annotated[bool, Option("Keep the events of the runs, as an event table: FOLDER/events.")] = False
+    master: Annotated[str, Option("Run on Spark, with this master.", metavar="URL")] = ""
+    processes: Annotated[Count | None, Option("Processes of this machine (all cores).", metavar="N")] = None
 
     def validate(self) -> None:
         if not self.folder:
             raise RequestError("name the folder of the sweep")
         from traces.tables.places import address_of
 
-        address = address_of(self.folder)
+        address = address_of(self.name)
         if address is not None and not address.scheme:
-            raise RequestError(f"a sweep is written to a folder, and {self.folder} is a table of a catalog")
-        at_least(self, 1, "sample", "processes")
-        at_least(self, 0, "sample_seed")
-        check_text(self.quorums)
+            raise RequestError(f"a sweep is written to a folder, and {self.name} is a table of a catalog")
         if self.master and self.processes is not None:
             raise RequestError("--processes is for this machine, and --master for Spark")
         if not self.seeds:
             raise RequestError("--seeds is missing, for example --seeds 1:1001")
         if self.sample_seed is not None and self.sample is None:
             raise RequestError("--sample-seed needs --sample")
+
+    @property
+    def name(self) -> str:
+        """The folder, as the user names it."""
+        return fspath(self.folder)
 
     @property
     def of_grid(self) -> dict[str, Any]:
@@ -101,13 +184,13 @@ class SweepRequest(Request):
         from zabspec.authoring.quorums import system_for
         from zabspec.protocols.registry import PROTOCOLS
 
-        servers = system_for(self.quorums, None)[1]
+        servers = system_for(fspath(self.quorums), None)[1]
         sized: dict[str, tuple[int, ...]] = {"nodes": (servers,)} if servers is not None else {}
-        found = [PROTOCOLS[name].usual_roles for name in self.protocol if name in PROTOCOLS]
+        found = [PROTOCOLS[name].usual_roles for name in names_in(self.protocol) if name in PROTOCOLS]
         sized |= {"nodes": tuple(dict.fromkeys(roles.nodes for roles in found if roles))} if any(found) else {}
         of_grid = self.of_grid
-        if "zookeeper" in self.protocol:  # what its releases do differently with settings belongs to them
-            variants = (with_settings(PROTOCOLS["zookeeper"], name) for name in self.variant)
+        if "zookeeper" in names_in(self.protocol):  # what its releases do differently with settings belongs to them
+            variants = (with_settings(PROTOCOLS["zookeeper"], name) for name in names_in(self.variant))
             of_grid |= {"variant": tuple(name.replace(",", "+") for name in variants)} if self.variant else {}
         grid = Grid(**(sized | of_grid))
         grid.check()
@@ -115,99 +198,51 @@ class SweepRequest(Request):
             check_events(grid)
         return grid
 
+    def answer(self, watch: Watch = QUIET) -> Swept:
+        from checker.report.swept import Swept
+        from traces.spark import NoSpark, SparkFailed
+        from traces.spark.session import check_packages
 
-class Bar:
-    """Follows a sweep. This one shows nothing."""
+        try:
+            check_packages("pyarrow", "jinja2", "matplotlib")  # before what imports them
+        except NoSpark as problem:
+            raise RequestError(str(problem)) from None
+        from traces.sweep.findings import NotRepeated, findings
+        from traces.tables.places import Address, address_of
+        from traces.tables.table import TableError
+        from zabspec.model import ConfigError
 
-    def say(self, what: str) -> None:
-        """Show what is being done now."""
+        try:
+            from traces.sweep.report import write_report
+            from traces.sweep.summary import summary_of
 
-    def begin(self, total: int) -> None:
-        """Show that runs begin, `total` in all."""
-
-    def tell(self, done: int) -> None:
-        """Show that `done` runs are finished."""
-
-    def stop(self) -> None:
-        """Show the end of the sweep."""
-
-
-@dataclass(frozen=True)
-class Swept:
-    """A finished sweep.
-
-    Attributes:
-        found: for each program the first run that violates each property.
-        table: the place of the table.
-        files: the report; none at an address.
-    """
-
-    question: Grid
-    summary: Summary
-    found: tuple[SweepFinding, ...]
-    table: str
-    files: tuple[Path, ...]
-
-    @property
-    def code(self) -> int:
-        """The exit code."""
-        every = self.summary.every
-        tested = any(tally.tested for tally in every.tallies.values())
-        return VIOLATED if every.broken else NO_VERDICT if every.unfinished or not tested else HELD
+            place: Place = address_of(self.name) or place_of(self.name)
+            grid = self.grid()
+            on_spark = bool(self.master) or has_session()
+            if isinstance(place, Address) and not on_spark:
+                raise RequestError(f"{place}: an address is written by Spark: add --master, for example 'local[*]'")
+            if isinstance(place, Path):
+                check_free(place)
+            with watch.working() as show:
+                if on_spark:
+                    alike, digest, table = swept_by_spark(self, grid, place)
+                else:
+                    assert isinstance(place, Path)
+                    alike, digest, table = swept_here(self, grid, place, show)
+                summary = summary_of(grid, alike)
+                show("rerunning the first violating runs")
+                found = findings(grid, summary, digest)
+                files = write_report(place, grid, summary, found) if isinstance(place, Path) else ()
+            return Swept(self, grid, summary, found, table, files)
+        except (ConfigError, NoSpark, TableError) as problem:
+            raise RequestError(str(problem)) from None
+        except (NotRepeated, SparkFailed) as problem:
+            raise NoVerdict(str(problem)) from None
+        except OSError as problem:
+            raise NoVerdict(f"{self.name} cannot be written: {problem.strerror or problem}") from None
 
 
-def answer(request: SweepRequest, bar: Bar | None = None, parse: Callable[[str], Run] | None = None) -> Swept:
-    """Run a grid, judge all runs, and write the tables and the report.
-
-    Args:
-        parse: returns the run of a command line of `zabcheck simulate`; the report's commands are checked with it.
-
-    Raises:
-        RequestError: there is no such sweep, the folder is in use, or a package is missing.
-        NoVerdict: it is not finished, or a run differs from its row.
-    """
-    from traces.spark import NoSpark, SparkFailed
-    from traces.spark.session import check_packages
-
-    try:
-        check_packages("pyarrow", "jinja2", "matplotlib")  # before what imports them
-    except NoSpark as problem:
-        raise RequestError(str(problem)) from None
-    from traces.sweep.findings import NotRepeated, findings
-    from traces.tables.places import Address, address_of
-    from traces.tables.table import TableError
-    from zabspec.model import ConfigError
-
-    bar = bar or Bar()
-    try:
-        from traces.sweep.report import write_report
-        from traces.sweep.summary import summary_of
-
-        place: Place = address_of(request.folder) or place_of(request.folder)
-        grid = request.grid()
-        on_spark = bool(request.master) or has_session()
-        if isinstance(place, Address) and not on_spark:
-            raise RequestError(f"{place}: an address is written by Spark: add --master, for example 'local[*]'")
-        if isinstance(place, Path):
-            check_free(place)
-        bar.begin(grid.count)
-        if on_spark:
-            alike, digest, table = swept_by_spark(request, grid, place)
-        else:
-            assert isinstance(place, Path)
-            alike, digest, table = swept_here(request, grid, place, bar)
-        summary = summary_of(grid, alike)
-        bar.say("rerunning the first violating runs")
-        found = findings(grid, summary, digest, parse)
-        files = write_report(place, grid, summary, found) if isinstance(place, Path) else ()
-        bar.stop()
-        return Swept(grid, summary, found, table, files)
-    except (ConfigError, NoSpark, TableError) as problem:
-        raise RequestError(str(problem)) from None
-    except (NotRepeated, SparkFailed) as problem:
-        raise NoVerdict(str(problem)) from None
-    except OSError as problem:
-        raise NoVerdict(f"{request.folder} cannot be written: {problem.strerror or problem}") from None
+sweep = function(SweepRequest)
 
 
 def has_session() -> bool:
@@ -235,7 +270,7 @@ def check_free(folder: Path) -> None:
 Answers = tuple["list[Alike]", Callable[[int], str], str]  # groups of runs, the digest of a run, the place of the table
 
 
-def swept_here(request: SweepRequest, grid: Grid, folder: Path, bar: Bar) -> Answers:
+def swept_here(request: SweepRequest, grid: Grid, folder: Path, show: Callable[[str], None]) -> Answers:
     """Play a grid in processes of this machine.
 
     Raises:
@@ -245,12 +280,14 @@ def swept_here(request: SweepRequest, grid: Grid, folder: Path, bar: Bar) -> Ans
     from traces.sweep.local import RUNS, write_tables
     from traces.sweep.summary import alike_in_table
 
-    done = 0
+    done, began = 0, time.perf_counter()
 
     def tell(count: int) -> None:
         nonlocal done
         done = count
-        bar.tell(count)
+        spent = max(time.perf_counter() - began, 1e-9)
+        left = spent * (grid.count - count) / max(count, 1)
+        show(f"{count:,} of {grid.count:,} runs, {count / spent:,.0f} a second, {left:,.0f} s left")
 
     try:
         rows = write_tables(grid, folder, request.events, request.processes or 0, tell)

@@ -20,11 +20,8 @@ import pytest
 from click.testing import CliRunner
 
 import zabcheck
-from checker import api
 from checker.cli import main
 from checker.commands.init import BROKEN
-from checker.commands.reenact import reenact
-from checker.commands.sweep import sweep
 from checker.report.answer import Answered
 from invariants.inductive import CLAUSES
 from tests.patience import HANG
@@ -32,7 +29,6 @@ from zabcheck import language, shadowed_packages
 from zabspec.authoring import declaration
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds import actor
-from zabspec.worlds.steps import BUDGETS
 
 pytest_plugins = ["pytester"]
 
@@ -189,28 +185,6 @@ def test_a_wrong_question_is_an_error_with_the_command_s_sentence(ask: Callable[
         ask()
     assert sentence in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-# a walk is no exploration, nor are fair runs; a release is a set of variants; pages are made of the answer
-WITHOUT = {"search", "seed", "mutate", "live", "witness", "progress_properties", "release", "html"}
-
-
-@pytest.mark.parametrize(
-    ("keywords", "command", "unsaid"),
-    [
-        (api.Sweeping, sweep, {"as_json"}),
-        (api.Reenacting, reenact, {"list_servers", "runs_drawn", "seed", "start"}),
-    ],
-    ids=["sweep", "reenact"],
-)
-def test_keywords_are_the_options_of_the_command(keywords: type, command: click.Command, unsaid: set[str]) -> None:
-    said = {"names": "properties", "required": "require_witness", "no_symmetry": "symmetry", "clauses": "clauses"}
-    said |= {"own_budgets": "budgets"}
-    options = {p.name for p in command.params if isinstance(p, click.Option)} - {"version", "protocol"} - unsaid
-    wanted = {said.get(str(name), name) for name in options}
-    any_of_them = {*BUDGETS, "budgets"}  # which takes each by its name
-    any_of_them |= {"protocol"}  # an argument of its own, but for `judge`, where the table names it
-    assert set(typing.get_type_hints(keywords)) - any_of_them == wanted - any_of_them
 
 
 START = TOP / "checker/commands/start/two_phase_commit.py"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.conformance import ConformanceRequest, answer, known
+from checker.requests.conformance import ConformanceRequest, known
 from tests.reenact.schedules import zk_4394
 from tests.servers import nowhere
 from traces.reenact import campaign
@@ -109,8 +109,8 @@ def test_random_runs_are_of_servers_with_the_settings_of_the_text(
     monkeypatch.setattr(ConformanceRequest, "found", lambda _, name: nowhere(name))
     monkeypatch.setattr(campaign, "played", played)
     for number, variant in enumerate(("snapshots", "walk", "power")):
-        answer(ConformanceRequest("3.9.5", variant=variant, runs=1, output=str(tmp_path / f"{number}")))
+        ConformanceRequest("3.9.5", variant=variant, runs=1, output=str(tmp_path / f"{number}")).answer()
     assert [set(PERIODIC) <= set(real.settings) for real in started] == [True, False, False]
     assert [bool(real.settings) for real in started] == [True, False, True]  # those of `walk` are the defaults
     with pytest.raises(NoVerdict, match="walk"):
-        answer(ConformanceRequest("3.9.5", variant="walk,snapshots", runs=1, output=str(tmp_path / "both")))
+        ConformanceRequest("3.9.5", variant="walk,snapshots", runs=1, output=str(tmp_path / "both")).answer()

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from checker.commands.reenact import reenact
+from checker.cli import main
 from checker.errors import NoVerdict, RequestError
-from checker.requests.conformance import ConformanceRequest, answer
+from checker.requests.conformance import ConformanceRequest
 from checker.requests.reenact import PlayRequest
 from checker.zookeeper.releases import of_servers
 from checker.zookeeper.runs import trace_of_row
@@ -287,13 +287,13 @@ def test_where_random_runs_begin_is_asked_by_name(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(ConformanceRequest, "found", lambda _, name: nowhere(name))
     monkeypatch.setattr(campaign, "played", played)
     for name in ("new", "established"):
-        answer(ConformanceRequest("3.9.5", runs=1, start=name, output=str(tmp_path / name)))
+        ConformanceRequest("3.9.5", runs=1, start=name, output=str(tmp_path / name)).answer()
     assert seen == [(NEW, ["hole,log-files"]), (ESTABLISHED, ["hole"])]
-    with pytest.raises(RequestError, match="begin from established or new, not from 'after-snap'"):
+    with pytest.raises(RequestError, match="--start must be established or new, not 'after-snap'"):
         ConformanceRequest("3.9.5", runs=1, start="after-snap")
     with pytest.raises(NoVerdict, match="sessions that are no transactions"):
-        answer(ConformanceRequest("3.4.10", runs=1, start="new", output=str(tmp_path / "old")))
-    done = CliRunner().invoke(reenact, ["ZK-trunc-snap", "--start", "new"])
+        ConformanceRequest("3.4.10", runs=1, start="new", output=str(tmp_path / "old")).answer()
+    done = CliRunner().invoke(main, ["reenact", "ZK-trunc-snap", "--start", "new"])
     assert (done.exit_code, "--start is for --random" in done.output) == (2, True)
 
 
@@ -302,14 +302,14 @@ def test_where_random_runs_begin_is_asked_by_name(tmp_path: Path, monkeypatch: p
     [
         (["ZK-trunc-snap", "--start", "established"], "--start is for --random"),
         (["ZK-4394", "--seed", "1"], "--seed is for --random"),
-        (["--random", "1", "--control"], "--control is for a trace or a row"),
-        (["--random", "1", "--times", "1"], "--times is for a trace or a row"),
-        (["--random", "1", "--without", "3"], "--without is for a trace or a row"),
+        (["--random", "1", "--control"], "--control does not go with --random"),
+        (["--random", "1", "--times", "1"], "--times does not go with --random"),
+        (["--random", "1", "--without", "3"], "--without does not go with --random"),
     ],
 )
 def test_what_would_be_passed_over_is_refused(given: list[str], said: str) -> None:
     """Also where it says what is so without it: the run of a row may begin elsewhere."""
-    done = CliRunner().invoke(reenact, given)
+    done = CliRunner().invoke(main, ["reenact", *given])
     assert (done.exit_code, said in done.output) == (2, True)
 
 

@@ -25,13 +25,11 @@ from checker.requests import (
     realise,
     reenact,
     residue,
-    sweep,
     zookeeper,
 )  # fmt: skip
 from checker.requests.kinds import all_kinds, from_json
 from checker.requests.sweep import SweepRequest
 from tests.servers import nowhere
-from traces.record.trace import Step
 from traces.reenact.distributions import Release
 from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.player import Played
@@ -64,6 +62,7 @@ FULL: dict[str, dict[str, Any]] = {
     },
     "reenact": SERVERS | {"trace": "t.json", "times": 3, "control": True, "without": 2},
     "conformance": SERVERS | {"runs": 3, "seed": 0, "start": "new"},
+    "servers": {"release": "3.9.1", "servers": "all"},
     "conform": {"record": "r.jsonl", "release": "3.9.1", "time_limit": 2.0},
     "chaos": {
         "release": "3.9.1", "zookeeper": "build", "jar": "a.jar", "seconds": 5.0, "seed": 3, "clients": 2, "writes": 9,
@@ -92,7 +91,9 @@ BESIDE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("kind", FULL)
 def test_a_request_is_read_again_as_it_was_written(kind: str) -> None:
     beside = BESIDE.get(kind, {})
-    assert set(FULL[kind]) | set(beside) == {f.name for f in fields(all_kinds()[kind])}
+    assert set(FULL[kind]) | set(beside) == {f.name for f in fields(all_kinds()[kind])} - set(
+        all_kinds()[kind].excluded
+    )
     for words in filter(None, (FULL[kind], beside)):
         given = all_kinds()[kind](**words)
         assert all(getattr(given, f.name) != f.default for f in fields(all_kinds()[kind]) if f.name in words)
@@ -141,7 +142,7 @@ REFUSED = [
         "there is no fault 'fire'; there are kill, stop, cut, delay, tail, behind, stall",
     ),
     ("chaos", {"writes": 0}, "--writes must be 1 or more, not 0"),
-    ("reenact", {"trace": ""}, "name the trace to reenact"),
+    ("reenact", {"trace": ""}, "name a trace, a row of the track record (ZK-4394), or --random N"),
     ("reenact", {"control": False}, "--without needs --control"),
     ("reenact", {"times": 0}, "--times must be 1 or more, not 0"),
     ("reenact", {"without": -1}, "--without must be 0 or more, not -1"),
@@ -149,7 +150,7 @@ REFUSED = [
     ("reenact", {"patience": 0.0}, "--patience must be a number of seconds above 0, not 0"),
     ("conformance", {"runs": 0}, "--random must be 1 or more, not 0"),
     ("conformance", {"release": ","}, "--random needs --release"),
-    ("conformance", {"start": "after-snap"}, "random runs begin from established or new, not from 'after-snap'"),
+    ("conformance", {"start": "after-snap"}, "--start must be established or new, not 'after-snap'"),
     ("conformance", {"retries": -1}, "--retries must be 0 or more, not -1"),
     ("zookeeper", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
     ("zookeeper", {"issues": ()}, "name the rows to check on 3.9.1"),
@@ -212,7 +213,7 @@ def test_a_sweep_that_is_none_is_refused(tmp_path: Path) -> None:
         (SweepRequest(new, ("1:5",), protocol=("nope",)), "there is no protocol 'nope'"),
     ):
         with pytest.raises(RequestError, match=sentence):
-            sweep.answer(given)
+            given.answer()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -226,17 +227,17 @@ def test_rows_and_releases_that_there_are_not_are_refused(tmp_path: Path) -> Non
     with pytest.raises(RequestError, match=":1 is not a valid cell of the matrix"):
         list(matrix.answer(matrix.MatrixRequest(str(tmp_path / "m"))))
     with pytest.raises(RequestError, match=r"^there is no run of ZK-9999 to play"):
-        reenact.answer(reenact.ReenactRequest(trace="ZK-9999"))
+        reenact.ReenactRequest(trace="ZK-9999").answer()
     with pytest.raises(RequestError, match=r"^there is no step 999 in ZK-4394"):
-        reenact.answer(reenact.ReenactRequest(trace="ZK-4394", control=True, without=999))
+        reenact.ReenactRequest(trace="ZK-4394", control=True, without=999).answer()
 
 
 def test_servers_that_cannot_be_run_give_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("traces.spark.java.candidates", lambda: iter(()))
     out = str(tmp_path / "out")
     for work in (
-        lambda: reenact.answer(reenact.ReenactRequest(trace="ZK-4394", output=out)),
-        lambda: conformance.answer(conformance.ConformanceRequest("3.9.1", output=out)),
+        lambda: reenact.ReenactRequest(trace="ZK-4394", output=out).answer(),
+        lambda: conformance.ConformanceRequest("3.9.1", output=out).answer(),
     ):
         with pytest.raises(NoVerdict, match="real ZooKeeper servers need Java"):
             work()
@@ -254,27 +255,20 @@ def test_a_trace_is_played_as_often_as_the_request_says(tmp_path: Path, monkeypa
         (folder / "events.txt").write_text("")
         return ReenactedRun(Played(len(plan.steps) - 1, next(results), [0.1] * len(plan.steps)), None)
 
-    class Watching(reenact.Reenacting):
-        def planned(self, _: Release, plan: ReenactmentPlan, left_out: Step | None) -> None:
-            events.append(None if left_out is None else left_out.number)
-
-        def failed(self, sentence: str) -> None:
-            events.append(sentence)
-
-        def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
-            events.append((number, tries, run.agreed))
-
-    events: list[object] = []
     monkeypatch.setattr("traces.reenact.distributions.find_release", lambda name, *_: nowhere(name))
     monkeypatch.setattr("traces.reenact.reenactment.play", play)
     given = reenact.ReenactRequest(
         trace="ZK-4394", output=str(tmp_path / "out"), times=2, retries=1, patience=3.0, control=True, without=2
     )
-    done = reenact.answer(given, Watching())
-    assert events == [2, "try 1: server 1 differs", (1, 2, True), "try 1: server 1 differs", (2, 2, True)]
+    done = given.answer()
+    said = [text.partition(", 0.")[0] for text in done.texts if text.startswith(("control", "try", "run"))]
+    assert said[0].startswith("control: without step 2, ")
+    assert said[1:] == [
+        "try 1: server 1 differs", "run 1, 2 tries", "try 1: server 1 differs", "run 2, 2 tries",
+    ]  # fmt: skip
     assert (done.agreed, done.broken, done.folder) == (2, 0, tmp_path / "out")
     assert {p.name for p in (done.folder / "run2").iterdir()} >= {"lanes.tsv", "lanes.svg", "run.trace.json", "try2"}
-    assert reenact.answer(given).folder == tmp_path / "out-2"
+    assert given.answer().folder == tmp_path / "out-2"
 
 
 def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:

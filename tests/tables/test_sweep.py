@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,7 +24,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checker.cli import main
-from checker.commands.sweep import run_of_command
+from checker.requests.simulate import Simulate
+from tests.commands.running import request_of
 from tests.patience import HANG, members, until
 from tests.spark import LocalSpark
 from traces.judging.simulated import judge
@@ -63,6 +65,15 @@ WIDE = Grid(
     schedule=("none", "crash 1@300 recover 1@450 cut 0:2@300"),
     faults=(0, 3),
 )
+
+
+def run_of_command(command: str) -> Run:
+    """Return the run that a command line of `zabcheck simulate` describes."""
+    words = shlex.split(command)
+    assert words[:2] == ["zabcheck", "simulate"]
+    request = request_of("simulate", *words[2:])
+    assert isinstance(request, Simulate)
+    return request.run()
 
 
 def test_every_configuration_has_one_number() -> None:
