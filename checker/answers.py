@@ -6,20 +6,17 @@ Each contains what the command of that name prints, in the same words.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from checker.report.answer import Answered
 from checker.report.result import Part, Result, Verdict
 
 if TYPE_CHECKING:
-    from checker.ci.result import CheckResult
-    from checker.report.linted import LintReport
     from checker.zookeeper.record import RowOutcome
     from traces.record.trace import Trace
 
 __all__ = [
-    "Answered", "Checked", "Linted",
+    "Answered",
     "Reported", "TrackRecord", "Verdict",
 ]  # fmt: skip
 
@@ -59,45 +56,6 @@ class Wrapper(Answered):
 
     def page(self) -> str:
         return self._result.page()
-
-
-class Linted(Wrapper):
-    """The mistakes in a protocol's file.
-
-    Attributes:
-        mistakes: by line.
-        complete: False if more mistakes may show once these are corrected.
-    """
-
-    def __init__(self, result: LintReport) -> None:
-        super().__init__(result)
-        self.mistakes = result.linted.mistakes
-        self.complete = result.linted.complete
-
-
-class Checked(Wrapper):
-    """The answer of the checks of a file.
-
-    Attributes:
-        outcomes: of each check, the result and the differences from what it expects.
-    """
-
-    def __init__(self, result: CheckResult) -> None:
-        super().__init__(result)
-        self.outcomes = tuple(result.outcomes)
-
-    @cached_property
-    def runs(self) -> Mapping[str, Trace]:
-        """The run of each violation, by check and property."""
-        from checker.ci.result import traces_of
-
-        made = [(one, one.found.counterexamples) for one in self.outcomes if one.found is not None]
-        return {name: trace for one, names in made for name, trace in traces_of(one, names)}
-
-    def html(self) -> str:
-        from checker.report.formats.html import as_html
-
-        return as_html(self._result).decode()
 
 
 class TrackRecord(Wrapper):

@@ -11,8 +11,6 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from checker.answers import (
-    Checked,
-    Linted,
     Reported,
     TrackRecord,
 )
@@ -75,62 +73,6 @@ def report(run: str | PathLike[str]) -> Reported:
     return Reported(StatedResult(sentence, int(given["exit_code"]), given, [sentence], kind="report"), given)
 
 
-def gallery(*names: str, source: str = "", heavy: bool = False) -> Checked:
-    """Run entries of the gallery, each a claim of the sources or a known fault, and compare them with what is recorded.
-
-    Args:
-        names: of entries or groups; without any, all that take less than a minute.
-        source: only entries that cite it.
-        heavy: include those that take more than a minute.
-
-    Raises:
-        RequestError: there is no such entry.
-    """
-    import datetime
-
-    from checker.ci.configuration import MatrixError
-    from checker.ci.selection import result_of
-    from checker.ci.shipped import GalleryResult
-    from checker.ci.shipped import gallery as shipped
-
-    with sentences():
-        try:
-            there = shipped()
-            left = there.named(names, source, heavy)
-            found = result_of(there.matrix, left, datetime.datetime.now(datetime.UTC).date(), "entry")
-            return Checked(GalleryResult(found.path, found.outcomes, found.what))
-        except MatrixError as problem:
-            raise RequestError(str(problem)) from None
-
-
-def check(
-    file: str | PathLike[str] | None = None, only: Sequence[str] = (), changed_since: str | None = None
-) -> Checked:
-    """Run the checks of a file and compare the results with what it expects. Nothing is written.
-
-    Args:
-        file: None for `zabcheck.toml`, or `pyproject.toml` with a table `tool.zabcheck`.
-        only: names of checks; without any, all of them.
-        changed_since: a commit; only checks whose result may have changed since are run.
-
-    Raises:
-        RequestError: the file, a name or the request is wrong.
-    """
-    import datetime
-    from pathlib import Path
-
-    from checker.ci.configuration import MatrixError, default_file, read_matrix
-    from checker.ci.selection import chosen, result_of
-
-    with sentences():
-        try:
-            matrix = read_matrix(default_file() if file is None else Path(file))
-            left = chosen(matrix, [only] if isinstance(only, str) else only, changed_since)
-            return Checked(result_of(matrix, left, datetime.datetime.now(datetime.UTC).date()))
-        except MatrixError as problem:
-            raise RequestError(str(problem)) from None
-
-
 def zookeeper(*issues: str, time_limit: float | None = None, split: bool = False, release: str = "") -> TrackRecord:
     """Reproduce known bugs of ZooKeeper: a release with every other known fix, without its own and with it.
 
@@ -151,18 +93,3 @@ def zookeeper(*issues: str, time_limit: float | None = None, split: bool = False
         rows = list(answer(request))
         stories = [part for one in rows for part in story_parts(one)] if issues else []
         return TrackRecord(rows_result(request.as_json(), rows, split, stories), rows)
-
-
-def lint(file: str | PathLike[str]) -> Linted:
-    """Report all mistakes in a protocol's file: the line, what is wrong, and what to write.
-
-    Raises:
-        RequestError: it cannot be read.
-    """
-    from pathlib import Path
-
-    from checker.report.linted import LintReport
-    from checker.requests.lint import lint as mistakes_of
-
-    with sentences():
-        return Linted(LintReport(mistakes_of(Path(file))))

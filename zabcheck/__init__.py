@@ -25,16 +25,12 @@ from typing import TYPE_CHECKING, Any
 from zabcheck.shadowed_packages import in_the_way
 
 if TYPE_CHECKING:  # the public names, each with the module that has it
-    from checker.answers import Checked as Checked
-    from checker.answers import Linted as Linted
     from checker.answers import Reported as Reported
     from checker.answers import TrackRecord as TrackRecord
     from checker.api import causal_graph as causal_graph
-    from checker.api import check as check
-    from checker.api import gallery as gallery
-    from checker.api import lint as lint
     from checker.api import report as report
     from checker.api import zookeeper as zookeeper
+    from checker.ci.result import Checked as Checked
     from checker.errors import NoVerdict as NoVerdict
     from checker.errors import RequestError as RequestError
     from checker.graph.report import Graphed as Graphed
@@ -48,6 +44,7 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.report.conformed import Conformed as Conformed
     from checker.report.induction import Inductive as Inductive
     from checker.report.judged import Judged as Judged
+    from checker.report.linted import Linted as Linted
     from checker.report.planned import Planned as Planned
     from checker.report.proved import Proved as Proved
     from checker.report.replayed import Replayed as Replayed
@@ -59,20 +56,24 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.requests.audit_logs import audit_logs as audit_logs
     from checker.requests.bmc import bmc as bmc
     from checker.requests.chaos import chaos as chaos
+    from checker.requests.check import check as check
     from checker.requests.clauses import clauses as clauses
     from checker.requests.confirm import Confirmed as Confirmed
     from checker.requests.confirm import confirm as confirm
     from checker.requests.conform import conform as conform
     from checker.requests.conformance import RandomRuns as RandomRuns
     from checker.requests.conformance import conformance as conformance
+    from checker.requests.entries import entries as entries
     from checker.requests.explore import explore as explore
     from checker.requests.export import Exported as Exported
     from checker.requests.export import export as export
     from checker.requests.export_model import ModelExported as ModelExported
     from checker.requests.export_model import export_model as export_model
+    from checker.requests.gallery import gallery as gallery
     from checker.requests.graph import graph as graph
     from checker.requests.induct import induct as induct
     from checker.requests.judge import judge as judge
+    from checker.requests.lint import lint as lint
     from checker.requests.live import live as live
     from checker.requests.minimise import Minimised as Minimised
     from checker.requests.minimise import minimise as minimise

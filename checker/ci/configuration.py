@@ -38,7 +38,7 @@ HOLDS, VIOLATED, NOT_REACHED = "holds", "violated", "not reached"
 ALL = "all"
 
 
-class MatrixError(ValueError):
+class MatrixError(RequestError):
     """The file is not a matrix of checks: one sentence says where and why."""
 
 

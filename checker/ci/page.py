@@ -7,14 +7,14 @@ from typing import Any
 from urllib.parse import quote
 
 from checker.ci.judging import AS_EXPECTED, DIFFERS, KNOWN, NOT_RUN, Outcome
-from checker.ci.result import CheckResult, expected, found, statement_of
+from checker.ci.result import Checked, expected, found, statement_of
 from checker.plain_text import plain
 from traces.pages.shell import environment
 
 COLOURS = {DIFFERS: "bad", AS_EXPECTED: "good", KNOWN: "good"}
 
 
-def index_of(result: CheckResult, drawn: Collection[str]) -> str:
+def index_of(result: Checked, drawn: Collection[str]) -> str:
     """Return the page of all outcomes.
 
     Args:
@@ -31,7 +31,7 @@ def index_of(result: CheckResult, drawn: Collection[str]) -> str:
     )  # fmt: skip
 
 
-def row_of(result: CheckResult, o: Outcome, drawn: Collection[str]) -> dict[str, Any]:
+def row_of(result: Checked, o: Outcome, drawn: Collection[str]) -> dict[str, Any]:
     """Return the row of a check on the page."""
     made = o.found
     runs = [name for name, _ in result.runs_of(o) if name in drawn]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from checker.ci.configuration import HOLDS, NOT_REACHED, Check, Expectation
 from checker.ci.judging import AS_EXPECTED, DIFFERS, KNOWN, NEW, NOT_RUN, UNDECIDED, Difference, Outcome
 from checker.ci.places import faulty, way_to
+from checker.report.answer import Answered
 from checker.report.result import (
     ERROR,
     FAILURE,
@@ -20,7 +22,6 @@ from checker.report.result import (
     Part,
     ReportFinding,
     ReportPlace,
-    Result,
     Rule,
     Table,
     Verdict,
@@ -32,9 +33,11 @@ from checker.report.sources import top_of
 from traces.explain.folding import folded
 
 if TYPE_CHECKING:
+    from checker.requests.check import OutcomesRequest
     from traces import Trace
 
 FORMAT = 1
+INDEX = {"check": "checks.html", "entry": "gallery.html"}  # the page of all checks, by what they are called
 HEAD = ("check", "status", "expected", "found", "depth", "states", "seconds")
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 ENDS = {DIFFERS: FAILURE, UNDECIDED: ERROR, NOT_RUN: SKIPPED}
@@ -58,8 +61,8 @@ HELP_OF_CHECKS = (
 )
 
 
-@dataclass(frozen=True)
-class CheckResult(Result):
+@dataclass(frozen=True, repr=False)
+class Checked(Answered):
     """The outcomes of the checks of a file.
 
     Attributes:
@@ -68,6 +71,8 @@ class CheckResult(Result):
         what: the noun for its checks.
         changed: by real path of a file, the lines that changed according to `--changed-since`.
         warnings: further messages, a sentence each.
+        request: the request; it says which runs are saved where.
+        unsaved: what could not be saved.
     """
 
     path: Path
@@ -75,6 +80,8 @@ class CheckResult(Result):
     what: str = "check"
     changed: Mapping[str, Collection[int]] = field(default_factory=dict)
     warnings: Sequence[str] = ()
+    request: OutcomesRequest | None = None
+    unsaved: Sequence[str] = ()
 
     kind = "check"
 
@@ -84,6 +91,8 @@ class CheckResult(Result):
     @property
     def exit_code(self) -> int:
         """0 if all that was run is as expected, 1 if something differs, 3 if there is no verdict on something."""
+        if self.unsaved:
+            return NO_VERDICT
         if self.of(DIFFERS):
             return VIOLATED
         return NO_VERDICT if self.of(UNDECIDED) else HELD
@@ -122,9 +131,58 @@ class CheckResult(Result):
         notes = [folded(note, others="  ") for note in self.notes()]
         return ["\n".join(notes)] if notes else []
 
-    def runs(self) -> list[tuple[str, Trace]]:
-        """Return the counterexamples that are worth saving, each with a name for its file."""
-        return [pair for o in self.outcomes for pair in self.runs_of(o)]
+    @cached_property
+    def runs(self) -> Mapping[str, Trace]:
+        """The run of each violation, by check and property."""
+        made = [(o, o.found.counterexamples) for o in self.outcomes if o.found is not None]
+        return {name: trace for o, names in made for name, trace in traces_of(o, names)}
+
+    @property
+    def new_runs(self) -> Mapping[str, Trace]:
+        """The counterexamples that are worth saving, by names for their files."""
+        return dict(pair for o in self.outcomes for pair in self.runs_of(o))
+
+    def save(self) -> Checked:
+        """Save the runs worth keeping in the folder of the request; return the result with what failed."""
+        from traces import TraceError, write_trace
+
+        unsaved = []
+        folder = self.request.traces if self.request is not None else ""
+        for name, trace in self.new_runs.items() if folder else ():
+            try:
+                write_trace(trace, Path(folder) / f"{name}.trace.json")
+            except TraceError as problem:
+                unsaved.append(str(problem))
+        return replace(self, unsaved=unsaved)
+
+    @property
+    def outputs(self) -> Sequence[tuple[Path, bytes]]:
+        """The page of all checks, and one for each new violation, if the request names a folder for them."""
+        from checker.ci.page import index_of
+        from traces.pictures import to_html
+
+        if self.request is None or not self.request.html:
+            return []
+        folder = Path(self.request.html)
+        pages = [(folder / f"{name}.html", to_html(trace).encode()) for name, trace in self.new_runs.items()]
+        return [*pages, (folder / INDEX[self.what], index_of(self, {path.stem for path, _ in pages}).encode())]
+
+    @property
+    def annotated(self) -> bool:
+        return self.request is not None and self.request.github
+
+    @property
+    def step_summary(self) -> tuple[Path, bytes] | None:
+        from checker.ci.summary import summary
+        from checker.report.formats.github import summary_file
+
+        path = summary_file(os.environ) if self.annotated else None
+        return None if path is None else (path, summary(self).encode(errors="replace"))
+
+    def html(self) -> str:
+        from checker.report.formats.html import as_html
+
+        return as_html(self).decode()
 
     def runs_of(self, o: Outcome) -> list[tuple[str, Trace]]:
         """Return the counterexamples of a check to new violations."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from checker.ci.changed import touched
 from checker.ci.configuration import Check, Matrix, MatrixError
 from checker.ci.judging import far_ahead, left_out
-from checker.ci.result import CheckResult
+from checker.ci.result import Checked
 from checker.ci.running import asked_by, outcomes
 from checker.report.progress import StatusLine
 from checker.requests.request import near
@@ -31,7 +31,7 @@ def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[st
     return out
 
 
-def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: str = "check") -> CheckResult:
+def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: str = "check") -> Checked:
     """Run the checks that are not skipped.
 
     Raises:
@@ -50,4 +50,4 @@ def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: 
 
         found = {o.check.name: o for o in outcomes(asked, matrix.known, today, watch)}
     whole = [found.get(c.name) or left_out(c, left[c.name]) for c in matrix.checks]
-    return CheckResult(matrix.path, whole, what, warnings=far_ahead(matrix.known, today))
+    return Checked(matrix.path, whole, what, warnings=far_ahead(matrix.known, today))

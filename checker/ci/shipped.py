@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from checker.ci.configuration import VIOLATED, Check, Matrix, MatrixError, read_matrix
 from checker.ci.judging import NOT_RUN, Outcome
-from checker.ci.result import CheckResult, expected, found, traces_of
+from checker.ci.result import Checked, expected, found, traces_of
 from checker.report.result import Part
 from checker.requests.request import near
 from traces.explain.folding import folded
@@ -165,7 +165,8 @@ def told(c: Check, reasons: Mapping[tuple[str, str], str]) -> str:
 # --- the answer ------------------------------------------------------------------------------------
 
 
-class GalleryResult(CheckResult):
+@dataclass(frozen=True, repr=False)
+class GalleryResult(Checked):
     """The outcomes of gallery entries, with the claim and place of each."""
 
     def parts(self) -> Sequence[Part]:

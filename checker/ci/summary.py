@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from checker.ci.judging import DIFFERS, KNOWN, UNDECIDED
-from checker.ci.result import HEAD, CheckResult, counterexample, statement_of
+from checker.ci.result import HEAD, Checked, counterexample, statement_of
 from checker.report.formats.github import cell, diagram
 
 LARGEST_SUMMARY = 900_000  # bytes: GitHub takes 1 MiB of a step
 
 
-def summary(result: CheckResult) -> str:
+def summary(result: Checked) -> str:
     """Return the summary in Markdown: the sentence, the table, and for each new violation why, with its picture."""
     from traces import to_mermaid
 

@@ -16,6 +16,7 @@ from checker.commands import completing
 from checker.commands.common import HELD, INPUT, INPUT_OR_FOLDER, PATH, PATH_OR_ADDRESS, TABLE, Answer, Subcommand
 from checker.commands.page_option import check_page
 from checker.commands.publishing import Files, files_of, publish
+from checker.ending import refused
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import is_one_file
 from checker.report.answer import Answered
@@ -24,7 +25,14 @@ from checker.requests.kinds import kind_named
 from checker.requests.request import Field, Option, Request, answered, fields_of
 from checker.terminal import TerminalWatch
 
-TYPES = {"read": INPUT, "read any": INPUT_OR_FOLDER, "table": TABLE, "write": PATH, "address": PATH_OR_ADDRESS}
+TYPES = {
+    "read": INPUT,
+    "read any": INPUT_OR_FOLDER,
+    "table": TABLE,
+    "write": PATH,
+    "folder": PATH,
+    "address": PATH_OR_ADDRESS,
+}
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]  # generic since 8.3
@@ -73,7 +81,21 @@ def run_one_of(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Answ
         RequestError: an option does not go with that kind, or a value is wrong.
         NoVerdict: there is no answer.
     """
-    request = requested(kinds, flags)
+    try:
+        return run_of(requested(kinds, flags), flags)
+    except (click.ClickException, RequestError) as problem:
+        if not (kinds[0].refused_as_json and flags["as_json"]):
+            raise
+        return refused(problem, as_json=True)
+
+
+def run_of(request: Request, flags: Mapping[str, Any]) -> Answer:
+    """Answer a request, and write the answer.
+
+    Raises:
+        RequestError: it is wrong.
+        NoVerdict: there is no answer.
+    """
     kind = type(request)
     page = flags.get("html") if kind.draws else None
     files = files_of(kind.kind, flags, **request.outputs)
@@ -117,7 +139,12 @@ def requested(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Reque
         RequestError: an option does not go with that kind, or a value is wrong.
     """
     kind = chosen(kinds)
-    return kind(**given(kind, flags))
+    made = kind(**given(kind, flags))
+    if flags["as_json"]:
+        for name, field in fields_of(kind).items():
+            if field.option is not None and field.option.text and getattr(made, name):
+                raise RequestError(f"--json and {field.flag} both write to stdout")
+    return made
 
 
 def chosen(kinds: Sequence[type[Request]]) -> type[Request]:

@@ -15,6 +15,7 @@ from checker.commands.common import NO_VERDICT, PATH, Answer, check_writable
 from checker.output_files import is_one_file
 from checker.plain_text import Verbatim
 from checker.report.answer import Answered
+from checker.report.formats.github import annotation_lines
 from checker.report.formats.registry import formats_of
 from checker.report.formats.terminal import shown
 from checker.report.result import Result
@@ -73,18 +74,23 @@ def publish(
         NoVerdict: what a format draws does not replay.
     """
     formats = formats_of(result.kind)
+    troubles = [*troubles, *(result.unsaved if isinstance(result, Answered) else ())]
     return Answer.of(
         NO_VERDICT if troubles else result.exit_code, as_json, result.as_json, lambda: printed(result),
         files=[*((path, formats[name].render(result)) for name, path in (files or {}).items()), *more],
         notes=[*(said for said in result.troubles if said), *troubles], indent=result.indent,
+        summary=result.step_summary if isinstance(result, Answered) else None,
         trouble=next(iter(troubles), ""), long=(long or result.long) and not as_json,
     )  # fmt: skip
 
 
 def printed(result: Result) -> Sequence[str]:
     """Return a result as stdout has it: its text, or what it has for another program, on a terminal with a line end."""
-    raw = result.raw if isinstance(result, Answered) else ""
-    return [Verbatim(raw if raw.endswith("\n") or not sys.stdout.isatty() else f"{raw}\n")] if raw else shown(result)
+    if not isinstance(result, Answered):
+        return shown(result)
+    if raw := result.raw:
+        return [Verbatim(raw if raw.endswith("\n") or not sys.stdout.isatty() else f"{raw}\n")]
+    return [*shown(result), *(annotation_lines(result) if result.annotated else ())]
 
 
 def published(kind: str, of_json: str = "The report as JSON.") -> Callable[[Any], Any]:

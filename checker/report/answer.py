@@ -55,6 +55,18 @@ class Answered(Result):
         """The files that the request names and that are written after everything else, each with its content."""
         return ()
 
+    unsaved: Sequence[str] = ()  # what could not be written: the exit code is 3
+
+    @property
+    def annotated(self) -> bool:
+        """Whether the text ends with annotations for GitHub Actions."""
+        return False
+
+    @property
+    def step_summary(self) -> tuple[Path, bytes] | None:
+        """The summary of a step of GitHub Actions, with the file to append it to."""
+        return None
+
     goes_on = False  # whether `then` has something to do
 
     def then(self) -> Answered | None:

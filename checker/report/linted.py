@@ -5,36 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from checker.report.result import Part, ReportFinding, ReportPlace, Result, Row, Rule, Table, Words, plural
+from checker.report.answer import Answered
+from checker.report.result import Part, ReportFinding, ReportPlace, Row, Rule, Table, Words, plural
 from checker.report.sources import top_of
-from checker.requests.lint import Linted, Mistake
+
+if TYPE_CHECKING:
+    from checker.requests.mistakes import Mistake
 
 MISTAKE, NOTE = "protocol-mistake", "no-effect"
 MORE = "There may be more mistakes: run it again after fixing these."
 
 
-@dataclass(frozen=True)
-class LintReport(Result):
+@dataclass(frozen=True, repr=False)
+class Linted(Answered):
     """The report of the mistakes in a file.
 
     Attributes:
-        linted: the mistakes.
+        path: the file, as it was named.
+        mistakes: by line.
+        complete: False if more mistakes may show once these are corrected.
+        annotated: whether the text ends with annotations.
     """
 
-    linted: Linted
+    path: str
+    mistakes: Sequence[Mistake]
+    complete: bool
+    annotated: bool = False
+
     kind = "lint"
 
     @property
     def errors(self) -> Sequence[Mistake]:
         """The mistakes without the notes."""
-        return [m for m in self.linted.mistakes if m.level == "error"]
+        return [m for m in self.mistakes if m.level == "error"]
 
     @property
     def sentence(self) -> str:
-        notes = len(self.linted.mistakes) - len(self.errors)
-        said = f"{self.linted.path}: {plural(len(self.errors), 'mistake') if self.errors else 'no mistakes'}"
+        notes = len(self.mistakes) - len(self.errors)
+        said = f"{self.path}: {plural(len(self.errors), 'mistake') if self.errors else 'no mistakes'}"
         return f"{said}; {plural(notes, 'note')}" if notes else said
 
     @property
@@ -45,25 +55,25 @@ class LintReport(Result):
     def parts(self) -> Sequence[Part]:
         rows: list[Row] = [
             (f"{m.path}:{m.line}" if m.line else m.path, f"{'note: ' if m.level == 'note' else ''}{m.reason}")
-            for m in self.linted.mistakes
+            for m in self.mistakes
         ]
         out: list[Part] = [Words([self.sentence])]
         if rows:
             out.append(Table(rows))
-        if not self.linted.complete:
+        if not self.complete:
             out.append(Words([MORE]))
         if not self.errors:
-            out.append(Words([f"to explore its states: zabcheck --protocol {self.linted.path}"]))
+            out.append(Words([f"to explore its states: zabcheck --protocol {self.path}"]))
         return out
 
     def as_json(self) -> Any:
         keys = ("path", "line", "column", "level", "reason")
         return {
             "command": "lint",
-            "protocol": self.linted.path,
+            "protocol": self.path,
             "exit_code": self.exit_code,
-            "complete": self.linted.complete,
-            "mistakes": [{key: getattr(m, key) for key in keys} for m in self.linted.mistakes],
+            "complete": self.complete,
+            "mistakes": [{key: getattr(m, key) for key in keys} for m in self.mistakes],
         }
 
     @property
@@ -83,9 +93,9 @@ class LintReport(Result):
                 [ReportPlace(Path(m.path).resolve(), m.line)],
                 of=Path(m.path).name,
             )
-            for m in self.linted.mistakes
+            for m in self.mistakes
         ]
 
     @property
     def root(self) -> Path:
-        return top_of(Path(self.linted.path).resolve())
+        return top_of(Path(self.path).resolve())

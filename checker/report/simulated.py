@@ -46,7 +46,7 @@ class Simulated(Answered):
         dump: its canonical dump. sha256: the digest of the dump.
         request: the request; it says what is shown, checked and saved.
         judged: the verdicts, each with an explanation.
-        troubles: what could not be written.
+        unsaved: what could not be written.
 
     Raises:
         ConfigError, SimulationError: as for `play` and `judge`.
@@ -55,7 +55,6 @@ class Simulated(Answered):
 
     kind = "simulate"
     indent = 2
-    troubles: Sequence[str] = ()
 
     def __init__(self, run: Run, request: Simulate) -> None:
         self.run, self.request = run, request
@@ -100,7 +99,7 @@ class Simulated(Answered):
 
     @property
     def exit_code(self) -> int:
-        return NO_VERDICT if self.troubles else VIOLATED if self.broken else HELD
+        return NO_VERDICT if self.unsaved else VIOLATED if self.broken else HELD
 
     @property
     def raw(self) -> str:
@@ -324,7 +323,7 @@ class Simulated(Answered):
             out["not_checked"] = self.left_out
         if self.request.trace:
             out["trace"] = next(iter(self.saved), None)
-        return out | {"exit_code": self.exit_code} | ({"error": self.troubles[0]} if self.troubles else {})
+        return out | {"exit_code": self.exit_code}
 
 
 def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict, str]]:

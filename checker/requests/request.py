@@ -76,7 +76,8 @@ class Option:
         short: a letter that is its flag as well.
         metavar: what stands for its value in the help; empty for the type's.
         complete: a completer of `checker/commands/completing.py`.
-        place: `read` or `write`, if its value is a file; `read any` if it may be a folder as well.
+        place: `read` or `write`, if its value is a file; `read any` if it may be a folder as well; `folder`.
+        text: whether it concerns the text alone: it does not go with `--json`.
         required: whether a command line must have it.
         argument: whether it is an argument, without a flag.
         off: whether the flag makes the field False.
@@ -92,10 +93,11 @@ class Option:
     short: str = ""
     metavar: str = ""
     complete: str = ""
-    place: typing.Literal["", "read", "read any", "table", "write", "address"] = ""
+    place: typing.Literal["", "read", "read any", "table", "write", "folder", "address"] = ""
     required: bool = False
     argument: bool = False
     off: bool = False
+    text: bool = False
     shown: bool = True
     usual: str = ""
     bare: str = ""
@@ -294,6 +296,7 @@ class Request:
     completed_by: ClassVar[str] = ""  # `module:function` that adds to the answer what is found in other ways
     draws: ClassVar[bool] = False  # whether its command has --html, a page that draws the run
     shares: ClassVar[tuple[str, ...] | None] = None  # what its traces share with its configuration; None: it makes none
+    refused_as_json: ClassVar[bool] = False  # whether --json reports a wrong request on stdout as well
     shortens: ClassVar[bool] = False  # whether its traces may have smaller sizes and budgets
 
     def __post_init__(self) -> None:

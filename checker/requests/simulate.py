@@ -209,7 +209,7 @@ class Simulate(Request):
         troubles = [simulated.save()]
         if self.table:
             troubles += [write_table(run, Path(self.table), self.seed if self.number is None else self.number)]
-        simulated.troubles = [trouble for trouble in troubles if trouble]
+        simulated.unsaved = [trouble for trouble in troubles if trouble]
         return simulated
 
 

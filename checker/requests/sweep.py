@@ -87,27 +87,15 @@ class SweepRequest(Request):
             reads=listed("--seeds"),
         ),
     ] = ()
-    protocol: Annotated[
-        Words, Option("Protocol: db19 (the default) or zab.", metavar="LIST", reads=listed("--protocol"))
-    ] = ()
-    variant: Annotated[
-        Words, Option("Variants; `none` is the protocol itself.", metavar="LIST", reads=listed("--variant"))
-    ] = ()
+    protocol: Annotated[Words, several("Protocol: db19 (the default) or zab.", "--protocol")] = ()
+    variant: Annotated[Words, several("Variants; `none` is the protocol itself.", "--variant")] = ()
     network: Annotated[
         Words,
-        Option(
-            "zab: fifo, lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
-            metavar="LIST",
-            reads=listed("--network"),
-        ),
+        several("zab: fifo, lossy, unordered, duplicating; db19: datagrams, ordered, fifo.", "--network"),
     ] = ()
     oracle: Annotated[
         Words,
-        Option(
-            "With zab: `lab`, the lab's election; `none`: the seed chooses leaders.",
-            metavar="LIST",
-            reads=listed("--oracle"),
-        ),
+        several("With zab: `lab`, the lab's election; `none`: the seed chooses leaders.", "--oracle"),
     ] = ()
     quorums: Quorums = ""
     nodes: Annotated[Numbers, several("Processes (3).", "--nodes", int)] = ()
@@ -115,9 +103,7 @@ class SweepRequest(Request):
     proposals: Annotated[Numbers, several("Proposals (5).", "--proposals", int)] = ()
     delay: Annotated[
         Words,
-        Option(
-            "Least and largest delay of a message in ticks, LEAST:MOST (1:3).", metavar="LIST", reads=listed("--delay")
-        ),
+        several("Least and largest delay of a message in ticks, LEAST:MOST (1:3).", "--delay"),
     ] = ()
     partition: Annotated[
         Words,
@@ -135,9 +121,7 @@ class SweepRequest(Request):
     ] = ()
     fault_kinds: Annotated[
         Words,
-        Option(
-            "Kinds of random faults: cut, crash, timeout, lose (all).", metavar="LIST", reads=listed("--fault-kinds")
-        ),
+        several("Kinds of random faults: cut, crash, timeout, lose (all).", "--fault-kinds"),
     ] = ()
     sample: Annotated[Count | None, Option("Run N random configurations of the grid.", metavar="N")] = None
     sample_seed: Annotated[Natural | None, Option("Seed of the sample (0).", metavar="N")] = None

@@ -1,0 +1,91 @@
+"""Run a matrix of named checks, and compare each with its expected result."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from checker.errors import RequestError
+from checker.requests.request import File, Option, Request, Words, function, names_in
+from checker.requests.watch import QUIET, Watch
+
+if TYPE_CHECKING:
+    from checker.ci.result import Checked
+
+EXAMPLES = """\b
+Examples:
+  zabcheck check                           zabcheck.toml, or pyproject.toml with a table tool.zabcheck
+  zabcheck check --only joins --only agrees
+  zabcheck check ci/zabcheck.toml --junit zabcheck.xml --sarif zabcheck.sarif
+  zabcheck check --github --changed-since origin/main
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutcomesRequest(Request):
+    """A request whose answer has the outcomes of checks, and where their runs go."""
+
+    refused_as_json: ClassVar[bool] = True
+
+    traces: Annotated[
+        File,
+        Option("Save the runs of new violations in this folder, to be replayed.", metavar="DIR", place="folder"),
+    ] = ""
+    html: Annotated[
+        File,
+        Option(
+            "Save a page of all checks in this folder, and one page for each violation.", metavar="DIR", place="folder"
+        ),
+    ] = ""
+    github: Annotated[bool, Option("Print annotations for GitHub Actions, and write the step summary.", text=True)] = (
+        False
+    )
+
+    def check_folders(self) -> None:
+        """Check that the folders exist.
+
+        Raises:
+            RequestError: one does not.
+        """
+        for name in ("traces", "html"):
+            if (folder := getattr(self, name)) and not Path(folder).is_dir():
+                raise RequestError(f"--{name} {folder}: there is no such folder")
+
+
+@dataclass(frozen=True)
+class CheckRequest(OutcomesRequest):
+    """Run the checks of zabcheck.toml and compare the results with its expectations.
+
+    Exit codes: 0 all as expected; 1 something differs: a new violation, one that vanished, a premise no longer reached,
+    a changed figure; 2 the file or the request is wrong; 3 some check has no verdict.
+    """
+
+    kind: ClassVar[str] = "check"
+    command: ClassVar[bool] = True
+    examples: ClassVar[str] = EXAMPLES
+
+    file: Annotated[File | None, Option(place="read", argument=True, metavar="[FILE]")] = None
+    only: Annotated[Words, Option("Run only this check (repeatable).", metavar="NAME")] = ()
+    changed_since: Annotated[
+        str | None,
+        Option(
+            "Run only checks that can be affected by changes since this commit, as git reports them.", metavar="REV"
+        ),
+    ] = None
+
+    def answer(self, watch: Watch = QUIET) -> Checked:
+        from checker.ci.changed import changed_lines
+        from checker.ci.configuration import default_file, read_matrix
+        from checker.ci.selection import chosen, result_of
+
+        self.check_folders()
+        matrix = read_matrix(default_file() if self.file is None else Path(self.file))
+        left = chosen(matrix, names_in(self.only), self.changed_since)
+        since = changed_lines(matrix, self.changed_since) if self.changed_since is not None else {}
+        found = result_of(matrix, left, datetime.datetime.now(datetime.UTC).date())
+        return replace(found, changed=since, request=self).save()
+
+
+check = function(CheckRequest)
