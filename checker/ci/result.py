@@ -158,7 +158,7 @@ class Checked(Answered):
     @property
     def outputs(self) -> Sequence[tuple[Path, bytes]]:
         """The page of all checks, and one for each new violation, if the request names a folder for them."""
-        from checker.ci.page import index_of
+        from checker.report.checks_page import index_of
         from traces.pictures import to_html
 
         if self.request is None or not self.request.html:
@@ -173,8 +173,8 @@ class Checked(Answered):
 
     @property
     def step_summary(self) -> tuple[Path, bytes] | None:
-        from checker.ci.summary import summary
         from checker.report.formats.github import summary_file
+        from checker.report.step_summary import summary
 
         path = summary_file(os.environ) if self.annotated else None
         return None if path is None else (path, summary(self).encode(errors="replace"))
