@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from traces import Trace
     from traces.reenact.plan import ReenactmentPlan
     from traces.reenact.reenactment import ReenactedRun
+    from zabspec.model import Configuration
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,14 @@ class ReenactRequest(PlayRequest):
         if self.without and not self.control:
             raise RequestError("--without needs --control")
 
+    def variant_of(self, given: Configuration, release: str) -> str:
+        """Return the variant that the servers of a release are compared with: with the settings of the trace's."""
+        from checker.zookeeper.releases import of_servers, settled, variant_of
+
+        if self.variant:
+            return self.variant_for(release, given.start)
+        return of_servers(settled(variant_of("zookeeper", release), release, given.variant), release, given.start)
+
     def read(self) -> Trace:
         """Return the trace.
 
@@ -169,7 +178,7 @@ class ReenactRequest(PlayRequest):
         return given
 
     def answer(self, watch: Watch = QUIET) -> Reenacted:
-        from checker.zookeeper.releases import of_servers, release_of, settled
+        from checker.zookeeper.releases import release_of
         from traces.reenact.distributions import Cannot
         from traces.reenact.messages import told_plan, told_run
         from traces.reenact.plan import decisive, plan_for
@@ -181,11 +190,7 @@ class ReenactRequest(PlayRequest):
         release = self.release or release_of("zookeeper", given.configuration.variant)
         left_out = (self.without or decisive(given)) if self.control else 0
         try:
-            variant = self.variant_for(release, given.configuration.start)
-            if not self.variant:
-                asked = settled(self.variant_for(release), release, given.configuration.variant)
-                variant = of_servers(asked, release, given.configuration.start)
-            plan = plan_for(given, variant, left_out)
+            plan = plan_for(given, self.variant_of(given.configuration, release), left_out)
             real = replace(self.found(release), settings=settings_for(plan.configuration.variant))
             folder = new_folder(Path(self.output) if self.output else path.with_suffix(f".{release}"))
             texts += [real.described(), *told_plan(plan)]

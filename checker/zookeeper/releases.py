@@ -86,7 +86,7 @@ def of_servers(variant: str, release: str, start: str = "established") -> str:
     if not before(release, 3, 9, 4) and "hole" not in names:
         return of_servers(",".join(filter(None, (variant, "hole"))), release, start)
     walks = before(release, 3, 5, 4) and not before(release, 3, 5)
-    if walks and not {"snapshots", "walk", "walk-large"} & {*names}:
+    if walks and not {"snapshots", "log-files", "walk", "walk-large"} & {*names}:
         return of_servers(",".join((variant, "walk", *of_settings(release, "walk"))), release, start)
     if not start and "snapshots" not in names and not {"log-files", "walk"} & {*names}:
         return ",".join(filter(None, (variant, "log-files")))

@@ -277,16 +277,13 @@ RUNS = {
 # fmt: on
 
 
-def trace_of_row(issue: str) -> Trace:
-    """Return the run of a row, as a trace.
-
-    Raises:
-        TraceError: the model no longer has it.
-    """
+def configuration_of_row(issue: str) -> Configuration:
+    """Return the configuration of a row's run."""
     from checker.zookeeper.releases import settled, variant_of
 
     r = RUNS[issue]
-    c = Configuration(
+    budgets = f"elections={r.elections},proposals={r.proposals},write_errors={r.write_errors},snapshots={r.snapshots}"
+    return Configuration(
         "zookeeper",
         settled(variant_of("zookeeper", r.release), r.release, r.settings),
         start=r.start,
@@ -294,12 +291,19 @@ def trace_of_row(issue: str) -> Trace:
         crashes=r.crashes,
         losses=r.losses,
         partitions=r.partitions,
-        budgets=f"elections={r.elections},proposals={r.proposals},write_errors={r.write_errors},"
-        f"snapshots={r.snapshots}",
+        budgets=budgets,
         quorums=quorums_with(r.settings),
     )
-    model = Model(c)
-    return build_trace(model, None, [renumbered(int(word, 16), model) for word in r.words.split()])
+
+
+def trace_of_row(issue: str) -> Trace:
+    """Return the run of a row, as a trace.
+
+    Raises:
+        TraceError: the model no longer has it.
+    """
+    model = Model(configuration_of_row(issue))
+    return build_trace(model, None, [renumbered(int(word, 16), model) for word in RUNS[issue].words.split()])
 
 
 def renumbered(word: int, model: Model) -> int:

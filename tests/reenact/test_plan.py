@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from checker.requests.reenact import ReenactRequest
 from checker.zookeeper.rows import ROWS
-from checker.zookeeper.runs import RUNS, trace_of_row
+from checker.zookeeper.runs import RUNS, configuration_of_row, trace_of_row
 from tests.reenact.compared import End
 from tests.reenact.schedules import zk_4394
 from traces.record.runner import Runner
@@ -69,6 +70,15 @@ def test_a_control_run_leaves_out_the_last_fault() -> None:
 
 def test_every_step_that_can_be_forced_has_its_method() -> None:
     assert all(callable(getattr(Player, method)) for method in MAPPING.values())
+
+
+@pytest.mark.parametrize("issue", RUNS)
+def test_every_row_has_one_model_on_every_release(issue: str) -> None:
+    """What a release's servers do (`hole` from 3.9.4 on, `walk` before 3.5.4) may be a setting of the row, too."""
+    given, protocol = configuration_of_row(issue), PROTOCOLS["zookeeper"]
+    for release in (number for numbers in protocol.declared.releases.values() for number in numbers):
+        names = ReenactRequest(trace=f"ZK-{issue}").variant_of(given, release)
+        assert set(protocol.combined(names).split(",")) >= set(filter(None, names.split(",")))
 
 
 def test_every_step_of_the_text_has_a_row_or_is_named() -> None:
