@@ -16,6 +16,7 @@ from time import monotonic, sleep
 TYPE_CHECKING = False  # typing's own would be an import
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from concurrent.futures import ProcessPoolExecutor
     from types import FrameType
     from typing import Any, ParamSpec, Self, TypeVar
 
@@ -217,6 +218,16 @@ def unheard() -> None:
     """Ignore terminal signals, in a process that another one has started and ends by a signal."""
     put_back(dict.fromkeys(OF_TERMINALS, signal.SIG_IGN))
     put_back({n: signal.SIG_DFL for n in ENDING if n not in OF_TERMINALS and signal.getsignal(n) is not signal.SIG_IGN})
+
+
+def end_pool(pool: ProcessPoolExecutor, busy: bool) -> None:
+    """End a pool of processes, which are killed if they are busy.
+
+    Its thread is waited for: one that outlives the main thread writes to a pipe that is closed.
+    """
+    for process in list(pool._processes.values()) if busy else []:
+        process.kill()
+    pool.shutdown(wait=True, cancel_futures=True)
 
 
 def deaf() -> None:

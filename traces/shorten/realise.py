@@ -21,7 +21,7 @@ from traces.judging.simulated import breaks, judged_properties
 from zabspec.limits import Deadline
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.signals import deaf
+from zabspec.signals import deaf, end_pool
 from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.run import Fault, Run, SimulationError
 
@@ -212,9 +212,7 @@ def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Real
                 if number >= 0 and (found < 0 or number < found):
                     found = number
     finally:
-        for process in list(pool._processes.values()) if running else []:
-            process.kill()
-        pool.shutdown(wait=False, cancel_futures=True)
+        end_pool(pool, bool(running))
     if found < 0:
         return done
     run = _plainer(attempt(wanted, found), bit, Deadline(PATIENCE))

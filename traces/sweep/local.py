@@ -17,7 +17,7 @@ from traces.sweep.grid import Grid
 from traces.tables.recorded import observes
 from traces.tables.table import USUAL, TableWriter
 from zabspec.files import replacing
-from zabspec.signals import unheard
+from zabspec.signals import end_pool, unheard
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,7 +67,7 @@ def blocks(question: Grid, events: bool, processes: int, tell: Tell) -> Iterator
             tell(done)
             yield played
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        end_pool(pool, bool(under_way))
 
 
 def write_tables(question: Grid, folder: Path, events: bool, processes: int, tell: Tell) -> pa.Table:
