@@ -152,7 +152,7 @@ def test_the_command_says_how_to_get_what_is_missing(tmp_path: Path) -> None:
     assert answer.exit_code == 0
     assert re.search(r"^3\.7\.2 +not here$", answer.output, re.M)
     pom = tmp_path / "cache" / "servers" / "pom.xml"
-    assert maven_command(pom) in answer.output.replace("\n", "")
+    assert maven_command(pom).split() == answer.output[answer.output.index("mvn -B") :].replace("\\\n", "").split()
     assert re.findall("<module>(.*)</module>", pom.read_text()) == ["3.9.5", "3.7.2", "3.4.14"]
     wanted = {
         "3.9.5": {"zookeeper", "metrics-core", "snappy-java", "logback-classic"},
@@ -164,8 +164,8 @@ def test_the_command_says_how_to_get_what_is_missing(tmp_path: Path) -> None:
     assert write_poms(["3.9.5"]) == pom.parent / "3.9.5" / "pom.xml"
     for words, said in (
         (["--release", "3.x"], "3.x is no release of ZooKeeper"),
-        (["--times", "3"], "--times is not for --list-servers"),
-        (["ZK-trunc"], "--trace is not for --list-servers"),
+        (["--times", "3"], "--times does not go with --list-servers"),
+        (["ZK-trunc"], "does not go with --list-servers"),
     ):
         answer = CliRunner().invoke(main, ["reenact", "--list-servers", *words])
         assert (answer.exit_code, said in answer.output) == (2, True), answer.output

@@ -10,7 +10,7 @@ from typing import NamedTuple
 WIDTH = 80
 MOST_LINES = 2  # of a cell beside other cells; a longer one goes below its row
 COMMAND = ": zabcheck "
-COMMAND_LINE = re.compile(r"zabcheck (?:[a-z]\S* ){0,2}-")  # a line that is to be copied, and is no prose
+COMMAND_LINE = re.compile(r"(?:mvn |zabcheck (?:[a-z]\S* ){0,2})-")  # a line that is to be copied, and is no prose
 FAST = "\N{NO-BREAK SPACE}"
 
 
@@ -48,7 +48,7 @@ def folded(said: str, first: str = "", others: str | None = None, width: int = W
 def fitted(text: str, width: int = WIDTH) -> str:
     """Fold the lines of a text that are too long, and indent their continuations by two blanks.
 
-    A line that is a zabcheck command continues with backslashes, so that it can be copied.
+    A line that is a command continues with backslashes, so that it can be copied.
     """
     out = []
     for line in text.split("\n"):
