@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -398,6 +399,8 @@ def any_of(s: Any, role: Any) -> int:
     """A process of a role, or of a set, by choice (A5)."""
     if role is not None and not hasattr(role, "__name__"):
         there = sorted(role)
+        if not there:
+            s.world.nothing_to_choose(sys._getframe(1).f_code)
         return there[choose(s, len(there))]
     there = members_of(s, role)
     return there[choose(s, len(there)) if len(there) > 1 else 0]

@@ -68,6 +68,10 @@ class Step:
     own: str = ""
 
 
+class NothingToChoose(Exception):
+    """A step chooses from an empty set before it has done anything (E12)."""
+
+
 class World(Disks, History):
     """A model that can be run: its states, the steps of each, and their results.
 
@@ -119,6 +123,7 @@ class World(Disks, History):
         self.trail: list[list[int]] = []
         self.at, self.product, self.accepts, self.accept_epoch = 0, 1, 0, 0
         self.point_of_receipt = 0
+        self.asking: tuple[Any, tuple] | None = None
         self.prepare_disks()
         self.receivers = self._receivers()
 
@@ -184,7 +189,7 @@ class World(Disks, History):
                 s.departed.add(p)
 
         moves.__name__ = function.__name__
-        vars(moves)["joins"] = mark.moves == "joins"
+        vars(moves).update(joins=mark.moves == "joins", **({"step": function} if mark.moves == "leaves" else {}))
         return moves
 
     def outside(self, s: Any, p: int) -> bool:
@@ -298,6 +303,31 @@ class World(Disks, History):
             raise Fault("more than 255 alternatives", capacity=True)
         return self.decide(k)
 
+    def nothing_to_choose(self, code: Any) -> None:
+        """Tell `chooses` that a step itself chooses from an empty set, before it has done anything (E12)."""
+        if self.asking == (code, tuple(self.cells)) and not self.at:
+            raise NothingToChoose
+
+    def chooses(self, function: Callable, *args: Any) -> bool:
+        """Whether what a step chooses from first, before it has done anything, is there (E12)."""
+        step = getattr(function, "step", function)
+        code = step.__code__
+        if "any_of" not in code.co_names:
+            return True
+        kept = self.layout.snapshot(self.cells)
+        self.asking, self.trail, self.at, self.product = (code, tuple(self.cells)), [], 0, 1
+        self.handling = False
+        try:
+            step(self.s, *args)
+        except NothingToChoose:
+            return False
+        except (Fault, ZeroDivisionError):
+            return True
+        finally:
+            self.asking, self.handling = None, True
+            self.s.load(kept)
+        return True
+
     def do_durable(self, point: int) -> bool:
         """Whether the process crashes at this point of its handler (F7)."""
         return self.point_of_receipt == point
@@ -364,7 +394,8 @@ class World(Disks, History):
             if self.outside(self.s, p):
                 for label, budget, when, function in self.actions:
                     able = getattr(function, "joins", False) and p in self.takes(function) and self.has_left(budget)
-                    if able and p not in self.s.departed and (when is None or when(self.s, p)):
+                    may = able and p not in self.s.departed and (when is None or when(self.s, p))
+                    if may and self.chooses(function, p):
                         yield Step(label, 20, lambda p=p, b=budget, f=function: self.act(b, f, p), p)
                 continue
             if not self.up(p):
@@ -375,7 +406,8 @@ class World(Disks, History):
             for label, budget, when, function in self.actions:
                 if getattr(function, "joins", False):
                     continue
-                if p in self.takes(function) and self.has_left(budget) and (when is None or when(self.s, p)):
+                may = p in self.takes(function) and self.has_left(budget) and (when is None or when(self.s, p))
+                if may and self.chooses(function, p):
                     effect = lambda p=p, b=budget, f=function: self.act(b, f, p)  # noqa: E731
                     yield Step(label, 20, effect, p, fails=True, own=budget)
             if self.has_left("crashes"):
@@ -384,7 +416,7 @@ class World(Disks, History):
                 for kept in range(self.s.unforced[p] + 1):
                     yield Step("power_loss", 24, lambda p=p, k=kept: self.lose_power(p, k), p)
         for label, budget, when, function in self.changes:
-            if self.has_left(budget) and (when is None or when(self.s)):
+            if self.has_left(budget) and (when is None or when(self.s)) and self.chooses(function):
                 yield Step(label, 21, lambda b=budget, f=function: self.change(b, f))
 
     def ticking(self) -> list[int]:

@@ -10,6 +10,7 @@ from zabspec.authoring.clocks import CLOCK_NAMES, TICKS, clock_text
 from zabspec.authoring.declaration import Action, Declaration
 from zabspec.authoring.membership import asks_member, begins_member, ends_member, membership_text
 from zabspec.language.bytecode import global_names
+from zabspec.language.choosing import name_of
 from zabspec.language.kinds import MessageUnion
 from zabspec.language.schema import Field
 from zabspec.language.sentences import MARK
@@ -29,6 +30,7 @@ class Marked:
         receipts: the function that receives each kind of message.
         hooks: for hooks of the world that roles define for themselves, the functions by the types of roles.
         receivers: for each kind of message that only one role receives, the role's type.
+        choosing: the functions of steps that may choose of a set.
     """
 
     declared: Declaration
@@ -37,6 +39,7 @@ class Marked:
     receipts: Mapping[str, FunctionType]
     hooks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     receivers: Mapping[str, str] = field(default_factory=dict)
+    choosing: frozenset[str] = frozenset()
 
 
 # What a process of each role may have a function of its own for, `on_start_client`, with what the others do instead.
@@ -77,8 +80,8 @@ def world_text(
         "from __future__ import annotations",
         "\n".join(["def fill_budgets(s: State) -> None:", *filled, *begin, "    return"]),
     ]
-    parts += dispatch("may_act", "on_act", "s: State, p: Node", "s, p", text.actions, absent)
-    parts += dispatch("may_change", "on_change", "s: State", "s", text.changes, absent)
+    parts += dispatch("may_act", "on_act", "s: State, p: Node", "s, p", text.actions, absent, text.choosing)
+    parts += dispatch("may_change", "on_change", "s: State", "s", text.changes, absent, text.choosing)
     parts += [spent(budget, text.actions) for budget in FAILING if any(a.budget == budget for a in text.actions)]
     if down:
         parts += [
@@ -212,7 +215,13 @@ def spent(budget: str, actions: Iterable[Action]) -> str:
 
 
 def dispatch(
-    may: str, on: str, parameters: str, passed: str, steps: Iterable[Action], absent: Collection[str]
+    may: str,
+    on: str,
+    parameters: str,
+    passed: str,
+    steps: Iterable[Action],
+    absent: Collection[str],
+    choosing: Collection[str],
 ) -> list[str]:
     """Return the source of three functions: whether a step is possible, what it does, and its pace in the simulator.
 
@@ -225,11 +234,11 @@ def dispatch(
         left = f"s.{a.budget}_left > 0" if a.budget else ""
         armed = f"s.{a.timer}[p]" if a.timer else ""
         when = f"{a.when.__name__}({passed})" if a.when is not None else ""
+        before = a.joins or a.timer  # the step itself changes what its choice reads
+        chooses = f"{name_of(a.function.__name__)}({passed})" if a.function.__name__ in choosing and not before else ""
         whose = f"is_a(s, p, {a.role})" if a.role else ""
-        asks += [
-            f"    if k == {k}:",
-            f"        return {' and '.join(filter(None, (whose, left, armed, asks_member(a), when))) or 'True'}",
-        ]
+        conditions = filter(None, (whose, left, armed, asks_member(a), when, chooses))
+        asks += [f"    if k == {k}:", f"        return {' and '.join(conditions) or 'True'}"]
         does += [f"    if k == {k}:"]
         if a.budget:
             does += [f"        s.{a.budget}_left = s.{a.budget}_left - 1"]

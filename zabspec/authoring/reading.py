@@ -573,6 +573,15 @@ class ProtocolSource:
         return found
 
     @cached_property
+    def choosing(self) -> frozenset[str]:
+        """Return the functions of steps that may choose of a set, in some variant: it has to have members."""
+        steps = {a.function.__name__: [a.function] for a in (*self.actions, *self.changes)}
+        for variant in self.variants.values():
+            for name, f in variant.overrides.items():
+                steps.setdefault(name, []).append(f)
+        return frozenset(n for n, given in steps.items() if any("any_of" in global_names(f.__code__) for f in given))
+
+    @cached_property
     def alternatives(self) -> int:
         """Return the maximum number of alternatives of a step; 1 if no step chooses."""
         overrides: dict[str, list[FunctionType]] = {}
@@ -625,7 +634,7 @@ class ProtocolSource:
         """
         own = filled or tuple(name for name in self.budgets if name not in BUDGETS)
         marked = Marked(
-            self.declared, self.actions, self.changes, self.receipts, self.hooks, self.receivers
+            self.declared, self.actions, self.changes, self.receipts, self.hooks, self.receivers, self.choosing
         )  # fmt: skip
         absent, members = () if fails else ("power_losses",), begun_with(self.declared)
         text = world_text(marked, union, down, own, start, absent, fields, members)

@@ -13,6 +13,7 @@ from typing import Any
 
 from zabspec.language import reference
 from zabspec.language import tree as t
+from zabspec.language.choosing import MARKS, may_choose, name_of
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Kind
 from zabspec.language.meanings import constant, is_value
@@ -96,6 +97,10 @@ class Program:
             out[name] = function if step is None else marked(function, step)
         for name, value in self.helpers.items():
             out.setdefault(name, value)
+        for module in self.protocol:
+            for plain, value in own_names(module).items():
+                if any(mark in vars(value) for mark in MARKS if isinstance(value, FunctionType)):
+                    out[name_of(plain)] = may_choose(out[self.apart.get(plain, plain)], plain)
         if any(f.disk for f in self.schema.fields):
             lasting = frozenset(f.name for f in self.schema.fields if f.role is Role.PERSISTENT)
             for name in self.handlers & out.keys():
