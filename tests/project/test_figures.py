@@ -38,7 +38,7 @@ def test_a_table_says_how_it_was_measured_and_is_named_on_a_page(path: Path) -> 
 
 def test_pages_show_what_the_files_have() -> None:
     shown = [page for page in PAGES if "<!-- figures: " in page.read_text(encoding="utf-8")]
-    assert len(shown) > 10
+    assert len(shown) > 5
     for page in shown:
         text = page.read_text(encoding="utf-8")
         assert regenerate.with_figures(text) == text, page
