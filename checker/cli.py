@@ -15,13 +15,10 @@ from typing import Any
 
 import click
 
-from checker.commands.common import (
-    HELD,
-    VERSION,
-    Answer,
-    Commands,
-)
+from checker.commands.common import VERSION, Commands
 from checker.commands.deriving import command_of, run_one_of, with_options
+from checker.ending import Answer
+from checker.errors import HELD
 from checker.requests.explore import Explore
 from checker.requests.live import LiveCheck
 from checker.requests.mutate import Mutate

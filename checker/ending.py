@@ -319,7 +319,7 @@ def delivered(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> i
         troubles += [append_file(*answer.summary, "the step summary")] if answer.summary else []
         if any(troubles):
             text = answer.text(NO_VERDICT, next(filter(None, troubles)))
-        elif answer.content is None and sys.stdout.isatty():
+        elif answer.content is None and sys.stdout is not None and sys.stdout.isatty():
             unsaid = [name for path, _ in answer.files if (name := plain(str(path))) not in text]
             text += f"\nwritten: {', '.join(unsaid)}\n" if unsaid else ""
     except (Exception, KeyboardInterrupt) as problem:  # nothing was written to stdout yet

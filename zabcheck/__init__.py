@@ -25,11 +25,6 @@ from typing import TYPE_CHECKING, Any
 from zabcheck.shadowed_packages import in_the_way
 
 if TYPE_CHECKING:  # the public names, each with the module that has it
-    from checker.answers import Reported as Reported
-    from checker.answers import TrackRecord as TrackRecord
-    from checker.api import causal_graph as causal_graph
-    from checker.api import report as report
-    from checker.api import zookeeper as zookeeper
     from checker.ci.result import Checked as Checked
     from checker.errors import NoVerdict as NoVerdict
     from checker.errors import RequestError as RequestError
@@ -38,6 +33,7 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.mutate.report import Mutated as Mutated
     from checker.refinement.report import Refined as Refined
     from checker.report.answer import Listed as Listed
+    from checker.report.answer import StatedAnswer as StatedAnswer
     from checker.report.audit import Audited as Audited
     from checker.report.audit_logs import LogsAudited as LogsAudited
     from checker.report.bounded import Bounded as Bounded
@@ -55,6 +51,7 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.requests.audit import audit as audit
     from checker.requests.audit_logs import audit_logs as audit_logs
     from checker.requests.bmc import bmc as bmc
+    from checker.requests.causality import causal_graph as causal_graph
     from checker.requests.chaos import chaos as chaos
     from checker.requests.check import check as check
     from checker.requests.clauses import clauses as clauses
@@ -89,13 +86,22 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.requests.reenact import reenact as reenact
     from checker.requests.refine import refine as refine
     from checker.requests.replay import replay as replay
+    from checker.requests.report import Reported as Reported
+    from checker.requests.report import report as report
     from checker.requests.search import search as search
     from checker.requests.servers import servers as servers
     from checker.requests.simulate import simulate as simulate
     from checker.requests.sweep import sweep as sweep
     from checker.requests.variants import variants as variants
     from checker.requests.witness import witness as witness
+    from checker.requests.zookeeper import zookeeper as zookeeper
+    from checker.requests.zookeeper_drift import zookeeper_drift as zookeeper_drift
+    from checker.requests.zookeeper_finding import FindingFolder as FindingFolder
+    from checker.requests.zookeeper_finding import zookeeper_finding as zookeeper_finding
+    from checker.requests.zookeeper_matrix import zookeeper_matrix as zookeeper_matrix
+    from checker.requests.zookeeper_residue import zookeeper_residue as zookeeper_residue
     from checker.search.report import Searched as Searched
+    from checker.zookeeper.answered import TrackRecord as TrackRecord
     from invariants.registry import Property as Property
     from traces.record.trace import Trace as Trace
     from zabspec.protocols.registry import Protocol as Protocol

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,36 +16,19 @@ from checker.commands import completing
 from checker.ending import (
     HELD,
     INTERRUPTED,
-    NO_VERDICT,
-    VIOLATED,
     WRONG,
     Answer,
     Answered,
     NoVerdict,
-    complain,
     delivered_in_turn,
     end_where_it_stands,
-    one_line,
     open_streams,
-    plain,
     settle,
     settled_answer,
 )
-from checker.errors import RequestError
-from checker.output_files import check_writable
-from checker.report.formats.terminal import table
-from checker.requests.model import protocol_named
-from checker.requests.request import Request, bytes_of, near
+from checker.requests.request import Request, near
 from zabspec.files import Unreadable, opened, place_of, without_secrets
 from zabspec.signals import SignalHandler
-from zabspec.worlds.steps import BUDGETS
-
-__all__ = [
-    "HELD", "INPUT", "INPUT_OR_FOLDER", "NO_VERDICT", "OWN_BUDGETS_HELP", "PATH", "PATH_OR_ADDRESS", "PROTOCOL_HELP",
-    "VERSION", "VIOLATED", "WRONG", "Answer", "Commands", "NoVerdict", "Subcommand", "at_least", "budget_options",
-    "check_writable", "complain", "near", "one_line", "plain", "protocol_named", "seconds", "size", "table",
-]  # fmt: skip
-
 
 CLOSED = Answer(WRONG, notes=["stdout is closed: the result cannot be written"])
 FOLDER = Path(__file__).parent  # of subcommands
@@ -284,39 +266,6 @@ VERSION = click.option(
 # --- values of options -------------------------------------------------------------------------
 
 
-def at_least(least: int) -> Callable[[click.Context, click.Parameter, int | None], int | None]:
-    """Return a callback that checks the lower limit of a whole number; its error names the option."""
-
-    def check(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
-        if value is not None and value < least:
-            raise click.UsageError(f"{param.opts[0]} must be {least} or more, not {value}", ctx)
-        return value
-
-    return check
-
-
-def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """Parse an amount of memory, in bytes: 4G, 512M, or bytes."""
-    return None if value is None else bytes_of(value, param.opts[0])
-
-
-def seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """Check that an option's value is a finite number of seconds above 0."""
-    if value is not None and not (math.isfinite(value) and value > 0):
-        raise click.UsageError(f"{param.opts[0]} must be a number of seconds above 0, not {value:g}", ctx)
-    return value
-
-
-def quorums(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Return the text of the quorum system that a flag names; this is the only time the file is read."""
-    from checker.requests.quorum_system import quorums_given
-
-    try:
-        return quorums_given(value)
-    except RequestError as problem:
-        raise click.UsageError(str(problem), ctx) from None
-
-
 class LocalPath(click.Path):
     """A file or folder on this machine."""
 
@@ -382,39 +331,3 @@ class TablePath(InputPath):
 
 
 INPUT, INPUT_OR_FOLDER, TABLE = InputPath(), InputPath(folder=True), TablePath(folder=True)
-
-
-def budget_options(
-    given: Mapping[str, int] | None = None, note: str = ""
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds a flag for every budget to a command.
-
-    Args:
-        given: flags for only these, with their default amounts; None for all, with the amounts that the protocol, or
-            its world, has.
-        note: replaces the default amount in the help of each.
-    """
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        if given is None:
-            repeated = click.option(
-                "--budget",
-                "own_budgets",
-                multiple=True,
-                metavar="NAME=N",
-                shell_complete=completing.budgets,
-                help=OWN_BUDGETS_HELP,
-            )
-            command = repeated(command)
-        for name in reversed(list(BUDGETS if given is None else given)):
-            flag, b = f"--{name.replace('_', '-')}", BUDGETS[name]
-            said = b.help() if given is None and not note else f"{b.what}{note and '; '}{note}."
-            usual = None if given is None else given[name]
-            command = click.option(flag, type=int, default=usual, show_default=True, help=said)(command)
-        return command
-
-    return add
-
-
-OWN_BUDGETS_HELP = "Set a budget that the protocol declares; --NAME N does the same (repeatable)."
-PROTOCOL_HELP = "zab, ladis, db19, zookeeper, or a user protocol: a file (protocol.py) or a module (package.module)."

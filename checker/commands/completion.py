@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from checker.commands import completing
-from checker.commands.common import Answer, Subcommand
+from checker.commands.common import Subcommand
+from checker.ending import Answer
 
 EXAMPLES = """\b
 Where to put it:

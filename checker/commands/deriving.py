@@ -13,11 +13,10 @@ from typing import Any, get_origin
 import click
 
 from checker.commands import completing
-from checker.commands.common import HELD, INPUT, INPUT_OR_FOLDER, PATH, PATH_OR_ADDRESS, TABLE, Answer, Subcommand
-from checker.commands.page_option import check_page
-from checker.commands.publishing import Files, files_of, publish
-from checker.ending import refused
-from checker.errors import NoVerdict, RequestError
+from checker.commands.common import INPUT, INPUT_OR_FOLDER, PATH, PATH_OR_ADDRESS, TABLE, Subcommand
+from checker.commands.publishing import Files, check_page, files_of, publish
+from checker.ending import Answer, refused
+from checker.errors import HELD, NoVerdict, RequestError
 from checker.output_files import is_one_file
 from checker.report.answer import Answered
 from checker.report.formats.registry import formats_of

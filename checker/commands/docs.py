@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from checker.commands import completing
-from checker.commands.common import HELD, Answer, Subcommand
+from checker.commands.common import Subcommand
 from checker.commands.publishing import publish
-from checker.errors import RequestError
+from checker.ending import Answer
+from checker.errors import HELD, RequestError
 from checker.manual import KINDS, ManualPage, folder, page_named, pages, search
 from checker.report.result import StatedResult, Table, plural
 

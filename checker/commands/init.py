@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from checker.commands import completing
-from checker.commands.common import PATH, Answer, Subcommand
+from checker.commands.common import PATH, Subcommand
 from checker.commands.publishing import publish
+from checker.ending import Answer
 from checker.report.result import StatedResult, Words
 
 START = Path(__file__).parent / "start" / "two_phase_commit.py"

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
-from checker.commands.common import HELD, PATH, Answer, Subcommand
+from checker.commands.common import PATH, Subcommand
 from checker.commands.init import START
+from checker.ending import Answer
+from checker.errors import HELD
 
 FILES = ("pipeline.py", "pipeline.toml")
 

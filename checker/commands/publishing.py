@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import click
 
-from checker.commands.common import NO_VERDICT, PATH, Answer, check_writable
-from checker.output_files import is_one_file
+from checker.ending import Answer
+from checker.errors import NO_VERDICT
+from checker.output_files import check_writable, is_one_file
 from checker.plain_text import Verbatim
 from checker.report.answer import Answered
 from checker.report.formats.github import annotation_lines
@@ -21,17 +21,6 @@ from checker.report.formats.terminal import shown
 from checker.report.result import Result
 
 Files = Sequence[tuple[Path, bytes]]
-
-
-def format_options(kind: str) -> Callable[[Any], Any]:
-    """Return a decorator that adds a flag for each file format in which results of a kind can be written."""
-
-    def add(command: Any) -> Any:
-        for each in reversed(formats_of(kind).values()):
-            command = click.option(f"--{each.name}", type=PATH, metavar="FILE", help=each.help)(command)
-        return command
-
-    return add
 
 
 def files_of(kind: str, flags: Mapping[str, Any], **others: Path | None) -> dict[str, Path]:
@@ -52,6 +41,19 @@ def files_of(kind: str, flags: Mapping[str, Any], **others: Path | None) -> dict
         if is_one_file(named[one], named[other]):
             raise click.UsageError(f"--{one} and --{other} name the same file")
     return files
+
+
+def check_page(page: Path | None, others: Sequence[Path]) -> None:
+    """Check that the page of `--html` can be written, before the work.
+
+    Raises:
+        UsageError: it cannot, or it is another file that the command reads or writes.
+    """
+    if page is None:
+        return
+    check_writable(page, "--html", regular=True)
+    if any(is_one_file(page, other) for other in others):
+        raise click.UsageError(f"--html {page} is also read or written by this command")
 
 
 def publish(
@@ -91,24 +93,3 @@ def printed(result: Result) -> Sequence[str]:
     if raw := result.raw:
         return [Verbatim(raw if raw.endswith("\n") or not sys.stdout.isatty() else f"{raw}\n")]
     return [*shown(result), *(annotation_lines(result) if result.annotated else ())]
-
-
-def published(kind: str, of_json: str = "The report as JSON.") -> Callable[[Any], Any]:
-    """Return a decorator that makes a command of a function that returns a result: it adds `--json` and format flags.
-
-    The function returns the result, or a pair of it and further files to write, or an answer if there is no result.
-    """
-
-    def add(answered: Callable[..., Result | tuple[Result, Files] | Answer]) -> Any:
-        @wraps(answered)
-        def command(*args: Any, as_json: bool, **flags: Any) -> Answer:
-            files = files_of(kind, {name: flags.pop(name) for name in formats_of(kind)})
-            found = answered(*args, **flags)
-            if isinstance(found, Answer):
-                return found
-            result, more = found if isinstance(found, tuple) else (found, ())
-            return publish(result, as_json, files, more)
-
-        return click.option("--json", "as_json", is_flag=True, help=of_json)(format_options(kind)(command))
-
-    return add

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker.ending import HELD, NO_VERDICT, VIOLATED
-from checker.report.result import Part, StatedResult, Table, installed_version, plural
-from checker.requests.drift import DriftRequest
+from checker.errors import HELD, NO_VERDICT, VIOLATED
+from checker.report.answer import StatedAnswer
+from checker.report.result import Part, Table, installed_version, plural
+from checker.requests.zookeeper_drift import DriftRequest
 from checker.zookeeper.citations import CitingFunction
 from checker.zookeeper.drift import ABSENT, CHANGED, NEW, UNCHANGED, UNKNOWN, Drift, MethodDrift
 
 NOTHING = "-"
 
 
-def stated(request: DriftRequest, drift: Drift, version: str) -> StatedResult:
+def stated(request: DriftRequest, drift: Drift, version: str) -> StatedAnswer:
     """Return the result.
 
     Its exit code is 0 if every cited method, and what these use, is unchanged, 1 if one has changed, 3 if one is not
@@ -31,7 +32,7 @@ def stated(request: DriftRequest, drift: Drift, version: str) -> StatedResult:
             parts.append(Table([row(m) for m in found], (name, *head), right=-1))
     sentence = summary(drift)
     parts.append(Table(uncovered(drift), ("not covered", "functions"), below=sentence))
-    return StatedResult(sentence, code, content(request, drift, version, code), parts, kind=request.kind)
+    return StatedAnswer(sentence, code, content(request, drift, version, code), parts, kind=request.kind)
 
 
 def summary(drift: Drift) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, cast
 
+from checker.errors import RequestError
 from checker.requests.model import ModelRequest
-from checker.requests.request import Count, File, Names, Natural, Option, Seconds, Seed, Witnesses, bytes_of
+from checker.requests.request import Count, File, Names, Natural, Option, Seconds, Seed, Witnesses
 
 if TYPE_CHECKING:
     from checker.explore.result import Limits
@@ -14,6 +16,22 @@ if TYPE_CHECKING:
     Size = int | str
 else:
     Size = Count
+
+
+UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+
+def bytes_of(text: str, name: str) -> int:
+    """Return an amount of memory in bytes, from text such as 4G, 512M, or a number of bytes.
+
+    Raises:
+        RequestError: it is not such an amount.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE | re.ASCII)
+    amount = int(float(found[1]) * (1 << UNITS[found[2].upper()])) if found and len(text) < 30 else 0
+    if amount < 1:
+        raise RequestError(f"{name} must be a size like 512M or 4G, not {text!r}")
+    return amount
 
 
 def size(given: int | str) -> int:

@@ -14,23 +14,38 @@ from checker.requests.request import near
 if TYPE_CHECKING:
     import networkx as nx
 
+    from checker.report.simulated import Simulated
     from traces.causality.graph import Events
+    from traces.record.trace import Trace
+    from zabspec.simulator.run import Run
+
+    AnyRun = Trace | Simulated | Run | str | PathLike[str] | Sequence[str | PathLike[str]]
 
 PARQUET = b"PAR1"
 
 
-def causal_graph(run: object, relation: str, number: int | None = None) -> nx.DiGraph[int]:
-    """Return the events of a run and what happens before what (`traces/causality/graph.py`).
+def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None = None) -> nx.DiGraph[int]:
+    """Return the events of a run and what happens before what, as a graph of `networkx`.
+
+    There is a path from one event to another if and only if the first happens before the second. A trace and a
+    simulated run have both relations. An event table has `broadcasts`, up to 200,000 broadcasts and deliveries: a
+    receipt does not say which message it is of. Text logs have proposals and commits, and no messages; `assumed` marks
+    the commits that no line states: those a server has from a synchronization. `graph["incomplete"]` lists what the
+    source leaves out: a broadcast of an unknown process has no edge from earlier events of that process.
+    docs/how-to/traces-and-pictures.md has an example.
 
     Args:
-        run: a trace, a simulated run, or the path of a trace or an event table; or the paths of text logs of servers.
-        relation: `broadcasts` or `messages`.
-        number: of a run in an event table; None if the table has only one.
+        run: a trace or its file, an answer of `simulate` or its run, an event table, or the paths of text logs of
+            ZooKeeper servers.
+        relation: `broadcasts`, of DSN'11's Definition III.1: abcasts and deliveries of transactions; or `messages`, of
+            all that processes do and the messages between them, which a table and a log do not have.
+        number: of a run in an event table; None: the table has one alone.
 
     Raises:
-        RequestError: there is no such run or relation, or the source does not have what the relation needs.
+        RequestError: there is no such run or relation, or the run does not have what the relation needs.
         NoVerdict: the simulated run has no end.
     """
+    from checker.report.simulated import Simulated
     from traces import TraceError
     from traces.causality.graph import graph_of
     from traces.causality.sources import MissingData
@@ -40,7 +55,7 @@ def causal_graph(run: object, relation: str, number: int | None = None) -> nx.Di
 
     check_relation(relation)
     try:
-        return graph_of(events_in(run, relation, number))
+        return graph_of(events_in(run.run if isinstance(run, Simulated) else run, relation, number))
     except (MissingData, TableError, TraceError) as problem:
         raise RequestError(str(problem)) from None
     except Unreadable as problem:

@@ -9,7 +9,8 @@ from checker.errors import RequestError
 from checker.requests.bounded import BoundedRequest, Checked, KeepGoing, Symmetry, TraceOutput
 from checker.requests.model import protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.request import File, Option, flag, names_in, no_address, no_user
+from checker.requests.request import File, Option, Request, flag, names_in
+from zabspec.files import without_secrets
 
 if TYPE_CHECKING:
     from invariants.registry import Property
@@ -102,3 +103,31 @@ class ExplorationRequest(BoundedRequest):
         literal = any(p.name == LITERAL for p in judged)
         passes = any(p.passes for p in judged)
         return judged, self.configuration(literal, promises=self.reduction == "auto", passes=passes)
+
+
+def no_address(request: Request, *names: str) -> None:
+    """Check that output places, where given, are paths: an address would become a folder called `s3a:`.
+
+    Raises:
+        RequestError: one is an address.
+    """
+    for name in names:
+        value = getattr(request, name)
+        if "://" in (value or ""):
+            said = "this is an address, and not a path of this machine or of a mount"
+            raise RequestError(f"{flag(name)} {without_secrets(value)}: {said}")
+
+
+def no_user(request: Request, *names: str) -> None:
+    """Check that addresses, where given, contain no user or password: these would appear in reports and messages.
+
+    Raises:
+        RequestError: one does.
+    """
+    for name in names:
+        value = getattr(request, name) or ""
+        if "://" in value and without_secrets(value) != value.partition("?")[0]:
+            raise RequestError(
+                f"{flag(name)} {without_secrets(value)}: an address with a user or a password is refused, since "
+                f"reports would show it; set them in the environment"
+            )

@@ -13,13 +13,11 @@ from pathlib import Path
 from checker.errors import RequestError
 from checker.requests.request import Request
 
-ABOVE = ("keywords", "kinds")  # which know every kind
-
 
 def modules() -> list[str]:
     """Return the modules of this folder, which contain all requests."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
-    return [f"{__package__}.{name}" for name in names if name not in ABOVE]
+    return [f"{__package__}.{name}" for name in names if name != "kinds"]
 
 
 def kind_named(name: str) -> type[Request] | None:

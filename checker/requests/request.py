@@ -12,8 +12,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
-import math
-import re
 import sys
 import types
 import typing
@@ -54,11 +52,6 @@ Natural = Annotated[int, Meta(ge=0)]
 Seed = Annotated[int, Meta(ge=0, le=2**32 - 1)]  # of z3 and of random numbers
 Seconds = Annotated[float, Meta(gt=0, le=sys.float_info.max, description="a number of seconds above 0")]
 
-# Fields of requests without options, whose flag has another name.
-FLAGS = {
-    "properties": "property", "symmetry": "no-symmetry", "runs": "random",
-}  # fmt: skip
-UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 PLACES = ("master", "folder", "servers")  # it may be an address, with a key or a token in it
 WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 P = typing.ParamSpec("P")
@@ -267,7 +260,7 @@ def bare(hint: Any) -> tuple[Any, list[Any]]:
 
 def flag(name: str) -> str:
     """Return the flag of a field, as messages name it."""
-    return f"--{FLAGS.get(name, name.replace('_', '-'))}"
+    return f"--{name.replace('_', '-')}"
 
 
 def near(name: str, names: Iterable[str]) -> str:
@@ -454,80 +447,3 @@ def sentences() -> typing.Iterator[None]:
         yield
     except (ConfigError, LanguageError) as problem:
         raise RequestError(str(problem)) from None
-
-
-# --- checks of values ----------------------------------------------------------------------------------
-
-
-def at_least(request: Request, least: int, *names: str) -> None:
-    """Check that the named numbers of a request, where they are given, are not below a limit.
-
-    Raises:
-        RequestError: one of them is.
-    """
-    for name in names:
-        value = getattr(request, name)
-        if value is not None and value < least:
-            raise RequestError(f"{flag(name)} must be {least} or more, not {value}")
-
-
-def no_address(request: Request, *names: str) -> None:
-    """Check that output places, where given, are paths: an address would become a folder called `s3a:`.
-
-    Raises:
-        RequestError: one is an address.
-    """
-    for name in names:
-        value = getattr(request, name)
-        if "://" in (value or ""):
-            said = "this is an address, and not a path of this machine or of a mount"
-            raise RequestError(f"{flag(name)} {without_secrets(value)}: {said}")
-
-
-def no_user(request: Request, *names: str) -> None:
-    """Check that addresses, where given, contain no user or password: these would appear in reports and messages.
-
-    Raises:
-        RequestError: one does.
-    """
-    for name in names:
-        value = getattr(request, name) or ""
-        if "://" in value and without_secrets(value) != value.partition("?")[0]:
-            said = "an address with a user or a password is refused, since reports would show it; set them in the "
-            "environment"
-            raise RequestError(f"{flag(name)} {without_secrets(value)}: {said}")
-
-
-def seconds(request: Request, *names: str) -> None:
-    """Check that times, where given, are finite and positive.
-
-    Raises:
-        RequestError: one is not.
-    """
-    for name in names:
-        value = getattr(request, name)
-        if value is not None and not (math.isfinite(value) and value > 0):
-            raise RequestError(f"{flag(name)} must be a number of seconds above 0, not {value:g}")
-
-
-def solver_seed(*seeds: int) -> None:
-    """Check that z3 accepts these seeds.
-
-    Raises:
-        RequestError: one is out of range.
-    """
-    if any(not 0 <= seed < 2**32 for seed in seeds):
-        raise RequestError("--seed must be 0 to 4294967295")
-
-
-def bytes_of(text: str, name: str) -> int:
-    """Return an amount of memory in bytes, from text such as 4G, 512M, or a number of bytes.
-
-    Raises:
-        RequestError: it is not such an amount.
-    """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE | re.ASCII)
-    amount = int(float(found[1]) * (1 << UNITS[found[2].upper()])) if found and len(text) < 30 else 0
-    if amount < 1:
-        raise RequestError(f"{name} must be a size like 512M or 4G, not {text!r}")
-    return amount

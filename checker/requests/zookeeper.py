@@ -4,42 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.request import Request, seconds
+from checker.output_files import check_writable
+from checker.requests.request import File, Option, Request, Seconds, Words, function, names_in
+from checker.requests.watch import QUIET, Watch
 from zabspec.authoring.declaration import ConfigError
 
 if TYPE_CHECKING:
+    from checker.zookeeper.answered import TrackRecord
     from checker.zookeeper.record import RowOutcome
     from checker.zookeeper.rows import Row
 
 
+RowLimit = Annotated[Seconds | None, Option("Time limit of each exploration.", metavar="SECONDS")]
+
+
 @dataclass(frozen=True)
 class ZookeeperRequest(Request):
-    """Rows of the track record.
+    """Reproduce known bugs of ZooKeeper: in a release with every other known fix, without and with the bug's own fix.
 
-    Attributes:
-        issues: their numbers, with or without `ZK-` or `ZOOKEEPER-`; empty for all rows.
-        time_limit: seconds for each exploration.
-        split: whether steps that are otherwise merged are explored separately.
-        release: run the rows on this one; empty for the release that each is recorded for.
+    For a named row the report has its story: what happens, what a client loses, the run with the Java method of each
+    step, and what the fix changes. --release checks it on another release than the recorded one, without an
+    expectation.
+
+    With --drift: compare methods of ZooKeeper that the model cites, and what they use, with recorded digests.
+
+    Exit codes: 0 every row, or method, is as recorded; 1 one has changed; 2 the request is wrong; 3 one has no verdict,
+    and none has changed.
     """
 
     kind: ClassVar[str] = "zookeeper"
+    command: ClassVar[bool] = True
+    others: ClassVar[tuple[str, ...]] = ("zookeeper-matrix", "zookeeper-residue", "zookeeper-drift")
 
-    issues: tuple[str, ...] = ()
-    time_limit: float | None = None
-    split: bool = False
-    release: str = ""
+    issues: Annotated[Words, Option(argument=True, metavar="[ZK-NNNN]...", complete="rows")] = ()
+    time_limit: RowLimit = None
+    split: Annotated[bool, Option("Do not merge steps: the same rows, with several times as many states.")] = False
+    release: Annotated[
+        str,
+        Option(
+            "Check the rows on this release instead of the recorded one; with --residue, the release to check (the "
+            "newest).",
+            metavar="NUMBER",
+            complete="zookeeper_releases",
+        ),
+    ] = ""
+    trace: Annotated[
+        File,
+        Option("With one row: save the run that violates a property of the release.", metavar="FILE", place="write"),
+    ] = ""
+    html: Annotated[
+        File, Option("With one row: write its story and the run as a page.", metavar="FILE", place="write")
+    ] = ""
 
     def validate(self) -> None:
-        seconds(self, "time_limit")
         if self.release and not self.issues:
             raise RequestError(
                 f"name the rows to check on {self.release}: zabcheck zookeeper ZK-4643 --release {self.release}; "
                 f"--matrix checks every row on every release, --residue the remaining faults of one"
             )
+        if (self.trace or self.html) and len(names_in(self.issues)) != 1:
+            raise RequestError("--trace and --html are for one row: zabcheck zookeeper ZK-4643 --html FILE")
 
     def rows(self) -> list[Row]:
         """Return the rows.
@@ -49,25 +76,39 @@ class ZookeeperRequest(Request):
         """
         from checker.zookeeper.rows import NOT_FOUND, ROWS
 
-        wanted = {i.upper().removeprefix("ZOOKEEPER-").removeprefix("ZK-").lower() for i in self.issues}
+        wanted = {i.upper().removeprefix("ZOOKEEPER-").removeprefix("ZK-").lower() for i in names_in(self.issues)}
         for name in sorted(wanted - {r.issue for r in ROWS}):
             why = NOT_FOUND.get(name)
             raise RequestError(f"ZK-{name} has no row: {why}" if why else f"there is no row ZK-{name}")
         return [r for r in ROWS if not wanted or r.issue in wanted]
 
+    def explored(self) -> Iterator[RowOutcome]:
+        """Return an iterator that explores one row after another.
 
-def answer(request: ZookeeperRequest) -> Iterator[RowOutcome]:
-    """Return an iterator that explores one row after another.
+        Raises:
+            RequestError: an issue has no row, or there is no such release.
+        """
+        from checker.zookeeper.matrix import of_release
+        from checker.zookeeper.record import ask
 
-    Raises:
-        RequestError: an issue has no row, or there is no such release.
-    """
-    from checker.zookeeper.matrix import of_release
-    from checker.zookeeper.record import ask
+        rows = self.rows()
+        try:
+            asked = [of_release(row, self.release) if self.release else row for row in rows]
+        except ConfigError as problem:
+            raise RequestError(str(problem)) from None
+        return (ask(one, self.time_limit, self.split, one is row) for row, one in zip(rows, asked, strict=True))
 
-    rows = request.rows()
-    try:
-        asked = [of_release(row, request.release) if request.release else row for row in rows]
-    except ConfigError as problem:
-        raise RequestError(str(problem)) from None
-    return (ask(one, request.time_limit, request.split, one is row) for row, one in zip(rows, asked, strict=True))
+    def answer(self, watch: Watch = QUIET) -> TrackRecord:
+        from checker.zookeeper.answered import TrackRecord
+
+        for name, path in self.outputs.items():
+            check_writable(path, f"--{name}", regular=True)
+        found = []
+        with watch.working() as show:
+            for one in self.explored():
+                found.append(one)
+                show(f"ZK-{one.row.issue}: {len(found)} rows are checked")
+        return TrackRecord(self, found).save()
+
+
+zookeeper = function(ZookeeperRequest)

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from checker.errors import RequestError
-from checker.requests.walk import WalkRequest, answer, request_of_address
+from checker.requests.walk import WalkRequest, request_of_address, walker_of
 from traces.walk.address import Address, made_of
 from traces.walk.walker import Walker, WalkError, WalkPlace
 
@@ -89,7 +89,7 @@ class Serving:
                     "`zabcheck walk 'ADDRESS'` reads files"
                 )
             request = request_of_address(address.protocol, address.options)
-        walker = answer(request)
+        walker = walker_of(request)
         return Served(request, walker, made_of(walker), threading.Lock())
 
     @contextmanager
@@ -132,7 +132,7 @@ class Serving:
         key = address_of(request).text
         if key not in self.own:
             raise RequestError("only a model of the command line can be reloaded")
-        walker = answer(request)
+        walker = walker_of(request)
         with self.lock:
             self.known[key] = Served(request, walker, made_of(walker), threading.Lock())
             return self.known[key]

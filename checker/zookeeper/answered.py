@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.ending import HELD, NO_VERDICT, VIOLATED
+from checker.errors import HELD, NO_VERDICT, VIOLATED
+from checker.report.answer import Answered
 from checker.report.promises import PAGE
-from checker.report.result import Part, StatedResult, Table, Verdict, Words
+from checker.report.result import Part, Table, Verdict, Words
 from checker.zookeeper.record import MERGED
 from checker.zookeeper.story import asked, headline, methods, settings, story
 
 if TYPE_CHECKING:
+    from checker.requests.zookeeper import ZookeeperRequest
     from checker.zookeeper.record import RowOutcome
+
+HEAD = (
+    "bug", "release", "breaks", "steps", "states", "seconds", "its fix", "with it", "states", "published", "row",
+)  # fmt: skip
 
 
 def story_parts(one: RowOutcome) -> list[Part]:
@@ -27,45 +35,85 @@ def story_parts(one: RowOutcome) -> list[Part]:
     return out
 
 
-def rows_result(
-    request: Mapping[str, Any], asked: Sequence[RowOutcome], split: bool = False, stories: Sequence[Part] = ()
-) -> StatedResult:
-    """Return the result of rows: exit code 0 if each is as recorded, 1 if one has changed, 3 if one has no verdict.
+@dataclass(frozen=True, repr=False)
+class TrackRecord(Answered):
+    """Known bugs of ZooKeeper, reproduced: 0 if each row is as recorded, 1 if one has changed, 3 if one has no verdict.
 
-    Args:
-        request: the one that it answers, as JSON.
-        split: whether each step was explored separately.
-        stories: the parts before the table.
+    Attributes:
+        request: the request.
+        rows: each with the run that violates a property of its release, and the effect of its fix.
+        unsaved: what could not be saved.
     """
-    undecided = [one for one in asked if one.undecided]
-    changed = [one for one in asked if not one.as_recorded and not one.undecided]
-    found = sum(one.found for one in asked)
-    more = f"; {len(undecided)} have no verdict" if undecided else ""
-    sentence = f"{found} of {len(asked)} rows are reproduced; {len(changed) or 'none'} changed{more}"
-    merged = "" if split else f"\n{merged_by_promise()}; --split does not merge steps"
-    head = (
-        "bug",
-        "release",
-        "breaks",
-        "steps",
-        "states",
-        "seconds",
-        "its fix",
-        "with it",
-        "states",
-        "published",
-        "row",
-    )
-    code = VIOLATED if changed else NO_VERDICT if undecided else HELD
-    rows = [Table([told(one) for one in asked], head, below=sentence + merged)]
-    content = {
-        "request": dict(request),
-        "sentence": sentence,
-        "exit_code": code,
-        "rows": [row_object(x) for x in asked],
-    }
-    verdicts = [verdict(one) for one in asked]
-    return StatedResult(sentence, code, content, [*stories, *rows], judged=verdicts, kind="zookeeper")
+
+    request: ZookeeperRequest
+    rows: Sequence[RowOutcome]
+    unsaved: Sequence[str] = ()
+
+    kind = "zookeeper"
+
+    @property
+    def changed(self) -> Sequence[RowOutcome]:
+        """The rows that are not as recorded."""
+        return [one for one in self.rows if not one.as_recorded and not one.undecided]
+
+    @property
+    def exit_code(self) -> int:
+        if self.unsaved:
+            return NO_VERDICT
+        return VIOLATED if self.changed else NO_VERDICT if any(one.undecided for one in self.rows) else HELD
+
+    @property
+    def sentence(self) -> str:
+        found, undecided = sum(one.found for one in self.rows), sum(one.undecided for one in self.rows)
+        more = f"; {undecided} have no verdict" if undecided else ""
+        return f"{found} of {len(self.rows)} rows are reproduced; {len(self.changed) or 'none'} changed{more}"
+
+    @property
+    def long(self) -> bool:  # type: ignore[override]
+        return bool(self.request.issues)
+
+    def parts(self) -> Sequence[Part]:
+        stories = [part for one in self.rows for part in story_parts(one)] if self.request.issues else []
+        merged = "" if self.request.split else f"\n{merged_by_promise()}; --split does not merge steps"
+        return [*stories, Table([told(one) for one in self.rows], HEAD, below=self.sentence + merged)]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "request": self.request.as_json(), "sentence": self.sentence, "exit_code": self.exit_code,
+            "rows": [row_object(one) for one in self.rows],
+        }  # fmt: skip
+
+    def said(self) -> Iterator[Verdict]:
+        return map(verdict, self.rows)
+
+    def drawing(self) -> str:
+        """Return, for a single row with a run, a page with its story and its run; otherwise nothing."""
+        from traces.pictures.html import page
+
+        run = self.rows[0].without.trace if len(self.rows) == 1 else None
+        return "" if run is None else page(run, story=story(self.rows[0]))
+
+    @property
+    def outputs(self) -> Sequence[tuple[Path, bytes]]:
+        drawn = self.drawing() if self.request.html else ""
+        return [(Path(self.request.html), drawn.encode())] if drawn else []
+
+    def save(self) -> TrackRecord:
+        """Save the run of a single row, if the request names a file for it; return the answer with what failed."""
+        from traces import TraceError, write_trace
+
+        if not self.request.outputs:
+            return self
+        run = self.rows[0].without.trace
+        if run is None:
+            missing = f"ZK-{self.rows[0].row.issue} violates nothing, so there is no run to save or draw"
+            return replace(self, unsaved=[missing])
+        try:
+            if self.request.trace:
+                write_trace(run, str(self.request.trace))
+        except TraceError as problem:
+            return replace(self, unsaved=[str(problem)])
+        return self
 
 
 def verdict(one: RowOutcome) -> Verdict:

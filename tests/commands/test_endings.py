@@ -543,7 +543,7 @@ def test_answers_in_turn_end_with_the_code_of_the_last(
 @pytest.mark.parametrize(
     ("words", "work"),
     [
-        (("zookeeper", "ZK-3023", "ZK-4394"), "checker.commands.zookeeper.answer"),
+        (("zookeeper", "ZK-3023", "ZK-4394"), "checker.requests.zookeeper.ZookeeperRequest.explored"),
         (("reenact", "ZK-4394", "--release", "3.9.2"), "checker.requests.reenact.ReenactRequest.answer"),
         (("reenact", "--random", "2", "--release", "3.9.2"), "checker.requests.conformance.ConformanceRequest.answer"),
     ],

@@ -17,15 +17,15 @@ from checker.requests import (
     conformance,
     export,
     export_model,
-    matrix,
     minimise,
     plan,
     prove,
     quorums,
     realise,
     reenact,
-    residue,
     zookeeper,
+    zookeeper_matrix,
+    zookeeper_residue,
 )  # fmt: skip
 from checker.requests.kinds import all_kinds, from_json
 from checker.requests.sweep import SweepRequest
@@ -68,11 +68,14 @@ FULL: dict[str, dict[str, Any]] = {
         "release": "3.9.1", "zookeeper": "build", "jar": "a.jar", "seconds": 5.0, "seed": 3, "clients": 2, "writes": 9,
         "faults": "kill", "record_only": True, "output": "o",
     },
-    "zookeeper": {"issues": ("ZK-4394",), "time_limit": 2.0, "split": True, "release": "3.9.1"},
+    "zookeeper": {
+        "issues": ("ZK-4394",), "time_limit": 2.0, "split": True, "release": "3.9.1", "trace": "t.json",
+        "html": "t.html",
+    },
     "zookeeper-matrix": {"file": "m.jsonl", "time_limit": 2.0, "stop_after": 3.0},
     "zookeeper-residue": {"release": "3.9.1", "time_limit": 2.0},
     "zookeeper-drift": {"tree": "zk", "against": "3.9.1", "since": "HEAD^..HEAD"},
-    "zookeeper-finding": {"issue": "ZK-trunc", "time_limit": 2.0},
+    "zookeeper-finding": {"run": "ZK-trunc", "output": "folder", "time_limit": 2.0},
 }  # fmt: skip
 
 
@@ -220,12 +223,12 @@ def test_a_sweep_that_is_none_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow(seconds=2)
 def test_rows_and_releases_that_there_are_not_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"^there is no row ZK-9999"):
-        zookeeper.answer(zookeeper.ZookeeperRequest(("ZK-9999",)))
+        zookeeper.ZookeeperRequest(("ZK-9999",)).answer()
     with pytest.raises(RequestError, match=r"9\.9\.9"):
-        residue.answer(residue.ResidueRequest("9.9.9"))
+        zookeeper_residue.ResidueRequest("9.9.9").answer()
     (tmp_path / "m").write_text("{}\n")
     with pytest.raises(RequestError, match=":1 is not a valid cell of the matrix"):
-        list(matrix.answer(matrix.MatrixRequest(str(tmp_path / "m"))))
+        zookeeper_matrix.MatrixRequest(str(tmp_path / "m")).answer()
     with pytest.raises(RequestError, match=r"^there is no run of ZK-9999 to play"):
         reenact.ReenactRequest(trace="ZK-9999").answer()
     with pytest.raises(RequestError, match=r"^there is no step 999 in ZK-4394"):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from checker.requests.walk import WalkRequest, answer
+from checker.requests.walk import WalkRequest, walker_of
 from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of
 from checker.walk.service import Service
@@ -86,7 +86,7 @@ def main() -> None:
 
             begun = time.process_time()
             for name, request in SIX.items():
-                walker = answer(request)
+                walker = walker_of(request)
                 count = sum(walk_alike(visit, page, request, walker, seed, given.steps) for seed in range(given.walks))
                 taken = {**taken, name: count}
                 print(f"{name}: {given.walks} walks, {count} steps, the page as the interpreter", flush=True)

@@ -10,16 +10,15 @@ import sys
 import urllib.request
 from pathlib import Path
 
-import click
 import pytest
 
 pytest.importorskip("uvicorn", reason="pip install 'zabcheck[explore]'")
 
-from checker.commands.walk import cards, opened
-from checker.commands.walk import walk as command
 from checker.errors import RequestError
+from checker.requests.walk import cards, opened
 from checker.walk import serving
 from checker.walk.served import Serving, address_of
+from tests.commands.running import request_of
 from tests.walk.asking import BROKEN
 from traces import write_trace
 from traces.walk.address import Address
@@ -28,12 +27,7 @@ from traces.walk.saved import trace_of
 
 def opens(*words: str) -> tuple[str, int]:
     """The address that a command line opens first, and how many cards there are."""
-    with command.make_context("walk", list(words)) as context:
-        given = dict(context.params)
-        where = given.pop("where")
-        for name in ("no_browser", "as_json"):
-            given.pop(name)
-        _, first, shown = opened(where, given)
+    _, first, shown = opened(request_of("walk", *words))
     return first, len(shown)
 
 
@@ -71,7 +65,7 @@ def test_what_is_no_place_is_refused(words: list[str], said: str) -> None:
 
 
 def test_options_do_not_go_with_a_place() -> None:
-    with pytest.raises(click.UsageError, match="--nodes does not go with ZK-4643"):
+    with pytest.raises(RequestError, match="--nodes does not go with ZK-4643"):
         opens("ZK-4643", "--nodes", "3")
 
 

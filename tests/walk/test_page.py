@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="pip install 'zabcheck[explore]'")
 
-from checker.requests.walk import answer
+from checker.requests.walk import walker_of
 from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of
 from checker.walk.service import Service
@@ -94,7 +94,7 @@ def walked() -> Iterator[Walked]:
 def test_the_page_shows_the_interpreters_states(walked: Walked) -> None:
     """Clicked at random: the fields, budgets and steps that the page shows are those of the interpreter. Six protocols,
     and 20 walks of each: python -m tests.walk.random_walks."""
-    assert walk_alike(walked.visit, walked.page, SIX["zab"], answer(SIX["zab"]), 1, 3) == 3
+    assert walk_alike(walked.visit, walked.page, SIX["zab"], walker_of(SIX["zab"]), 1, 3) == 3
     one_is_followed(walked)
 
 

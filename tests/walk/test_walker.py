@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from checker.requests.walk import WalkRequest, answer, request_of_address, request_of_configuration, request_of_row
+from checker.requests.walk import WalkRequest, request_of_address, request_of_configuration, request_of_row, walker_of
 from tests.models import judged, model, python_successors
 from traces.walk.address import Address, made_of
 from traces.walk.saved import trace_of
@@ -147,7 +147,7 @@ def test_the_digest_follows_the_source(tmp_path: object) -> None:
         file = folder / name
         file.parent.mkdir()
         file.write_text(said, "utf-8")
-        digests.append(made_of(answer(request_of_configuration(Configuration(str(file))))))
+        digests.append(made_of(walker_of(request_of_configuration(Configuration(str(file))))))
     assert digests[0] == digests[1] != digests[2]
 
 

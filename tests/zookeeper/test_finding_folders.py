@@ -46,7 +46,7 @@ def row_of(name: str) -> RowOutcome:
 def explored(monkeypatch: pytest.MonkeyPatch) -> list[RowOutcome]:
     """What exploring a row comes to; the picture of its run is left out."""
     outcomes: list[RowOutcome] = []
-    monkeypatch.setattr(zookeeper, "answer", lambda _: iter(outcomes))
+    monkeypatch.setattr(zookeeper.ZookeeperRequest, "explored", lambda _: iter(outcomes))
     monkeypatch.setattr("traces.pictures.html.page", lambda run, story: f"{run is TRACE} {story[0][1]}")
     monkeypatch.setattr("checker.zookeeper.story.story", lambda row: [("what happens", row.row.says)])
     return outcomes
@@ -234,4 +234,6 @@ def test_what_has_no_patch_is_refused(tmp_path: Path) -> None:
         done = run("report", name, "--output", str(tmp_path / "x"))
         assert_refused(done, "there are those of ZK-cut, ZK-late-snapshot, ZK-snap-tail, ZK-trunc, ")
         assert done.stderr.count("\n") == 1
-    assert_refused(run("report", "ZK-trunc", "--output", str(tmp_path / "x"), "--rerun"), "neither --html nor --rerun")
+    assert_refused(
+        run("report", "ZK-trunc", "--output", str(tmp_path / "x"), "--rerun"), "--rerun does not go with --output"
+    )

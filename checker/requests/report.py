@@ -1,0 +1,146 @@
+"""Write the report of an exploration, which `--json` wrote, as a page, or explore its request again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from checker.errors import NO_VERDICT, RequestError
+from checker.output_files import check_writable, is_one_file
+from checker.report.answer import Answered
+from checker.report.result import Part
+from checker.requests.request import File, Option, Request, function
+from checker.requests.watch import QUIET, Watch
+
+if TYPE_CHECKING:
+    from traces.record.trace import Trace
+
+AS_STATED = "as the file states, not run again; --rerun explores the request again"
+STDOUT = "-"
+
+
+@dataclass(frozen=True, repr=False)
+class Reported(Answered):
+    """A report of an exploration, as its JSON states, unless it was explored again.
+
+    Attributes:
+        request: the request.
+        given: the content of the file.
+        note: whether the figures were measured again, with the same result.
+        same: whether the result is the same; None if it was not explored again.
+    """
+
+    request: ReportRequest
+    given: Mapping[str, Any]
+    note: str
+    same: bool | None
+
+    kind = "report"
+
+    @property
+    def sentence(self) -> str:
+        return str(self.given["sentence"])
+
+    @property
+    def exit_code(self) -> int:
+        return NO_VERDICT if self.same is False else int(self.given["exit_code"])
+
+    @property
+    def troubles(self) -> Sequence[str]:
+        return [self.note]
+
+    def parts(self) -> Sequence[Part]:
+        return [] if self.request.html or self.request.rerun else [self.sentence]
+
+    def as_json(self) -> Mapping[str, Any]:
+        return self.given
+
+    def page(self) -> str:
+        from checker.report.page import page_of
+
+        return page_of(self.given, stated=not self.same)
+
+    @property
+    def raw(self) -> str:
+        return self.page() if self.request.html == STDOUT else ""
+
+    @property
+    def outputs(self) -> Sequence[tuple[Path, bytes]]:
+        named = self.request.html not in ("", STDOUT)
+        return [(Path(self.request.html), self.page().encode())] if named else []
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The run of each violation, replayed."""
+        from checker.report.page import trace_of
+
+        broken = [p for p in self.given["properties"] if p["verdict"] == "violated"]
+        return {p["name"]: trace_of(self.given, p) for p in broken}
+
+
+@dataclass(frozen=True)
+class ReportRequest(Request):
+    """Write a report (zabcheck --json > RUN.json) as one page: verdicts, counterexamples drawn, coverage.
+
+    The figures are as the file states. The sentence and verdicts are derived from them; a report that says something
+    else is refused. Each counterexample is rerun, and the picture is of that run. The exit code is that of the report.
+    --rerun explores the request again; the exit code is 3 if the result differs.
+
+    Or write the folder of a finding in ZooKeeper (zabcheck report ZK-trunc --output DIR): its run as a page, a repair,
+    a JUnit test, and their results on each release. Exit code 3: the model no longer finds it.
+    """
+
+    kind: ClassVar[str] = "report"
+    command: ClassVar[bool] = True
+    others: ClassVar[tuple[str, ...]] = ("zookeeper-finding",)
+
+    run: Annotated[File, Option(argument=True, metavar="RUN.json|ZK-NAME", place="read")] = ""
+    html: Annotated[
+        File,
+        Option("Write the page to this file; stdout if not given.", metavar="[FILE]", bare=STDOUT, place="write"),
+    ] = ""
+    rerun: Annotated[bool, Option("Explore the request again, and report whether the result is the same.")] = False
+
+    def answer(self, watch: Watch = QUIET) -> Reported:
+        from checker.report.claimed import read_report
+        from checker.report.page import ReportError, page_of
+
+        run = Path(self.run)
+        if self.html not in ("", STDOUT):
+            check_writable(Path(self.html), "--html", regular=True)
+            if is_one_file(Path(self.html), run):
+                raise RequestError(f"--html {self.html} is the report itself")
+        try:
+            given = read_report(run)
+            same, note = compared(run, given, watch) if self.rerun else (None, f"{run}: {AS_STATED}")
+            if self.html:
+                page_of(given, stated=not same)  # each run is replayed
+        except ReportError as problem:
+            raise RequestError(str(problem)) from None
+        return Reported(self, given, note, same)
+
+
+report = function(ReportRequest)
+
+
+def compared(run: Path, given: Mapping[str, Any], watch: Watch) -> tuple[bool, str]:
+    """Explore again; return whether the outcome is the same, and how it differs.
+
+    Raises:
+        RequestError: the report's request cannot be run here.
+        NoVerdict: there is no outcome.
+    """
+    from checker.requests.rerun import differences
+    from zabspec.authoring.declaration import ConfigError
+    from zabspec.language import LanguageError
+
+    try:
+        found = differences(given, watch)
+    except (RequestError, ConfigError, LanguageError) as problem:
+        raise RequestError(f"{run} cannot be explored again: {problem}") from None
+    if not found:
+        asked = "; the results of z3 were not recomputed" if any("symbolic" in p for p in given["properties"]) else ""
+        return True, f"{run}: explored again, with the same result{asked}: {given['sentence']}"
+    return False, f"{run}: explored again, with another result: {'; '.join(found)}"
