@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.report.report import Explored as Explored
     from checker.report.simulated import Simulated as Simulated
     from checker.report.swept import Swept as Swept
+    from checker.report.track_record import TrackRecord as TrackRecord
     from checker.report.witnessed import Witnessed as Witnessed
     from checker.requests.audit import audit as audit
     from checker.requests.audit_logs import audit_logs as audit_logs
@@ -101,7 +102,6 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.requests.zookeeper_matrix import zookeeper_matrix as zookeeper_matrix
     from checker.requests.zookeeper_residue import zookeeper_residue as zookeeper_residue
     from checker.search.report import Searched as Searched
-    from checker.zookeeper.answered import TrackRecord as TrackRecord
     from invariants.registry import Property as Property
     from traces.record.trace import Trace as Trace
     from zabspec.protocols.registry import Protocol as Protocol

@@ -13,7 +13,7 @@ from checker.requests.watch import QUIET, Watch
 from zabspec.authoring.declaration import ConfigError
 
 if TYPE_CHECKING:
-    from checker.zookeeper.answered import TrackRecord
+    from checker.report.track_record import TrackRecord
     from checker.zookeeper.record import RowOutcome
     from checker.zookeeper.rows import Row
 
@@ -99,7 +99,7 @@ class ZookeeperRequest(Request):
         return (ask(one, self.time_limit, self.split, one is row) for row, one in zip(rows, asked, strict=True))
 
     def answer(self, watch: Watch = QUIET) -> TrackRecord:
-        from checker.zookeeper.answered import TrackRecord
+        from checker.report.track_record import TrackRecord
 
         for name, path in self.outputs.items():
             check_writable(path, f"--{name}", regular=True)

@@ -43,7 +43,7 @@ class MatrixRequest(Request):
     def answer(self, watch: Watch = QUIET) -> StatedAnswer:
         from checker.report.answer import StatedAnswer
         from checker.report.result import Table
-        from checker.zookeeper.answered import merged_by_promise
+        from checker.report.track_record import merged_by_promise
         from checker.zookeeper.matrix import read, run, told
         from traces.record.lines import NotRead
 

@@ -45,7 +45,7 @@ class ResidueRequest(Request):
     def answer(self, watch: Watch = QUIET) -> StatedAnswer:
         from checker.report.answer import StatedAnswer
         from checker.report.result import Table, installed_version
-        from checker.zookeeper.answered import merged_by_promise
+        from checker.report.track_record import merged_by_promise
         from checker.zookeeper.residue import LINES, ask, repairs_of
 
         release, found = self.variant(), []
