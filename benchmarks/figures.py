@@ -33,8 +33,9 @@ class Figures:
         self.path = folder / f"{file}.json"
         self.tables: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {}
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        words = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]  # no one's folders
         self.one = self.tables[table] = {
-            "command": " ".join(["python -m", getattr(sys.modules["__main__"].__spec__, "name", "?"), *sys.argv[1:]]),
+            "command": " ".join(["python -m", getattr(sys.modules["__main__"].__spec__, "name", "?"), *words]),
             "date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
             "machine": f"{os.cpu_count()} cores, {memory:.0f} GiB, load {os.getloadavg()[0]:.0f}",
             "versions": {"python": platform.python_version(), "zabcheck": version("zabcheck")},

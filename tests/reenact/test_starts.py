@@ -397,21 +397,25 @@ def test_a_server_that_exits_later_is_not_one_that_cannot_start(
 # --- on servers -----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow(seconds=12)
+@pytest.mark.slow(seconds=7)
 def test_a_real_server_with_a_snapshot_and_no_log_exits_as_the_model_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its run begins from new servers; the released leader does not do what the repaired model's does."""
+    """Its run begins from new servers."""
     monkeypatch.setattr(aftermath, "SETTLES", 5.0)
-    trace, release = trace_of_row("trunc-snap"), official("3.9.5")
-    plan = plan_for(trace, "")
-    run, _ = tried(tmp_path / "as-it-is", release, plan, 2, 20.0, print)
+    run, _ = tried(tmp_path, official("3.9.5"), plan_for(trace_of_row("trunc-snap"), ""), 2, 20.0, print)
     assert run.agreed, (run.trouble, run.played.differs)
     assert [x.code for x in run.played.exits] == [13]
     assert "exits with code 13 because of a packet from its leader: Not able to truncate the log 0x0" in run.harm[0]
-    repaired = plan_for(trace, REPAIRED)
-    run, _ = tried(tmp_path / "repaired", release, repaired, 0, 5.0, print)
-    assert (run.trouble, run.played.steps) == ("", len(plan.steps) - 2)  # the leader receives ACKEPOCH, and sends TRUNC
+
+
+@pytest.mark.every
+@pytest.mark.slow(seconds=7)
+def test_a_released_leader_does_not_do_what_the_repaired_models_does(tmp_path: Path) -> None:
+    """It receives ACKEPOCH, and sends TRUNC."""
+    trace = trace_of_row("trunc-snap")
+    run, _ = tried(tmp_path, official("3.9.5"), plan_for(trace, REPAIRED), 0, 5.0, print)
+    assert (run.trouble, run.played.steps) == ("", len(plan_for(trace, "").steps) - 2)
     assert any("the model has [SNAP <0,0>, NEWLEADER]" in x and "[TRUNC <0,0>" in x for x in run.played.differs)
 
 
