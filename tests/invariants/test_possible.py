@@ -14,7 +14,7 @@ import pytest
 
 import invariants.inductive.impossible as golden
 from checker.commands.publishing import publish
-from checker.report.induction import InductionReport
+from checker.report.induction import Inductive
 from checker.symbolic.assumptions import EPOCHS
 from checker.symbolic.enabledness import Possible, Taken, pattern
 from checker.symbolic.induction import Induction, Move
@@ -233,7 +233,7 @@ def test_what_is_not_listed_is_no_proof_and_the_clause_is_named(monkeypatch: pyt
 def outcome_told(alone: bool = False, as_json: bool = False, **more: Any) -> tuple[int, str]:
     taken = Taken("abcast(process=0)", SolverAnswer.COUNTEREXAMPLE, entered=frozenset(Model(ONE).program.steps), **more)
     outcome = Outcome(Question(ONE, ("links",), alone=alone), [Verdict(clause_named("links"))], [taken])
-    answer = publish(InductionReport(outcome), as_json)
+    answer = publish(Inductive(outcome), as_json)
     return answer.code, answer.text(answer.code)
 
 

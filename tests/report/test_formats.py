@@ -33,7 +33,7 @@ RESULT = StatedResult(
         Table([("states", "12"), ("steps", "7")], title="counts", right=1),
         Table([("p0", "LEADING")], ("process", "role"), above="so it began", below="so it ended"),
     ],
-    verdicts=(
+    judged=(
         Verdict("agreement", "violated", 3, ends=FAILURE, message=HOSTILE, text=HOSTILE),
         Verdict("prefix", "no verdict", ends=ERROR, message="cut short"),
         Verdict("integrity", "holds"),
