@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import shlex
 from pathlib import Path
@@ -14,8 +13,7 @@ from click.testing import CliRunner, Result
 
 from checker.cli import main
 
-# What takes more than a moment is run with ZABCHECK_EVERY alone (some minutes), and read by its command here.
-EVERY = bool(os.environ.get("ZABCHECK_EVERY"))
+# What takes more than a moment is not run, but read by its command.
 LONG = re.compile(
     r"zabcheck (sweep|bmc|refine) |--engine spark|--nodes 3 --timeouts 1|--property agreement --json|lossy"
     r"|zabcheck gallery$|zabcheck gallery (networks|--source)|zabcheck zookeeper"
@@ -53,7 +51,7 @@ def test_every_example_shows_something(name: str, tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     for line in GIVEN[name]:
         words = shlex.split(line)[1:]
-        if name in READ_YOUR_OWN or (not EVERY and LONG.search(line)):
+        if name in READ_YOUR_OWN or LONG.search(line):
             command = commands()[name]
             context = command.make_context(name, words[1:] if name else words)
             assert context.command is command

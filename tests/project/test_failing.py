@@ -48,17 +48,6 @@ def test_a_run_shows_its_steps_and_what_was_expected_when() -> None:
     assert "p0.Q {} -> {p1}" in [line.strip() for line in lines]
 
 
-def test_a_step_in_which_a_message_is_lost_receives_none() -> None:
-    run = Run(nodes=2).elect(0, 1)
-    run.time_out(1)
-    run.time_out(0)
-    lines = run.at_failure("here").splitlines()
-    assert [line.split() for line in lines if "o timeout" in line][:2] == [
-        ["3", "|", "o", "timeout"],
-        ["4", "o", "timeout", "|"],
-    ]
-
-
 def test_a_scenario_shows_the_run_to_the_first_output_that_is_another() -> None:
     scenario = played(Scenario("story.txt", STORY))
     assert scenario.difference("story.txt", scenario.text) == ""
@@ -73,12 +62,6 @@ def test_a_scenario_shows_the_run_to_the_first_output_that_is_another() -> None:
     assert "the last step:" in lines
     assert not any(line.startswith("2  ") for line in lines), "what came later is not shown"
     assert "later outputs that change: 2, from line 4 on" in lines
-
-
-def test_a_simulated_scenario_shows_the_commands_to_there() -> None:
-    scenario = played(Scenario("run", "simulate db19 seed=1 nodes=3 rounds=9 proposals=1\nrun to tick 5\n"))
-    text = scenario.difference("run", scenario.text.replace("p1", "p7"))
-    assert "the simulated run to there:\nsimulate db19 seed=1" in text
 
 
 def test_a_golden_file_fails_as_lines() -> None:

@@ -57,7 +57,3 @@ def test_examples_print_what_the_page_shows(file: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(regenerate, "printed", printed)
     text = text_of(file)
     assert without_measurements(regenerate.regenerated(text)) == without_measurements(text)
-
-
-def test_continuous_integration_checks_the_spelling() -> None:
-    assert re.search(r"^\.venv/bin/codespell$", (TOP / ".ci/run").read_text(), flags=re.MULTILINE)

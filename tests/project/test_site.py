@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import posixpath
 import re
 from pathlib import Path
@@ -101,15 +100,6 @@ def test_entries_of_the_quick_gallery_exist() -> None:
     assert (site.entries("none"), site.entries("all"), site.entries("a,b")) == ([], [""], ["a", "b"])
 
 
-def test_records_come_after_pages_in_the_search_of_the_site() -> None:
-    """Its scorer lists how their names begin; no page of a reader's kind begins so, but for two."""
-    later = tuple(json.loads(re.findall(r"\[\".*?\"\]", site.scorer())[0]))
-    pages = {file.removesuffix(".md") for file in site.staged_files().values() if file.endswith(".md")}
-    first = {page for page in pages if not page.startswith(later)}
-    kinds = {"", "tutorials", "how-to", "reference", "explanation"}
-    assert first == {page for page in pages if posixpath.dirname(page) in kinds} - {"reference/gallery", "on-the-index"}
-
-
 @pytest.mark.parametrize(
     ("name", "text", "url"),
     [
@@ -131,7 +121,3 @@ def test_a_folder_that_is_no_site_is_not_replaced(tmp_path: Path, capsys: pytest
     assert site.build(tmp_path, "none") == 1
     assert "is no site" in capsys.readouterr().err
     assert (tmp_path / "mine.txt").read_text() == "keep"
-
-
-def test_continuous_integration_builds_the_site() -> None:
-    assert re.search(r"^\.venv/bin/python docs/build_site\.py ", (TOP / ".ci/run").read_text(), flags=re.MULTILINE)

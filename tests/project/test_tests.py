@@ -16,23 +16,16 @@ FILES = sorted(path for path in TESTS.rglob("*.py") if "texts" not in path.parts
 
 
 @cache
-def said_in(path: Path) -> tuple[list[tuple[int, str]], list[str]]:
-    """Of a file, read once: lines that import, each with the module in full, and the names of its functions."""
-    imported: list[tuple[int, str]] = []
-    names: list[str] = []
+def imports(path: Path) -> list[tuple[int, str]]:
+    """The lines of a file that import, each with the module in full."""
+    found: list[tuple[int, str]] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            imported += ((node.lineno, alias.name) for alias in node.names)
+            found += ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             package = path.relative_to(TESTS.parent).parts[: -node.level] if node.level else ()
-            imported.append((node.lineno, ".".join((*package, *([node.module] if node.module else [])))))
-        elif isinstance(node, ast.FunctionDef):
-            names.append(node.name)
-    return imported, names
-
-
-def imports(path: Path) -> list[tuple[int, str]]:
-    return said_in(path)[0]
+            found.append((node.lineno, ".".join((*package, *([node.module] if node.module else [])))))
+    return found
 
 
 def place(path: Path, line: int) -> str:
@@ -73,18 +66,7 @@ def test_no_test_module_imports_one_of_another_folder() -> None:
     assert not found
 
 
-@pytest.mark.slow(seconds=1)
-def test_no_test_imports_a_private_module_of_pytest() -> None:
-    assert not [place(path, line) for path in FILES for line, module in imports(path) if module.startswith("_pytest")]
-
-
 def test_the_project_is_imported_as_it_is() -> None:
     """pytest's own finder, whose loader rewrites assertions, loads none of it; it does this test."""
     assert type(zab.__loader__) is SourceFileLoader
     assert type(__loader__) is not SourceFileLoader
-
-
-@pytest.mark.slow(seconds=1)
-def test_names_of_tests_are_short() -> None:
-    """A name that fits a line of a report; a docstring may say more."""
-    assert not [name for path in FILES for name in said_in(path)[1] if len(name) >= 70]
