@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import operator
-import os
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -23,11 +22,6 @@ from zabspec.language.program import Program
 from zabspec.model import Configuration, Model
 from zabspec.protocols import zab_variants
 from zabspec.simulator.run import Fault
-
-
-def much(whole: int, usual: int) -> int:
-    """How much of something random is tried: all of it with ZABCHECK_EVERY."""
-    return whole if os.environ.get("ZABCHECK_EVERY") else usual
 
 
 def judged(protocol: str) -> tuple[Property, ...]:

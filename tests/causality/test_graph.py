@@ -18,7 +18,6 @@ import zabcheck
 from checker.errors import RequestError
 from checker.requests.export import Export
 from tests.definitions import Row, Story
-from tests.models import much
 from tests.small_tables import small_table
 from tests.zookeeper.written import data_sets
 from traces import Trace, build_trace
@@ -68,7 +67,7 @@ def columns_of(rows: list[Row]) -> dict[str, list[Any]]:
 
 def test_broadcasts_are_ordered_as_the_naive_judge_orders_them() -> None:
     seen: Counter[int] = Counter()
-    for seed in range(much(5000, 300)):
+    for seed in range(300):
         rows = small_table(seed)
         story = Story([r for r in rows if r["kind"] != "run"], ("identity", "epoch", "counter"), 3)
         graph = graph_of(events_of_rows(columns_of(rows), "a table", frozenset()))
@@ -170,7 +169,7 @@ def sender(trace: Trace, number: int) -> int | None:
 )
 def test_messages_are_edges_and_nothing_else_is(configuration: Configuration) -> None:
     received = 0
-    for seed in range(much(30, 6)):
+    for seed in range(6):
         trace = walk(configuration, seed, 60)
         graph = zabcheck.causal_graph(trace, MESSAGES)
         wanted = {(s, k) for k in range(1, len(trace.steps) + 1) if (s := sender(trace, k)) is not None}

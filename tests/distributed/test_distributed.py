@@ -96,11 +96,7 @@ OF_THE_MACHINE = (
 Case = tuple[Configuration, bool, dict[str, int], bool]
 CASES: dict[str, Case] = {
     "orbits": (SMALL, True, {}, False),
-    "states": (SMALL, False, {"depth": 20}, False),
     "broken, all of it": (BROKEN, True, {}, True),
-    "broken, first": (BROKEN, False, {}, False),
-    "crashes": (CRASHES, True, {"depth": 14}, False),
-    "unordered, a step is broken": (UNORDERED, True, {}, True),
     "db19": (DATAGRAMS, False, {"depth": 14}, False),
     "disks": (DISKS, False, {}, True),
 }
@@ -798,7 +794,7 @@ def same_as_local(output: str, symmetry: bool, configuration: Configuration, dep
 
 @pytest.mark.slow
 def test_a_run_that_is_ended_is_resumed(tmp_path: Path) -> None:
-    """Ended by SIGTERM, as by Ctrl-C, and resumed (with ZABCHECK_EVERY killed and resumed again): its answer is that of
+    """Ended by SIGTERM, as by Ctrl-C, and resumed: its answer is that of
     a run that nobody disturbed. The levels in which that happens are as large as levels of this question get: they are
     jobs. What a kill may leave half written is put there by other tests."""
     options = ("--master", "local[2]", "--checkpoint", str(tmp_path / "levels"))
@@ -811,14 +807,6 @@ def test_a_run_that_is_ended_is_resumed(tmp_path: Path) -> None:
     assert "--resume continues from it" in trouble
     interrupted = checkpoint.depths()[-1]
     assert 31 <= interrupted < FAR - 4, "it was to be ended half-way"
-
-    if os.environ.get("ZABCHECK_EVERY"):
-        process = command(*options, "--resume", question_words=LONGER)
-        wait_for(tmp_path / "levels" / f"level-{interrupted + 3:05}.json", process)
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate(timeout=HANG)
-        assert process.returncode == -signal.SIGKILL
-        assert interrupted + 3 <= checkpoint.depths()[-1] < FAR, "it was to be ended before its end"
 
     output, trouble = command(*options, "--resume", question_words=LONGER).communicate(timeout=HANG)
     assert not [line for line in trouble.splitlines() if not line.startswith("zabcheck: level ")]  # progress, if slow

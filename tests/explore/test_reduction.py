@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import struct
@@ -29,7 +28,6 @@ from checker.explore.sleep_kernel import MOST_ASLEEP
 from invariants import properties_of
 from zabspec.language.footprints import Touch
 from zabspec.model import Configuration, Model
-from zabspec.protocols.registry import PROTOCOLS
 
 DEFAULT = [p for p in properties_of("zab") if p.default and p.judges("zab")]
 SMALL = Configuration(nodes=3, txns=1, timeouts=1, crashes=0, losses=0)
@@ -333,17 +331,6 @@ def test_where_nothing_is_said_of_the_world_nothing_is_reduced() -> None:
     for network in ("unordered", "lossy", "duplicating"):
         assert why_not_reduced(Model(replace(SMALL, network=network)))
     assert why_not_reduced(Model(replace(SMALL, partitions=1)))
-
-
-@pytest.mark.skipif("ZABCHECK_EVERY" not in os.environ, reason="minutes: every variant")
-@pytest.mark.parametrize("variant", ["", *PROTOCOLS["zab"].variants])
-@pytest.mark.parametrize("budgets", [(1, 0, 0), (0, 1, 1), (1, 1, 0)], ids=str)
-def test_every_variant_is_judged_as_without_reduction(variant: str, budgets: tuple[int, int, int]) -> None:
-    timeouts, crashes, losses = budgets
-    configuration = Configuration(nodes=3, txns=2, timeouts=timeouts, crashes=crashes, losses=losses, variant=variant)
-    full, less = both(configuration, max_states=400_000, depth=22)
-    if not full.stopped:
-        assert found(less) == found(full)
 
 
 def test_a_batch_cut_short_before_it_is_gathered_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from checker.graph.build import FIRST, names_of_step
 from checker.graph.questions import answers, certainty, dominators, least_budgets, steps_of_all
-from tests.models import much
 
 NAME = "safe"
 Path = tuple[int, ...]
@@ -106,7 +105,7 @@ def leaves(graph: nx.DiGraph[int], path: Path) -> bool:
 
 def test_every_answer_is_what_the_paths_say() -> None:
     seen = {"steps": 0, "dominators": 0, "violations": 0, "several": 0}
-    for seed in range(much(20_000, 1200)):
+    for seed in range(1200):
         graph = made(seed)
         every = list(paths(graph, FIRST))
         found = answers(graph, NAME)
@@ -128,12 +127,12 @@ def test_every_answer_is_what_the_paths_say() -> None:
         least = {s for s in ends if not any(t != s and t[0] <= s[0] and t[1] <= s[1] for t in ends)}
         assert {(b.get("crashes", 0), b.get("losses", 0)) for b in found.least} == least, seed
         seen["several"] += len(least) > 1
-    assert min(seen.values()) > much(300, 20), seen
+    assert min(seen.values()) > 20, seen
 
 
 def test_states_are_doomed_safe_or_neither_as_runs_from_them_are() -> None:
     seen = dict.fromkeys(("doomed", "safe", "avoidable", "possible", "unknown", "no_return", "ways_out"), 0)
-    for seed in range(much(20_000, 1200)):
+    for seed in range(1200):
         graph = made(seed)
         c = certainty(graph, NAME)
         for n in graph:
@@ -159,7 +158,7 @@ def test_states_are_doomed_safe_or_neither_as_runs_from_them_are() -> None:
         assert set(c.ways_out) == ways_out, seed
         seen["no_return"] += len(no_return)
         seen["ways_out"] += len(ways_out)
-    assert min(seen.values()) > much(300, 20), seen
+    assert min(seen.values()) > 20, seen
 
 
 def test_a_first_state_that_violates_is_every_run() -> None:

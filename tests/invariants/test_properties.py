@@ -38,7 +38,6 @@ from tests.histories import (
     one_sequence,
     passes_agree,
 )
-from tests.models import much
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import ABCAST, ORACLE, TO_FOLLOWER, TO_LEADER
 
@@ -137,7 +136,7 @@ def made_up() -> list[tuple[History, dict[str, bool]]]:
     """Thousands of random histories, with the verdicts that the table asks for."""
     names = {n for left, right in IMPLICATIONS for n in (*left, right)}
     out = []
-    for seed in range(much(20_000, 8000)):
+    for seed in range(8000):
         source = random.Random(seed)
         h = MadeUp(source, txns=source.randint(2, 4)).history(source.randint(3, 16))
         out.append((h, {name: always(name, h) for name in names}))
@@ -157,8 +156,8 @@ def test_implications_hold_over_random_histories() -> None:
     # the table was put to the test: premises true of histories with deliveries, conclusions
     # false of others
     for left, right in IMPLICATIONS:
-        assert met[left, right] > much(1000, 400), (left, right)
-        assert broken[right] > much(100, 40), right
+        assert met[left, right] > 400, (left, right)
+        assert broken[right] > 40, right
 
 
 @pytest.mark.slow

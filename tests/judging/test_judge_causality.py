@@ -15,7 +15,6 @@ from tests.histories import Synthetic
 from tests.judge_tables import rows_of as rows_of_history
 from tests.judge_tables import verdicts_of, written
 from tests.judging.test_judge_definitions import Made, contradicts, rows_of
-from tests.models import much
 from tests.small_tables import small_table
 from traces.judging.single_run import judge_rows
 from traces.tables.table import OBSERVED
@@ -29,7 +28,7 @@ BY = {name: OF_HISTORIES[name] for name in (NAME, *OTHERS)}
 def test_thousands_of_small_tables_are_judged_as_naively() -> None:
     seen: Counter[str] = Counter()
     beside: Counter[tuple[str, str]] = Counter()
-    for seed in range(much(20_000, 1200)):
+    for seed in range(1200):
         made = small_table(seed)
         words = judged_by_definition(made, by=BY)
         said = verdicts_of(judge_rows(rows_of(made), OBSERVED, (NAME,)))[NAME]
@@ -49,7 +48,7 @@ def test_thousands_of_small_tables_are_judged_as_naively() -> None:
 def test_orderly_tables_are_judged_as_naively() -> None:
     """With accepted proposals, established leaders, passes and crashes, as the judge of tables is tried elsewhere."""
     seen: Counter[str] = Counter()
-    for seed in range(much(3000, 300)):
+    for seed in range(300):
         made = Made(seed).made()
         sent = [tuple(Made.txn(r).values()) for r in made if r["kind"] == "abcast"]
         if unknowns(made) or len(set(sent)) < len(sent):
@@ -67,7 +66,7 @@ def test_orderly_tables_are_judged_as_naively() -> None:
 @pytest.mark.slow(seconds=2)
 def test_what_a_row_leaves_unknown_is_never_held_or_violated() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(much(1000, 150)):
+    for seed in range(150):
         made = Made(seed).made()
         words = judged_by_definition(made, by=BY)
         if words is None or not unknowns(made):

@@ -260,27 +260,6 @@ def test_a_stream_judges_what_is_there_and_ends(local_spark: LocalSpark, tmp_pat
     assert {word for (run, _), word in found.items() if run == 4} <= {"violated"}
 
 
-@pytest.mark.skipif("ZABCHECK_EVERY" not in os.environ, reason="seconds: three more jobs of Spark")
-@pytest.mark.usefixtures("shared")
-def test_a_table_that_only_spark_reads(local_spark: LocalSpark, tmp_path: Path) -> None:
-    """By an address of Hadoop's: what is said is what is said of the files."""
-    rows = [rows_of(made_up(random.Random(seed), 20), seed) for seed in range(4)]
-    for r in rows:
-        r.columns["message"][0] = ",".join(OBSERVED)
-    hadoop = local_spark.get().sparkContext._jsc.hadoopConfiguration()
-    hadoop.set("fs.viewfs.mounttable.frames.linkFallback", tmp_path.as_uri())
-    away = "viewfs://frames/t.parquet"
-    ways = (str(written(tmp_path / "t.parquet", rows)), away)
-    done = [CliRunner().invoke(main, ["judge", way, "--json"], prog_name="zabcheck") for way in ways]
-    assert all(d.stdout for d in done), [d.stderr for d in done]
-    here, there = (json.loads(d.stdout) for d in done)
-    assert there["table"] == there["request"]["table"] == away
-    for key in ("runs", "rows", "properties", "exit_code"):
-        assert there[key] == here[key]
-    shown = [[(v["run"], v["property"], v["why"], v["time"]) for v in r["violations"]] for r in (here, there)]
-    assert shown[0] == shown[1] != []
-
-
 def test_what_spark_does_not_find_is_a_sentence(local_spark: LocalSpark, shared: None, tmp_path: Path) -> None:
     spark = local_spark.get()
     file = written(tmp_path / "e.parquet", [Rows(0, 3)])

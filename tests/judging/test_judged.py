@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 from checker.cli import main
-from tests.models import faults_of, much
+from tests.models import faults_of
 from traces.judging.simulated import Judged, Verdict, judge, judged_for, judged_properties, verdicts
 from zabspec.language.frontend import FrontEnd
 from zabspec.model import ConfigError
@@ -109,7 +109,7 @@ def test_no_run_is_judged_by_what_it_does_not_tell(words: tuple[str, ...], sente
 def test_both_engines_say_the_same(protocol: str, variant: str) -> None:
     source = random.Random(3)
     violated = 0
-    for _ in range(much(6, 3)):
+    for _ in range(3):
         run = random_schedule(source, protocol, variant)
         (first, said), (second, again) = judge(run), judge(run, "interpret")
         assert words_of(said) == words_of(again), run
@@ -221,7 +221,7 @@ met = 0  # premises met in the runs of the protocol itself
 
 @pytest.mark.slow
 @settings(
-    max_examples=much(1500, 350),
+    max_examples=350,
     deadline=None,
     derandomize=True,
     database=None,

@@ -19,7 +19,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
-from tests.models import import_text, much
+from tests.models import import_text
 from zabspec.language import (
     NODE,
     Bool,
@@ -1415,7 +1415,7 @@ def program_text(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=much(80, 40), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(program_text(), st.lists(st.tuples(st.integers(-9, 200), st.integers(-9, 9)), min_size=3, max_size=3))
 def test_random_programs_mean_the_same_in_both_worlds(
     tmp_path_factory: pytest.TempPathFactory, text: str, inputs: list[tuple[int, int]]

@@ -29,7 +29,6 @@ from traces.replay.replay import replay
 from zabspec.language.reference import StateView
 from zabspec.model import Configuration, Model
 
-EVERY = bool(os.environ.get("ZABCHECK_EVERY"))
 CRASH = {"nodes": 3, "txns": 1, "timeouts": 0, "crashes": 1, "losses": 0, "max_epoch": 6}
 LOSS = {"nodes": 3, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 1, "max_epoch": 6}
 TWO = {"nodes": 2, "txns": 1, "timeouts": 1, "crashes": 0, "losses": 0, "max_epoch": 4}
@@ -171,31 +170,6 @@ def test_ladis_with_promise_alone_ends_the_service() -> None:
 @pytest.mark.slow(seconds=4)
 def test_db19_looks_for_a_leader_for_ever() -> None:
     assert told(found(**DB19, most=300_000, depth=8), "follows")[1].loop is not None
-
-
-@pytest.mark.skipif(not EVERY, reason="half a minute; ZABCHECK_EVERY runs it")
-@pytest.mark.slow(seconds=60)
-def test_db19_has_a_leader_that_never_hears_that_it_was_deposed() -> None:
-    _, lasso = told(found(**DB19, drops=1, most=4_000_000, depth=12), "steps-down")
-    assert lasso.process != lasso.named
-
-
-@pytest.mark.skipif(not EVERY, reason="half a minute; ZABCHECK_EVERY runs it")
-@pytest.mark.slow(seconds=60)
-@pytest.mark.parametrize(
-    ("variant", "broken"),
-    [
-        ("", {"joins", "delivers"}),
-        ("acks-ignored", {"joins", "commits", "delivers"}),
-        ("yield-to-promise", set()),
-    ],
-)
-def test_what_zab_and_its_variants_leave_waiting_in_every_fair_run(variant: str, broken: set[str]) -> None:
-    run = found(variant, **CRASH)
-    assert run.live.complete
-    assert run.live.found.keys() == broken
-    for goal in broken:
-        told(run, goal)
 
 
 # --- the command -------------------------------------------------------------------------------

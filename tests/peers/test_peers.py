@@ -1,16 +1,15 @@
-"""The models that other tools are compared on: zabcheck's counts are those that the pages give and that SPIN finds, and
-a row has figures only beside the right number of states."""
+"""The models that other tools are compared on: zabcheck's counts are those that the pages give, and a row
+has figures only beside the right number of states."""
 
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
 from benchmarks.peers.__main__ import SIZES, row
-from benchmarks.peers.tools import HERE, WAYS, Run, spin, zabcheck
+from benchmarks.peers.tools import HERE, WAYS, Run, zabcheck
 
 COUNTS = {"two_phase_commit": (288, 80), "filter_lock": (356, 72)}
 
@@ -29,13 +28,6 @@ def test_zabcheck_has_the_states_of_the_page(model: str, tmp_path: Path) -> None
     states, orbits = COUNTS[model]
     assert zabcheck("--no-symmetry", "--reduction", "none")(model, 3, tmp_path).states == states
     assert zabcheck()(model, 3, tmp_path).states == orbits
-
-
-@pytest.mark.slow(seconds=10)
-@pytest.mark.skipif(not shutil.which("spin"), reason="SPIN is not installed")
-@pytest.mark.parametrize("model", COUNTS)
-def test_spin_has_the_same_states(model: str, tmp_path: Path) -> None:
-    assert spin("-O0")(model, 3, tmp_path).states == COUNTS[model][0]
 
 
 def test_no_time_is_shown_beside_other_states() -> None:

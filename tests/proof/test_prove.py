@@ -22,7 +22,6 @@ from checker.proof.search import Search
 from checker.proof.stepping import ProofRun, SearchError, Step, may, truth
 from checker.report.formats.terminal import text_of
 from checker.symbolic.solver import SolverAnswer
-from tests.models import much
 from tests.patience import HANG
 from zabspec.abstract.connections import CHANNELS, CONNECTED
 from zabspec.abstract.invariant import CLAUSES, Clause
@@ -61,9 +60,8 @@ def broken(name: str, seed: int, limit: float) -> BrokenMutant:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(much(3, 1)))
-def test_everything_is_proved_under_any_seed(seed):
-    proof = proved(seed, 10.0)
+def test_everything_is_proved():
+    proof = proved(0, 10.0)
     assert proof.held
     assert {o.answer for o in proof.outcomes} == {SolverAnswer.PROVED}
     # the table of needs is fresh: nothing had to be asked a second time with all hypotheses

@@ -29,7 +29,6 @@ from tests.histories import (
     judged,
     model_of,
 )
-from tests.models import much
 from zabspec.model import Configuration
 from zabspec.protocols import zab_variants
 from zabspec.protocols.registry import PROTOCOLS
@@ -100,7 +99,7 @@ def test_ghosts_agree_with_the_complete_history_under_fifo(configuration: Config
 @pytest.mark.parametrize("configuration", BROKEN_NETWORKS, ids=lambda c: c.network)
 def test_ghosts_agree_with_the_complete_history_where_zab_breaks(configuration: Configuration) -> None:
     VERDICTS.clear()
-    assert walk_and_compare(configuration, range(much(20, 12))) > much(800, 480)
+    assert walk_and_compare(configuration, range(12)) > 480
     assert any(not verdict for _, verdict in VERDICTS)
 
 
@@ -147,7 +146,7 @@ def replay_and_compare(h: History) -> None:
 
 
 @pytest.mark.slow(seconds=1)
-@settings(max_examples=much(150, 40), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False), st.integers(1, 16))
 def test_ghosts_agree_with_the_complete_history_on_any_history(source: random.Random, length: int) -> None:
     replay_and_compare(MadeUp(source).history(length))
@@ -156,7 +155,7 @@ def test_ghosts_agree_with_the_complete_history_on_any_history(source: random.Ra
 @pytest.mark.slow
 def test_ghosts_agree_with_the_complete_history_on_many_histories() -> None:
     VERDICTS.clear()
-    for seed in range(much(180, 120)):
+    for seed in range(120):
         replay_and_compare(MadeUp(random.Random(seed)).history(18))
     both = {(name, verdict) for name in NAMES for verdict in (True, False)}
     assert both - set(VERDICTS) == {("integrity", False)}  # see `of_nowhere` below
@@ -169,7 +168,7 @@ def test_ghosts_agree_with_the_complete_history_on_many_histories() -> None:
 def test_strict_causality_of_a_process_that_delivers_in_any_order() -> None:
     """The text looks at neighbours alone; here are chains and forks in which they stand far apart."""
     verdicts = Counter[bool]()
-    for seed in range(much(300, 80)):
+    for seed in range(80):
         source = random.Random(seed)
         s = Synthetic.of(txns=6)
         for _ in range(6):
@@ -183,7 +182,7 @@ def test_strict_causality_of_a_process_that_delivers_in_any_order() -> None:
         expected = NAIVE["strict-causality"](s.history)
         verdicts[expected] += 1
         assert s.ghost_verdicts()["strict-causality"] == expected
-    assert min(verdicts[True], verdicts[False]) > much(30, 8)
+    assert min(verdicts[True], verdicts[False]) > 8
 
 
 @pytest.mark.parametrize("make", BREAKS, ids=lambda f: f.__name__)

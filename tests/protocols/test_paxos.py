@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import replace
 from functools import cache
@@ -28,7 +27,6 @@ TOP = Path(__file__).parents[2]
 PAXOS = str(TOP / "examples/paxos.py")
 PAGE = " ".join((TOP / "benchmarks/results/paxos.md").read_text().split())
 FIGURES = TOP / "benchmarks/results/paxos.json"
-EVERY = bool(os.environ.get("ZABCHECK_EVERY"))
 LARGE = Configuration(protocol=PAXOS, txns=3, budgets="campaigns=3")
 SMALL = Configuration(protocol=PAXOS, txns=2, budgets="campaigns=2")
 ONE_AT_A_TIME, ROUNDS_ALONE = "one-at-a-time", "rounds-alone"
@@ -153,25 +151,6 @@ def test_ballots_tell_processes_apart_and_the_text_says_where() -> None:
 
 def test_rounds_alone_tell_no_processes_apart() -> None:
     assert asymmetry(Model(replace(SMALL, variant=ROUNDS_ALONE)), judged()) == ""
-
-
-@pytest.mark.skipif(not EVERY, reason="ten CPU-seconds: with ZABCHECK_EVERY")
-def test_what_the_page_says_of_symmetry() -> None:
-    alike = compiled(replace(SMALL, variant=ROUNDS_ALONE), True, judged())
-    found = Explorer(alike).run(Limits(), keep_going=True)
-    apart = Explorer(compiled(replace(SMALL, variant=ROUNDS_ALONE), False, judged())).run(Limits(), keep_going=True)
-    assert found.raw == apart.distinct
-    assert f"{found.distinct:,} orbits, for {found.raw:,} states" in PAGE
-    several = explored("")
-    assert {n: f.depth for n, f in found.violations.items()} == {n: f.depth for n, f in several.violations.items()}
-
-
-@pytest.mark.skipif(not EVERY, reason="ten CPU-seconds: with ZABCHECK_EVERY")
-def test_figure_1_is_a_shortest_run_that_breaks_primary_order() -> None:
-    asked = tuple(p for p in properties_of(PAXOS) if p.name in PRIMARY_ORDER)
-    found = Explorer(compiled(LARGE, False, asked)).run(Limits())
-    assert f"{found.distinct:,} states" in PAGE
-    assert {name: f.depth for name, f in found.violations.items()} == dict.fromkeys(PRIMARY_ORDER, len(schedule()))
 
 
 # --- simulated -------------------------------------------------------------------------------------

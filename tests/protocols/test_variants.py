@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +24,7 @@ from checker.explore.result import Exploration, Limits, Violation
 from invariants import MODULES, binding
 from invariants.binding import bound
 from invariants.registry import STEP, Property, property_named
-from tests.protocols.explored import EVERY, FAR, JUDGED, SHOWN, UNSAFE, explored, reach
+from tests.protocols.explored import FAR, JUDGED, SHOWN, UNSAFE, explored, reach
 from traces import build_trace
 from traces.replay.replay import replay
 from zabspec import zab
@@ -39,14 +40,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 SAFE = [SHOWN[v.name] for v in VARIANTS.values() if v.safe]
 
 
-def marked(v: Shown) -> Any:
-    """A parameter of a test; two faults and two transactions take a while."""
-    slow = v.base.faults > 1 and v.base.txns > 1
-    return pytest.param(v, id=v.variant, marks=pytest.mark.slow if slow else ())
-
-
-# By far the largest spaces, of ten million states: what breaks in them breaks at depth 45, and they end at 70. They are
-# gone through with ZABCHECK_EVERY; the shortest run, which both variants that break have, is taken always.
+# By far the largest spaces, of ten million states, are not gone through: what breaks in them breaks at depth 45, and
+# they end at 70. The shortest run, which both variants that break have, is taken.
 LARGEST = Configuration(nodes=3, txns=2, timeouts=2, crashes=0, losses=0)
 SHORTEST = (
     16777216, 33554432, 16842752, 33554688, 50331648, 50397184, 33554688, 33554432, 50397184, 117506048, 16908800,
@@ -57,8 +52,14 @@ SHORTEST = (
 )  # fmt: skip
 
 
-def left_out(v: Shown) -> bool:
-    return not EVERY and v.base == LARGEST
+def marked(variants: Iterable[Shown]) -> list[Any]:
+    """Parameters of a test, without the largest; two faults and two transactions take a while."""
+    slow = pytest.mark.slow
+    return [
+        pytest.param(v, id=v.variant, marks=slow if v.base.faults > 1 and v.base.txns > 1 else ())
+        for v in variants
+        if v.base != LARGEST
+    ]
 
 
 def looked_through(c: Configuration, r: Exploration) -> bool:
@@ -82,17 +83,10 @@ def kept(model: Model, p: Property, words: tuple[int, ...]) -> list[bool]:
     return out
 
 
-def small_enough(v: Shown) -> Model:
-    """The model of a variant, unless its states are left out."""
-    if left_out(v):
-        pytest.skip("millions of states: with ZABCHECK_EVERY")
-    return Model(v.configuration)
-
-
 @pytest.mark.slow(seconds=3)
-@pytest.mark.parametrize("v", [marked(v) for v in UNSAFE])
+@pytest.mark.parametrize("v", marked(UNSAFE))
 def test_unsafe_variant_breaks_what_it_says(v: Shown) -> None:
-    model = small_enough(v)
+    model = Model(v.configuration)
     result = explored(model.configuration)
     assert looked_through(model.configuration, result)
     assert not result.error
@@ -109,7 +103,6 @@ def test_unsafe_variant_breaks_what_it_says(v: Shown) -> None:
 @pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("v", [pytest.param(v, id=v.variant) for v in UNSAFE if v.base == LARGEST])
 def test_the_shortest_run_of_the_largest_spaces_breaks_what_it_says(v: Shown) -> None:
-    """With ZABCHECK_EVERY the test above finds that there is none shorter."""
     model = Model(v.configuration)
     (name,) = v.breaks
     broken = property_named(name, JUDGED)
@@ -118,10 +111,10 @@ def test_the_shortest_run_of_the_largest_spaces_breaks_what_it_says(v: Shown) ->
 
 
 @pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("v", [marked(v) for v in UNSAFE])
+@pytest.mark.parametrize("v", marked(UNSAFE))
 def test_every_counterexample_replays(v: Shown) -> None:
     """The simulator takes the same steps, each to an equal state."""
-    model = small_enough(v)
+    model = Model(v.configuration)
     for name, found in explored(model.configuration).violations.items():
         result = replay(build_trace(model, found.property, found.schedule))
         assert result.property_name == name
@@ -147,10 +140,8 @@ def test_first_violation_is_found_without_going_on(v: Shown) -> None:
 
 
 @pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("v", [marked(v) for v in SAFE])
+@pytest.mark.parametrize("v", marked(SAFE))
 def test_safe_variant_is_exhausted_and_holds(v: Shown) -> None:
-    if left_out(v):
-        pytest.skip("millions of states: with ZABCHECK_EVERY")
     c = v.configuration
     result = explored(c)
     assert looked_through(c, result)
@@ -160,14 +151,15 @@ def test_safe_variant_is_exhausted_and_holds(v: Shown) -> None:
     assert (v.check.expect.verdict, v.check.expect.exhausted) == ("holds", True)
 
 
+def sizes(c: Configuration) -> str:
+    return f"n{c.nodes} t{c.txns} t{c.timeouts} c{c.crashes}"
+
+
 @pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("v", [marked(v) for v in SHOWN.values()])
-def test_the_protocol_itself_holds_there(v: Shown) -> None:
-    c = v.base
-    if left_out(v):
-        pytest.skip("its largest space, which docs/explanation/performance.md tells of: with ZABCHECK_EVERY")
-    result = explored(c)
-    assert looked_through(c, result)
+@pytest.mark.parametrize("base", sorted({v.base for v in SHOWN.values()} - {LARGEST}, key=str), ids=sizes)
+def test_the_protocol_itself_holds_there(base: Configuration) -> None:
+    result = explored(base)
+    assert looked_through(base, result)
     assert not result.error
     assert not result.violations
 
@@ -254,9 +246,9 @@ def broken_networks() -> list[Any]:
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(("words", "depths"), broken_networks())
 def test_a_network_breaks_what_the_figures_say(words: list[str], depths: dict[str, int]) -> None:
-    """By far the largest space is asked for with ZABCHECK_EVERY, and else without its timeout: what
-    breaks no later than agreement breaks then too, at the same depths."""
-    if "--timeouts 1" in " ".join(words) and not EVERY:
+    """By far the largest space is asked for without its timeout: what breaks no later than agreement breaks then too,
+    at the same depths."""
+    if "--timeouts 1" in " ".join(words):
         words = " ".join(words).replace("--timeouts 1", "--timeouts 0").split()
         depths = {name: depth for name, depth in depths.items() if depth <= depths["agreement"]}
     done = CliRunner().invoke(main, [*words, "--no-trace", "--json"])

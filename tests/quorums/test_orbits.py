@@ -15,21 +15,18 @@ from checker.explore.result import Exploration, Limits
 from checker.explore.symmetry import NotRenamings, why_not_symmetric
 from invariants import PROPERTIES
 from invariants.registry import Property
-from tests.models import much
 from zabspec.language import derive, reference
 from zabspec.model import Configuration, Model
 from zabspec.quorums import system_of
 
 JUDGED: tuple[Property, ...] = tuple(p for p in PROPERTIES if p.name in ("integrity", "one-leader-an-epoch"))
 SMALL = {"txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
-FIVE = much(4, 3)  # levels of five processes
+FIVE = 3  # levels of five processes
 CASES = {
     "zab, weights 2,1,1": (Configuration(quorums="weights 2,1,1", **SMALL), None),
     "zab, weights 1,1,0": (Configuration(quorums="weights 1,1,0", **SMALL), None),
     "zab, groups": (Configuration(quorums="groups {1,2},{3}", **SMALL), None),
     "ladis, weights 2,1,1": (Configuration("ladis", quorums="weights 2,1,1", **SMALL), 9),
-    "zab, 5, weights": (Configuration(quorums="weights 2,1,1,1,0", **SMALL), FIVE),
-    "zab, 5, groups": (Configuration(quorums="groups {1,2},{3,4},{5}", **SMALL), FIVE),
     "zab, 5, groups, a weight of 0": (
         Configuration(quorums="groups {1,2,3},{4},{5} weights 1,1,0,1,1", **SMALL), FIVE,
     ),

@@ -18,13 +18,7 @@ from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-ASKING = [
-    "zab",
-    "ladis",
-    "db19",
-    "zookeeper",
-    *(str(EXAMPLES / f"{n}.py") for n in ("raft_election", "paxos", "leader_lease")),
-]
+ASKING = ["zab", "db19", "zookeeper", str(EXAMPLES / "paxos.py")]
 WEIGHTS = "weights 2,1,1"
 OBSERVED = "weights 1,1,1,0"
 

@@ -24,12 +24,11 @@ def run(engine: Explorer) -> Exploration:
 
 
 @pytest.mark.slow(seconds=20)
-@pytest.mark.parametrize("symmetry", [True, False], ids=["orbits", "states"])
 @pytest.mark.parametrize("quorums", SYSTEMS)
-def test_sleep_sets_find_the_same_states(quorums: str, symmetry: bool) -> None:
+def test_sleep_sets_find_the_same_states(quorums: str) -> None:
     model = Model(Configuration(quorums=quorums, **SMALL))
-    full = run(Explorer(Compiled(model, DEFAULT, symmetry), 1))
-    less = run(ReducedExplorer(Reducing(model, DEFAULT, symmetry), 1))
+    full = run(Explorer(Compiled(model, DEFAULT, True), 1))
+    less = run(ReducedExplorer(Reducing(model, DEFAULT, True), 1))
     assert (less.levels, less.raw, less.terminal) == (full.levels, full.raw, full.terminal)
     assert less.generated < full.generated
     assert less.witnessed == full.witnessed
@@ -37,7 +36,7 @@ def test_sleep_sets_find_the_same_states(quorums: str, symmetry: bool) -> None:
 
 
 @pytest.mark.slow(seconds=20)
-@pytest.mark.parametrize("quorums", [*SYSTEMS, "weights 3,3,-3"])
+@pytest.mark.parametrize("quorums", ["weights 2,1,1", "weights 3,3,-3"])
 def test_ample_sets_judge_alike(quorums: str) -> None:
     budgets = SMALL if quorums != "weights 3,3,-3" else SMALL | {"crashes": 0}
     model = Model(Configuration(quorums=quorums, **budgets))

@@ -305,10 +305,10 @@ def test_a_wrong_question_is_one_sentence(words: str, sentence: str) -> None:
 
 
 @pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("flags", [(), ("--show",), ("--json",), ("--check",)])
-def test_a_full_disk(flags: tuple[str, ...]) -> None:
+def test_a_full_disk() -> None:
+    """`checker/ending.py` alone writes an answer, whatever it is."""
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([*COMMAND, *SEVEN, *flags], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run([*COMMAND, *SEVEN, "--json"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 3
     assert done.stderr.count("\n") >= 1
     assert "No space left on device" in done.stderr

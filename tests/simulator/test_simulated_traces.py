@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from invariants import PROPERTIES, property_named
-from tests.models import faults_of, much
+from tests.models import faults_of
 from traces import Trace, TraceError, to_text, verify, why
 from traces.judging.simulated import judge
 from traces.record.simulated import configuration_of, simulated_trace
@@ -54,7 +54,7 @@ def faulty(seed: int, protocol: str, network: str = "", variant: str = "") -> Ru
     ("protocol", "network"),
     [("zab", ""), ("zab", "lossy"), ("zab", "unordered"), ("zab", "duplicating"), ("db19", ""), ("db19", "ordered")],
 )
-@settings(max_examples=much(6, 4), deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_the_simulator_and_the_explorer_agree(protocol: str, network: str, seed: int) -> None:
     trace = simulated_trace(faulty(seed, protocol, network))

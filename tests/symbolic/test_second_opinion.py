@@ -30,15 +30,15 @@ from zabspec.language.symbolic_statements import SymbolicProgram
 from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Configuration, Model
 
-# Protocols that between them use what the faults concern.
+# Protocols that between them use what the faults concern, the largest last.
 TEXTS = {
-    "two-phase commit": START.read_text(encoding="utf-8"),
     "a helper that returns": SMALL["return before no error"].text,
     "a helper that returns late": SMALL["return before an error"].text,
     "violated at the start": SMALL["violated at the start"].text,
     "errors in a clause": SMALL["an error met before"].text,
     "alternatives": SMALL["three alternatives"].text,
     "beyond a range": SMALL["beyond a range"].text.replace("s.level[p] += 5", "s.level[p] += 3"),
+    "two-phase commit": START.read_text(encoding="utf-8"),
 }
 
 

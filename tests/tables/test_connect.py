@@ -1,15 +1,9 @@
-"""Spark Connect: what needs no server, and with a server on loopback what does.
-
-SPARK_LOCAL_IP=127.0.0.1 start-connect-server.sh --master 'local[2]' --conf spark.connect.grpc.binding.port=15002
-ZABCHECK_CONNECT=sc://127.0.0.1:15002 pytest tests/tables/test_connect.py
-"""
+"""Spark Connect, as far as it needs no server."""
 
 from __future__ import annotations
 
 import json
-import os
 from importlib.metadata import version
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,16 +15,12 @@ from checker.errors import RequestError
 from checker.requests.explore import Explore
 from checker.requests.judge import JudgeTable
 from checker.requests.running import EngineTask, on_spark
-from tests.commands.running import run
 from traces.spark import NoSpark, SparkFailed
 from traces.spark import guest as of_guests
 from traces.spark.connect import server_of, with_settings
 from traces.spark.session import check_reachable
 from traces.spark.tasks import jobs
 from zabspec.files import without_secrets
-
-SERVER = os.environ.get("ZABCHECK_CONNECT", "")
-needs_server = pytest.mark.skipif(not SERVER, reason="ZABCHECK_CONNECT names no server of Spark Connect")
 
 
 def test_where_a_server_is() -> None:
@@ -117,40 +107,6 @@ def test_no_job_has_too_many_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"g",),
     ]
     assert list(jobs([])) == []
-
-
-@needs_server
-@pytest.mark.slow(seconds=6)
-def test_commands_come_to_the_same_by_a_server(tmp_path: Path) -> None:
-    grid = ("--seeds", "1:41", "--faults", "0,2", "--events")
-    there = run("sweep", str(tmp_path / "there"), *grid, "--master", SERVER)
-    here = run("sweep", str(tmp_path / "here"), *grid)
-    assert there.exit_code == here.exit_code, there.stderr
-    events = str(tmp_path / "here" / "events.parquet")
-    judged = [run("judge", events, "--json", *how) for how in (("--engine", "spark", "--master", SERVER), ())]
-    said = [json.loads(one.stdout) for one in judged]
-    for part in ("runs", "rows", "properties"):
-        assert said[0][part] == said[1][part]
-    lost = run("judge", "viewfs://nowhere/t", "--master", SERVER)
-    assert (lost.exit_code, "viewfs://nowhere/t" in lost.stderr) == (2, True)
-
-
-@needs_server
-@pytest.mark.slow(seconds=4)
-def test_frames_of_a_session_that_there_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from traces.spark.connect import connection
-    from zabcheck.spark import judge, sweep
-
-    with connection(SERVER) as spark:
-        before = spark.conf.getAll
-        swept = sweep(spark, seeds="1:21", faults=[0, 2], partitions=2)
-        swept.events.write.parquet(str(tmp_path / "events"))
-        found = judge(spark.read.parquet(str(tmp_path / "events"))).groupBy("verdict").count().collect()
-        files = judge(tmp_path / "events").groupBy("verdict").count().collect()
-        assert sorted(map(tuple, found)) == sorted(map(tuple, files))
-        assert sum(row["count"] for row in found if row.verdict == "held") > 0
-        assert swept.runs.count() == 40
-        assert spark.conf.getAll == before
 
 
 @pytest.mark.parametrize(("name", "found"), [("pyspark", "3.5.9"), ("pyspark", "5.0.0"), ("pyspark-client", "3.5.0")])

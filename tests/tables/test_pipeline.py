@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import tomllib
 from pathlib import Path
@@ -46,7 +45,7 @@ def loaded(path: Path) -> Any:
     return module
 
 
-@pytest.mark.skipif("ZABCHECK_EVERY" not in os.environ, reason="seconds: six jobs of Spark")
+@pytest.mark.slow
 def test_a_pipeline_runs_and_counts_what_is_judged(
     local_spark: LocalSpark, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -18,7 +18,7 @@ from zabspec.model import Configuration, Model
 
 TEXT = Path(__file__).parents[1] / "quorums" / "ballots.py"
 SMALL = {"txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
-SYSTEMS = ["weights 2,1,1", "weights 3,3,-3", "weights 2,1,1,1,0", "groups {1,2},{3,4},{5}"]
+SYSTEMS = ["weights 2,1,1", "groups {1,2},{3,4},{5}"]
 
 
 def explored(c: Configuration, symmetry: bool) -> Exploration:
@@ -39,7 +39,7 @@ def without_invariants(made: Module, symmetry: bool) -> Module:
 @pytest.mark.parametrize("quorums", SYSTEMS)
 def test_tlc_counts_the_same_of_a_ballot(quorums: str) -> None:
     """All properties are kept out of the way: TLC would stop where two leaders break one."""
-    few = "asks=1" if "5" in quorums or "1,0" in quorums else ""  # of five processes there are many states
+    few = "asks=1" if "5" in quorums else ""  # of five processes there are many states
     c = Configuration(str(TEXT), quorums=quorums, budgets=few)
     theirs = run_tlc(JAR, without_invariants(module_of(Model(c), (), "Ballots"), False), limit=600)
     ours = explored(c, False)

@@ -21,7 +21,7 @@ from checker.walk.page import ASSETS, MODULES, joined, opened
 from checker.walk.searching import searched, words_of_search
 from checker.walk.served import address_of
 from checker.walk.service import Service, others_of
-from tests.models import model, much, python_successors
+from tests.models import model, python_successors
 from tests.walk.asking import BROKEN, HOST, OWN, TOKEN, Query, Response, ask, served
 from traces import read_trace, verify
 from traces.record.values import state_json
@@ -184,11 +184,10 @@ def hostile(source: random.Random) -> Query:
     return asked
 
 
-@pytest.mark.parametrize("seed", range(much(4, 1)))
-def test_hostile_requests_are_refused(seed: int) -> None:
+def test_hostile_requests_are_refused() -> None:
     """Host, Origin, token, method, path, size, JSON, addresses: each request is refused in a sentence, and none is an
     error of the server."""
-    source, app = random.Random(seed), server()[1]
+    source, app = random.Random(0), server()[1]
     for _ in range(500):
         asked = hostile(source)
         found = ask(app, asked)

@@ -28,7 +28,6 @@ from tests.models import (
     import_text,
     judged,
     model,
-    much,
     packed_and_back,
     possible,
     python_names,
@@ -602,13 +601,10 @@ def test_in_order_none_is_lost_but_by_a_drop_and_none_overtakes() -> None:
 # Configuration and depth (None: to exhaustion).
 EXPLORED: tuple[tuple[Configuration, int | None], ...] = (
     (lab(nodes=1, txns=2, timeouts=2, heartbeats=1), None),
-    (lab(nodes=2, txns=1, timeouts=1), None),
     (lab(nodes=2, txns=2, timeouts=1), None),
-    (lab(nodes=2, txns=1, timeouts=2), much(13, 11)),
-    (lab(nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=1), None if much(1, 0) else 12),
+    (lab(nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=1), 12),
     (lab(nodes=2, txns=1, timeouts=2, network="ordered"), None),
-    (lab(nodes=3, txns=1, timeouts=1), much(8, 6)),
-    (lab(nodes=3, txns=1, timeouts=1, network="ordered"), much(8, 6)),
+    (lab(nodes=3, txns=1, timeouts=1, network="ordered"), 6),
     (lab(nodes=2, txns=1, timeouts=1, network="fifo", drops=1, duplicates=1), 10),
     (lab(nodes=3, txns=2, timeouts=1, heartbeats=1, crashes=1), 5),
 )
@@ -685,10 +681,8 @@ def test_processes_of_db19_are_told_apart() -> None:
 
 # To exhaustion, stuttering receipts included.
 STUTTERING = (
-    lab(nodes=2, txns=1, timeouts=1),
-    lab(nodes=2, txns=2, timeouts=1),
-    lab(nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=much(1, 0)),
-    lab(nodes=2, txns=much(2, 1), timeouts=1, heartbeats=1, network="ordered"),
+    lab(nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=0),
+    lab(nodes=2, txns=1, timeouts=1, heartbeats=1, network="ordered"),
 )
 
 
@@ -717,7 +711,7 @@ def test_ghosts_agree_with_the_complete_history(network: str) -> None:
     """After every step of random runs the properties say of the ghosts what the paper says of the whole history."""
     broken: Counter[str] = Counter()
     own = model(lab(nodes=3, txns=3, timeouts=4, crashes=1, heartbeats=3, network=network))
-    for seed in range(much(25, 15)):
+    for seed in range(15):
         walk = DatagramWalk(own, seed)
         known = 0
         for _ in range(150):
