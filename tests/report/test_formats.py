@@ -12,8 +12,7 @@ from xml.etree import ElementTree
 import click
 import pytest
 
-from checker.commands.page_option import check_page
-from checker.commands.publishing import files_of, publish
+from checker.commands.publishing import check_page, files_of, publish
 from checker.report.formats import registry
 from checker.report.formats.format import Format
 from checker.report.formats.html import page_of_parts
