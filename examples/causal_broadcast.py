@@ -80,10 +80,7 @@ def on_put(s: State, p: Node, m: PUT) -> None:
 
 def is_ready(s: State, p: Node, k: int) -> bool:
     """Whether p has delivered all that what it holds depends on."""
-    for j in range(s.TXNS):
-        if j in s.needs[p][k] and j not in s.known[p]:
-            return False
-    return True
+    return all(not (j in s.needs[p][k] and j not in s.known[p]) for j in range(s.TXNS))
 
 
 @step("deliver")

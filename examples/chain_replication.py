@@ -137,10 +137,7 @@ def has_read(s: State) -> bool:
 @safety(over="history", witness=has_read)
 def reads_are_done(s: State) -> bool:
     """What is read was done: every process has it."""
-    for value in s.answered:
-        if value not in s.written:
-            return broken(f"{value} was read before it was done")
-    return True
+    return all(value in s.written or broken(f"{value} was read before it was done") for value in s.answered)
 
 
 def anyone(s: State, p: Node) -> bool:

@@ -84,10 +84,7 @@ def on_answer(s: State, p: Client, m: ANSWER) -> None:
 
 def someone_holds(s: State) -> bool:
     """A client holds a lease."""
-    for p in processes(s, Client):
-        if s.holds[p]:
-            return True
-    return False
+    return any(s.holds[p] for p in processes(s, Client))
 
 
 @safety(witness=someone_holds)

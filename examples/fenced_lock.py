@@ -139,19 +139,17 @@ def written(s: State, p: Store, number: int) -> None:
 
 def two_wrote(s: State) -> bool:
     """Two holders have written."""
-    for k in range(1, len(s.writes)):
-        if s.writes[k] != s.writes[k - 1]:
-            return True
-    return False
+    return any(s.writes[k] != s.writes[k - 1] for k in range(1, len(s.writes)))
 
 
 @safety(over="history", witness=two_wrote)
 def fencing(s: State) -> bool:
     """No write of an earlier holder comes after one of a later."""
-    for k in range(1, len(s.writes)):
-        if s.writes[k] < s.writes[k - 1]:
-            return broken(f"a write under {s.writes[k]} was taken after one under {s.writes[k - 1]}")
-    return True
+    return all(
+        s.writes[k] >= s.writes[k - 1]
+        or broken(f"a write under {s.writes[k]} was taken after one under {s.writes[k - 1]}")
+        for k in range(1, len(s.writes))
+    )
 
 
 def anything(s: State, p: Store, number: int) -> bool:

@@ -100,10 +100,7 @@ def leads(s: State, p: Node) -> bool:
 
 def someone_leads(s: State) -> bool:
     """A process leads."""
-    for p in range(s.NODES):
-        if leads(s, p):
-            return True
-    return False
+    return any(leads(s, p) for p in range(s.NODES))
 
 
 @safety(witness=someone_leads)

@@ -89,10 +89,7 @@ def on_grant(s: State, p: Client, m: GRANT) -> None:
 
 def someone_holds(s: State) -> bool:
     """A client holds a lease."""
-    for p in processes(s, Client):
-        if s.now < s.lease[p]:
-            return True
-    return False
+    return any(s.now < s.lease[p] for p in processes(s, Client))
 
 
 @safety(witness=someone_holds)

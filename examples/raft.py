@@ -333,28 +333,24 @@ def commits(s: State, place: int, entry_term: int, term: int) -> None:
 
 def someone_has_led(s: State) -> bool:
     """A process has led."""
-    for t in range(EARLIER + s.ELECTIONS + 1):
-        if len(s.led[t]) > 0:
-            return True
-    return False
+    return any(len(s.led[t]) > 0 for t in range(EARLIER + s.ELECTIONS + 1))
 
 
 @safety(over="history", witness=someone_has_led)
 def election_safety(s: State) -> bool:
     """At most one leader is elected in a term."""
-    for t in range(EARLIER + s.ELECTIONS + 1):
-        if len(s.led[t]) > 1:
-            return broken(f"{s.led[t]} have led in term {t}")
-    return True
+    return all(
+        len(s.led[t]) <= 1 or broken(f"{s.led[t]} have led in term {t}") for t in range(EARLIER + s.ELECTIONS + 1)
+    )
 
 
 def two_have(s: State) -> bool:
     """Two logs have an entry of one term at one place."""
-    for p in range(s.NODES):
-        for q in range(s.NODES):
-            if p != q and len(s.log[p]) > 0 and len(s.log[q]) > 0 and s.log[p][0].epoch == s.log[q][0].epoch:
-                return True
-    return False
+    return any(
+        p != q and len(s.log[p]) > 0 and len(s.log[q]) > 0 and s.log[p][0].epoch == s.log[q][0].epoch
+        for p in range(s.NODES)
+        for q in range(s.NODES)
+    )
 
 
 @safety(witness=two_have)
@@ -372,10 +368,7 @@ def log_matching(s: State) -> bool:
 
 def later_leader(s: State) -> bool:
     """A process leads in a later term than that in which an entry was committed."""
-    for p in range(s.NODES):
-        if s.role[p] == LEADER and s.chosen[0] > 0 and s.term[p] > s.chosen_in[0]:
-            return True
-    return False
+    return any(s.role[p] == LEADER and s.chosen[0] > 0 and s.term[p] > s.chosen_in[0] for p in range(s.NODES))
 
 
 @safety(witness=later_leader)
@@ -391,22 +384,18 @@ def leader_completeness(s: State) -> bool:
 
 def two_have_applied(s: State) -> bool:
     """Two processes have applied an entry."""
-    for p in range(s.NODES):
-        for q in range(s.NODES):
-            if p != q and s.committed[p] > 0 and s.committed[q] > 0:
-                return True
-    return False
+    return any(p != q and s.committed[p] > 0 and s.committed[q] > 0 for p in range(s.NODES) for q in range(s.NODES))
 
 
 @safety(witness=two_have_applied)
 def state_machine_safety(s: State) -> bool:
     """No two processes apply different entries at one place."""
-    for p in range(s.NODES):
-        for q in range(s.NODES):
-            for k in range(min(s.committed[p], s.committed[q])):
-                if s.log[p][k] != s.log[q][k]:
-                    return broken(f"p{p} has applied {s.log[p][k]} at place {k + 1}, and p{q} {s.log[q][k]}")
-    return True
+    return all(
+        s.log[p][k] == s.log[q][k] or broken(f"p{p} has applied {s.log[p][k]} at place {k + 1}, and p{q} {s.log[q][k]}")
+        for p in range(s.NODES)
+        for q in range(s.NODES)
+        for k in range(min(s.committed[p], s.committed[q]))
+    )
 
 
 # --- Figure 8, up to its part (b) -----------------------------------------------------------------
@@ -435,10 +424,7 @@ def last_before(s: State, p: Node) -> int:
 
 def has_committed_its_own(s: State, p: Node) -> bool:
     """Whether it has committed an entry of its term: it has then delivered all that was committed before."""
-    for k in range(s.committed[p]):
-        if s.log[p][k].epoch == s.term[p]:
-            return True
-    return False
+    return any(s.log[p][k].epoch == s.term[p] for k in range(s.committed[p]))
 
 
 def of_any_term(s: State, p: Node, k: int) -> bool:

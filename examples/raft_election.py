@@ -129,10 +129,7 @@ def leads(s: State, p: Node, term: int) -> None:
 
 def someone_has_led(s: State) -> bool:
     """A process has led."""
-    for t in range(s.ELECTIONS + 1):
-        if len(s.led[t]) > 0:
-            return True
-    return False
+    return any(len(s.led[t]) > 0 for t in range(s.ELECTIONS + 1))
 
 
 @safety(over="history", witness=someone_has_led)
@@ -148,19 +145,16 @@ def election_safety(s: State) -> bool:
 
 def terms_differ(before: State, event: State, after: State) -> bool:
     """A process has come to a later term."""
-    for p in range(after.NODES):
-        if before.term[p] != after.term[p]:
-            return True
-    return False
+    return any(before.term[p] != after.term[p] for p in range(after.NODES))
 
 
 @safety(over="step", witness=terms_differ)
 def terms_grow(before: State, event: State, after: State) -> bool:
     """No process goes back to an earlier term."""
-    for p in range(after.NODES):
-        if after.term[p] < before.term[p]:
-            return broken(f"p{p} goes back from term {before.term[p]} to {after.term[p]}")
-    return True
+    return all(
+        after.term[p] >= before.term[p] or broken(f"p{p} goes back from term {before.term[p]} to {after.term[p]}")
+        for p in range(after.NODES)
+    )
 
 
 def always(s: State, p: Node, candidate: Node) -> bool:

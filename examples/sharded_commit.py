@@ -154,29 +154,23 @@ def applied(s: State, p: Shard, c: Coordinator, commit: bool) -> None:
 
 def someone_committed(s: State) -> bool:
     """A shard has committed a transaction."""
-    for p in processes(s, Shard):
-        if len(s.commits[p]) > 0:
-            return True
-    return False
+    return any(len(s.commits[p]) > 0 for p in processes(s, Shard))
 
 
 @safety(over="history", witness=someone_committed)
 def atomicity(s: State) -> bool:
     """No shard commits a transaction that another aborts."""
-    for p in processes(s, Shard):
-        for q in processes(s, Shard):
-            for c in s.commits[p]:
-                if c in s.aborts[q]:
-                    return broken(f"p{p} has committed the transaction of p{c}, and p{q} has aborted it")
-    return True
+    return all(
+        c not in s.aborts[q] or broken(f"p{p} has committed the transaction of p{c}, and p{q} has aborted it")
+        for p in processes(s, Shard)
+        for q in processes(s, Shard)
+        for c in s.commits[p]
+    )
 
 
 def two_committed(s: State) -> bool:
     """A shard has committed two transactions."""
-    for p in processes(s, Shard):
-        if len(s.commits[p]) > 1:
-            return True
-    return False
+    return any(len(s.commits[p]) > 1 for p in processes(s, Shard))
 
 
 def before(s: State, p: Shard, c: Coordinator, d: Coordinator) -> bool:
@@ -204,10 +198,9 @@ def one_order(s: State) -> bool:
 @progress
 def unlocked(s: State, p: Node) -> bool:
     """No lock is kept for ever by a coordinator that is up."""
-    for q in processes(s, Shard):
-        if q == p and s.lock[q] != NOBODY and not is_down(s, q) and not is_down(s, s.lock[q]):
-            return True
-    return False
+    return any(
+        q == p and s.lock[q] != NOBODY and not is_down(s, q) and not is_down(s, s.lock[q]) for q in processes(s, Shard)
+    )
 
 
 def any_lock(s: State, p: Shard, c: Coordinator) -> bool:

@@ -96,11 +96,7 @@ def has_entered(s: State, p: Node) -> None:
 
 def two_have_entered(s: State) -> bool:
     """Two processes have entered."""
-    count = 0
-    for p in range(s.NODES):
-        if s.entered[p] > 0:
-            count += 1
-    return count >= 2
+    return sum(1 for p in range(s.NODES) if s.entered[p] > 0) >= 2
 
 
 @safety(witness=two_have_entered)

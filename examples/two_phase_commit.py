@@ -107,10 +107,7 @@ def decided(s: State, p: Participant, commit: bool) -> None:
 
 def someone_committed(s: State) -> bool:
     """A participant has committed."""
-    for p in range(s.NODES):
-        if s.outcome[p] == 1:
-            return True
-    return False
+    return any(s.outcome[p] == 1 for p in range(s.NODES))
 
 
 @safety(over="history", witness=someone_committed)

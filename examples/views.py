@@ -135,11 +135,7 @@ def leave(s: State, p: Node) -> None:
 
 def two_know(s: State) -> bool:
     """Two processes know a new view."""
-    for p in range(s.NODES):
-        for q in range(s.NODES):
-            if p != q and s.number[p] > 0 and s.number[q] > 0:
-                return True
-    return False
+    return any(p != q and s.number[p] > 0 and s.number[q] > 0 for p in range(s.NODES) for q in range(s.NODES))
 
 
 @safety(witness=two_know)

@@ -186,10 +186,7 @@ def is_lost(s: State, p: Queue, job: int) -> bool:
 
 
 def one_is_lost(s: State, p: Queue) -> bool:
-    for j in range(s.JOBS):
-        if is_lost(s, p, j):
-            return True
-    return False
+    return any(is_lost(s, p, j) for j in range(s.JOBS))
 
 
 @action(when=one_is_lost)
@@ -212,10 +209,7 @@ def completes(s: State, p: Queue, job: int, number: int) -> None:
 
 def second_completes(s: State) -> bool:
     """A job is completed under its second lease."""
-    for j in range(s.JOBS):
-        if s.completed[j] > 1:
-            return True
-    return False
+    return any(s.completed[j] > 1 for j in range(s.JOBS))
 
 
 @safety(over="history", witness=second_completes)
@@ -230,10 +224,7 @@ def one_effective(s: State) -> bool:
 @progress
 def all_done(s: State, p: Node) -> bool:
     """Every job is done."""
-    for q in processes(s, Queue):
-        if q == p and len(s.done[q]) < s.JOBS:
-            return True
-    return False
+    return any(q == p and len(s.done[q]) < s.JOBS for q in processes(s, Queue))
 
 
 def take_all(s: State, p: Store, job: int, number: int) -> bool:

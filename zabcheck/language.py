@@ -32,6 +32,7 @@ from zabspec.authoring.declaration import (
     progress,
     receives,
     safety,
+    shared,
     stored,
     timer,
     volatile,
@@ -92,7 +93,8 @@ __all__ = [
     "end_synchronization",
     "environment", "environment_step", "establish", "fires", "force", "forget", "ghost", "invariant", "is_a",
     "is_down", "is_quorum", "joins", "lease", "leaves", "observation", "on_disk", "only", "processes", "progress",
-    "receives", "revise", "safety", "send", "send_to_follower", "send_to_leader", "step", "stored", "timer", "volatile",
+    "receives", "revise", "safety", "send", "send_to_follower", "send_to_leader", "shared", "step",
+    "stored", "timer", "volatile",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

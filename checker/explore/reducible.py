@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from types import FunctionType
 
+from zabspec.language.schema import Role
 from zabspec.model import Model
 
 
@@ -55,6 +56,7 @@ def why_not_compared(model: Model) -> str:
         (not protocol.declared.bounded_by_world, "it declares its own budgets (budgets, and not bounded_by_world)"),
         (bool(c.budgets), "it has budgets of its own (budgets)"),
         (bool(protocol.actions), "processes take internal steps (@action)"),
+        (any(f.role is Role.SHARED for f in model.parts.fields), "processes share a field (shared)"),
         (bool(protocol.changes), "the environment takes steps (@environment_step)"),
         (model.crashes, "a field of the world tracks which processes are down (no is_down)"),
         (not protocol.transactions, "nothing is abcast (no transactions)"),

@@ -309,7 +309,7 @@ REJECTED: dict[str, tuple[str, str]] = {
     ),
     "set of a parameter": (
         "def h(s: State, p: Node) -> None:\n    s.flag[p] = is_quorum(s, {p for p in range(s.NODES)})  # BAD\n",
-        "p is a parameter: use another name in sum(...)",
+        "p is a parameter: use another name in a set",
     ),
     "quorum of a number": (
         "def h(s: State, p: Node) -> None:\n    s.flag[p] = is_quorum(s, s.x[p])  # BAD\n",

@@ -187,6 +187,11 @@ def environment(name: str, kind: Any, doc: str = "", *axes: Any) -> Field:
     return _field(name, kind, Role.ENVIRONMENT, axes, doc)
 
 
+def shared(name: str, kind: Any, doc: str = "", *axes: Any) -> Field:
+    """Declare a field that all processes read and write (L5)."""
+    return _field(name, kind, Role.SHARED, axes, doc)
+
+
 @dataclass
 class Variant:
     """Functions replaced (N3)."""

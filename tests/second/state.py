@@ -19,6 +19,7 @@ class Role(Enum):
     GHOST = "ghost"
     NETWORK = "network"
     BUDGET = "budget"
+    SHARED = "shared"
     ENVIRONMENT = "environment"
     SCRATCH = "scratch"
 

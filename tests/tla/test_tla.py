@@ -97,7 +97,7 @@ def test_a_module_has_the_text_s_own_names_and_says_what_they_are() -> None:
         "Spec == Init /\\ [][Next]_state",
         "ToFollower(follower, leader2) ==\n  LET s == [state EXCEPT !.to_follower[follower] = Tail(@)]\n"
         "  IN  state' = receive_as_follower(s, follower, state.to_follower[follower][1])",
-        "== Cardinality({q_1 \\in Node : has_stored(s, q_1, t)})",
+        "== Cardinality({q \\in Node : has_stored(s, q, t)})",
         "!.role[p] = ELECTION",
         '  \\/ m.kind = "CEPOCH" /\\ m.epoch \\in 0..',
         "Symmetry == Permutations(Node)",

@@ -393,8 +393,12 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
             or too many.
     """
     taken = dict.fromkeys(others, "the world has one") | dict.fromkeys(own_names(StateView), "a state has one")
+    fields = [*fields]
     for f in fields:
         at: tuple[str, ...] = ("field", f.name)
+        if f.role is Role.SHARED and any(other.disk for other in fields):
+            said = f"{f.name} is shared, and a process with a disk fails inside a step: no field is on_disk beside it"
+            raise misdeclared(name, at, said)
         check_name(name, at, "field", f.name, taken)
         if f.name.startswith(SIMULATED):
             raise misdeclared(name, at, f"field {f.name}: the simulator's fields begin with {SIMULATED}: rename it")

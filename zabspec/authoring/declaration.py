@@ -330,6 +330,14 @@ def environment(name: str, kind: Kind | Map, doc: str, *axes: str | int) -> Fiel
     return field_of(name, kind, Role.ENVIRONMENT, axes, doc)
 
 
+def shared(name: str, kind: Kind | Map, doc: str, *axes: str | int) -> Field:
+    """Declare a field that all processes share, as the memory of one machine: their actions read and write it.
+
+    With `NODE` among its axes it has an entry for each process, which the others may read and write too.
+    """
+    return field_of(name, kind, Role.SHARED, axes, doc)
+
+
 # --- what a function is ---------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from zabspec.language.diagnostics import place_at
 from zabspec.language.place import SourcePlace
 from zabspec.language.source import known_tree
 
-FIELDS = ("stored", "on_disk", "volatile", "timer", "clock", "lease", "ghost", "environment", "Field")
+FIELDS = ("stored", "on_disk", "volatile", "timer", "clock", "lease", "ghost", "environment", "shared", "Field")
 
 
 def misdeclared(name: str, what: tuple[str, ...], reason: str) -> ProtocolError:

@@ -1048,10 +1048,10 @@ class _Reader:
         for name in self.hooks.get("timer_armed", {}).values():
             looks += [self.functions[name], *self.instead.get(name, [])]
         looks += [f for n, functions in self.instead.items() if n in LOOKING & self.called for f in functions]
-        may_write = {Role.PERSISTENT, Role.VOLATILE}
+        may_write = {Role.PERSISTENT, Role.VOLATILE, Role.SHARED}
         for functions, roles in (
             (self.reached(roots), may_write),
-            (self.reached(a.function for a in changes if not a.everywhere), {Role.ENVIRONMENT}),
+            (self.reached(a.function for a in changes if not a.everywhere), {Role.ENVIRONMENT, Role.SHARED}),
             (self.reached(a.function for a in changes if a.everywhere), {Role.ENVIRONMENT, *may_write}),
             (self.reached(observations), {Role.GHOST}),
             (self.reached(starts), {Role.ENVIRONMENT, Role.GHOST, *may_write}),

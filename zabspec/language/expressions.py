@@ -73,7 +73,8 @@ KERNEL: dict[str, tuple[tuple[t.AnyType, ...], t.AnyType]] = {
 
 
 OF_ROLES = ("any_of", "any_process", "is_a", "only")  # called in an expression
-OWN_FIELDS = (Role.PERSISTENT, Role.VOLATILE)  # what a handler writes
+OWN_FIELDS = (Role.PERSISTENT, Role.VOLATILE)  # of its own process, which a handler writes
+OF_ALL = (Role.ENVIRONMENT, Role.SHARED)  # what a handler reads of any process, or of none
 AT_THE_BEGINNING = ("connect", "send", "send_to_leader", "send_to_follower")  # what a state that runs begin in may call
 
 MOST_MEMBERS = 63  # of a set of numbers
@@ -122,7 +123,9 @@ class Expressions:
         self.is_handler = name in front.handlers
         self.is_kernel = not self.is_handler and works_on_words(python, self.node, front)
         # The roles of the fields it may write; None for zabcheck's own code, which is not checked.
-        self.writes: Collection[Role] | None = getattr(python, "writes", OWN_FIELDS if self.is_handler else None)
+        self.writes: Collection[Role] | None = getattr(
+            python, "writes", (*OWN_FIELDS, Role.SHARED) if self.is_handler else None
+        )
         self.surroundings = getattr(python, "surroundings", False)  # it is of the environment, which sees no ghosts
         self.begins = getattr(python, "begins", False)  # it is a state that a run begins in
         self.needs_state = False  # it has no state of its own, and an error of it must be noted in one
@@ -176,7 +179,8 @@ class Expressions:
                 raise self.fail(node, "a received message may not be changed")
             if field is not None and self.writes is not None and field.role not in self.writes:
                 who = "a handler" if self.is_handler else f"{self.name}, as it is used,"
-                raise self.fail(node, f"{who} may not write {field.role.value} field {field.name}")
+                instead = "; declare it with shared(...)" if self.is_handler and field.role is Role.ENVIRONMENT else ""
+                raise self.fail(node, f"{who} may not write {field.role.value} field {field.name}{instead}")
             if field is not None and field.disk and self.surroundings:
                 raise self.fail(node, f"{field.name} is on a disk, which only its process writes")
             if self.writes is not None:  # the world writes places that there are
@@ -254,12 +258,13 @@ class Expressions:
             raise self.fail(node, f"the environment may not read {field.role.value} field {field.name}")
         if not self.is_handler:
             return
-        if field.role is Role.ENVIRONMENT:
+        if field.role in OF_ALL:
             return
         if field.role not in OWN_FIELDS:
             raise self.fail(node, f"a handler may not read {field.role.value} field {field.name}")
         if NODE in field.axes and not (indices and isinstance(indices[0], ast.Name) and indices[0].id == self.own):
-            raise self.fail(node, f"a handler touches its own process only: {field.name}[{self.own}]")
+            said = f"a handler touches its own process only: {field.name}[{self.own}]"
+            raise self.fail(node, f"{said}; send a message, or declare it with shared(...)")
 
     def index(self, base: t.Expr, index: ast.expr, node: ast.expr) -> t.Expr:
         if base.type in (t.WORDS, t.BYTES):

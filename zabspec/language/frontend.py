@@ -146,7 +146,7 @@ class FrontEnd:
             LanguageError: a sum can.
         """
         functions, processes = self.program.functions, (NOBODY, self.layout.schema.nodes - 1)
-        intervals = Intervals(functions, users)
+        intervals = Intervals(functions, [f for f in functions if not self.is_own(f)])
         for name in reversed(users):  # callers come behind what they call
             if name not in {key[0] for key in intervals.known}:
                 of = functions[name]

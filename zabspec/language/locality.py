@@ -49,7 +49,12 @@ class StepLocality(Walk):
 
     def is_own(self, r: Reach) -> bool:
         f = self.layout.fields.get(r.field)
-        return f is not None and r.keys == (ACTS,) and not r.writes and f.role not in (Role.NETWORK, Role.BUDGET)
+        return (
+            f is not None
+            and r.keys == (ACTS,)
+            and not r.writes
+            and f.role not in (Role.NETWORK, Role.BUDGET, Role.SHARED)
+        )
 
     def made(self, statements: Sequence[t.Stmt], names: Names) -> list[t.Stmt]:
         """Return the statements, with `return True` in place of the first on each path that reads beyond."""

@@ -40,6 +40,7 @@ class Role(Enum):
     GHOST = "ghost"  # bookkeeping of the checker; no handler may read it
     NETWORK = "network"  # what is in flight, and what connections there are
     BUDGET = "budget"  # what faults and requests are left
+    SHARED = "shared"  # the actions of all processes read and write it
     ENVIRONMENT = "environment"  # what is around the processes: any may read it, steps of the environment write it
     SCRATCH = "scratch"  # what the last step says about itself; not part of the state
 

@@ -41,7 +41,7 @@ CALLS = [
     "clear",
 ]
 MARKS = ["action", "environment_step", "receives", "observation", "safety", "invariant", "progress", "step"]
-FIELDS = ["stored", "volatile", "on_disk", "ghost", "environment"]
+FIELDS = ["stored", "volatile", "on_disk", "ghost", "environment", "shared"]
 KINDS = ["Int", "Bool", "OneOf", "NodeId", "Processes", "SetOf", "Record", "Seq"]
 HOOKS = [
     "on_start",

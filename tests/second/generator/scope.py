@@ -100,7 +100,7 @@ class Scope:
     def reads(self, cell: Cell) -> bool:
         """Whether it may read a field."""
         if self.what in (HANDLER, GUARD):
-            return cell.role == "environment" or (cell.of_process and bool(self.own))
+            return cell.role in ("environment", "shared") or (cell.of_process and bool(self.own))
         if self.what in (SURROUNDINGS, EVERYWHERE):
             return cell.role != "ghost"
         if self.what == OBSERVATION:
@@ -112,9 +112,9 @@ class Scope:
     def writes(self, cell: Cell) -> bool:
         """Whether it may write a field."""
         if self.what == HANDLER:
-            return cell.of_process
+            return cell.of_process or cell.role == "shared"
         if self.what == SURROUNDINGS:
-            return cell.role == "environment"
+            return cell.role in ("environment", "shared")
         if self.what == EVERYWHERE:
             return cell.role != "ghost" and cell.role != "on_disk"
         if self.what == START:

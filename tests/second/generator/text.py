@@ -91,6 +91,7 @@ NAMES = [
     "disconnect",
     "durable",
     "environment",
+    "shared",
     "environment_step",
     "fires",
     "force",
@@ -278,6 +279,10 @@ class Builder:
             words.cells.append(
                 Cell("weather", self.random.choice((Number(0, 2), FLAG, PROCESSES)), "environment", axes)
             )
+
+        if words.sets and not words.disks and self.chance(0.5):
+            kind = self.random.choice((Number(0, 2), FLAG, PROCESS, PROCESSES))
+            words.cells.append(Cell("turn", kind, "shared", self.random.choice(((), (), ("NODE",), (2,)))))
 
     def declare_messages(self) -> None:
         words = self.words

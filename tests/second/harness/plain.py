@@ -12,8 +12,8 @@ from zabspec.language.reference import MessageView, StateView
 from zabspec.language.schema import NODE, Field, Layout, Role
 
 SECTIONS = {
-    Role.PERSISTENT: "fields", Role.VOLATILE: "fields", Role.ENVIRONMENT: "fields", Role.NETWORK: "network",
-    Role.BUDGET: "budgets", Role.GHOST: "ghosts",
+    Role.PERSISTENT: "fields", Role.VOLATILE: "fields", Role.ENVIRONMENT: "fields", Role.SHARED: "fields",
+    Role.NETWORK: "network",     Role.BUDGET: "budgets", Role.GHOST: "ghosts",
 }  # fmt: skip
 SUFFIX = "_left"
 
