@@ -1,14 +1,13 @@
 """Read the configuration of `zabcheck check`: named checks, their expected results, and known differences.
 
-A matrix is `zabcheck.toml`, or the table `tool.zabcheck` of a `pyproject.toml`; `schema/zabcheck.schema.json` defines
-its keys, for editors too. The values of an option are defined by its command.
+A matrix is `zabcheck.toml`, or the table `tool.zabcheck` of a `pyproject.toml`. `keys.py` has its keys; the values of
+an option are checked by the request that the check makes.
 """
 
 from __future__ import annotations
 
 import datetime
 import errno
-import json
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from checker.ci.keys import KINDS, options_of, schema
 from checker.errors import RequestError
+from checker.requests.explore import Explore
 from checker.requests.quorum_system import TEXTS, quorums_given
 from checker.requests.request import near
 from zabspec.configuration import Parameters
@@ -27,7 +28,6 @@ from zabspec.quorums import MAJORITY
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
-SCHEMAS = Path(__file__).parent / "schema"
 LARGEST = 1 << 20  # bytes of a file: far more than anybody writes
 ABOUT = ("name", "claim", "where", "story", "why", "seconds", "expect")  # keys that are not options
 SIMULATE = "simulate"
@@ -232,12 +232,6 @@ def table_of(path: Path) -> dict[str, Any]:
 # --- what may stand in it --------------------------------------------------------------------------
 
 
-@cache
-def schema(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
-    return found
-
-
 def keep_schema(name: str, table: Mapping[str, Any], path: Path) -> None:
     """Check a table against the JSON schema of a name.
 
@@ -310,11 +304,11 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
     options["protocol"] = located(str(options.get("protocol", Parameters.protocol)), path)
     files = []
     if "trace" in options:
-        options["trace"] = str(path.parent / options["trace"])
+        options["trace"] = str(path.parent / str(options["trace"]))
         files.append(options["trace"])
     if "quorums" in options:
         if not is_text_of_quorums(str(options["quorums"])):
-            files.append(str(path.parent / options["quorums"]))
+            files.append(str(path.parent / str(options["quorums"])))
         options["quorums"] = quorums_of(str(options["quorums"]), path, name)
     mine = takes(str(options.get("engine", "")))  # defaults are for all
     options = {k: v for k, v in options.items() if k in given or k in mine}
@@ -337,16 +331,9 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
 @cache
 def takes(engine: str) -> frozenset[str]:
     """Return the options that an engine accepts: the keywords of its function that a check may contain."""
-    from checker.requests.explore import Explore
-    from checker.requests.live import LiveCheck
-    from checker.requests.request import fields_of
-    from checker.requests.simulate import Simulate
-
     if engine == REPLAY:
         return frozenset(OF_A_RUN)
-    kinds = {LIVE: LiveCheck, SIMULATE: Simulate}
-    known = schema("zabcheck")["properties"]["defaults"]["properties"]
-    return frozenset(fields_of(kinds.get(engine, Explore))) & frozenset(known)
+    return frozenset(["engine", *options_of(KINDS.get(engine, Explore))])
 
 
 def located(protocol: str, path: Path) -> str:
