@@ -15,7 +15,6 @@ from checker.errors import NO_VERDICT
 from checker.output_files import check_writable, is_one_file
 from checker.plain_text import Verbatim
 from checker.report.answer import Answered
-from checker.report.formats.github import annotation_lines
 from checker.report.formats.registry import formats_of
 from checker.report.formats.terminal import shown
 from checker.report.result import Result
@@ -92,4 +91,8 @@ def printed(result: Result) -> Sequence[str]:
         return shown(result)
     if raw := result.raw:
         return [Verbatim(raw if raw.endswith("\n") or not sys.stdout.isatty() else f"{raw}\n")]
-    return [*shown(result), *(annotation_lines(result) if result.annotated else ())]
+    if not result.annotated:
+        return shown(result)
+    from checker.report.formats.github import annotation_lines
+
+    return [*shown(result), *annotation_lines(result)]
