@@ -48,4 +48,4 @@ def clean(text: str) -> str:
     return FORBIDDEN.sub("?", text)
 
 
-FORMAT = Format("junit", "Also write a JUnit report.", junit_xml, ("explore", "check", "audit"))
+FORMAT = Format("junit", "Also write a JUnit report.", junit_xml, ("explore", "check", "gallery", "audit"))

@@ -138,4 +138,4 @@ def readable(text: str) -> str:
     return SURROGATES.sub("\ufffd", text) or "-"
 
 
-FORMAT = Format("sarif", "Also write the findings as SARIF 2.1.0.", as_sarif, ("check", "audit", "lint"))
+FORMAT = Format("sarif", "Also write the findings as SARIF 2.1.0.", as_sarif, ("check", "gallery", "audit", "lint"))
