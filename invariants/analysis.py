@@ -186,11 +186,7 @@ def stray(h: State, f: Node, skip: int) -> int:
 
 def number_of(h: State, f: Node, skip: int, place: int) -> int:
     """Return how many transactions of its own epoch f had delivered before a place of this pass, from `skip` on."""
-    number = 0
-    for k in range(place):
-        if k >= skip and h.delivered[f][k].epoch == h.current_epoch[f]:
-            number = number + 1
-    return number
+    return sum(1 for k in range(place) if k >= skip and h.delivered[f][k].epoch == h.current_epoch[f])
 
 
 def due(h: State, e: int, number: int) -> Txn:
@@ -220,11 +216,11 @@ def invariant_5(h: State) -> bool:
 
 def delivered_own_epoch(h: State) -> bool:
     """A process has delivered a transaction broadcast in the epoch it is in."""
-    for f in range(h.NODES):
-        for k in range(h.pass_length[f]):
-            if k < len(h.delivered[f]) and h.delivered[f][k].epoch == h.current_epoch[f]:
-                return True
-    return False
+    return any(
+        k < len(h.delivered[f]) and h.delivered[f][k].epoch == h.current_epoch[f]
+        for f in range(h.NODES)
+        for k in range(h.pass_length[f])
+    )
 
 
 def invariant_5_literal(h: State) -> bool:

@@ -96,12 +96,12 @@ def strict_causality(h: State) -> bool:
 
 def two_delivered(h: State) -> bool:
     """Some process delivers two transactions that were broadcast."""
-    for p in range(h.NODES):
-        for j in range(len(h.delivered[p])):
-            for i in range(j):
-                if was_abcast(h, h.delivered[p][i]) and was_abcast(h, h.delivered[p][j]):
-                    return True
-    return False
+    return any(
+        was_abcast(h, h.delivered[p][i]) and was_abcast(h, h.delivered[p][j])
+        for p in range(h.NODES)
+        for j in range(len(h.delivered[p]))
+        for i in range(j)
+    )
 
 
 def directly_causes(h: State, j: int, k: int) -> bool:

@@ -32,19 +32,14 @@ def some_abcast(h: State) -> bool:
 
 def one_leader_an_epoch(h: State) -> bool:
     """V.C: no two processes can become established leaders for the same epoch e."""
-    for e in range(h.EPOCHS + 1):
-        if h.established[e] > 1:
-            return broken(f"Epoch {e} has more than one established leader")
-    return True
+    return all(
+        h.established[e] <= 1 or broken(f"Epoch {e} has more than one established leader") for e in range(h.EPOCHS + 1)
+    )
 
 
 def two_established(h: State) -> bool:
     """Leaders of two epochs have been established."""
-    seen = 0
-    for e in range(h.EPOCHS + 1):
-        if h.established[e] > 0:
-            seen = seen + 1
-    return seen > 1
+    return sum(1 for e in range(h.EPOCHS + 1) if h.established[e] > 0) > 1
 
 
 def chosen_in_later_histories(h: State) -> bool:
@@ -61,11 +56,11 @@ def chosen_in_later_histories(h: State) -> bool:
 
 def chosen_before_established(h: State) -> bool:
     """A transaction is chosen in an epoch earlier than one that is established."""
-    for k in range(h.TXNS):
-        for e in range(h.EPOCHS + 1):
-            if h.chosen_epoch[k] > 0 and e > h.chosen_epoch[k] and h.established[e] > 0:
-                return True
-    return False
+    return any(
+        h.chosen_epoch[k] > 0 and e > h.chosen_epoch[k] and h.established[e] > 0
+        for k in range(h.TXNS)
+        for e in range(h.EPOCHS + 1)
+    )
 
 
 def unique_zxid(h: State) -> bool:
@@ -85,28 +80,23 @@ def unique_zxid(h: State) -> bool:
 
 def two_in_an_epoch(h: State) -> bool:
     """Two transactions are broadcast in one epoch."""
-    for k in range(h.TXNS):
-        for j in range(k):
-            if k < h.abcasts and h.abcast_txn[k].epoch == h.abcast_txn[j].epoch:
-                return True
-    return False
+    return any(
+        k < h.abcasts and h.abcast_txn[k].epoch == h.abcast_txn[j].epoch for k in range(h.TXNS) for j in range(k)
+    )
 
 
 def delivered_stands(h: State) -> bool:
     """VI: what a process has delivered stays how its history begins: no entry of it vanishes,
     changes, or has another put before it."""
-    for p in range(h.NODES):
-        if h.revised[p] == 2:
-            return broken(f"p{p} replaced its history, and with it what it had delivered")
-    return True
+    return all(
+        h.revised[p] != 2 or broken(f"p{p} replaced its history, and with it what it had delivered")
+        for p in range(h.NODES)
+    )
 
 
 def delivered_then_replaced(h: State) -> bool:
     """A process that has delivered replaces its history."""
-    for p in range(h.NODES):
-        if h.revised[p] > 0:
-            return True
-    return False
+    return any(h.revised[p] > 0 for p in range(h.NODES))
 
 
 def delivered_is_chosen(h: State) -> bool:
@@ -125,18 +115,12 @@ def delivered_is_chosen(h: State) -> bool:
 
 def accepted_by_some(h: State, t: Txn) -> bool:
     """Return whether any process accepted t, in any epoch, while it is not chosen."""
-    for q in range(h.NODES):
-        if accepted_ever(h, q, t):
-            return True
-    return False
+    return any(accepted_ever(h, q, t) for q in range(h.NODES))
 
 
 def accepted_ever(h: State, q: Node, t: Txn) -> bool:
     """Return whether q accepted t, in any epoch, while it is not chosen."""
-    for e in range(h.EPOCHS + 1):
-        if q in h.accepted[e][t.value - 1]:
-            return True
-    return False
+    return any(q in h.accepted[e][t.value - 1] for e in range(h.EPOCHS + 1))
 
 
 def delivers_chosen(before: State, event: State, after: State) -> bool:
@@ -149,10 +133,7 @@ def delivers_chosen(before: State, event: State, after: State) -> bool:
 
 def delivers(before: State, event: State, after: State) -> bool:
     """A step delivers something."""
-    for k in range(after.TXNS):
-        if k in event.delivered_now:
-            return True
-    return False
+    return any(k in event.delivered_now for k in range(after.TXNS))
 
 
 # What is chosen stays chosen (`accept` of zabspec/history.py): where this is kept by every step, what was delivered is

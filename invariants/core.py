@@ -35,19 +35,12 @@ def same_instance(h: State, j: int, k: int) -> bool:
 
 def some_delivery(h: State) -> bool:
     """Some process delivered a transaction."""
-    for p in range(h.NODES):
-        if len(h.delivered[p]) > 0:
-            return True
-    return False
+    return any(len(h.delivered[p]) > 0 for p in range(h.NODES))
 
 
 def broadcast_delivered(h: State) -> bool:
     """Some process delivered a transaction that was broadcast."""
-    for p in range(h.NODES):
-        for k in range(len(h.delivered[p])):
-            if was_abcast(h, h.delivered[p][k]):
-                return True
-    return False
+    return any(was_abcast(h, h.delivered[p][k]) for p in range(h.NODES) for k in range(len(h.delivered[p])))
 
 
 def integrity(h: State) -> bool:
@@ -88,11 +81,11 @@ def total_order(h: State) -> bool:
 
 def total_order_witness(h: State) -> bool:
     """One process delivers a transaction before another, and a second process delivers the latter."""
-    for p in range(h.NODES):
-        for q in range(h.NODES):
-            if p != q and len(h.delivered[p]) > 1 and place(h, q, h.delivered[p][1]) >= 0:
-                return True
-    return False
+    return any(
+        p != q and len(h.delivered[p]) > 1 and place(h, q, h.delivered[p][1]) >= 0
+        for p in range(h.NODES)
+        for q in range(h.NODES)
+    )
 
 
 def agreement(h: State) -> bool:
@@ -120,11 +113,9 @@ def lacked(h: State, p: Node, q: Node) -> int:
 
 def agreement_witness(h: State) -> bool:
     """Two processes deliver, and one of them something that the other does not (yet)."""
-    for p in range(h.NODES):
-        for q in range(h.NODES):
-            if p != q and len(h.delivered[p]) > 0 and lacked(h, p, q) >= 0:
-                return True
-    return False
+    return any(
+        p != q and len(h.delivered[p]) > 0 and lacked(h, p, q) >= 0 for p in range(h.NODES) for q in range(h.NODES)
+    )
 
 
 def local_primary_order(h: State) -> bool:

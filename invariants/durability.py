@@ -27,26 +27,17 @@ def is_bare(s: State, t: Txn) -> bool:
     """Return whether a quorum has t in its stable histories, but not if any one of those that have it lost it."""
     if not is_durable(s, t):
         return False
-    for q in range(s.NODES):
-        if would_do(s, t, q):
-            return False
-    return True
+    return all(not would_do(s, t, q) for q in range(s.NODES))
 
 
 def anybody_has(s: State, t: Txn) -> bool:
     """Return whether some process has t in its stable history."""
-    for q in range(s.NODES):
-        if has_stored(s, q, t):
-            return True
-    return False
+    return any(has_stored(s, q, t) for q in range(s.NODES))
 
 
 def has_stored(s: State, q: Node, t: Txn) -> bool:
     """Return whether t is in h_q."""
-    for k in range(len(s.history[q])):
-        if s.history[q][k] == t:
-            return True
-    return False
+    return any(s.history[q][k] == t for k in range(len(s.history[q])))
 
 
 def durability(s: State) -> bool:
@@ -88,10 +79,7 @@ def chosen_is_durable(s: State) -> bool:
 
 def some_chosen(s: State) -> bool:
     """A transaction is chosen."""
-    for k in range(s.TXNS):
-        if s.chosen_epoch[k] > 0:
-            return True
-    return False
+    return any(s.chosen_epoch[k] > 0 for k in range(s.TXNS))
 
 
 # Stronger than durability where only what is chosen is delivered, and it reads nothing of who delivered what.

@@ -97,12 +97,7 @@ def reliable_delivery(s: State) -> bool:
 
 def delivered_under_a_leader(s: State) -> bool:
     """A quorum follows a leader, and a transaction is delivered."""
-    for l in range(s.NODES):
-        if is_followed(s, l):
-            for p in range(s.NODES):
-                if len(s.delivered[p]) > 0:
-                    return True
-    return False
+    return any(len(s.delivered[p]) > 0 for l in range(s.NODES) if is_followed(s, l) for p in range(s.NODES))
 
 
 def two_ordered(h: State) -> bool:

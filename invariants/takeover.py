@@ -40,11 +40,7 @@ def leaders_abandoned(s: State, leading: Members, following: Members) -> bool:
 
 def two_lead(s: State, leading: Members) -> bool:
     """Return whether some of these lead different epochs."""
-    for m in range(s.NODES):
-        for l in range(s.NODES):
-            if led_before(s, l, m, leading):
-                return True
-    return False
+    return any(led_before(s, l, m, leading) for m in range(s.NODES) for l in range(s.NODES))
 
 
 # --- zab ----------------------------------------------------------------------------------------
@@ -107,10 +103,7 @@ def one_active_primary(s: State) -> bool:
 
 def a_primary_is_active(s: State) -> bool:
     """A primary may broadcast."""
-    for p in range(s.NODES):
-        if may_abcast(s, p):
-            return True
-    return False
+    return any(may_abcast(s, p) for p in range(s.NODES))
 
 
 def loses_follower(before: State, event: State) -> bool:

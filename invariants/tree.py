@@ -106,11 +106,7 @@ def tree_answers(h: State, three: int, requests: int) -> int:
 
 def tree_answered(h: State, k: int) -> bool:
     """Return whether the client of abcast k may have its answer: some server delivered the transaction."""
-    for p in range(h.NODES):
-        for j in range(len(h.delivered[p])):
-            if h.delivered[p][j].value == k + 1:
-                return True
-    return False
+    return any(h.delivered[p][j].value == k + 1 for p in range(h.NODES) for j in range(len(h.delivered[p])))
 
 
 def tree_choices(h: State) -> int:
@@ -215,11 +211,7 @@ def tree_explained(requests: int, answers: int, given: int) -> bool:
 
     A request without an answer may never have been done: it is then as if it came last.
     """
-    for i in range(3):
-        for j in range(3):
-            if i != j and tree_gives(i, j, 3 - i - j, requests, answers, given):
-                return True
-    return False
+    return any(i != j and tree_gives(i, j, 3 - i - j, requests, answers, given) for i in range(3) for j in range(3))
 
 
 def tree_with_answer(h: State, three: int) -> int:
@@ -408,12 +400,12 @@ def tree_went_back(h: State, p: Node, i: int, q: Node, before: int, after: int) 
 
 def tree_lags(h: State, anywhere: bool) -> bool:
     """Return whether a session may read at a server that has delivered less than it saw."""
-    for p in range(h.NODES):
-        for q in range(h.NODES):
-            for i in range(len(h.delivered[p]) + 1):
-                if i > h.pass_length[q] and (anywhere or tree_moves(h, p, i, q)):
-                    return True
-    return False
+    return any(
+        i > h.pass_length[q] and (anywhere or tree_moves(h, p, i, q))
+        for p in range(h.NODES)
+        for q in range(h.NODES)
+        for i in range(len(h.delivered[p]) + 1)
+    )
 
 
 def tree_reads(h: State) -> bool:
@@ -431,12 +423,12 @@ def tree_reads_anywhere(h: State) -> bool:
 
 def a_session_moves(h: State) -> bool:
     """A session that read a write at one server may read at another that has it too."""
-    for p in range(h.NODES):
-        for q in range(h.NODES):
-            for i in range(len(h.delivered[p]) + 1):
-                if p != q and i > 0 and tree_moves(h, p, i, q):
-                    return True
-    return False
+    return any(
+        p != q and i > 0 and tree_moves(h, p, i, q)
+        for p in range(h.NODES)
+        for q in range(h.NODES)
+        for i in range(len(h.delivered[p]) + 1)
+    )
 
 
 # --- requests broadcast in the place of transactions -------------------------------------------------
@@ -482,10 +474,7 @@ def tree_replied(h: State, three: int, requests: int, x: int) -> int:
 
 def tree_replayed(h: State) -> bool:
     """A server delivers again what it delivered in a pass that it gave up."""
-    for p in range(h.NODES):
-        if len(h.given_up[p]) > 0 and h.pass_length[p] > 0:
-            return True
-    return False
+    return any(len(h.given_up[p]) > 0 and h.pass_length[p] > 0 for p in range(h.NODES))
 
 
 def tree_requests_right(h: State, three: int, requests: int) -> bool:
@@ -618,10 +607,7 @@ def tree_snapshots_of_requests(h: State) -> bool:
 
 def a_tree_is_written(h: State) -> bool:
     """A server delivered something, so that a snapshot may have been begun before and ended after it."""
-    for p in range(h.NODES):
-        if len(h.delivered[p]) > 0:
-            return True
-    return False
+    return any(len(h.delivered[p]) > 0 for p in range(h.NODES))
 
 
 PROPERTIES = (

@@ -25,11 +25,7 @@ def counters(s: State) -> bool:
 
 def acks_behind(s: State, f: Node, l: Node, k: int) -> int:
     """Return how many acknowledgements of proposals are in flight from f to l from place k on."""
-    count = 0
-    for j in range(s.UP):
-        if j >= k and j < len(s.to_leader[f][l]) and s.to_leader[f][l][j].kind == ACK:
-            count = count + 1
-    return count
+    return sum(1 for j in range(s.UP) if j >= k and j < len(s.to_leader[f][l]) and s.to_leader[f][l][j].kind == ACK)
 
 
 def acks_in_flight(s: State) -> bool:
@@ -52,11 +48,7 @@ def acks_in_flight(s: State) -> bool:
 
 def commits_behind(s: State, f: Node, k: int) -> int:
     """Return how many COMMITs are in flight to f from place k on."""
-    count = 0
-    for j in range(s.DOWN):
-        if j >= k and j < len(s.to_follower[f]) and s.to_follower[f][j].kind == COMMIT:
-            count = count + 1
-    return count
+    return sum(1 for j in range(s.DOWN) if j >= k and j < len(s.to_follower[f]) and s.to_follower[f][j].kind == COMMIT)
 
 
 def commits_in_flight(s: State) -> bool:
@@ -79,13 +71,13 @@ def commits_in_flight(s: State) -> bool:
 
 def newleader_committed_once(s: State) -> bool:
     """While their connection is open, no commit of NEWLEADER is in flight to anyone in Q who is in Phase 3."""
-    for f in range(s.NODES):
-        for l in range(s.NODES):
-            if s.stage[l] == ESTABLISHED and f in s.Q[l] and s.link[f][l] == OPEN and s.phase[f] == BROADCAST:
-                for k in range(s.DOWN):
-                    if k < len(s.to_follower[f]) and s.to_follower[f][k].kind == COMMIT_LD:
-                        return False
-    return True
+    return all(
+        not (k < len(s.to_follower[f]) and s.to_follower[f][k].kind == COMMIT_LD)
+        for f in range(s.NODES)
+        for l in range(s.NODES)
+        if s.stage[l] == ESTABLISHED and f in s.Q[l] and s.link[f][l] == OPEN and s.phase[f] == BROADCAST
+        for k in range(s.DOWN)
+    )
 
 
 def newleader_committed_first(s: State) -> bool:

@@ -45,20 +45,14 @@ def in_touch(s: State, l: Node, f: Node) -> bool:
 
 def waits_with_one(s: State) -> bool:
     """Until a follower's CEPOCH is taken, one message is in flight from it to its leader."""
-    for f in range(s.NODES):
-        for l in range(s.NODES):
-            if waits(s, f, l) and len(s.to_leader[f][l]) != 1:
-                return False
-    return True
+    return all(not (waits(s, f, l) and len(s.to_leader[f][l]) != 1) for f in range(s.NODES) for l in range(s.NODES))
 
 
 def waits_with_cepoch(s: State) -> bool:
     """Until a follower's CEPOCH is taken, what is in flight from it to its leader is a CEPOCH."""
-    for f in range(s.NODES):
-        for l in range(s.NODES):
-            if waits(s, f, l) and s.to_leader[f][l][0].kind != CEPOCH:
-                return False
-    return True
+    return all(
+        not (waits(s, f, l) and s.to_leader[f][l][0].kind != CEPOCH) for f in range(s.NODES) for l in range(s.NODES)
+    )
 
 
 def cepoch_promised(s: State) -> bool:
@@ -73,20 +67,20 @@ def cepoch_promised(s: State) -> bool:
 
 def waits_in_discovery(s: State) -> bool:
     """Until its CEPOCH is taken, a follower whose end of the connection is open is in Phase 1."""
-    for f in range(s.NODES):
-        for l in range(s.NODES):
-            if waits(s, f, l) and connected(s, f, l) and s.phase[f] != DISCOVERY:
-                return False
-    return True
+    return all(
+        not (waits(s, f, l) and connected(s, f, l) and s.phase[f] != DISCOVERY)
+        for f in range(s.NODES)
+        for l in range(s.NODES)
+    )
 
 
 def waits_unanswered(s: State) -> bool:
     """Until its CEPOCH is taken, nothing is in flight to a follower whose end of the connection is open."""
-    for f in range(s.NODES):
-        for l in range(s.NODES):
-            if waits(s, f, l) and connected(s, f, l) and len(s.to_follower[f]) > 0:
-                return False
-    return True
+    return all(
+        not (waits(s, f, l) and connected(s, f, l) and len(s.to_follower[f]) > 0)
+        for f in range(s.NODES)
+        for l in range(s.NODES)
+    )
 
 
 def waits_unpromised(s: State) -> bool:
@@ -104,21 +98,21 @@ def waits_unpromised(s: State) -> bool:
 
 def to_leaders(s: State) -> bool:
     """A channel to a leader carries what followers send."""
-    for f in range(s.NODES):
-        for l in range(s.NODES):
-            for k in range(s.UP):
-                if k < len(s.to_leader[f][l]) and not from_follower(s.to_leader[f][l][k]):
-                    return False
-    return True
+    return all(
+        not (k < len(s.to_leader[f][l]) and not from_follower(s.to_leader[f][l][k]))
+        for f in range(s.NODES)
+        for l in range(s.NODES)
+        for k in range(s.UP)
+    )
 
 
 def to_followers(s: State) -> bool:
     """A channel to a follower carries what leaders send."""
-    for f in range(s.NODES):
-        for k in range(s.DOWN):
-            if k < len(s.to_follower[f]) and from_follower(s.to_follower[f][k]):
-                return False
-    return True
+    return all(
+        not (k < len(s.to_follower[f]) and from_follower(s.to_follower[f][k]))
+        for f in range(s.NODES)
+        for k in range(s.DOWN)
+    )
 
 
 def proposed_in_its_epoch(s: State) -> bool:

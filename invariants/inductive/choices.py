@@ -14,11 +14,7 @@ def choosable(s: State, c: int, k: int) -> bool:
         return False
     if s.chosen_epoch[k] > 0 and s.chosen_epoch[k] <= c:
         return True
-    count = 0
-    for m in range(s.NODES):
-        if m in s.accepted[c][k] or s.promised_epoch[m] <= c:
-            count = count + 1
-    return count >= s.MAJORITY
+    return sum(1 for m in range(s.NODES) if m in s.accepted[c][k] or s.promised_epoch[m] <= c) >= s.MAJORITY
 
 
 def stored(s: State, m: Node, c: int, k: int) -> bool:
@@ -28,47 +24,40 @@ def stored(s: State, m: Node, c: int, k: int) -> bool:
 
 def acceptances(s: State) -> bool:
     """A quorum of acceptances is a choice."""
-    for k in range(s.TXNS):
-        for c in range(s.EPOCHS + 1):
-            if len(s.accepted[c][k]) >= s.MAJORITY:
-                return False
-    return True
+    return all(len(s.accepted[c][k]) < s.MAJORITY for k in range(s.TXNS) for c in range(s.EPOCHS + 1))
 
 
 def accepted_until_chosen(s: State) -> bool:
     """From when a transaction is chosen, acceptances in that epoch and later ones are not noted."""
-    for k in range(s.TXNS):
-        for c in range(s.EPOCHS + 1):
-            if len(s.accepted[c][k]) > 0 and s.chosen_epoch[k] > 0 and s.chosen_epoch[k] <= c:
-                return False
-    return True
+    return all(
+        not (len(s.accepted[c][k]) > 0 and s.chosen_epoch[k] > 0 and s.chosen_epoch[k] <= c)
+        for k in range(s.TXNS)
+        for c in range(s.EPOCHS + 1)
+    )
 
 
 def accepted_from_its_epoch(s: State) -> bool:
     """No transaction is accepted in an epoch before its own."""
-    for k in range(s.TXNS):
-        for c in range(s.EPOCHS + 1):
-            if len(s.accepted[c][k]) > 0 and c < s.abcast_txn[k].epoch:
-                return False
-    return True
+    return all(
+        not (len(s.accepted[c][k]) > 0 and c < s.abcast_txn[k].epoch)
+        for k in range(s.TXNS)
+        for c in range(s.EPOCHS + 1)
+    )
 
 
 def accepted_is_stored(s: State) -> bool:
     """Who has accepted a transaction in an epoch has it, or is in a later epoch."""
-    for k in range(s.TXNS):
-        for c in range(s.EPOCHS + 1):
-            for m in range(s.NODES):
-                if m in s.accepted[c][k] and not stored(s, m, c, k):
-                    return False
-    return True
+    return all(
+        not (m in s.accepted[c][k] and not stored(s, m, c, k))
+        for k in range(s.TXNS)
+        for c in range(s.EPOCHS + 1)
+        for m in range(s.NODES)
+    )
 
 
 def chosen_from_its_epoch(s: State) -> bool:
     """No transaction is chosen in an epoch before its own."""
-    for k in range(s.TXNS):
-        if s.chosen_epoch[k] > 0 and s.chosen_epoch[k] < s.abcast_txn[k].epoch:
-            return False
-    return True
+    return all(not (s.chosen_epoch[k] > 0 and s.chosen_epoch[k] < s.abcast_txn[k].epoch) for k in range(s.TXNS))
 
 
 def chosen_is_stored(s: State) -> bool:
@@ -100,19 +89,14 @@ def later_sources(s: State) -> bool:
 
 def missed_when_established(s: State) -> bool:
     """An initial history that is known to lack a transaction is that of an established epoch."""
-    for k in range(s.TXNS):
-        if s.missing_epoch[k] > 0 and s.established[s.missing_epoch[k]] == 0:
-            return False
-    return True
+    return all(not (s.missing_epoch[k] > 0 and s.established[s.missing_epoch[k]] == 0) for k in range(s.TXNS))
 
 
 def later_established(s: State) -> bool:
     """What an established epoch's initial history lacks is chosen in no earlier epoch, nor may it be."""
-    for k in range(s.TXNS):
-        for c in range(s.EPOCHS):
-            if c > 0 and c < s.missing_epoch[k] and choosable(s, c, k):
-                return False
-    return True
+    return all(
+        not (c > 0 and c < s.missing_epoch[k] and choosable(s, c, k)) for k in range(s.TXNS) for c in range(s.EPOCHS)
+    )
 
 
 def best_so_far(s: State, l: Node, c: int, k: int) -> bool:
@@ -129,26 +113,26 @@ def sent_so_far(s: State, m: Node, l: Node, c: int, k: int) -> bool:
 
 def best_covers(s: State) -> bool:
     """The best history covers what whoever has acknowledged had accepted in an earlier epoch."""
-    for l in range(s.NODES):
-        for m in range(s.NODES):
-            if s.stage[l] == PROMISING and m in s.acked[l]:
-                for k in range(s.TXNS):
-                    for c in range(s.EPOCHS):
-                        if c > 0 and c < s.new_epoch[l] and m in s.accepted[c][k] and not best_so_far(s, l, c, k):
-                            return False
-    return True
+    return all(
+        not (c > 0 and c < s.new_epoch[l] and m in s.accepted[c][k] and not best_so_far(s, l, c, k))
+        for l in range(s.NODES)
+        for m in range(s.NODES)
+        if s.stage[l] == PROMISING and m in s.acked[l]
+        for k in range(s.TXNS)
+        for c in range(s.EPOCHS)
+    )
 
 
 def ack_e_covers(s: State) -> bool:
     """An ACK-E in flight covers what its sender had accepted in an earlier epoch."""
-    for l in range(s.NODES):
-        for m in range(s.NODES):
-            if s.stage[l] == PROMISING and m in s.Q[l] and len(s.to_leader[m][l]) > 0:
-                for k in range(s.TXNS):
-                    for c in range(s.EPOCHS):
-                        if c > 0 and c < s.new_epoch[l] and m in s.accepted[c][k] and not sent_so_far(s, m, l, c, k):
-                            return False
-    return True
+    return all(
+        not (c > 0 and c < s.new_epoch[l] and m in s.accepted[c][k] and not sent_so_far(s, m, l, c, k))
+        for l in range(s.NODES)
+        for m in range(s.NODES)
+        if s.stage[l] == PROMISING and m in s.Q[l] and len(s.to_leader[m][l]) > 0
+        for k in range(s.TXNS)
+        for c in range(s.EPOCHS)
+    )
 
 
 def best_covers_chosen(s: State) -> bool:

@@ -22,18 +22,14 @@ def accepted_in(s: State, m: Node, e: int, t: Txn) -> bool:
 
 def accepted_all(s: State, m: Node, l: Node, n: int) -> bool:
     """m has accepted the first n of l's log in l's epoch."""
-    for i in range(s.TXNS):
-        if i < n and i < len(s.log[l]) and not accepted_in(s, m, s.new_epoch[l], s.log[l][i]):
-            return False
-    return True
+    return all(
+        not (i < n and i < len(s.log[l]) and not accepted_in(s, m, s.new_epoch[l], s.log[l][i])) for i in range(s.TXNS)
+    )
 
 
 def accepted_up_to(s: State, m: Node, l: Node, t: Txn) -> bool:
     """t is in l's log, and m has accepted it and all before it in l's epoch."""
-    for k in range(s.TXNS):
-        if k < len(s.log[l]) and s.log[l][k] == t and accepted_all(s, m, l, k + 1):
-            return True
-    return False
+    return any(k < len(s.log[l]) and s.log[l][k] == t and accepted_all(s, m, l, k + 1) for k in range(s.TXNS))
 
 
 def chosen_up_to(s: State, t: Txn, e: int) -> bool:
@@ -47,11 +43,11 @@ def chosen_up_to(s: State, t: Txn, e: int) -> bool:
 
 def acknowledged_newleader(s: State) -> bool:
     """Whoever has acknowledged NEWLEADER has accepted the whole initial history."""
-    for l in range(s.NODES):
-        for m in range(s.NODES):
-            if s.stage[l] == SYNCHRONIZING and m in s.acked[l] and not accepted_all(s, m, l, s.TXNS):
-                return False
-    return True
+    return all(
+        not (s.stage[l] == SYNCHRONIZING and m in s.acked[l] and not accepted_all(s, m, l, s.TXNS))
+        for l in range(s.NODES)
+        for m in range(s.NODES)
+    )
 
 
 def ack_ld_in_flight(s: State) -> bool:
@@ -67,12 +63,12 @@ def ack_ld_in_flight(s: State) -> bool:
 
 def acknowledgements(s: State) -> bool:
     """An acknowledgement that is counted stands for an acceptance of all that it covers."""
-    for l in range(s.NODES):
-        for m in range(s.NODES):
-            for k in range(s.TXNS):
-                if s.stage[l] == ESTABLISHED and m in s.acks[l][k] and not accepted_all(s, m, l, k + 1):
-                    return False
-    return True
+    return all(
+        not (s.stage[l] == ESTABLISHED and m in s.acks[l][k] and not accepted_all(s, m, l, k + 1))
+        for l in range(s.NODES)
+        for m in range(s.NODES)
+        for k in range(s.TXNS)
+    )
 
 
 def ack_in_flight(s: State) -> bool:
@@ -113,11 +109,11 @@ def committed_is_chosen(s: State) -> bool:
 
 def has_accepted(s: State) -> bool:
     """What a follower has of the epoch it is in, it has accepted in it."""
-    for f in range(s.NODES):
-        for i in range(s.TXNS):
-            if i < len(s.history[f]) and not accepted_in(s, f, s.current_epoch[f], s.history[f][i]):
-                return False
-    return True
+    return all(
+        not (i < len(s.history[f]) and not accepted_in(s, f, s.current_epoch[f], s.history[f][i]))
+        for f in range(s.NODES)
+        for i in range(s.TXNS)
+    )
 
 
 # --- commits in flight -------------------------------------------------------------------------
@@ -197,69 +193,54 @@ def commits_of_newleader_known(s: State) -> bool:
 
 def never_diverged(s: State) -> bool:
     """No process delivers what does not go on from what it has delivered before."""
-    for p in range(s.NODES):
-        if s.diverged[p]:
-            return False
-    return True
+    return all(not (s.diverged[p]) for p in range(s.NODES))
 
 
 def pass_known(s: State) -> bool:
     """A process has delivered in this pass as much as it knows."""
-    for p in range(s.NODES):
-        if s.pass_length[p] != s.delivered_length[p]:
-            return False
-    return True
+    return all(s.pass_length[p] == s.delivered_length[p] for p in range(s.NODES))
 
 
 def pass_within_history(s: State) -> bool:
     """A process has delivered no more in this pass than its history has."""
-    for p in range(s.NODES):
-        if s.delivered_length[p] > len(s.history[p]):
-            return False
-    return True
+    return all(s.delivered_length[p] <= len(s.history[p]) for p in range(s.NODES))
 
 
 def pass_within_delivered(s: State) -> bool:
     """A process has delivered no more in this pass than ever."""
-    for p in range(s.NODES):
-        if s.delivered_length[p] > len(s.delivered[p]):
-            return False
-    return True
+    return all(s.delivered_length[p] <= len(s.delivered[p]) for p in range(s.NODES))
 
 
 def delivers_in_broadcast(s: State) -> bool:
     """Only in Phase 3 a process has delivered anything in this pass."""
-    for p in range(s.NODES):
-        if s.phase[p] != BROADCAST and s.delivered_length[p] > 0:
-            return False
-    return True
+    return all(not (s.phase[p] != BROADCAST and s.delivered_length[p] > 0) for p in range(s.NODES))
 
 
 def deliveries(s: State) -> bool:
     """What a process has delivered in this pass is the beginning of its history."""
-    for p in range(s.NODES):
-        for i in range(s.TXNS):
-            if i < s.delivered_length[p] and s.delivered[p][i] != s.history[p][i]:
-                return False
-    return True
+    return all(
+        not (i < s.delivered_length[p] and s.delivered[p][i] != s.history[p][i])
+        for p in range(s.NODES)
+        for i in range(s.TXNS)
+    )
 
 
 def deliveries_abcast(s: State) -> bool:
     """What a process has ever delivered was abcast."""
-    for p in range(s.NODES):
-        for i in range(s.TXNS):
-            if i < len(s.delivered[p]) and not was_abcast(s, s.delivered[p][i]):
-                return False
-    return True
+    return all(
+        not (i < len(s.delivered[p]) and not was_abcast(s, s.delivered[p][i]))
+        for p in range(s.NODES)
+        for i in range(s.TXNS)
+    )
 
 
 def deliveries_chosen(s: State) -> bool:
     """What a process has ever delivered is chosen in its epoch or before."""
-    for p in range(s.NODES):
-        for i in range(s.TXNS):
-            if i < len(s.delivered[p]) and not chosen_up_to(s, s.delivered[p][i], s.current_epoch[p]):
-                return False
-    return True
+    return all(
+        not (i < len(s.delivered[p]) and not chosen_up_to(s, s.delivered[p][i], s.current_epoch[p]))
+        for p in range(s.NODES)
+        for i in range(s.TXNS)
+    )
 
 
 CLAUSES = (

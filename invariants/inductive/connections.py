@@ -38,28 +38,25 @@ def links(s: State) -> bool:
 
 def loss_unknown_to_leader(s: State) -> bool:
     """Only one that leads has yet to learn that a connection to it is lost."""
-    for f in range(s.NODES):
-        for l in range(s.NODES):
-            if (s.link[f][l] == LOST or s.link[f][l] == LEADER_OPEN) and s.role[l] != LEADING:
-                return False
-    return True
+    return all(
+        not ((s.link[f][l] == LOST or s.link[f][l] == LEADER_OPEN) and s.role[l] != LEADING)
+        for f in range(s.NODES)
+        for l in range(s.NODES)
+    )
 
 
 def closed_end(s: State) -> bool:
     """Nothing is in flight to a leader whose end of the connection is closed."""
-    for f in range(s.NODES):
-        for l in range(s.NODES):
-            if (s.link[f][l] == NONE or s.link[f][l] == FOLLOWER_OPEN) and len(s.to_leader[f][l]) > 0:
-                return False
-    return True
+    return all(
+        not ((s.link[f][l] == NONE or s.link[f][l] == FOLLOWER_OPEN) and len(s.to_leader[f][l]) > 0)
+        for f in range(s.NODES)
+        for l in range(s.NODES)
+    )
 
 
 def own_connection(s: State) -> bool:
     """A process never loses its connection to itself."""
-    for f in range(s.NODES):
-        if s.link[f][f] != NONE and s.link[f][f] != OPEN:
-            return False
-    return True
+    return all(not (s.link[f][f] != NONE and s.link[f][f] != OPEN) for f in range(s.NODES))
 
 
 # --- roles -------------------------------------------------------------------------------------
@@ -67,66 +64,42 @@ def own_connection(s: State) -> bool:
 
 def leads_itself(s: State) -> bool:
     """A process that leads follows itself."""
-    for p in range(s.NODES):
-        if s.role[p] == LEADING and s.leader[p] != p:
-            return False
-    return True
+    return all(not (s.role[p] == LEADING and s.leader[p] != p) for p in range(s.NODES))
 
 
 def follows_another(s: State) -> bool:
     """A process that follows, and does not lead, does not follow itself."""
-    for p in range(s.NODES):
-        if s.role[p] == FOLLOWING and s.leader[p] == p:
-            return False
-    return True
+    return all(not (s.role[p] == FOLLOWING and s.leader[p] == p) for p in range(s.NODES))
 
 
 def has_a_leader(s: State) -> bool:
     """A process has a leader exactly while it leads or follows."""
-    for p in range(s.NODES):
-        if (s.leader[p] != NOBODY) != (s.role[p] == LEADING or s.role[p] == FOLLOWING):
-            return False
-    return True
+    return all((s.leader[p] != NOBODY) == (s.role[p] == LEADING or s.role[p] == FOLLOWING) for p in range(s.NODES))
 
 
 def has_a_phase(s: State) -> bool:
     """A process is in a phase exactly while it leads or follows."""
-    for p in range(s.NODES):
-        if (s.phase[p] != 0) != (s.role[p] == LEADING or s.role[p] == FOLLOWING):
-            return False
-    return True
+    return all((s.phase[p] != 0) == (s.role[p] == LEADING or s.role[p] == FOLLOWING) for p in range(s.NODES))
 
 
 def has_a_stage(s: State) -> bool:
     """A process is in a stage exactly while it leads."""
-    for p in range(s.NODES):
-        if (s.stage[p] != 0) != (s.role[p] == LEADING):
-            return False
-    return True
+    return all((s.stage[p] != 0) == (s.role[p] == LEADING) for p in range(s.NODES))
 
 
 def idle_is_sent_nothing(s: State) -> bool:
     """Nothing is in flight to a process that is in ELECTION, or down."""
-    for p in range(s.NODES):
-        if (s.role[p] == ELECTION or s.role[p] == DOWN) and len(s.to_follower[p]) > 0:
-            return False
-    return True
+    return all(not ((s.role[p] == ELECTION or s.role[p] == DOWN) and len(s.to_follower[p]) > 0) for p in range(s.NODES))
 
 
 def quorum_of_a_leader(s: State) -> bool:
     """Only one that leads has a Q."""
-    for p in range(s.NODES):
-        if s.role[p] != LEADING and len(s.Q[p]) > 0:
-            return False
-    return True
+    return all(not (s.role[p] != LEADING and len(s.Q[p]) > 0) for p in range(s.NODES))
 
 
 def epoch_of_a_leader(s: State) -> bool:
     """Only one that leads has a new epoch."""
-    for p in range(s.NODES):
-        if s.role[p] != LEADING and s.new_epoch[p] != 0:
-            return False
-    return True
+    return all(not (s.role[p] != LEADING and s.new_epoch[p] != 0) for p in range(s.NODES))
 
 
 CLAUSES = (

@@ -10,18 +10,20 @@ from zabspec.language.lang import NOBODY, State, broken
 
 def sent_by_someone(s: State) -> bool:
     """Every message in flight was sent by a process."""
-    for k in range(len(s.in_flight)):
-        if s.in_flight[k].source == NOBODY:
-            return broken(f"{s.in_flight[k]} is in flight from p{s.in_flight[k].source} to p{s.in_flight[k].target}")
-    return True
+    return all(
+        s.in_flight[k].source != NOBODY
+        or broken(f"{s.in_flight[k]} is in flight from p{s.in_flight[k].source} to p{s.in_flight[k].target}")
+        for k in range(len(s.in_flight))
+    )
 
 
 def sent_to_someone(s: State) -> bool:
     """Every message in flight was sent to a process."""
-    for k in range(len(s.in_flight)):
-        if s.in_flight[k].target == NOBODY:
-            return broken(f"{s.in_flight[k]} is in flight from p{s.in_flight[k].source} to p{s.in_flight[k].target}")
-    return True
+    return all(
+        s.in_flight[k].target != NOBODY
+        or broken(f"{s.in_flight[k]} is in flight from p{s.in_flight[k].source} to p{s.in_flight[k].target}")
+        for k in range(len(s.in_flight))
+    )
 
 
 def sent_within_the_line(s: State) -> bool:

@@ -11,36 +11,33 @@ from zabspec.zab import BROADCAST, DISCOVERY, NEWEPOCH, NEWLEADER
 
 def sent_of_an_epoch(s: State) -> bool:
     """What is in flight to a follower is of some epoch."""
-    for f in range(s.NODES):
-        if len(s.to_follower[f]) > 0 and first_down(s, f) == 0:
-            return False
-    return True
+    return all(not (len(s.to_follower[f]) > 0 and first_down(s, f) == 0) for f in range(s.NODES))
 
 
 def sent_of_one_epoch(s: State) -> bool:
     """All that is in flight to a follower is of one epoch."""
-    for f in range(s.NODES):
-        for k in range(s.DOWN):
-            if k < len(s.to_follower[f]) and epoch_down(s.to_follower[f][k]) != first_down(s, f):
-                return False
-    return True
+    return all(
+        not (k < len(s.to_follower[f]) and epoch_down(s.to_follower[f][k]) != first_down(s, f))
+        for f in range(s.NODES)
+        for k in range(s.DOWN)
+    )
 
 
 def newepoch_in_discovery(s: State) -> bool:
     """A follower to whom a NEWEPOCH is in flight first is in Phase 1."""
-    for f in range(s.NODES):
-        if len(s.to_follower[f]) > 0 and s.to_follower[f][0].kind == NEWEPOCH and s.phase[f] != DISCOVERY:
-            return False
-    return True
+    return all(
+        not (len(s.to_follower[f]) > 0 and s.to_follower[f][0].kind == NEWEPOCH and s.phase[f] != DISCOVERY)
+        for f in range(s.NODES)
+    )
 
 
 def newepoch_first(s: State) -> bool:
     """Nothing is in flight to a follower before a NEWEPOCH."""
-    for f in range(s.NODES):
-        for k in range(s.DOWN):
-            if k > 0 and k < len(s.to_follower[f]) and s.to_follower[f][k].kind == NEWEPOCH:
-                return False
-    return True
+    return all(
+        not (k > 0 and k < len(s.to_follower[f]) and s.to_follower[f][k].kind == NEWEPOCH)
+        for f in range(s.NODES)
+        for k in range(s.DOWN)
+    )
 
 
 def newleader_follows(s: State) -> bool:
@@ -65,10 +62,10 @@ def newleader_next(s: State) -> bool:
 
 def newleader_before_broadcast(s: State) -> bool:
     """No NEWLEADER is in flight first to a follower in Phase 3."""
-    for f in range(s.NODES):
-        if len(s.to_follower[f]) > 0 and s.to_follower[f][0].kind == NEWLEADER and s.phase[f] == BROADCAST:
-            return False
-    return True
+    return all(
+        not (len(s.to_follower[f]) > 0 and s.to_follower[f][0].kind == NEWLEADER and s.phase[f] == BROADCAST)
+        for f in range(s.NODES)
+    )
 
 
 def sent_after_a_refusal(s: State) -> bool:
@@ -82,10 +79,10 @@ def sent_after_a_refusal(s: State) -> bool:
 
 def sent_as_promised(s: State) -> bool:
     """What is in flight to a follower past Phase 1 is of the epoch that it has promised."""
-    for f in range(s.NODES):
-        if len(s.to_follower[f]) > 0 and s.phase[f] != DISCOVERY and s.promised_epoch[f] != first_down(s, f):
-            return False
-    return True
+    return all(
+        not (len(s.to_follower[f]) > 0 and s.phase[f] != DISCOVERY and s.promised_epoch[f] != first_down(s, f))
+        for f in range(s.NODES)
+    )
 
 
 CLAUSES = (

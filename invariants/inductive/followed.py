@@ -20,20 +20,20 @@ from zabspec.zab import (
 
 def sent_by_its_leader(s: State) -> bool:
     """What is in flight to a follower in touch with its leader is of that leader's epoch."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if in_touch(s, l, f) and len(s.to_follower[f]) > 0 and first_down(s, f) != s.new_epoch[l]:
-                return False
-    return True
+    return all(
+        not (in_touch(s, l, f) and len(s.to_follower[f]) > 0 and first_down(s, f) != s.new_epoch[l])
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def one_request(s: State) -> bool:
     """A leader that is not established has at most one message in flight to a follower in touch with it."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if in_touch(s, l, f) and s.stage[l] != ESTABLISHED and len(s.to_follower[f]) > 1:
-                return False
-    return True
+    return all(
+        not (in_touch(s, l, f) and s.stage[l] != ESTABLISHED and len(s.to_follower[f]) > 1)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 # --- Phase 1 -----------------------------------------------------------------------------------
@@ -41,20 +41,20 @@ def one_request(s: State) -> bool:
 
 def gathered_unanswered(s: State) -> bool:
     """Nothing is in flight to a follower in touch with a leader that gathers."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if in_touch(s, l, f) and s.stage[l] == GATHERING and len(s.to_follower[f]) > 0:
-                return False
-    return True
+    return all(
+        not (in_touch(s, l, f) and s.stage[l] == GATHERING and len(s.to_follower[f]) > 0)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def gathered_in_discovery(s: State) -> bool:
     """A follower in touch with a leader that gathers is in Phase 1."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if in_touch(s, l, f) and s.stage[l] == GATHERING and s.phase[f] != DISCOVERY:
-                return False
-    return True
+    return all(
+        not (in_touch(s, l, f) and s.stage[l] == GATHERING and s.phase[f] != DISCOVERY)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def refuses_the_established(s: State) -> bool:
@@ -91,38 +91,38 @@ def asked_to_promise(s: State) -> bool:
 
 def silent_in_discovery(s: State) -> bool:
     """A follower in Phase 1 in touch with its leader has nothing in flight to it."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if in_touch(s, l, f) and s.phase[f] == DISCOVERY and len(s.to_leader[f][l]) > 0:
-                return False
-    return True
+    return all(
+        not (in_touch(s, l, f) and s.phase[f] == DISCOVERY and len(s.to_leader[f][l]) > 0)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def uncounted_in_discovery(s: State) -> bool:
     """No follower in Phase 1 in touch with its leader is counted as having acknowledged."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if in_touch(s, l, f) and s.phase[f] == DISCOVERY and f in s.acked[l]:
-                return False
-    return True
+    return all(
+        not (in_touch(s, l, f) and s.phase[f] == DISCOVERY and f in s.acked[l])
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def synchronizes_the_promised(s: State) -> bool:
     """No follower in touch with a leader that synchronizes is in Phase 1."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if in_touch(s, l, f) and s.stage[l] == SYNCHRONIZING and s.phase[f] == DISCOVERY:
-                return False
-    return True
+    return all(
+        not (in_touch(s, l, f) and s.stage[l] == SYNCHRONIZING and s.phase[f] == DISCOVERY)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def leads_the_promised(s: State) -> bool:
     """Nobody in Q of an established leader, and in touch with it, is in Phase 1."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if in_touch(s, l, f) and s.stage[l] == ESTABLISHED and f in s.Q[l] and s.phase[f] == DISCOVERY:
-                return False
-    return True
+    return all(
+        not (in_touch(s, l, f) and s.stage[l] == ESTABLISHED and f in s.Q[l] and s.phase[f] == DISCOVERY)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def newleader_with_newepoch(s: State) -> bool:
@@ -140,11 +140,11 @@ def newleader_with_newepoch(s: State) -> bool:
 
 def promised_its_leader(s: State) -> bool:
     """A follower past Phase 1 in touch with its leader has promised that leader's epoch."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if in_touch(s, l, f) and s.phase[f] != DISCOVERY and s.promised_epoch[f] != s.new_epoch[l]:
-                return False
-    return True
+    return all(
+        not (in_touch(s, l, f) and s.phase[f] != DISCOVERY and s.promised_epoch[f] != s.new_epoch[l])
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def promised_unanswered(s: State) -> bool:
@@ -180,11 +180,11 @@ def promise_on_the_way(s: State) -> bool:
 
 def broadcast_when_established(s: State) -> bool:
     """A leader is established if a follower in touch with it is in Phase 3."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if in_touch(s, l, f) and s.stage[l] != ESTABLISHED and s.phase[f] == BROADCAST:
-                return False
-    return True
+    return all(
+        not (in_touch(s, l, f) and s.stage[l] != ESTABLISHED and s.phase[f] == BROADCAST)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def sends_newleader(s: State) -> bool:

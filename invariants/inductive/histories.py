@@ -24,22 +24,22 @@ from zabspec.zab import SYNCHRONIZING
 
 def sources_fit(s: State) -> bool:
     """A source has no more than was ever abcast."""
-    for w in range(SOURCES):
-        for p in range(s.NODES):
-            for q in range(s.NODES):
-                if is_source(w, p, q) and length(s, w, p, q) > s.TXNS:
-                    return False
-    return True
+    return all(
+        not (is_source(w, p, q) and length(s, w, p, q) > s.TXNS)
+        for w in range(SOURCES)
+        for p in range(s.NODES)
+        for q in range(s.NODES)
+    )
 
 
 def sources_of_no_epoch(s: State) -> bool:
     """A source of no epoch is empty."""
-    for w in range(SOURCES):
-        for p in range(s.NODES):
-            for q in range(s.NODES):
-                if is_source(w, p, q) and tag(s, w, p, q) == 0 and length(s, w, p, q) > 0:
-                    return False
-    return True
+    return all(
+        not (is_source(w, p, q) and tag(s, w, p, q) == 0 and length(s, w, p, q) > 0)
+        for w in range(SOURCES)
+        for p in range(s.NODES)
+        for q in range(s.NODES)
+    )
 
 
 def sources_abcast(s: State) -> bool:
@@ -83,67 +83,42 @@ def sources_in_order(s: State) -> bool:
 
 def abcasts_known(s: State) -> bool:
     """What was abcast is kept under its identity."""
-    for k in range(s.TXNS):
-        if k < s.abcasts and s.abcast_txn[k].value != k + 1:
-            return False
-    return True
+    return all(not (k < s.abcasts and s.abcast_txn[k].value != k + 1) for k in range(s.TXNS))
 
 
 def abcasts_numbered(s: State) -> bool:
     """What was abcast has a counter."""
-    for k in range(s.TXNS):
-        if k < s.abcasts and s.abcast_txn[k].counter == 0:
-            return False
-    return True
+    return all(not (k < s.abcasts and s.abcast_txn[k].counter == 0) for k in range(s.TXNS))
 
 
 def abcasts_of_an_epoch(s: State) -> bool:
     """What was abcast has an epoch."""
-    for k in range(s.TXNS):
-        if k < s.abcasts and s.abcast_txn[k].epoch == 0:
-            return False
-    return True
+    return all(not (k < s.abcasts and s.abcast_txn[k].epoch == 0) for k in range(s.TXNS))
 
 
 def abcasts_established(s: State) -> bool:
     """What was abcast is of an epoch in which a leader was established."""
-    for k in range(s.TXNS):
-        if k < s.abcasts and s.established[s.abcast_txn[k].epoch] == 0:
-            return False
-    return True
+    return all(not (k < s.abcasts and s.established[s.abcast_txn[k].epoch] == 0) for k in range(s.TXNS))
 
 
 def unknown_is_nothing(s: State) -> bool:
     """Nothing is kept under the identity of what was not abcast."""
-    for k in range(s.TXNS):
-        if k >= s.abcasts and s.abcast_txn[k].value != 0:
-            return False
-    return True
+    return all(not (k >= s.abcasts and s.abcast_txn[k].value != 0) for k in range(s.TXNS))
 
 
 def unknown_is_unchosen(s: State) -> bool:
     """What was not abcast is not chosen."""
-    for k in range(s.TXNS):
-        if k >= s.abcasts and s.chosen_epoch[k] != 0:
-            return False
-    return True
+    return all(not (k >= s.abcasts and s.chosen_epoch[k] != 0) for k in range(s.TXNS))
 
 
 def unknown_is_not_missed(s: State) -> bool:
     """No initial history is known to lack what was not abcast."""
-    for k in range(s.TXNS):
-        if k >= s.abcasts and s.missing_epoch[k] != 0:
-            return False
-    return True
+    return all(not (k >= s.abcasts and s.missing_epoch[k] != 0) for k in range(s.TXNS))
 
 
 def unknown_is_unaccepted(s: State) -> bool:
     """What was not abcast is accepted by nobody."""
-    for k in range(s.TXNS):
-        for e in range(s.EPOCHS + 1):
-            if k >= s.abcasts and len(s.accepted[e][k]) > 0:
-                return False
-    return True
+    return all(not (k >= s.abcasts and len(s.accepted[e][k]) > 0) for k in range(s.TXNS) for e in range(s.EPOCHS + 1))
 
 
 # --- histories that agree ----------------------------------------------------------------------
@@ -179,13 +154,13 @@ def matching(s: State, w: int, p: Node, q: Node, v: int, a: Node, b: Node) -> bo
 
 def delivered_matching(s: State) -> bool:
     """What a process has delivered and a source that shares a transaction with it are the same up to that."""
-    for f in range(s.NODES):
-        for w in range(SOURCES):
-            for p in range(s.NODES):
-                for q in range(s.NODES):
-                    if is_source(w, p, q) and not delivery_matching(s, f, w, p, q):
-                        return False
-    return True
+    return all(
+        not (is_source(w, p, q) and not delivery_matching(s, f, w, p, q))
+        for f in range(s.NODES)
+        for w in range(SOURCES)
+        for p in range(s.NODES)
+        for q in range(s.NODES)
+    )
 
 
 def delivery_matching(s: State, f: Node, w: int, p: Node, q: Node) -> bool:

@@ -11,20 +11,20 @@ from zabspec.zab import BROADCAST, COMMIT, COMMIT_LD, ESTABLISHED, SYNCHRONIZATI
 
 def joined_has_newleader(s: State) -> bool:
     """No NEWLEADER is in flight to anyone in Q of an established leader, and in touch with it."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if s.stage[l] == ESTABLISHED and f in s.Q[l] and in_touch(s, l, f) and newleader_at(s, f) >= 0:
-                return False
-    return True
+    return all(
+        not (s.stage[l] == ESTABLISHED and f in s.Q[l] and in_touch(s, l, f) and newleader_at(s, f) >= 0)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def joins_before_broadcast(s: State) -> bool:
     """Nobody who joins a leader, and is in touch with it, is in Phase 3."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if f in s.joining[l] and in_touch(s, l, f) and s.phase[f] == BROADCAST:
-                return False
-    return True
+    return all(
+        not (f in s.joining[l] and in_touch(s, l, f) and s.phase[f] == BROADCAST)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def joins_uncommitted(s: State) -> bool:

@@ -15,10 +15,7 @@ from zabspec.zab import BROADCAST, COMMIT_LD, ESTABLISHED, PROMISING, SYNCHRONIZ
 
 def one_instance(s: State) -> bool:
     """No epoch has a second primary instance."""
-    for k in range(s.TXNS):
-        if s.abcast_attempt[k] > 0:
-            return False
-    return True
+    return all(s.abcast_attempt[k] <= 0 for k in range(s.TXNS))
 
 
 def abcast_by_its_leader(s: State) -> bool:
@@ -43,11 +40,11 @@ def abcast_in_its_leadership(s: State) -> bool:
 
 def abcast_in_its_past(s: State) -> bool:
     """Nobody has abcast in a later epoch than the one it is in."""
-    for k in range(s.TXNS):
-        for l in range(s.NODES):
-            if k < s.abcasts and s.abcast_by[k] == l and s.abcast_txn[k].epoch > s.current_epoch[l]:
-                return False
-    return True
+    return all(
+        not (k < s.abcasts and s.abcast_by[k] == l and s.abcast_txn[k].epoch > s.current_epoch[l])
+        for k in range(s.TXNS)
+        for l in range(s.NODES)
+    )
 
 
 def abcasts_in_order(s: State) -> bool:
@@ -62,20 +59,20 @@ def abcasts_in_order(s: State) -> bool:
 
 def abcasts_of_one_process(s: State) -> bool:
     """The abcasts of one epoch are of one process."""
-    for k in range(s.TXNS):
-        for j in range(k):
-            if k < s.abcasts and s.abcast_txn[j].epoch == s.abcast_txn[k].epoch and s.abcast_by[j] != s.abcast_by[k]:
-                return False
-    return True
+    return all(
+        not (k < s.abcasts and s.abcast_txn[j].epoch == s.abcast_txn[k].epoch and s.abcast_by[j] != s.abcast_by[k])
+        for k in range(s.TXNS)
+        for j in range(k)
+    )
 
 
 def primary_epochs_in_order(s: State) -> bool:
     """The epochs of one process's abcasts do not decrease."""
-    for k in range(s.TXNS):
-        for j in range(k):
-            if k < s.abcasts and s.abcast_by[j] == s.abcast_by[k] and s.abcast_txn[j].epoch > s.abcast_txn[k].epoch:
-                return False
-    return True
+    return all(
+        not (k < s.abcasts and s.abcast_by[j] == s.abcast_by[k] and s.abcast_txn[j].epoch > s.abcast_txn[k].epoch)
+        for k in range(s.TXNS)
+        for j in range(k)
+    )
 
 
 def leads_with_its_abcasts(s: State) -> bool:
@@ -90,19 +87,12 @@ def leads_with_its_abcasts(s: State) -> bool:
 
 def unknown_is_after_nothing(s: State) -> bool:
     """Nothing was delivered before the abcast of what was not abcast."""
-    for k in range(s.TXNS):
-        if k >= s.abcasts and len(s.abcast_after[k]) > 0:
-            return False
-    return True
+    return all(not (k >= s.abcasts and len(s.abcast_after[k]) > 0) for k in range(s.TXNS))
 
 
 def abcast_after_earlier(s: State) -> bool:
     """What a primary had delivered before it abcast was abcast before."""
-    for k in range(s.TXNS):
-        for j in range(s.TXNS):
-            if j >= k and j in s.abcast_after[k]:
-                return False
-    return True
+    return all(not (j >= k and j in s.abcast_after[k]) for k in range(s.TXNS) for j in range(s.TXNS))
 
 
 def closed_by_primary(s: State) -> bool:
@@ -121,15 +111,15 @@ def closed_by_primary(s: State) -> bool:
 
 def closed_by_delivery(s: State) -> bool:
     """A source that has a transaction has all that its primary had delivered before."""
-    for k in range(s.TXNS):
-        for j in range(k):
-            if j in s.abcast_after[k]:
-                for w in range(SOURCES):
-                    for p in range(s.NODES):
-                        for q in range(s.NODES):
-                            if is_source(w, p, q) and holds_txn(s, w, p, q, k + 1) and not holds_txn(s, w, p, q, j + 1):
-                                return False
-    return True
+    return all(
+        not (is_source(w, p, q) and holds_txn(s, w, p, q, k + 1) and not holds_txn(s, w, p, q, j + 1))
+        for k in range(s.TXNS)
+        for j in range(k)
+        if j in s.abcast_after[k]
+        for w in range(SOURCES)
+        for p in range(s.NODES)
+        for q in range(s.NODES)
+    )
 
 
 def established_quorum(s: State) -> bool:
@@ -266,36 +256,30 @@ def commits_inherited(s: State) -> bool:
 
 def ready_in_broadcast(s: State) -> bool:
     """A primary that is ready is in Phase 3."""
-    for l in range(s.NODES):
-        if s.ready[l] and s.phase[l] != BROADCAST:
-            return False
-    return True
+    return all(not (s.ready[l] and s.phase[l] != BROADCAST) for l in range(s.NODES))
 
 
 def primary_ready(s: State) -> bool:
     """A primary that is ready has delivered all that its epoch inherits."""
-    for l in range(s.NODES):
-        for k in range(s.TXNS):
-            if s.ready[l] and inherited(s, k, s.new_epoch[l]) and not has_delivered_value(s, l, k + 1):
-                return False
-    return True
+    return all(
+        not (s.ready[l] and inherited(s, k, s.new_epoch[l]) and not has_delivered_value(s, l, k + 1))
+        for l in range(s.NODES)
+        for k in range(s.TXNS)
+    )
 
 
 def has_delivered_value(s: State, p: Node, v: int) -> bool:
     """p has delivered the transaction with identity v."""
-    for i in range(s.TXNS):
-        if s.delivered[p][i].value == v:
-            return True
-    return False
+    return any(s.delivered[p][i].value == v for i in range(s.TXNS))
 
 
 def abcast_after_inherited(s: State) -> bool:
     """A primary had delivered, when it abcast, all that its epoch inherits."""
-    for k in range(s.TXNS):
-        for j in range(s.TXNS):
-            if k < s.abcasts and inherited(s, j, s.abcast_txn[k].epoch) and j not in s.abcast_after[k]:
-                return False
-    return True
+    return all(
+        not (k < s.abcasts and inherited(s, j, s.abcast_txn[k].epoch) and j not in s.abcast_after[k])
+        for k in range(s.TXNS)
+        for j in range(s.TXNS)
+    )
 
 
 CLAUSES = (

@@ -12,45 +12,37 @@ from zabspec.zab import ACK, ACK_E, ACK_LD, BROADCAST, ESTABLISHED, PROMISING, S
 
 def accepted_as_promised(s: State) -> bool:
     """No follower's f.a is later than its f.p."""
-    for f in range(s.NODES):
-        if s.current_epoch[f] > s.promised_epoch[f]:
-            return False
-    return True
+    return all(s.current_epoch[f] <= s.promised_epoch[f] for f in range(s.NODES))
 
 
 def broadcast_as_promised(s: State) -> bool:
     """A follower in Phase 3 is in the epoch that it has promised."""
-    for f in range(s.NODES):
-        if s.phase[f] == BROADCAST and s.current_epoch[f] != s.promised_epoch[f]:
-            return False
-    return True
+    return all(not (s.phase[f] == BROADCAST and s.current_epoch[f] != s.promised_epoch[f]) for f in range(s.NODES))
 
 
 def acked_has_promised(s: State) -> bool:
     """Whoever has acknowledged has promised its leader's epoch."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if f in s.acked[l] and s.promised_epoch[f] < s.new_epoch[l]:
-                return False
-    return True
+    return all(
+        not (f in s.acked[l] and s.promised_epoch[f] < s.new_epoch[l]) for l in range(s.NODES) for f in range(s.NODES)
+    )
 
 
 def quorum_has_promised(s: State) -> bool:
     """Once a leader has its initial history, all of Q have promised its epoch."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if s.stage[l] >= SYNCHRONIZING and f in s.Q[l] and s.promised_epoch[f] < s.new_epoch[l]:
-                return False
-    return True
+    return all(
+        not (s.stage[l] >= SYNCHRONIZING and f in s.Q[l] and s.promised_epoch[f] < s.new_epoch[l])
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def acked_has_accepted(s: State) -> bool:
     """Whoever has acknowledged NEWLEADER is in its leader's epoch."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if s.stage[l] == SYNCHRONIZING and f in s.acked[l] and s.current_epoch[f] < s.new_epoch[l]:
-                return False
-    return True
+    return all(
+        not (s.stage[l] == SYNCHRONIZING and f in s.acked[l] and s.current_epoch[f] < s.new_epoch[l])
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def ack_e_of_promise(s: State) -> bool:
@@ -90,10 +82,7 @@ def ack_e_is_earlier(s: State) -> bool:
 
 def best_is_earlier(s: State) -> bool:
     """The best epoch that a leader which awaits promises was told of is earlier than what it proposes."""
-    for l in range(s.NODES):
-        if s.stage[l] == PROMISING and s.best_epoch[l] >= s.new_epoch[l]:
-            return False
-    return True
+    return all(not (s.stage[l] == PROMISING and s.best_epoch[l] >= s.new_epoch[l]) for l in range(s.NODES))
 
 
 def promised_to(s: State, m: Node, l: Node) -> bool:
@@ -103,12 +92,12 @@ def promised_to(s: State, m: Node, l: Node) -> bool:
 
 def promise_once(s: State) -> bool:
     """No process has promised one epoch to two prospective leaders."""
-    for m in range(s.NODES):
-        for l in range(s.NODES):
-            for k in range(s.NODES):
-                if k != l and promised_to(s, m, l) and promised_to(s, m, k) and s.new_epoch[l] == s.new_epoch[k]:
-                    return False
-    return True
+    return all(
+        not (k != l and promised_to(s, m, l) and promised_to(s, m, k) and s.new_epoch[l] == s.new_epoch[k])
+        for m in range(s.NODES)
+        for l in range(s.NODES)
+        for k in range(s.NODES)
+    )
 
 
 def settled(s: State, e: int) -> bool:
@@ -126,22 +115,19 @@ def settled(s: State, e: int) -> bool:
 
 def source_settled(s: State) -> bool:
     """Once a history belongs to an epoch, the epoch is settled."""
-    for e in range(s.EPOCHS + 1):
-        if e > 0 and not settled(s, e):
-            for w in range(SOURCES):
-                for p in range(s.NODES):
-                    for q in range(s.NODES):
-                        if is_source(w, p, q) and tag(s, w, p, q) == e:
-                            return False
-    return True
+    return all(
+        not (is_source(w, p, q) and tag(s, w, p, q) == e)
+        for e in range(s.EPOCHS + 1)
+        if e > 0 and not settled(s, e)
+        for w in range(SOURCES)
+        for p in range(s.NODES)
+        for q in range(s.NODES)
+    )
 
 
 def established_settled(s: State) -> bool:
     """Once a leader is established in an epoch, the epoch is settled."""
-    for e in range(s.EPOCHS + 1):
-        if e > 0 and s.established[e] > 0 and not settled(s, e):
-            return False
-    return True
+    return all(not (e > 0 and s.established[e] > 0 and not settled(s, e)) for e in range(s.EPOCHS + 1))
 
 
 def one_synchronizer(s: State) -> bool:
@@ -156,26 +142,17 @@ def one_synchronizer(s: State) -> bool:
 
 def established_once(s: State) -> bool:
     """No epoch has two established leaders."""
-    for e in range(s.EPOCHS + 1):
-        if s.established[e] > 1:
-            return False
-    return True
+    return all(s.established[e] <= 1 for e in range(s.EPOCHS + 1))
 
 
 def established_known(s: State) -> bool:
     """Whoever leads in Phase 3 was established in its epoch."""
-    for l in range(s.NODES):
-        if s.stage[l] == ESTABLISHED and s.established[s.new_epoch[l]] == 0:
-            return False
-    return True
+    return all(not (s.stage[l] == ESTABLISHED and s.established[s.new_epoch[l]] == 0) for l in range(s.NODES))
 
 
 def established_later(s: State) -> bool:
     """In the epoch of a leader in Phase 2 nobody was established."""
-    for l in range(s.NODES):
-        if s.stage[l] == SYNCHRONIZING and s.established[s.new_epoch[l]] > 0:
-            return False
-    return True
+    return all(not (s.stage[l] == SYNCHRONIZING and s.established[s.new_epoch[l]] > 0) for l in range(s.NODES))
 
 
 # What was promised, as far as it can be said without a history.

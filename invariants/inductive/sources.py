@@ -122,7 +122,4 @@ def channel_entry(s: State, f: Node, i: int) -> Txn:
 
 def holds_txn(s: State, w: int, p: Node, q: Node, v: int) -> bool:
     """Return whether a source has the transaction with identity v."""
-    for i in range(s.TXNS):
-        if source_entry(s, w, p, q, i).value == v:
-            return True
-    return False
+    return any(source_entry(s, w, p, q, i).value == v for i in range(s.TXNS))

@@ -10,143 +10,92 @@ from zabspec.zab import ESTABLISHED, GATHERING, PROMISING, SYNCHRONIZING
 
 def no_quorum_yet(s: State) -> bool:
     """A leader that gathers has no quorum yet."""
-    for l in range(s.NODES):
-        if s.stage[l] == GATHERING and len(s.Q[l]) >= s.MAJORITY:
-            return False
-    return True
+    return all(not (s.stage[l] == GATHERING and len(s.Q[l]) >= s.MAJORITY) for l in range(s.NODES))
 
 
 def smallest_quorum(s: State) -> bool:
     """From its proposal of an epoch until it is established, a leader's Q is exactly a majority."""
-    for l in range(s.NODES):
-        if (s.stage[l] == PROMISING or s.stage[l] == SYNCHRONIZING) and len(s.Q[l]) != s.MAJORITY:
-            return False
-    return True
+    return all(
+        not ((s.stage[l] == PROMISING or s.stage[l] == SYNCHRONIZING) and len(s.Q[l]) != s.MAJORITY)
+        for l in range(s.NODES)
+    )
 
 
 def quorum_kept(s: State) -> bool:
     """An established leader has a quorum."""
-    for l in range(s.NODES):
-        if s.stage[l] == ESTABLISHED and len(s.Q[l]) < s.MAJORITY:
-            return False
-    return True
+    return all(not (s.stage[l] == ESTABLISHED and len(s.Q[l]) < s.MAJORITY) for l in range(s.NODES))
 
 
 def joins_the_established(s: State) -> bool:
     """Nobody joins a leader that is not established."""
-    for l in range(s.NODES):
-        if s.stage[l] != ESTABLISHED and len(s.joining[l]) > 0:
-            return False
-    return True
+    return all(not (s.stage[l] != ESTABLISHED and len(s.joining[l]) > 0) for l in range(s.NODES))
 
 
 def commits_when_established(s: State) -> bool:
     """A leader that is not established has committed nothing."""
-    for l in range(s.NODES):
-        if s.stage[l] != ESTABLISHED and s.committed[l] != 0:
-            return False
-    return True
+    return all(not (s.stage[l] != ESTABLISHED and s.committed[l] != 0) for l in range(s.NODES))
 
 
 def ready_when_established(s: State) -> bool:
     """A leader that is not established is not ready."""
-    for l in range(s.NODES):
-        if s.stage[l] != ESTABLISHED and s.ready[l]:
-            return False
-    return True
+    return all(not (s.stage[l] != ESTABLISHED and s.ready[l]) for l in range(s.NODES))
 
 
 def acked_while_asking(s: State) -> bool:
     """ACK-E and the acknowledgements of NEWLEADER are counted only while a leader waits for them."""
-    for l in range(s.NODES):
-        if s.stage[l] != PROMISING and s.stage[l] != SYNCHRONIZING and len(s.acked[l]) > 0:
-            return False
-    return True
+    return all(
+        not (s.stage[l] != PROMISING and s.stage[l] != SYNCHRONIZING and len(s.acked[l]) > 0) for l in range(s.NODES)
+    )
 
 
 def epoch_proposed(s: State) -> bool:
     """A leader that no longer gathers has proposed an epoch."""
-    for l in range(s.NODES):
-        if s.stage[l] >= PROMISING and s.new_epoch[l] == 0:
-            return False
-    return True
+    return all(not (s.stage[l] >= PROMISING and s.new_epoch[l] == 0) for l in range(s.NODES))
 
 
 def no_best_epoch_yet(s: State) -> bool:
     """Before the first ACK-E a leader keeps no best epoch."""
-    for l in range(s.NODES):
-        if s.stage[l] <= PROMISING and len(s.acked[l]) == 0 and s.best_epoch[l] != 0:
-            return False
-    return True
+    return all(not (s.stage[l] <= PROMISING and len(s.acked[l]) == 0 and s.best_epoch[l] != 0) for l in range(s.NODES))
 
 
 def no_best_history_yet(s: State) -> bool:
     """Before the first ACK-E a leader keeps no best history."""
-    for l in range(s.NODES):
-        if s.stage[l] <= PROMISING and len(s.acked[l]) == 0 and len(s.log[l]) > 0:
-            return False
-    return True
+    return all(not (s.stage[l] <= PROMISING and len(s.acked[l]) == 0 and len(s.log[l]) > 0) for l in range(s.NODES))
 
 
 def commits_its_log(s: State) -> bool:
     """A leader has committed no more than its log."""
-    for l in range(s.NODES):
-        if s.committed[l] > len(s.log[l]):
-            return False
-    return True
+    return all(s.committed[l] <= len(s.log[l]) for l in range(s.NODES))
 
 
 def acks_when_established(s: State) -> bool:
     """Acknowledgements of proposals are counted only by an established leader."""
-    for l in range(s.NODES):
-        for k in range(s.TXNS):
-            if len(s.acks[l][k]) > 0 and s.stage[l] != ESTABLISHED:
-                return False
-    return True
+    return all(not (len(s.acks[l][k]) > 0 and s.stage[l] != ESTABLISHED) for l in range(s.NODES) for k in range(s.TXNS))
 
 
 def acks_its_log(s: State) -> bool:
     """Acknowledgements are counted only of what is in the leader's log."""
-    for l in range(s.NODES):
-        for k in range(s.TXNS):
-            if len(s.acks[l][k]) > 0 and k >= len(s.log[l]):
-                return False
-    return True
+    return all(not (len(s.acks[l][k]) > 0 and k >= len(s.log[l])) for l in range(s.NODES) for k in range(s.TXNS))
 
 
 def acked_in_quorum(s: State) -> bool:
     """Whoever has acknowledged is in Q."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if f in s.acked[l] and f not in s.Q[l]:
-                return False
-    return True
+    return all(not (f in s.acked[l] and f not in s.Q[l]) for l in range(s.NODES) for f in range(s.NODES))
 
 
 def joins_from_outside(s: State) -> bool:
     """Nobody in Q joins."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if f in s.Q[l] and f in s.joining[l]:
-                return False
-    return True
+    return all(not (f in s.Q[l] and f in s.joining[l]) for l in range(s.NODES) for f in range(s.NODES))
 
 
 def members_served(s: State) -> bool:
     """A leader's end of the connection is open to whoever's CEPOCH it has taken."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if member(s, l, f) and not served(s, f, l):
-                return False
-    return True
+    return all(not (member(s, l, f) and not served(s, f, l)) for l in range(s.NODES) for f in range(s.NODES))
 
 
 def ready_with_itself(s: State) -> bool:
     """A leader that is ready has taken its own CEPOCH."""
-    for l in range(s.NODES):
-        if s.ready[l] and not member(s, l, l):
-            return False
-    return True
+    return all(not (s.ready[l] and not member(s, l, l)) for l in range(s.NODES))
 
 
 CLAUSES = (

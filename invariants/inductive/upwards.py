@@ -10,20 +10,20 @@ from zabspec.zab import ACK, ACK_E, ACK_LD, CEPOCH, ESTABLISHED, GATHERING, PROM
 
 def unasked_is_silent(s: State) -> bool:
     """Nothing is in flight to a leader that gathers from a follower whose CEPOCH it has taken."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if s.stage[l] == GATHERING and member(s, l, f) and len(s.to_leader[f][l]) > 0:
-                return False
-    return True
+    return all(
+        not (s.stage[l] == GATHERING and member(s, l, f) and len(s.to_leader[f][l]) > 0)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def one_answer(s: State) -> bool:
     """At most one answer is in flight from each of Q to a leader that is not established."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if s.stage[l] != ESTABLISHED and member(s, l, f) and len(s.to_leader[f][l]) > 1:
-                return False
-    return True
+    return all(
+        not (s.stage[l] != ESTABLISHED and member(s, l, f) and len(s.to_leader[f][l]) > 1)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 def answers_newepoch(s: State) -> bool:
@@ -48,55 +48,51 @@ def answers_newleader(s: State) -> bool:
 
 def answers_once(s: State) -> bool:
     """Nothing more is in flight from whoever's acknowledgement is counted."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if f in s.acked[l] and len(s.to_leader[f][l]) > 0:
-                return False
-    return True
+    return all(not (f in s.acked[l] and len(s.to_leader[f][l]) > 0) for l in range(s.NODES) for f in range(s.NODES))
 
 
 def one_cepoch(s: State) -> bool:
     """No second CEPOCH is in flight to an established leader from whoever's CEPOCH it has taken."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if s.stage[l] == ESTABLISHED and member(s, l, f):
-                for k in range(s.UP):
-                    if k < len(s.to_leader[f][l]) and s.to_leader[f][l][k].kind == CEPOCH:
-                        return False
-    return True
+    return all(
+        not (k < len(s.to_leader[f][l]) and s.to_leader[f][l][k].kind == CEPOCH)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+        if s.stage[l] == ESTABLISHED and member(s, l, f)
+        for k in range(s.UP)
+    )
 
 
 def ack_e_first(s: State) -> bool:
     """Nothing is in flight to an established leader from whoever's CEPOCH it has taken before an ACK-E."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if s.stage[l] == ESTABLISHED and member(s, l, f):
-                for k in range(s.UP):
-                    if k > 0 and k < len(s.to_leader[f][l]) and s.to_leader[f][l][k].kind == ACK_E:
-                        return False
-    return True
+    return all(
+        not (k > 0 and k < len(s.to_leader[f][l]) and s.to_leader[f][l][k].kind == ACK_E)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+        if s.stage[l] == ESTABLISHED and member(s, l, f)
+        for k in range(s.UP)
+    )
 
 
 def ack_e_of_joiner(s: State) -> bool:
     """No ACK-E is in flight to an established leader from anyone in its Q."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if s.stage[l] == ESTABLISHED and f in s.Q[l]:
-                for k in range(s.UP):
-                    if k < len(s.to_leader[f][l]) and s.to_leader[f][l][k].kind == ACK_E:
-                        return False
-    return True
+    return all(
+        not (k < len(s.to_leader[f][l]) and s.to_leader[f][l][k].kind == ACK_E)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+        if s.stage[l] == ESTABLISHED and f in s.Q[l]
+        for k in range(s.UP)
+    )
 
 
 def ack_ld_of_joiner(s: State) -> bool:
     """No acknowledgement of NEWLEADER is in flight to an established leader from anyone in its Q."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if s.stage[l] == ESTABLISHED and f in s.Q[l]:
-                for k in range(s.UP):
-                    if k < len(s.to_leader[f][l]) and s.to_leader[f][l][k].kind == ACK_LD:
-                        return False
-    return True
+    return all(
+        not (k < len(s.to_leader[f][l]) and s.to_leader[f][l][k].kind == ACK_LD)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+        if s.stage[l] == ESTABLISHED and f in s.Q[l]
+        for k in range(s.UP)
+    )
 
 
 def ack_ld_next(s: State) -> bool:
@@ -128,11 +124,11 @@ def ack_not_after_ack_e(s: State) -> bool:
 
 def ack_not_first(s: State) -> bool:
     """What comes first from whoever joins is no acknowledgement of a proposal."""
-    for l in range(s.NODES):
-        for f in range(s.NODES):
-            if f in s.joining[l] and len(s.to_leader[f][l]) > 0 and s.to_leader[f][l][0].kind == ACK:
-                return False
-    return True
+    return all(
+        not (f in s.joining[l] and len(s.to_leader[f][l]) > 0 and s.to_leader[f][l][0].kind == ACK)
+        for l in range(s.NODES)
+        for f in range(s.NODES)
+    )
 
 
 CLAUSES = (
