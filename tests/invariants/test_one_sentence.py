@@ -40,10 +40,25 @@ def alternatives(test: ast.expr) -> bool:
     return len(compared) < len(test.values) or len(set(compared)) > 1
 
 
+def as_loop(function: ast.FunctionDef) -> None:
+    """Write `return all(...)` at the end of a clause as the loop that it stands for."""
+    match function.body[-1]:
+        case ast.Return(value=ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp() as given])):
+            test = given.elt
+            test = test.operand if isinstance(test, ast.UnaryOp) else ast.UnaryOp(ast.Not(), test)
+            inner: ast.stmt = ast.If(test, [ast.Return(ast.Constant(False))], [])
+            for part in reversed(given.generators):
+                for other in reversed(part.ifs):
+                    inner = ast.If(other, [inner], [])
+                inner = ast.For(part.target, part.iter, [inner], [])
+            function.body[-1:] = [inner, ast.Return(ast.Constant(True))]
+
+
 def flaws(source: str) -> list[str]:
     """Why a clause is not one sentence; none: it is."""
     (function,) = ast.parse(textwrap.dedent(source)).body
     assert isinstance(function, ast.FunctionDef)
+    as_loop(function)
     sentence = " ".join((ast.get_docstring(function) or "").split())
     one = re.fullmatch(r"[A-Z][^;:]*\.", sentence) and ". " not in sentence
     out = [] if one else ["it is not said in one sentence"]
