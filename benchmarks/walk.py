@@ -13,7 +13,7 @@ import time
 
 from benchmarks.figures import Figures
 from checker.requests.model import ModelRequest
-from checker.requests.walk import WalkRequest
+from checker.requests.walked import WalkRequest
 from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of
 from checker.walk.service import Fields, Service

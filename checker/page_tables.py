@@ -222,7 +222,7 @@ def ledger(folder: Path) -> str:
 
 def gallery_entries(_: Path) -> str:
     """Return a section for each group of the gallery: the command of each entry, its claim, and its verdict."""
-    from checker.ci.result import expected
+    from checker.ci.judging import expected
     from checker.ci.shipped import TITLES, gallery
 
     entries = {c.name: c for c in gallery().matrix.checks}

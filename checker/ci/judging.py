@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from checker.ci.configuration import HOLDS, NOT_REACHED, Check, Expectation, Known
-from checker.report.result import CheckFindings, some
+from checker.report.result import CheckFindings, Counterexample, some
 
 # The statuses of a check.
 AS_EXPECTED, KNOWN, DIFFERS, UNDECIDED, NOT_RUN = "as expected", "known", "DIFFERS", "no verdict", "not run"
@@ -220,3 +220,44 @@ def figure(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+# --- in a few words ----------------------------------------------------------------------------------
+
+HEAD = ("check", "status", "expected", "found", "depth", "states", "seconds")
+
+
+def expected(e: Expectation) -> str:
+    """Return the expected result in a few words."""
+    if e.violated:
+        return breaks(e.violated.items())
+    return "holds" if e.verdict == HOLDS else "premises not reached" if e.verdict == NOT_REACHED else e.verdict
+
+
+def breaks(found: Iterable[tuple[str, int]]) -> str:
+    """Return the property that is violated first, with the length of its run, and the number of the others."""
+    (name, depth), *more = sorted(found, key=lambda pair: pair[1])
+    return f"{name} {depth}" + (f" and {len(more)} more" if more else "")
+
+
+def found(o: Outcome) -> str:
+    """Return the actual result in a few words."""
+    f = o.found
+    assert f is not None
+    if f.violated:
+        return breaks(f.violated.items())
+    if f.unsettled:
+        return "-"
+    tested = len(set(f.met))
+    promised = ", merged by promise" if f.promised else ""
+    return f"holds ({tested} of {len(f.properties)}){promised}" if tested else "premises not reached"
+
+
+def statement_of(check: Check) -> str:
+    """Return the subject of a check in a sentence."""
+    return check.claim or f"{expected(check.expect)}: {check.expect.source}"
+
+
+def counterexample(o: Outcome, d: Difference) -> Counterexample | None:
+    """Return the counterexample to a difference if it is a violation, or None."""
+    return o.found.counterexamples.get(d.name) if o.found is not None and d.depth is not None else None

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -69,4 +70,4 @@ def schema_of(field: Field) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(schema("zabcheck", values=True), indent=1))
+    json.dump(schema("zabcheck", values=True), sys.stdout, indent=1)

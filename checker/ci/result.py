@@ -9,15 +9,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.ci.configuration import HOLDS, NOT_REACHED, Check, Expectation
-from checker.ci.judging import AS_EXPECTED, DIFFERS, KNOWN, NEW, NOT_RUN, UNDECIDED, Difference, Outcome
+from checker.ci.judging import (
+    AS_EXPECTED,
+    DIFFERS,
+    HEAD,
+    KNOWN,
+    NEW,
+    NOT_RUN,
+    UNDECIDED,
+    Difference,
+    Outcome,
+    counterexample,
+    expected,
+    found,
+    statement_of,
+)
 from checker.ci.places import faulty, way_to
 from checker.report.answer import Answered
 from checker.report.result import (
     ERROR,
     FAILURE,
     SKIPPED,
-    Counterexample,
     Named,
     Part,
     ReportFinding,
@@ -38,7 +50,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 INDEX = {"check": "checks.html", "entry": "gallery.html"}  # the page of all checks, by what they are called
-HEAD = ("check", "status", "expected", "found", "depth", "states", "seconds")
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 ENDS = {DIFFERS: FAILURE, UNDECIDED: ERROR, NOT_RUN: SKIPPED}
 # The rules of findings other than violations; each property is a rule of its own.
@@ -299,32 +310,6 @@ def row(o: Outcome) -> tuple[str, ...]:
     return (o.check.name, o.status, expected(o.check.expect), found(o), depth, states, f"{f.seconds:.1f}")
 
 
-def expected(e: Expectation) -> str:
-    """Return the expected result in a few words."""
-    if e.violated:
-        return breaks(e.violated.items())
-    return "holds" if e.verdict == HOLDS else "premises not reached" if e.verdict == NOT_REACHED else e.verdict
-
-
-def breaks(found: Iterable[tuple[str, int]]) -> str:
-    """Return the property that is violated first, with the length of its run, and the number of the others."""
-    (name, depth), *more = sorted(found, key=lambda pair: pair[1])
-    return f"{name} {depth}" + (f" and {len(more)} more" if more else "")
-
-
-def found(o: Outcome) -> str:
-    """Return the actual result in a few words."""
-    f = o.found
-    assert f is not None
-    if f.violated:
-        return breaks(f.violated.items())
-    if f.unsettled:
-        return "-"
-    tested = len(set(f.met))
-    promised = ", merged by promise" if f.promised else ""
-    return f"holds ({tested} of {len(f.properties)}){promised}" if tested else "premises not reached"
-
-
 def notes_of(o: Outcome) -> list[str]:
     name, out = o.check.name, []
     for d in o.differences:
@@ -376,16 +361,6 @@ def traces_of(o: Outcome, names: Iterable[str]) -> list[tuple[str, Trace]]:
     made = o.found.counterexamples if o.found is not None else {}
     shown = [(name, made[name].trace) for name in names if name in made]
     return [(f"{o.check.name}-{name}", trace) for name, trace in shown if trace is not None]
-
-
-def statement_of(check: Check) -> str:
-    """Return the subject of a check in a sentence."""
-    return check.claim or f"{expected(check.expect)}: {check.expect.source}"
-
-
-def counterexample(o: Outcome, d: Difference) -> Counterexample | None:
-    """Return the counterexample to a difference if it is a violation, or None."""
-    return o.found.counterexamples.get(d.name) if o.found is not None and d.depth is not None else None
 
 
 def first_sentence(text: str) -> str:

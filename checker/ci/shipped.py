@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.ci.configuration import VIOLATED, Check, Matrix, MatrixError, read_matrix
-from checker.ci.judging import NOT_RUN, Outcome
-from checker.ci.result import Checked, expected, found, traces_of
+from checker.ci.judging import NOT_RUN, Outcome, expected, found
+from checker.ci.result import Checked, traces_of
 from checker.report.result import Part
 from checker.requests.request import near
 from traces.explain.folding import folded

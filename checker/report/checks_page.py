@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from checker.ci.judging import AS_EXPECTED, DIFFERS, KNOWN, NOT_RUN, Outcome
-from checker.ci.result import Checked, expected, found, statement_of
+from checker.ci.judging import AS_EXPECTED, DIFFERS, KNOWN, NOT_RUN, Outcome, expected, found, statement_of
 from checker.plain_text import plain
 from traces.pages.shell import environment
+
+if TYPE_CHECKING:
+    from checker.ci.result import Checked
 
 COLOURS = {DIFFERS: "bad", AS_EXPECTED: "good", KNOWN: "good"}
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.answer import StatedAnswer
 from checker.report.result import Part, Table, installed_version, plural
-from checker.requests.zookeeper_drift import DriftRequest
 from checker.zookeeper.citations import CitingFunction
 from checker.zookeeper.drift import ABSENT, CHANGED, NEW, UNCHANGED, UNKNOWN, Drift, MethodDrift
+
+if TYPE_CHECKING:
+    from checker.requests.zookeeper_drift import DriftRequest
 
 NOTHING = "-"
 

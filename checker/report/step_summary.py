@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from checker.ci.judging import DIFFERS, KNOWN, UNDECIDED
-from checker.ci.result import HEAD, Checked, counterexample, statement_of
+from typing import TYPE_CHECKING
+
+from checker.ci.judging import DIFFERS, HEAD, KNOWN, UNDECIDED, counterexample, statement_of
 from checker.report.formats.github import cell, diagram
+
+if TYPE_CHECKING:
+    from checker.ci.result import Checked
 
 LARGEST_SUMMARY = 900_000  # bytes: GitHub takes 1 MiB of a step
 

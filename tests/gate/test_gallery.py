@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from checker.ci import shipped, variants
 from checker.ci.configuration import Check, MatrixError, read_matrix
-from checker.ci.result import expected
+from checker.ci.judging import expected
 from checker.ci.running import asked_by
 from checker.ci.shipped import gallery
 from checker.ci.variants import shown

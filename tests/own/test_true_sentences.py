@@ -47,17 +47,8 @@ def asked(folder: Path, here: str, body: str, text: str = TEXT) -> tuple[int, st
     return result.exit_code, " ".join(result.output.split())
 
 
-SET = "{q for q in range(s.NODES) if q == p}"
-USE = "\n    if p == 0 and b:\n        s.x[p] = 1"
 # What is refused, with its advice, and the same with that followed.
 ADVICE = {
-    "a set in a conditional": (
-        f"s.x[p] = 1 if p == 0 else len({SET})", "name what it gives first, as n = len({",
-        f"n = len({SET})\n    s.x[p] = 1 if p == 0 else n",
-    ),
-    "a set behind and": (
-        f"if p == 0 and p in {SET}:\n        s.x[p] = 1", "name what it gives first", f"b = p in {SET}{USE}",
-    ),
     "a call before in": (
         "if pick(s, p) in (1, 2):\n        s.x[p] = 1", "cannot call a function here: give it a name first",
         "k = pick(s, p)\n    if k in (1, 2):\n        s.x[p] = 1",

@@ -133,7 +133,7 @@ def test_every_world_is_named_where_the_recipe_says_and_only_there() -> None:
 
 @pytest.mark.parametrize("watched", EVERY, ids=lambda watched: str(watched.world.name))
 def test_the_simulator_has_an_order_for_every_network(watched: InstrumentedWorld) -> None:
-    order = next(f.kind for f in watched.world.simulated_fields() if f.name == "order")
+    order = next(f.kind for f in watched.world.simulated_fields() if f.name == "sim_order")
     assert isinstance(order, Int)
     assert (order.lo, order.hi) == (0, max(watched.world.networks.values()))
 

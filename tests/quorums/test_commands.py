@@ -397,7 +397,7 @@ def test_a_check_names_its_file_from_its_own_folder(tmp_path: Path) -> None:
 
 TAKE = {
     "explore", "witness", "live", "search", "mutate", "bmc", "simulate", "sweep", "export-model", "graph", "prove",
-    "refine",
+    "refine", "walk",
 }  # fmt: skip
 
 

@@ -543,6 +543,10 @@ def test_every_property_says_a_sentence_beside_each_false() -> None:
             said = ast.unparse(node.value or ast.Constant(None))
             if said == "True" or said.startswith("broken(f"):
                 continue
+            match node.value:  # the last part of what is asked of each: what is false says why
+                case ast.Call(func=ast.Name("all"), args=[ast.GeneratorExp(elt=ast.BoolOp(op=ast.Or(), values=parts))]):
+                    if ast.unparse(parts[-1]).startswith("broken(f"):
+                        continue
             # what is asked to make a set of processes says nothing
             made = {id(inner) for s in ast.walk(node) if isinstance(s, ast.SetComp) for inner in ast.walk(s)}
             calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call) and id(n) not in made]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checker.requests.model import ModelRequest
-from checker.requests.walk import WalkRequest
+from checker.requests.walked import WalkRequest
 from checker.walk.app import Guard, application
 from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of

@@ -17,7 +17,7 @@ from typing import Any
 from traces.judging import numbers
 from zabspec import history
 from zabspec.language.bytecode import functions_that_run, global_names, names_in
-from zabspec.language.sentences import MARK, ExplainedFalse, with_sentences
+from zabspec.language.sentences import MARK, ExplainedFalse, explained_all, with_sentences
 
 Row = Mapping[str, int | None]  # the columns of a row, and `kind`: which of the kernel's it is
 TXN = ("epoch", "counter", "identity", "digest")
@@ -242,7 +242,7 @@ def own_world(*functions: FunctionType) -> dict[str, Any]:
     for name, value in out.items():
         if isinstance(value, FunctionType):
             out[name] = FunctionType(with_sentences(value), out, name)
-    out |= {"__builtins__": builtins, "range": through, MARK: ExplainedFalse}
+    out |= {"__builtins__": builtins, "range": through, "all": explained_all, MARK: ExplainedFalse}
     out["Txn"] = lambda epoch, counter, value: Transaction(epoch, counter, value, "-")
     return out
 

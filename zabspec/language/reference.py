@@ -19,7 +19,7 @@ from zabspec.language.lang import NOBODY, MessageName
 from zabspec.language.notation import value_text
 from zabspec.language.schema import NODE, Field, Layout, Schema
 from zabspec.language.schema import Role as FieldRole
-from zabspec.language.sentences import MARK, ExplainedFalse, with_sentences
+from zabspec.language.sentences import MARK, ExplainedFalse, explained_all, with_sentences
 from zabspec.language.source import LanguageError
 from zabspec.roles import Role
 
@@ -618,14 +618,6 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
     out[MARK] = ExplainedFalse
     out.setdefault("all", explained_all)
     return out
-
-
-def explained_all(values: Iterable[object]) -> object:
-    """Return whether all values are true, as Python does; a False with a sentence keeps it."""
-    for value in values:
-        if not value:
-            return value if isinstance(value, ExplainedFalse) else False
-    return True
 
 
 def about_roles(schema: Schema, program: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
@@ -75,6 +75,14 @@ def spoken(value: Any) -> str:
 def sentence_of(result: object) -> str:
     """Return the sentence of a property's result in CPython; empty if it has none."""
     return result.text if isinstance(result, ExplainedFalse) else ""
+
+
+def explained_all(values: Iterable[object]) -> object:
+    """Return whether all values are true, as Python does; a False with a sentence keeps it."""
+    for value in values:
+        if not value:
+            return value if isinstance(value, ExplainedFalse) else False
+    return True
 
 
 def pieces(sentence: ast.expr) -> tuple[list[str], list[ast.FormattedValue]] | None:
