@@ -45,7 +45,7 @@ from checker.report.sources import top_of
 from traces.explain.folding import folded
 
 if TYPE_CHECKING:
-    from checker.requests.check import OutcomesRequest
+    from checker.requests.outcomes import OutcomesRequest
     from traces import Trace
 
 FORMAT = 1
@@ -176,7 +176,9 @@ class Checked(Answered):
             return []
         folder = Path(self.request.html)
         pages = [(folder / f"{name}.html", to_html(trace).encode()) for name, trace in self.new_runs.items()]
-        return [*pages, (folder / INDEX[self.what], index_of(self, {path.stem for path, _ in pages}).encode())]
+        drawn = {o.check.name: [name for name, _ in self.runs_of(o)] for o in self.outcomes}
+        index = index_of(self.sentence, self.what, self.outcomes, drawn, self.notes())
+        return [*pages, (folder / INDEX[self.what], index.encode())]
 
     @property
     def annotated(self) -> bool:
@@ -188,7 +190,11 @@ class Checked(Answered):
         from checker.report.step_summary import summary
 
         path = summary_file(os.environ) if self.annotated else None
-        return None if path is None else (path, summary(self).encode(errors="replace"))
+        return (
+            None
+            if path is None
+            else (path, summary(self.sentence, self.rows(), self.outcomes).encode(errors="replace"))
+        )
 
     def html(self) -> str:
         from checker.report.formats.html import as_html

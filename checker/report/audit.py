@@ -34,7 +34,7 @@ from traces.zookeeper.server import Server
 from traces.zookeeper.starting import STARTS, Start
 
 if TYPE_CHECKING:
-    from checker.requests.audit import AuditRequest
+    from checker.requests.request import Request
 
 FORMAT = 1
 LEVELS = {VIOLATION: "error", DANGER: "error", WARN: "warning", NOTE: "note"}
@@ -165,7 +165,7 @@ class Audited(Answered):
     """
 
     audit: Audit
-    request: AuditRequest | None = None
+    request: Request | None = None
 
     kind = "audit"
     suites = "zabcheck audit"
@@ -407,7 +407,7 @@ class AuditRound(Audited):
 
     Attributes:
         before: the audit before it.
-        following: makes the next one.
+        following: waits, and makes the next one.
     """
 
     before: Audit | None = None
@@ -420,10 +420,7 @@ class AuditRound(Audited):
         return [news(self.audit, self.before)]
 
     def then(self) -> AuditRound | None:
-        if self.request is None or self.following is None:
-            return None
-        time.sleep(self.request.watch or 0)
-        return self.following()
+        return None if self.following is None else self.following()
 
 
 def news(now: Audit, before: Audit | None) -> str:

@@ -14,7 +14,7 @@ from checker.report.answer import Answered
 from checker.report.result import Part, Verdict, installed_version
 
 if TYPE_CHECKING:
-    from checker.requests.audit_logs import AuditLogsRequest
+    from checker.requests.request import Request
     from traces.zookeeper.log_picture import LogPicture
     from traces.zookeeper.text_logs import BrokenCondition, TextHistory
 
@@ -57,7 +57,7 @@ class LogsAudited(Answered):
     history: TextHistory
     judged: Mapping[str, str]
     broken: Sequence[BrokenCondition]
-    request: AuditLogsRequest | None = None
+    request: Request | None = None
 
     kind = "audit-logs"
 

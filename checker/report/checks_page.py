@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import quote
 
 from checker.ci.judging import AS_EXPECTED, DIFFERS, KNOWN, NOT_RUN, Outcome, expected, found, statement_of
 from checker.plain_text import plain
 from traces.pages.shell import environment
 
-if TYPE_CHECKING:
-    from checker.ci.result import Checked
-
 COLOURS = {DIFFERS: "bad", AS_EXPECTED: "good", KNOWN: "good"}
 
 
-def index_of(result: Checked, drawn: Collection[str]) -> str:
+def index_of(
+    sentence: str, what: str, outcomes: Sequence[Outcome], runs: Mapping[str, Sequence[str]], notes: Sequence[str]
+) -> str:
     """Return the page of all outcomes.
 
     Args:
-        drawn: the names of the runs that have a page of their own beside it.
+        sentence: what came out.
+        what: the noun for a check.
+        runs: by check, the names of its runs that have a page of their own beside it.
+        notes: what follows.
     """
-    ran = [o for o in result.outcomes if o.status != NOT_RUN]
+    ran = [o for o in outcomes if o.status != NOT_RUN]
     return (
         environment("checker.report")
         .get_template("check.html.j2")
         .render(
-            sentence=plain(result.sentence), what=result.what, rows=[row_of(result, o, drawn) for o in ran],
-            left_out=len(result.outcomes) - len(ran), notes=[plain(note) for note in result.notes()],
+            sentence=plain(sentence), what=what, rows=[row_of(o, runs[o.check.name]) for o in ran],
+            left_out=len(outcomes) - len(ran), notes=[plain(note) for note in notes],
         )
     )  # fmt: skip
 
 
-def row_of(result: Checked, o: Outcome, drawn: Collection[str]) -> dict[str, Any]:
+def row_of(o: Outcome, runs: Sequence[str]) -> dict[str, Any]:
     """Return the row of a check on the page."""
     made = o.found
-    runs = [name for name, _ in result.runs_of(o) if name in drawn]
     return {
         "name": plain(o.check.name),
         "status": o.status,

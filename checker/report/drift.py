@@ -11,13 +11,13 @@ from checker.zookeeper.citations import CitingFunction
 from checker.zookeeper.drift import ABSENT, CHANGED, NEW, UNCHANGED, UNKNOWN, Drift, MethodDrift
 
 if TYPE_CHECKING:
-    from checker.requests.zookeeper_drift import DriftRequest
+    from checker.requests.request import Request
 
 NOTHING = "-"
 
 
-def stated(request: DriftRequest, drift: Drift, version: str) -> StatedAnswer:
-    """Return the result.
+def stated(request: Request, drift: Drift, version: str, guessed: bool) -> StatedAnswer:
+    """Return the result; the release may be guessed from the version of the tree.
 
     Its exit code is 0 if every cited method, and what these use, is unchanged, 1 if one has changed, 3 if one is not
     known, and none has changed.
@@ -25,7 +25,7 @@ def stated(request: DriftRequest, drift: Drift, version: str) -> StatedAnswer:
     changed, unknown = drift.of(CHANGED, NEW), drift.of(UNKNOWN)
     used, lost = drift.used_of(CHANGED, NEW), drift.used_of(UNKNOWN)
     code = VIOLATED if changed or used else NO_VERDICT if unknown or lost else HELD
-    guess = "" if request.against else f" (the nearest to {version}, the version of the tree)"
+    guess = f" (the nearest to {version}, the version of the tree)" if guessed else ""
     above = f"model: ZooKeeper {drift.release}{guess}; compared with {drift.against}"
     parts: list[Part] = [above]
     head = ("state", "functions of the model", "steps", "other variants", "difference")
@@ -71,7 +71,7 @@ def uncovered(drift: Drift) -> list[tuple[str, str]]:
     return [(name, cell or NOTHING) for name, cell in rows]
 
 
-def content(request: DriftRequest, drift: Drift, version: str, code: int) -> dict[str, Any]:
+def content(request: Request, drift: Drift, version: str, code: int) -> dict[str, Any]:
     """Return the result as JSON."""
     return {
         "zabcheck": installed_version(),

@@ -16,7 +16,6 @@ from checker.report.answer import Answered
 from checker.report.progress import StatusLine
 from checker.report.remarks import disjoint_notes, left_out, left_out_notes
 from checker.report.result import CheckFindings, Part, Row, Table, Words, plural
-from checker.requests.request import names_in
 from invariants import properties_of
 from invariants.registry import HISTORY, STEP, TERMINAL
 from traces import Trace, TraceError, write_trace
@@ -33,7 +32,7 @@ from zabspec.simulator.dump import Dump, FieldDump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
 if TYPE_CHECKING:
-    from checker.requests.simulate import Simulate
+    from checker.requests.request import Request
 
 HALVINGS = 4  # bisections to find the part of a run to draw: each plays it again
 
@@ -44,7 +43,9 @@ class Simulated(Answered):
     Attributes:
         run: the run: seed, sizes, delays, faults.
         dump: its canonical dump. sha256: the digest of the dump.
-        request: the request; it says what is shown, checked and saved.
+        request: the request; it says what is saved.
+        names: the properties to check; empty for all that are checked by default.
+        check: whether the run is checked. show: whether its end is shown.
         judged: the verdicts, each with an explanation.
         unsaved: what could not be written.
 
@@ -56,15 +57,17 @@ class Simulated(Answered):
     kind = "simulate"
     indent = 2
 
-    def __init__(self, run: Run, request: Simulate) -> None:
-        self.run, self.request = run, request
-        self.names = names_in(request.properties)
+    def __init__(
+        self, run: Run, request: Request, engine: str, names: tuple[str, ...], *, check: bool, show: bool
+    ) -> None:
+        self.run, self.request, self.names, self.check, self.show = run, request, names, check, show
+        self.trace = request.outputs.get("trace")
         self.fields: list[Field] = []
         self.own: list[dict[str, Any]] = []
         self.processes: list[Process] = []
         self.events: list[Event] = []
         self.judged: list[tuple[Verdict, str]] = []
-        simulator = self.play(request.engine or "compiled", bool(request.events), request.check)
+        simulator = self.play(engine, "events" in request.outputs, check)
         self.state, self.protocol = simulator.state, simulator.cluster.parts_of
         if not self.protocol.declared.replicas:
             own = FieldDump(simulator.cluster.parts.fields, run.nodes)
@@ -104,7 +107,7 @@ class Simulated(Answered):
     @property
     def raw(self) -> str:
         """The digest alone, as the lab's program prints it, if the request asks for no more."""
-        return "" if self.request.check or self.request.show else self.sha256
+        return "" if self.check or self.show else self.sha256
 
     @property
     def outputs(self) -> Sequence[tuple[Path, bytes]]:
@@ -114,7 +117,7 @@ class Simulated(Answered):
 
     @property
     def saved(self) -> Sequence[str]:
-        return [fspath(self.request.trace)] if self.request.trace and self.broken else []
+        return [fspath(self.trace)] if self.trace and self.broken else []
 
     @property
     def sentence(self) -> str:
@@ -226,21 +229,21 @@ class Simulated(Answered):
     def parts(self) -> Sequence[Part]:
         warning = disjoint_notes(self.run)
         parts: list[Part] = [f"sha256 {self.sha256}", *([Words(warning)] if warning else [])]
-        if self.request.show:
+        if self.show:
             head: Row = ("process", "role", "epochs", "last zxid", "committed", "history")
             if not self.protocol.declared.replicas:
                 head = ("process", *(f.name for f in self.fields))
             parts.append(Table(self.rows(), head, below=self.summary()))
-        parts += [self.table()] if self.request.check else []
+        parts += [self.table()] if self.check else []
         parts += [Words(notes)] if (notes := left_out_notes(self.left_out)) else []
-        if self.request.trace:
+        if self.trace:
             what = "saved in" if self.broken else "nothing is violated, and nothing was saved in"
-            parts.append(f"{what} {self.request.trace}")
+            parts.append(f"{what} {self.trace}")
         return parts
 
     @property
     def left_out(self) -> Sequence[str]:
-        return left_out(self.run.protocol, (v.of for v, _ in self.judged)) if self.request.check else ()
+        return left_out(self.run.protocol, (v.of for v, _ in self.judged)) if self.check else ()
 
     def table(self) -> Table:
         """Return a table with a row for each verdict."""
@@ -316,12 +319,12 @@ class Simulated(Answered):
             "in_flight": s.sim_queued,
             "processes": self.as_objects(),
         }
-        if self.request.check:
+        if self.check:
             out["properties"] = [
                 {"name": v.of.name, "verdict": verdict_word(v)} | said_of(v, why) for v, why in self.judged
             ]
             out["not_checked"] = self.left_out
-        if self.request.trace:
+        if self.trace:
             out["trace"] = next(iter(self.saved), None)
         return out | {"exit_code": self.exit_code}
 

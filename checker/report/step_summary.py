@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from checker.ci.judging import DIFFERS, HEAD, KNOWN, UNDECIDED, counterexample, statement_of
+from checker.ci.judging import DIFFERS, HEAD, KNOWN, UNDECIDED, Outcome, counterexample, statement_of
 from checker.report.formats.github import cell, diagram
-
-if TYPE_CHECKING:
-    from checker.ci.result import Checked
 
 LARGEST_SUMMARY = 900_000  # bytes: GitHub takes 1 MiB of a step
 
 
-def summary(result: Checked) -> str:
+def summary(sentence: str, rows: Sequence[Sequence[str]], outcomes: Sequence[Outcome]) -> str:
     """Return the summary in Markdown: the sentence, the table, and for each new violation why, with its picture."""
     from traces import to_mermaid
 
-    lines = [f"## zabcheck: {cell(result.sentence)}", "", f"| {' | '.join(HEAD)} |"]
+    lines = [f"## zabcheck: {cell(sentence)}", "", f"| {' | '.join(HEAD)} |"]
     lines += ["|" + "---|" * len(HEAD)]
-    lines += [f"| {' | '.join(cell(c) for c in row)} |" for row in result.rows()]
+    lines += [f"| {' | '.join(cell(c) for c in row)} |" for row in rows]
     out = "\n".join(lines) + "\n"
-    for o in result.of(DIFFERS, UNDECIDED, KNOWN):
+    for o in (o for o in outcomes if o.status in (DIFFERS, UNDECIDED, KNOWN)):
         parts = [f"\n### {cell(o.check.name)}: {o.status}\n\n{cell(statement_of(o.check))}\n"]
         for d in o.differences:
             c = counterexample(o, d)

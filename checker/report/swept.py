@@ -13,7 +13,7 @@ from checker.report.result import Part, Table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from checker.requests.sweep import SweepRequest
+    from checker.requests.request import Request
     from traces.sweep.findings import SweepFinding
     from traces.sweep.grid import Grid
     from traces.sweep.summary import Summary
@@ -32,7 +32,7 @@ class Swept(Answered):
         files: the files of the report, its page included; none at an address.
     """
 
-    request: SweepRequest
+    request: Request
     question: Grid
     summary: Summary
     found: Sequence[SweepFinding]

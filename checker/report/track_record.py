@@ -15,7 +15,7 @@ from checker.zookeeper.record import MERGED
 from checker.zookeeper.story import asked, headline, methods, settings, story
 
 if TYPE_CHECKING:
-    from checker.requests.zookeeper import ZookeeperRequest
+    from checker.requests.request import Request
     from checker.zookeeper.record import RowOutcome
 
 HEAD = (
@@ -42,11 +42,15 @@ class TrackRecord(Answered):
     Attributes:
         request: the request.
         rows: each with the run that violates a property of its release, and the effect of its fix.
+        named: whether the request names rows, whose stories are then told.
+        split: whether steps were explored unmerged.
         unsaved: what could not be saved.
     """
 
-    request: ZookeeperRequest
+    request: Request
     rows: Sequence[RowOutcome]
+    named: bool
+    split: bool
     unsaved: Sequence[str] = ()
 
     kind = "zookeeper"
@@ -70,11 +74,11 @@ class TrackRecord(Answered):
 
     @property
     def long(self) -> bool:  # type: ignore[override]
-        return bool(self.request.issues)
+        return self.named
 
     def parts(self) -> Sequence[Part]:
-        stories = [part for one in self.rows for part in story_parts(one)] if self.request.issues else []
-        merged = "" if self.request.split else f"\n{merged_by_promise()}; --split does not merge steps"
+        stories = [part for one in self.rows for part in story_parts(one)] if self.named else []
+        merged = "" if self.split else f"\n{merged_by_promise()}; --split does not merge steps"
         return [*stories, Table([told(one) for one in self.rows], HEAD, below=self.sentence + merged)]
 
     def as_json(self) -> dict[str, Any]:
@@ -95,8 +99,9 @@ class TrackRecord(Answered):
 
     @property
     def outputs(self) -> Sequence[tuple[Path, bytes]]:
-        drawn = self.drawing() if self.request.html else ""
-        return [(Path(self.request.html), drawn.encode())] if drawn else []
+        page = self.request.outputs.get("html")
+        drawn = self.drawing() if page else ""
+        return [(page, drawn.encode())] if page and drawn else []
 
     def save(self) -> TrackRecord:
         """Save the run of a single row, if the request names a file for it; return the answer with what failed."""
@@ -109,8 +114,8 @@ class TrackRecord(Answered):
             missing = f"ZK-{self.rows[0].row.issue} violates nothing, so there is no run to save or draw"
             return replace(self, unsaved=[missing])
         try:
-            if self.request.trace:
-                write_trace(run, str(self.request.trace))
+            if trace := self.request.outputs.get("trace"):
+                write_trace(run, trace)
         except TraceError as problem:
             return replace(self, unsaved=[str(problem)])
         return self

@@ -157,7 +157,12 @@ class AuditRequest(Request):
                     raise
                 watch.note("a directory is missing, or is being replaced: retrying")
                 time.sleep(self.watch or 0)
-        return AuditRound(found, self, before, lambda: self.round(watch, found, number + 1))
+
+        def following() -> AuditRound:
+            time.sleep(self.watch or 0)
+            return self.round(watch, found, number + 1)
+
+        return AuditRound(found, self, before, following)
 
 
 audit = function(AuditRequest)

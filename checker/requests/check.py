@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from checker.errors import RequestError
-from checker.requests.request import File, Option, Request, Words, function, names_in
+from checker.requests.outcomes import OutcomesRequest
+from checker.requests.request import File, Option, Words, function, names_in
 from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
@@ -21,37 +21,6 @@ Examples:
   zabcheck check ci/zabcheck.toml --junit zabcheck.xml --sarif zabcheck.sarif
   zabcheck check --github --changed-since origin/main
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutcomesRequest(Request):
-    """A request whose answer has the outcomes of checks, and where their runs go."""
-
-    refused_as_json: ClassVar[bool] = True
-
-    traces: Annotated[
-        File,
-        Option("Save the runs of new violations in this folder, to be replayed.", metavar="DIR", place="folder"),
-    ] = ""
-    html: Annotated[
-        File,
-        Option(
-            "Save a page of all checks in this folder, and one page for each violation.", metavar="DIR", place="folder"
-        ),
-    ] = ""
-    github: Annotated[bool, Option("Print annotations for GitHub Actions, and write the step summary.", text=True)] = (
-        False
-    )
-
-    def check_folders(self) -> None:
-        """Check that the folders exist.
-
-        Raises:
-            RequestError: one does not.
-        """
-        for name in ("traces", "html"):
-            if (folder := getattr(self, name)) and not Path(folder).is_dir():
-                raise RequestError(f"--{name} {folder}: there is no such folder")
 
 
 @dataclass(frozen=True)

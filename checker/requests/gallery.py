@@ -6,7 +6,7 @@ import datetime
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from checker.requests.check import OutcomesRequest
+from checker.requests.outcomes import OutcomesRequest
 from checker.requests.request import Option, Words, function, names_in
 from checker.requests.watch import QUIET, Watch
 

@@ -24,7 +24,7 @@ from checker.requests.model import (
     Variant,
     protocol_named,
 )
-from checker.requests.request import File, Natural, Option, Request, Words, function
+from checker.requests.request import File, Natural, Option, Request, Words, function, names_in
 from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
@@ -199,7 +199,9 @@ class Simulate(Request):
             run = self.run()
             if self.table:
                 check_table(run)
-            simulated = Simulated(run, self)
+            simulated = Simulated(
+                run, self, self.engine or "compiled", names_in(self.properties), check=self.check, show=self.show
+            )
         except ConfigError as problem:
             raise RequestError(str(problem)) from None
         except SimulationError as problem:

@@ -108,7 +108,7 @@ class ZookeeperRequest(Request):
             for one in self.explored():
                 found.append(one)
                 show(f"ZK-{one.row.issue}: {len(found)} rows are checked")
-        return TrackRecord(self, found).save()
+        return TrackRecord(self, found, bool(self.issues), self.split).save()
 
 
 zookeeper = function(ZookeeperRequest)

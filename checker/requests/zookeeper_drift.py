@@ -67,7 +67,7 @@ class DriftRequest(Request):
         if not release:
             said = f"has version {version!r}, to which no release is close" if version else "has no version"
             raise RequestError(f"the build file of {tree.words} {said}: --against takes one of {known}")
-        return stated(self, compare(tree, release, base), version)
+        return stated(self, compare(tree, release, base), version, guessed=not self.against)
 
 
 zookeeper_drift = function(DriftRequest)

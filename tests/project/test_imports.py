@@ -47,8 +47,8 @@ BY_NAME = {
 
 @pytest.fixture(scope="module")
 def graph() -> networkx.DiGraph[str]:
-    """Who imports whom, file by file, at the top and inside functions; for types alone an answer names its request."""
-    found = grimp.build_graph(*PACKAGES, cache_dir=None, exclude_type_checking_imports=True)
+    """Who imports whom, file by file: at the top, inside functions, and for types alone."""
+    found = grimp.build_graph(*PACKAGES, cache_dir=None)
     edges = [(file, other) for file in found.modules for other in found.find_modules_directly_imported_by(file)]
     assert len(found.modules) > 400
     assert len(edges) > 2000
