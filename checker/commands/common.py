@@ -88,7 +88,7 @@ class Commands(click.Group):
         name = cmd_name.replace("-", "_")
         module = self.lazy.get(cmd_name, name)
         full = f"{__package__}.{module}"
-        if full in sys.modules or f"{module}.py" in os.listdir(FOLDER):
+        if cmd_name not in self.made and (full in sys.modules or f"{module}.py" in os.listdir(FOLDER)):
             found = getattr(import_module(full), name, None)
         else:
             found = self.derived(cmd_name)
