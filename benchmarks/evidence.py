@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     sound = answer_for("", False)
-    assert sound["recorded"], "nothing is recorded for this tree: python -m checker.evidence.record"
+    assert sound["recorded"], "nothing is recorded for this tree: python -m benchmarks.record_evidence"
     print(f"{'zab itself':26} recorded: {', '.join(sound['recorded'])}; {sound['refinement'][:2]}")
     answers = {"": sound}
     for name in given.names or MUTANTS:

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks.figures import Figures
-from traces.performance.points import PAPER_DISKS, SERVERS, Point, figure_6, figure_7, measured_on, points
+from benchmarks.performance_points import PAPER_DISKS, SERVERS, Point, figure_6, figure_7, measured_on, points
 from zabspec.timed.theory import limit
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     latency = points(slow, [t / 1e6 for _, t in answers[len(fast) :]])
     table(throughput, latency)
     if given.pictures is not None:
-        from traces.performance.pictures import latency_picture, throughput_picture
+        from benchmarks.performance_pictures import latency_picture, throughput_picture
 
         (given.pictures / "throughput.svg").write_bytes(throughput_picture(throughput))
         (given.pictures / "latency.svg").write_bytes(latency_picture(latency))

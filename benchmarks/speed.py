@@ -109,8 +109,8 @@ def against_tlc(jar: str, seconds: float, asked: dict[str, int], settings: tuple
     TLC judges nothing; zabcheck judges all properties. The last row is with ample sets: its raw states are those of the
     full space, whose verdicts both give.
     """
+    from benchmarks.tlc import run_tlc
     from checker.tla.module import module_of
-    from checker.tla.tlc import run_tlc
     from zabspec.model import Configuration, Model
 
     module = module_of(Model(Configuration(**asked)), (), "Zab")
@@ -153,8 +153,8 @@ def beside_tlc(jar: str, seconds: float, rows: Sequence[tuple[str, dict[str, Any
     Args:
         rows: for each model its name, its parameters, and the words of the command.
     """
+    from benchmarks.tlc import run_tlc
     from checker.tla.module import module_of
-    from checker.tla.tlc import run_tlc
     from zabspec.model import Configuration, Model
 
     columns = (

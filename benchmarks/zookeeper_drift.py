@@ -15,12 +15,16 @@ import argparse
 import csv
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from checker.errors import NoVerdict
 from checker.zookeeper.citations import cited_methods, releases
-from checker.zookeeper.digests import DATA, record_all
+from checker.zookeeper.digests import DATA, MISSING, Entry, read_side
 from checker.zookeeper.drift import CHANGED, NEW, UNKNOWN, compare, guessed
-from checker.zookeeper.source_tree import Blobs, CommitTree, commit_of, git
+from checker.zookeeper.java_normal import NORMALISER
+from checker.zookeeper.source_tree import Blobs, CommitTree, SourceTree, commit_of, git
 
 OTHER_TAGS = {"3.8.0": "release-3.8.0-1", "master": "53a78e36f99602162643303ab330377fc383b41f"}  # no tag of that name
 
@@ -37,6 +41,39 @@ def record(repository: Path) -> None:
     content["commits"] = {release: tree.commit for release, tree in trees.items()}
     FILE.write_text(json.dumps(content, indent=0) + "\n")
     print(f"{len(content['cited'])} methods, {len(content['used'])} that they use, of {len(trees)} releases")
+
+
+def record_all(trees: Mapping[str, SourceTree]) -> dict[str, Any]:
+    """Return the content of `digests.json`, but for the commits: every cited method, and what is used, by release.
+
+    Args:
+        trees: by release its sources, the newest first.
+
+    Raises:
+        NoVerdict: a file of a release could not be read.
+    """
+    sides = {release: read_side(tree) for release, tree in trees.items()}
+    for release, side in sides.items():
+        for method, entry in side.cited.items():
+            if entry.why and not entry.why.startswith(MISSING):
+                raise NoVerdict(f"{release}: {method}: {entry.why}")
+    used = sorted({name for side in sides.values() for name in side.used})
+    return {
+        "normaliser": NORMALISER,
+        "cited": {name: together({r: s.cited.get(name) for r, s in sides.items()}) for name in cited_methods()},
+        "used": {name: together({r: s.used.get(name) for r, s in sides.items()}) for name in used},
+    }
+
+
+def together(entries: Mapping[str, Entry | None]) -> list[dict[str, Any]]:
+    """Return the different entries of a name, each with the releases that have it."""
+    sets: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    for release, entry in entries.items():
+        if entry is not None:
+            one: dict[str, Any] = {"owner": entry.owner, "overloads": entry.overloads}
+            one |= {k: v for k, v in (("by", entry.by), ("level", entry.level)) if v}
+            sets.setdefault(json.dumps(one), (one, []))[1].append(release)
+    return [{**one, "in": " ".join(of)} for one, of in sets.values()]
 
 
 def history(repository: Path, since: str, until: str, commits: list[str]) -> None:

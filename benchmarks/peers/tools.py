@@ -224,7 +224,7 @@ def tlc(symmetry: bool) -> Callable[[str, int, Path], Run]:
     """Return how to run TLC with one worker, with or without symmetry."""
 
     def run(model: str, n: int, scratch: Path) -> Run:
-        from checker.tla.tlc import tlc_jar
+        from benchmarks.tlc import tlc_jar
 
         jar = tlc_jar()
         if jar is None:

@@ -2,5 +2,5 @@
 
 Start with `gathered.py`, which adds evidence to a report. `sources.py` lists the files that a piece of evidence depends
 on, `store.py` keeps what is recorded with the package and what was computed on this machine, `computing.py` computes.
-`python -m checker.evidence.record` writes `recorded.json`; with `--check` it names what is stale.
+`python -m benchmarks.record_evidence` writes `recorded.json`; with `--check` it names what is stale.
 """

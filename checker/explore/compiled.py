@@ -29,8 +29,6 @@ from zabspec.language.tiered import TieredCode
 from zabspec.language.tree import TypedProgram
 from zabspec.model import Model
 
-__all__ = ["Compiled", "CompiledForPremises", "full_namespace", "judge_text"]
-
 I64, PTR = ctypes.c_int64, ctypes.c_void_p
 GENERATED = "<derived from the schema>"
 

@@ -17,8 +17,6 @@ from zabspec.language.reference import RecordValue, StateView, load
 from zabspec.language.sentences import MARK
 from zabspec.model import Model
 
-__all__ = ["NotFollowed", "Partly"]
-
 MOST_WAYS = 256  # paths of a property for one value
 
 Diagram = bool | tuple[str, "Diagram", "Diagram"]

@@ -1,4 +1,4 @@
-"""Read and write which hypotheses each query needs, in `needs.txt`, which `find_needs.py` made."""
+"""Read and write which hypotheses each query needs, in `needs.txt`, which `benchmarks/find_needs.py` made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 FILE = Path(__file__).with_name("needs.txt")
 HEAD = (
     "# Which hypotheses each query of the proof needs: a query, and under it, indented, their names.",
-    "# Written by `python -m checker.proof.find_needs`; do not edit.",
+    "# Written by `python -m benchmarks.find_needs`; do not edit.",
 )
 INDENT = "    "
 

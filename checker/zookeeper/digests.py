@@ -182,36 +182,3 @@ def chosen(kind: str, release: str) -> Iterator[tuple[str, Entry]]:
             if release in one["in"].split():
                 why = "" if one["owner"] else f"{MISSING}{name} in the release"
                 yield name, Entry(one["owner"], one["overloads"], tuple(one.get("by", ())), one.get("level", 0), why)
-
-
-def record_all(trees: Mapping[str, SourceTree]) -> dict[str, Any]:
-    """Return the content of `digests.json`, but for the commits: every cited method, and what is used, by release.
-
-    Args:
-        trees: by release its sources, the newest first.
-
-    Raises:
-        NoVerdict: a file of a release could not be read.
-    """
-    sides = {release: read_side(tree) for release, tree in trees.items()}
-    for release, side in sides.items():
-        for method, entry in side.cited.items():
-            if entry.why and not entry.why.startswith(MISSING):
-                raise NoVerdict(f"{release}: {method}: {entry.why}")
-    used = sorted({name for side in sides.values() for name in side.used})
-    return {
-        "normaliser": NORMALISER,
-        "cited": {name: together({r: s.cited.get(name) for r, s in sides.items()}) for name in cited_methods()},
-        "used": {name: together({r: s.used.get(name) for r, s in sides.items()}) for name in used},
-    }
-
-
-def together(entries: Mapping[str, Entry | None]) -> list[dict[str, Any]]:
-    """Return the different entries of a name, each with the releases that have it."""
-    sets: dict[str, tuple[dict[str, Any], list[str]]] = {}
-    for release, entry in entries.items():
-        if entry is not None:
-            one: dict[str, Any] = {"owner": entry.owner, "overloads": entry.overloads}
-            one |= {k: v for k, v in (("by", entry.by), ("level", entry.level)) if v}
-            sets.setdefault(json.dumps(one), (one, []))[1].append(release)
-    return [{**one, "in": " ".join(of)} for one, of in sets.values()]

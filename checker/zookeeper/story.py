@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from checker.zookeeper.rows import Row
     from traces import Trace
 
-__all__ = ["asked", "headline", "methods", "settings", "story"]
-
 TRACKER = "https://issues.apache.org/jira/browse/ZOOKEEPER-"
 # What a client may see of a violation, by property: no more than the property's statement implies.
 CLIENTS = {

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from benchmarks.record_evidence import main
 from checker.evidence import sources
-from checker.evidence.record import main
 from checker.report.evidence import INDUCTIVE, PROOF, REFINEMENT
 
 ROOTS = {

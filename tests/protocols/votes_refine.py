@@ -1,6 +1,6 @@
 """Fine refines coarse: the election with its votes, step by step, against the election that is one step.
 
-The map forgets the votes (`zabspec/protocols/zookeeper/votes.py`: hidden_fields) and leaves every other byte: logs,
+The map forgets the votes (`tests/protocols/votes.py`: hidden_fields) and leaves every other byte: logs,
 snapshots, epochs, trees, roles, packets, what was observed. A step of the fine text has to leave the image as it is, or
 to be one step of the coarse text from there. Of steps that leave it, only so many may follow each other."""
 
@@ -12,11 +12,11 @@ from functools import cached_property
 from types import FunctionType, ModuleType
 
 from checker.explore.compiled import Compiled
+from tests.protocols import votes
 from zabspec.language.schema import Layout
 from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import Parts
-from zabspec.protocols.zookeeper import votes
 
 
 class WithVotes(Model):

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from benchmarks import performance_points as points
 from checker.cli import main
 from tests.commands.running import assert_refused
-from traces.performance import points
 from zabspec import zab
 from zabspec.authoring.declaration import ConfigError, Size
 from zabspec.language import Seq, SetOf
@@ -237,7 +237,7 @@ def test_points_gather_the_seeds_of_a_setting_and_settings_travel() -> None:
 @pytest.mark.slow(seconds=3)
 def test_pictures_are_the_same_for_the_same_points() -> None:
     pytest.importorskip("matplotlib")
-    from traces.performance.pictures import latency_picture, throughput_picture
+    from benchmarks.performance_pictures import latency_picture, throughput_picture
 
     found = [points.Point(n, d, 1.0, 2.0, 3.0) for d in points.PAPER_DISKS for n in points.SERVERS]
     for picture in (throughput_picture, latency_picture):

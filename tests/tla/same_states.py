@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from benchmarks.tlc import Counts, run_tlc
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
 from checker.tla.env import ROOT, fixed
 from checker.tla.module import Module, held, module_of
-from checker.tla.tlc import Counts, run_tlc
 from checker.tla.values import value_of
 from invariants import properties_of
 from zabspec.language.kinds import Seq

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.tlc import TlcFailed, run_tlc
 from checker.tla.env import Untranslatable
 from checker.tla.module import Module, check_names, module_of
 from checker.tla.places import TlaPlace
-from checker.tla.tlc import TlcFailed, run_tlc
 from checker.tla.values import message_type, named
 from invariants import properties_of
 from tests.tla.same_states import compared

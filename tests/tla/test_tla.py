@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.tlc import Counts, TlcFailed, parsed, run_tlc, tlc_jar
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
@@ -21,7 +22,6 @@ from checker.tla.control import gathered, without_idle_rounds
 from checker.tla.env import Env, Fresh
 from checker.tla.module import Module, Untranslatable, module_of
 from checker.tla.syntax import FALSE, WIDTH, If, Let, Node, TlaText, conj, definition, disj, flat, let, neg
-from checker.tla.tlc import Counts, TlcFailed, parsed, run_tlc, tlc_jar
 from invariants import properties_of
 from invariants.registry import STEP, Property
 from tests.sources import never, some
@@ -368,7 +368,7 @@ def test_a_run_of_tlc_has_its_own_cpu_time_and_may_end_in_silence(monkeypatch: p
 
     def counted(said: bytes | None, limit: float | None) -> Counts:
         java = Java(said)
-        monkeypatch.setattr("checker.tla.tlc.tlc_command", lambda *_: [])
+        monkeypatch.setattr("benchmarks.tlc.tlc_command", lambda *_: [])
         monkeypatch.setattr(subprocess, "run", java.run)
         monkeypatch.setattr(resource, "getrusage", java.getrusage)
         return run_tlc(JAR, empty, limit=limit)

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["VERSION", "BadRecord", "Observation", "Record", "read_record", "written"]
-
 VERSION = 1
 FORMAT = "zabcheck record"
 MOST_SECONDS = 1e9

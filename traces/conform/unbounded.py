@@ -21,8 +21,6 @@ from zabspec.language.reference import load
 from zabspec.language.schema import Field, Role
 from zabspec.model import Configuration, Model
 
-__all__ = ["ERRORS", "Msg", "ReleaseProtocol", "Unbounded"]
-
 PLENTY = 1 << 60  # of a budget: what a record has is not counted
 ERRORS = (IndexError, ZeroDivisionError, AttributeError)
 OUTSIDE_OF_KEY = frozenset({Role.SCRATCH, Role.BUDGET})

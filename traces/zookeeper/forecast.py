@@ -12,7 +12,6 @@ import contextlib
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 from traces.record.trace import StepWord
@@ -27,7 +26,6 @@ from zabspec.ensemble import Ensemble
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.protocols.zookeeper.state import LEADING, LOOKING, SERVING
 from zabspec.protocols.zookeeper.stores import on_disk
-from zabspec.protocols.zookeeper.votes import exceeds
 
 MOST_PATHS = 8  # that are looked up
 MOST_STATES = 12_000  # that are looked at, of all smallest quorums together: some ten seconds
@@ -339,8 +337,8 @@ class Search:
         """Return whether l wins the comparison of two votes; where they are equal, only if ids are known."""
         if not self.certain:
             return bool(self.names["outranks"](s, l, f))
-        votes = SimpleNamespace(vote_epoch=s.current_epoch, vote_zxid=s.last_processed, voted=range(self.nodes))
-        return bool(exceeds(votes, l, f))
+        votes = [(s.current_epoch[p], s.last_processed[p], p) for p in (l, f)]  # in totalOrderPredicate's order
+        return bool(votes[0] > votes[1])
 
     def ends(self, start: StateView, members: frozenset[int]) -> list[End]:
         """Return where the runs of these servers end, with a shortest run to each, and one state of each endless loop.

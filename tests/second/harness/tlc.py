@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.tlc import tlc_command, tlc_jar
 from checker.tla.env import Untranslatable
 from checker.tla.module import module_of
-from checker.tla.tlc import tlc_command, tlc_jar
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, Undecided, told
 from tests.second.harness.plain import canonical

@@ -1,7 +1,7 @@
 """Record the evidence that comes with the package, or say what of it is stale.
 
-    python -m checker.evidence.record             computes what is stale: minutes of CPU time
-    python -m checker.evidence.record --check     names what is stale, and computes nothing: 1 if anything is
+    python -m benchmarks.record_evidence             computes what is stale: minutes of CPU time
+    python -m benchmarks.record_evidence --check     names what is stale, and computes nothing: 1 if anything is
 
 Every kind of evidence for `zab` but the proof is recorded: the proof takes seconds, and every machine makes its own.
 """
@@ -74,7 +74,7 @@ def spent() -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the module as a program."""
-    parser = argparse.ArgumentParser(prog="python -m checker.evidence.record", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.record_evidence", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--check", action="store_true", help="Compute nothing.")
     parser.add_argument(

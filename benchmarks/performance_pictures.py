@@ -8,7 +8,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from traces.performance.points import PAPER_DISKS, SERVERS, Point
+from benchmarks.performance_points import PAPER_DISKS, SERVERS, Point
 from traces.sweep.plots import STYLE, svg
 from zabspec.timed.theory import limit
 

@@ -1,4 +1,4 @@
-"""Find which hypotheses each query needs, and rewrite `needs.txt`: `python -m checker.proof.find_needs`.
+"""Find which hypotheses each query needs, and rewrite `needs.txt`: `python -m benchmarks.find_needs`.
 
 A query starts from the clause itself; a counterexample to it violates other clauses, which are added, until there is a
 proof, whose core is what is needed. Run it again when a clause or an action changes; the proof does not depend on it,
