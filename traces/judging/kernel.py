@@ -2,8 +2,8 @@
 
 `judge_run` reads the rows of a run once, in order (`handlers.py` handles each kind of event), and then what it has kept
 of it. For every property it is exact: the verdict is that of `invariants/` at the end of every moment, a moment being
-the rows of one time. `docs/explanation/judging.md` says why a few comparisons at each delivery are
-enough."""
+the rows of one time. A few comparisons at each delivery are enough: of two processes that both delivered t, what each
+had delivered before is the same set, for every such t, exactly if it is the same sequence at the same places."""
 
 from __future__ import annotations
 
