@@ -6,11 +6,13 @@ The site and `zabcheck docs` show a page with these tables; its file has the mar
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +124,23 @@ def report_keys(_: Path) -> str:
     """Return the keys of a report of an exploration, as its JSON schema describes them."""
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     return table(("key", "meaning"), described(schema, schema["$defs"]))
+
+
+def functions(_: Path) -> str:
+    """Return the functions of the Python API: the command of each, its answer, and what its request does."""
+    from checker.requests.kinds import all_kinds
+
+    kinds = all_kinds()
+    within = {other: name for name, kind in kinds.items() for other in kind.others}
+    rows = []
+    for name, kind in kinds.items():
+        function = name.replace("-", "_")
+        if hasattr(import_module(kind.__module__), function):  # `walk` has none
+            command = name if kind.command else within.get(name, "")
+            answer = kind.answer.__annotations__["return"]
+            title = (inspect.getdoc(kind) or "").splitlines()[0]
+            rows.append((f"`{function}`", f"`{f'zabcheck {command}'.strip()}`", f"`{answer}`", title))
+    return table(("function", "command", "answer", "what it does"), rows)
 
 
 # The tables by the name in their mark, each written by a function of the page's folder.
@@ -280,6 +299,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "event-columns": event_columns,
     "event-kinds": event_kinds,
     "report-keys": report_keys,
+    "functions": functions,
     "zookeeper-properties": zookeeper_properties,
     "zookeeper-bugs": zookeeper_bugs,
     "zookeeper-releases": zookeeper_releases,

@@ -22,6 +22,7 @@ from click.testing import CliRunner
 import zabcheck
 from checker.cli import main
 from checker.commands.init import BROKEN
+from checker.page_tables import with_tables
 from checker.report.answer import Answered
 from invariants.inductive import CLAUSES
 from tests.patience import HANG
@@ -230,7 +231,7 @@ def commands_of_all() -> list[str]:
 
 def test_every_command_is_a_function_with_an_answer() -> None:
     """A new command has one too, and the page names both in one row."""
-    rows = [line for line in PAGE.splitlines() if line.startswith("| `")]
+    rows = [line for line in SHOWN.splitlines() if line.startswith("| `")]
     for name in commands_of_all():
         if name in NO_FUNCTION:
             assert not hasattr(zabcheck, name)
@@ -239,7 +240,7 @@ def test_every_command_is_a_function_with_an_answer() -> None:
         made = asked.__wrapped__.answer if hasattr(asked, "__wrapped__") else asked
         answer = getattr(zabcheck, made.__annotations__["return"])
         assert issubclass(answer, Answered), name
-        row = next(line for line in rows if line.startswith(f"| `{name}("))
+        row = next(line for line in rows if line.startswith(f"| `{name}`"))
         assert f"`zabcheck {name}`" in row
         assert f"`{answer.__name__}`" in row
 
@@ -407,6 +408,7 @@ def test_marks_become_tests_and_a_violation_fails_with_its_counterexample(
 # --- the page --------------------------------------------------------------------------------------
 
 PAGE = (TOP / "docs/how-to/python-and-pytest.md").read_text()
+SHOWN = with_tables(PAGE, TOP)
 EXAMPLES = re.findall(
     r"<!-- example: (\w+) -->\n```python\n(.*?)```\n\n<!-- output -->\n```text\n(.*?)```", PAGE, flags=re.DOTALL
 )
@@ -420,7 +422,7 @@ def test_what_the_page_shows_was_run(name: str, code: str, output: str, capsys: 
 
 
 def test_the_page_names_every_function_and_type() -> None:
-    assert {name for name in zabcheck.__all__ if f"`{name}" not in PAGE} == set()
+    assert {name for name in zabcheck.__all__ if f"`{name}" not in SHOWN} == set()
     assert len(EXAMPLES) == PAGE.count("<!-- example: ") == 3
 
 
