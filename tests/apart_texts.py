@@ -339,6 +339,24 @@ def a_literal_in_the_place_of_a_message(s: State, l: Node) -> bool:
     return s.to_leader[0][l][0].kind == CEPOCH  # as an index of to_leader
 
 
+def two_maxima_with_one_flag(s: State) -> int:
+    """Whichever has the first value, the other begins with what it was set to."""
+    epoch = 0
+    stage = 5
+    some = False
+    for p in range(s.NODES):
+        if s.ready[p]:
+            e = s.current_epoch[p]
+            if not some or e > epoch:
+                epoch = e
+                some = True  # what some holds depends on the order
+        k = s.stage[p]
+        if not some or k > stage:
+            stage = k
+            some = True
+    return 10 * epoch + stage
+
+
 def an_order_in_an_inner_loop(s: State, l: Node) -> None:
     for p in range(s.NODES):
         for k in range(s.TXNS):
