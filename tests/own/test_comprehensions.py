@@ -263,3 +263,16 @@ def test_an_error_is_met_where_python_meets_it(engine: str, test: str, errs: boo
     found = CliRunner().invoke(main, ["--protocol", path, "--nodes", "2", "--engine", engine, "--no-trace"])
     assert found.exit_code in (0, 1)
     assert ("would be divided by zero" in found.stdout) == errs, found.output
+
+
+@pytest.mark.parametrize("again", ["x = 50", "for x in range(50):\n            x += 0"])
+def test_a_name_with_another_value_bounds_no_set(again: str, tmp_path: Path) -> None:
+    """By the loop's bound a set of `range(x)` would have room for three, and 49 would not be in it."""
+    begin = "    to = any_of("
+    path = written(
+        tmp_path,
+        (begin, f"    for x in range(3):\n        {again}\n        s.slots[p] = {{j for j in range(x)}}\n{begin}"),
+    )
+    found = CliRunner().invoke(main, ["--protocol", path, "--nodes", "2", "--no-trace"])
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "bound must follow from the configuration" in found.stderr

@@ -575,8 +575,10 @@ def picks(test: t.Compare, kept: t.Assign) -> str:
 
 
 def picks_first(test: t.Expr, kept: t.Assign, known: t.Assign) -> str:
-    """Return what `if not known or value > name: name = value; known = True` keeps, with the two names: neither
-    may have another partner, since the first value of one would then decide for the other."""
+    """Return what `if not known or value > name: name = value; known = True` keeps, if it is all that writes both.
+
+    It has the two names: with another partner, the first value of one would decide for the other.
+    """
     match test, known.value:
         case t.Logic(op="or", parts=[t.Not(value=t.Var(name=name)), t.Compare() as beyond]), t.Const(value=1) if (
             name == known.name and (which := picks(beyond, kept))

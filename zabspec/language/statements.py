@@ -160,9 +160,8 @@ class FunctionTyper(Sentences):
         if any(name == p for p, _ in self.params):
             raise self.fail(node, f"parameter {name} may not be assigned")
         self.declare(name, t.INT, node)
-        if self.is_handler:
-            self.largest[name] = self.bound(bounds[-1], node)
-        return t.For(node.lineno, name, start, bounds[-1], self.loop(node.body, name))
+        most = self.bound(bounds[-1], node) if self.is_handler else None
+        return t.For(node.lineno, name, start, bounds[-1], self.loop(node.body, name, most=most))
 
     def each(self, node: ast.For, name: str) -> t.For:
         """Return a loop through a sequence, in its order, or through a set, from its least member.
@@ -184,9 +183,8 @@ class FunctionTyper(Sentences):
             if name in (self.assigned or ()) or any(name == p for p, _ in self.params):
                 raise self.fail(node, f"{name} already has a value: a loop over a set needs another name")
             self.declare(name, t.INT, node)
-            self.largest[name] = through.type.kind.count
             asked = t.SetHas(t.BOOL, through, t.Var(t.INT, name))
-            body = t.If(line, asked, self.loop(node.body, name), [])
+            body = t.If(line, asked, self.loop(node.body, name, most=through.type.kind.count), [])
             return t.For(line, name, zero, t.Const(t.INT, through.type.kind.count), [body])
         if isinstance(through.type, t.SeqType):
             at = f"at.{line}.{node.col_offset}"
@@ -201,19 +199,27 @@ class FunctionTyper(Sentences):
         return annotation is not None and annotated(annotation) in ("Node", *self.front.roles)
 
     def loop(
-        self, body: list[ast.stmt], name: str | None = None, begin: Callable[[], list[t.Stmt]] = list
+        self,
+        body: list[ast.stmt],
+        name: str | None = None,
+        begin: Callable[[], list[t.Stmt]] = list,
+        most: int | None = None,
     ) -> list[t.Stmt]:
         """Return the body of a loop, after what each iteration begins with.
 
-        What it assigns may be unassigned after it.
+        What it assigns may be unassigned after it; the loop's name has its bound, `most`, only in a body that does not
+        give it another value.
         """
-        before = self.assigned
+        before, largest = self.assigned, self.largest
+        self.largest = {k: v for k, v in largest.items() if k != name}
+        if name is not None and most is not None and name not in assigned_names(body):
+            self.largest[name] = most
         if name is not None and before is not None:
             self.assigned = before | {name}
         self.loops += 1
         inner = [*begin(), *self.block(body)]
         self.loops -= 1
-        self.assigned = before
+        self.assigned, self.largest = before, largest
         return inner
 
     def bound(self, e: t.Expr, node: ast.AST) -> int:
