@@ -1,3 +1,4 @@
+# One of zabcheck's five packages.
 """State the properties, by the paper's names, each once, in the language, over the observed history or the state.
 
 Start with `core.py`. A property (`registry.py`) is a function that returns whether a state or a step satisfies it, with

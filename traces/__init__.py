@@ -1,3 +1,4 @@
+# One of zabcheck's five packages.
 """Recorded runs: as a file, a text, a picture, a replay; event tables of runs; logs of ZooKeeper servers.
 
 Start with `record/trace.py`, what a trace is, and `record/runner.py`, which makes one. Nothing is imported until it is

@@ -1,3 +1,4 @@
+# One of zabcheck's five packages.
 """zabcheck from Python: explore, audit, plan, replay, prove and more, each a function with a typed answer.
 
     import zabcheck

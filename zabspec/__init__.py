@@ -1,3 +1,4 @@
+# One of zabcheck's five packages.
 """Define the language of protocols, the worlds they run in, the simulator, and the protocols with their variants.
 
 Start with `zab.py` and the paper beside it, then `worlds/connections.py`, what a step is. `model.py` puts protocol,

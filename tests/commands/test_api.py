@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import typing
@@ -316,7 +317,7 @@ def test_an_author_finds_all_there_is_to_write_with_in_one_place() -> None:
 def test_importing_it_imports_nothing_else(tmp_path: Path) -> None:
     code = "import sys, zabcheck, zabcheck.pytest_plugin; print(*sorted({n.split('.')[0] for n in sys.modules}))"
     loaded = python("-c", code, cwd=tmp_path, check=True).stdout.split()
-    assert not {*shadowed_packages.PACKAGES, "click", "rich", "llvmlite", "z3", "numpy"} & set(loaded)
+    assert not {*shadowed_packages.PACKAGES[:4], "click", "rich", "llvmlite", "z3", "numpy"} & set(loaded)
 
 
 def test_python_m_is_the_command(tmp_path: Path) -> None:
@@ -325,7 +326,7 @@ def test_python_m_is_the_command(tmp_path: Path) -> None:
     assert done.stdout.startswith("Usage: zabcheck export ")
 
 
-@pytest.mark.parametrize("name", shadowed_packages.PACKAGES)
+@pytest.mark.parametrize("name", shadowed_packages.PACKAGES[:4])
 def test_what_stands_in_the_way_of_a_package_is_named(name: str, tmp_path: Path) -> None:
     (tmp_path / f"{name}.py").write_text("raise SystemExit('it was run')\n")
     done = python("-m", "zabcheck", "variants", cwd=tmp_path)
@@ -343,8 +344,30 @@ def test_a_shadowed_or_missing_package_is_reported_on_first_use(
     monkeypatch.delitem(vars(zabcheck), "replay", raising=False)
     with pytest.raises(ImportError, match=r"^a module made while running shadows"):
         _ = zabcheck.replay
-    monkeypatch.setattr(shadowed_packages, "place", lambda name: "")
-    assert shadowed_packages.in_the_way() == "zabcheck's own package checker is missing: reinstall zabcheck"
+
+
+@pytest.mark.parametrize("name", shadowed_packages.PACKAGES)
+def test_a_package_that_pip_replaced_or_removed_is_reported(name: str, tmp_path: Path) -> None:
+    """As in an environment where another project's package of that name was installed, and then uninstalled."""
+    for package in shadowed_packages.PACKAGES:
+        (tmp_path / package).mkdir()
+        shutil.copy(TOP / package / "__init__.py", tmp_path / package)
+    for file in ("__main__.py", "shadowed_packages.py"):
+        shutil.copy(TOP / "zabcheck" / file, tmp_path / "zabcheck")
+
+    def start() -> str:
+        """What the command says, in a process that has no packages but these."""
+        words, bare = [sys.executable, "-S", "-m", "zabcheck"], {"PATH": os.environ["PATH"]}
+        done = subprocess.run(words, check=False, capture_output=True, text=True, cwd=tmp_path, env=bare, timeout=HANG)
+        return f"{done.returncode} {done.stderr}"
+
+    assert "No module named 'checker.cli'" in start()
+    (tmp_path / name / "__init__.py").write_text('"""Traces of another kind."""\n')
+    replaced = f"another project's package {name} was installed over zabcheck's: install zabcheck in an environment"
+    assert re.fullmatch(f"2 zabcheck: {replaced} .*\n", start())
+    (tmp_path / name / "__init__.py").unlink()
+    missing = f"zabcheck's package {name} is missing, as after `pip uninstall {name}`: reinstall it with"
+    assert re.fullmatch(f"2 zabcheck: {missing} .*\n", start())
 
 
 # --- the plugin of pytest --------------------------------------------------------------------------
