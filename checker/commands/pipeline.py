@@ -11,6 +11,7 @@ from checker.commands.common import PATH, Subcommand
 from checker.commands.init import START
 from checker.ending import Answer
 from checker.errors import HELD
+from zabspec.extras import installing
 
 FILES = ("pipeline.py", "pipeline.toml")
 
@@ -36,5 +37,5 @@ def pipeline(what: str, folder: Path) -> Answer:
         raise click.UsageError(f"{folder}: there is no folder {folder.parent}")
     folder.mkdir(exist_ok=True)
     program = shlex.quote(str(folder / FILES[0]))
-    said = f"{folder} has a complete pipeline. Run it: python {program} (pip install 'zabcheck[spark]')"
+    said = f"{folder} has a complete pipeline. Run it: python {program} ({installing('spark')} installs what it needs)"
     return Answer(HELD, [said], files=[(folder / name, (START.parent / name).read_bytes()) for name in FILES])

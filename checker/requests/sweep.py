@@ -188,7 +188,7 @@ class SweepRequest(Request):
         from traces.spark.session import check_packages
 
         try:
-            check_packages("pyarrow", "jinja2", "matplotlib")  # before what imports them
+            check_packages("pyarrow", "numpy", "matplotlib")  # before what imports them
         except NoSpark as problem:
             raise RequestError(str(problem)) from None
         from traces.sweep.findings import NotRepeated, findings

@@ -6,12 +6,11 @@ import gc
 import secrets
 import socket
 import threading
-from importlib.util import find_spec
 
 from checker.errors import NoVerdict, RequestError
 from checker.walk.service import Service
+from zabspec.extras import missing
 
-NEEDS = ("starlette", "uvicorn")
 HOST = "127.0.0.1"
 PATIENCE = 5.0  # seconds that the end waits for the server
 
@@ -22,9 +21,8 @@ def check_installed() -> None:
     Raises:
         RequestError: they are not.
     """
-    missing = [name for name in NEEDS if find_spec(name) is None]
-    if missing:
-        raise RequestError(f"zabcheck walk needs {' and '.join(missing)}: pip install 'zabcheck[explore]'")
+    if lacking := missing("starlette", "uvicorn"):
+        raise RequestError(f"zabcheck walk needs {lacking}")
 
 
 def keep_what_is_loaded() -> None:

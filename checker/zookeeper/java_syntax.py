@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from checker.errors import RequestError
 from checker.zookeeper.java_normal import DECLARED, Normal, text_of
+from zabspec.extras import missing
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -129,11 +130,11 @@ def parser() -> Parser:
     Raises:
         RequestError: it is not installed.
     """
-    try:
-        import tree_sitter
-        import tree_sitter_java
-    except ImportError:
-        raise RequestError("--drift needs a parser of Java, which `pip install 'zabcheck[drift]'` installs") from None
+    if lacking := missing("tree_sitter", "tree_sitter_java"):
+        raise RequestError(f"--drift needs {lacking}")
+    import tree_sitter
+    import tree_sitter_java
+
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_java.language()))
 
 

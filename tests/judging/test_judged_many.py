@@ -80,9 +80,9 @@ def test_check_of_many_proposals() -> None:
 
 
 def test_without_what_judges_tables_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("traces.tables.table.find_spec", lambda name: None)
+    monkeypatch.setattr("zabspec.extras.find_spec", lambda name: None)
     result = CliRunner().invoke(main, ["simulate", "--proposals", "64", "--check"])
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
     assert "more than 63 proposals" in result.stderr
-    assert "pip install 'zabcheck[spark]'" in result.stderr
+    assert "pip install 'zabcheck[tables]'" in result.stderr

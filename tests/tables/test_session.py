@@ -16,7 +16,6 @@ import pytest
 from tests.patience import HANG, members, until
 from tests.spark import LocalSpark, surroundings
 from traces.spark import NoSpark, SparkFailed
-from traces.spark import session as session_module
 from traces.spark.session import machine_memory, own_folder, session
 from zabspec.temporary import FOLDER
 
@@ -210,9 +209,11 @@ def test_a_master_that_spark_does_not_know() -> None:
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "find_spec", lambda name: None)
-    sentence = r"this needs pyspark, which is not installed; `pip install 'zabcheck\[spark\]'` installs it"
-    with pytest.raises(NoSpark, match=sentence), session():
+    monkeypatch.setattr("zabspec.extras.find_spec", lambda name: None)
+    with (
+        pytest.raises(NoSpark, match=r"this needs pyspark, which `pip install 'zabcheck\[spark\]'` installs"),
+        session(),
+    ):
         pass
 
 

@@ -453,8 +453,8 @@ def test_wrong_questions_are_refused_before_anything_starts(tmp_path: Path, monk
     monkeypatch.setattr("checker.requests.sweep.has_session", lambda: False)
     assert "an address is written by Spark" in refused("s3a://key:secret@lake/x", "--seeds", "1:9")
     assert "secret" not in refused("s3a://key:secret@lake/x", "--seeds", "1:9")
-    monkeypatch.setattr("traces.spark.session.find_spec", lambda name: None if name == "matplotlib" else name)
-    assert "needs matplotlib, which is not installed; `pip install" in refused(folder, "--seeds", "1:9")
+    monkeypatch.setattr("zabspec.extras.find_spec", lambda name: None if name == "matplotlib" else name)
+    assert "needs matplotlib, which `pip install 'zabcheck[plots]'` installs" in refused(folder, "--seeds", "1:9")
 
 
 @pytest.mark.slow

@@ -176,13 +176,13 @@ def test_without_pyarrow_there_is_one_sentence(tmp_path: Path) -> None:
         "sys.modules |= dict.fromkeys(('pyarrow', 'numpy', 'pandas', 'pyspark', 'matplotlib', 'jinja2'))\n"
         "from checker.cli import main; main(sys.argv[1:])"
     )
-    tables = "zabcheck: event tables need pyarrow, which `pip install 'zabcheck[spark]'` installs\n"
-    missing = "zabcheck: this needs {}, which is not installed; `pip install 'zabcheck[spark]'` installs it\n"
+    tables = "zabcheck: event tables need pyarrow, which `pip install 'zabcheck[tables]'` installs\n"
+    missing = "zabcheck: this needs {}, which `pip install 'zabcheck[{}]'` installs\n"
     for arguments, said in (
         (["judge", "x.parquet"], tables),
         (["simulate", "--table", str(tmp_path / "x.parquet")], tables),
-        (["sweep", str(tmp_path / "x"), "--seeds", "1:3"], missing.format("pyarrow")),
-        (["--depth", "3", "--engine", "spark"], missing.format("pyspark")),
+        (["sweep", str(tmp_path / "x"), "--seeds", "1:3"], missing.format("pyarrow", "tables")),
+        (["--depth", "3", "--engine", "spark"], missing.format("pyspark", "spark")),
     ):
         done = subprocess.run([sys.executable, "-c", text, *arguments], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (2, said)

@@ -80,8 +80,8 @@ def test_a_trace_of_other_states_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "NEEDS", ("no_such_server", "uvicorn"))
-    with pytest.raises(RequestError, match=r"needs no_such_server: pip install 'zabcheck\[explore\]'"):
+    monkeypatch.setattr("zabspec.extras.find_spec", lambda name: None)
+    with pytest.raises(RequestError, match=r"needs starlette, which `pip install 'zabcheck\[explore\]'` installs"):
         serving.check_installed()
 
 

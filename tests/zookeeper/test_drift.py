@@ -405,7 +405,7 @@ def test_a_missing_parser_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Mo
     java_syntax.parser.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "tree_sitter_java", None)
     result = run("zookeeper", "--drift", str(tree(tmp_path)))
-    assert_refused(result, "--drift needs a parser of Java, which `pip install 'zabcheck[drift]'` installs")
+    assert_refused(result, "--drift needs tree_sitter_java, which `pip install 'zabcheck[drift]'` installs")
 
 
 def test_a_deep_file_is_parsed_or_unknown() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zabspec.extras import missing
+
 ZOOM = 2.0  # pixels of the PNG for each of the SVG
 LETTER = "<svg xmlns='http://www.w3.org/2000/svg' width='20' height='20'>{}</svg>"
 WRITTEN = '<text x="2" y="16" font-family="{}">p</text>'  # in the fonts of the pictures: others do not matter
@@ -17,12 +19,10 @@ def rasterised(svg: str) -> bytes:
     Raises:
         NoRasterizer: the rasteriser is not installed, or this machine has no font.
     """
-    try:
-        import resvg_py
-    except ImportError:
-        raise NoRasterizer(
-            "a PNG needs a rasteriser: pip install 'zabcheck[pictures]'; --to svg and --to html work without it"
-        ) from None
+    if lacking := missing("resvg_py"):
+        raise NoRasterizer(f"a PNG needs {lacking}; --to svg and --to html work without it")
+    import resvg_py
+
     from traces.pictures.svg import FONT  # here: commands that draw nothing catch `NoRasterizer`
 
     empty, written = (

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from traces.spark.java import Java, NoJava, find_runtime
 from traces.zookeeper.rules import version as version_of
+from zabspec.extras import missing
 from zabspec.files import write_whole
 from zabspec.language.jit import cache_folder
 from zabspec.protocols.registry import PROTOCOLS
@@ -114,6 +115,8 @@ def find_release(release: str, zookeeper: str = "", servers: str = "", jar: str 
     """
     if sys.platform != "linux":
         raise Cannot("real ZooKeeper servers are run on Linux alone")
+    if lacking := missing("kazoo"):
+        raise Cannot(f"real ZooKeeper servers need a client, {lacking}")
     try:
         java = find_runtime(LEAST_JAVA)
     except NoJava as problem:

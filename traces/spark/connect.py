@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from traces.spark import NoSpark, SparkFailed
 from traces.spark.trouble import reason
+from zabspec.extras import missing
 from zabspec.files import without_secrets
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 SCHEME = "sc://"
 PORT = 15002  # where a server listens if its address has no port
 VARIABLES = ("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
-EXTRA = "`pip install 'zabcheck[connect]'` installs it"
 
 
 def is_connect(spark: SparkSession) -> bool:
@@ -61,23 +61,14 @@ def made(master: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
     said = without_secrets(master)
-    for package in ("grpc", "grpc_status", "google.rpc", "zstandard"):
-        if not is_there(package):
-            raise NoSpark(f"--master {said}: Spark Connect needs {package.partition('.')[0]}; {EXTRA}")
+    if lacking := missing("grpc", "grpc_status", "google.rpc", "zstandard"):
+        raise NoSpark(f"--master {said}: Spark Connect needs {lacking}")
     try:
         spark = SparkSession.builder.remote(master).getOrCreate()
         _ = spark.version  # the first request to the server
         return spark
     except Exception as problem:
         raise NoSpark(f"--master {said}: {without_secrets(reason(problem) or str(problem))}") from None
-
-
-def is_there(package: str) -> bool:
-    """Return whether a package is installed."""
-    try:
-        return find_spec(package) is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def server_of(master: str) -> tuple[str, int] | None:

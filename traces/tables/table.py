@@ -12,12 +12,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as package_version
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from traces.tables.places import Address, Place, cleaned
+from zabspec.extras import missing
 from zabspec.files import Unreadable, check_readable, replacing
 
 if TYPE_CHECKING:
@@ -93,9 +93,8 @@ def check_arrow(*more: str) -> None:
     Raises:
         TableError: a package is not installed.
     """
-    for name in ("pyarrow", *more):
-        if find_spec(name) is None:
-            raise TableError(f"event tables need {name}, which `pip install 'zabcheck[spark]'` installs")
+    if lacking := missing("pyarrow", *more):
+        raise TableError(f"event tables need {lacking}")
 
 
 def schema() -> pa.Schema:
