@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -18,10 +19,13 @@ import pytest
 from invariants import Property
 from tests.pictures.pictured import DATA, FAULTY, NETWORKS, PICTURED, pictured, walk
 from traces import Trace, build_trace, read_trace, write_trace
+from traces.explain.effects import changes
 from traces.explain.flights import Fate, flights, in_flight
 from traces.explain.names import message_text
 from traces.pictures import PICTURES, to_html, to_svg
 from traces.pictures.folds import parts, what_happens
+from traces.pictures.geometry import BAND, PHONE, geometry_of
+from traces.pictures.html import sliced
 from traces.pictures.picture import picture_of
 from traces.pictures.svg import document
 from traces.record.simulated import TooLarge, simulated_trace
@@ -308,6 +312,24 @@ def test_a_run_that_is_too_large_is_drawn_in_part(tmp_path: Path, monkeypatch: p
     told(-1)
     assert run_command(*words).exit_code == 3
     assert not page.exists()
+
+
+@pytest.mark.parametrize("name", PICTURED)
+def test_on_a_phone_words_are_right_of_all_lanes(name: str) -> None:
+    """No label lies over a lane or an arrow, and the drawing is as wide as the screen."""
+    picture = picture_of(pictured(name))
+    g = geometry_of(picture, narrow=True)
+    said = re.findall(r'<span class="([^"]*)" style="(\w+):([\d.]+)px', sliced(picture, g, 1, len(g.rows)))
+    words = [(side, float(x)) for how, side, x in said if "middle" not in how and "turned" not in how]
+    assert len(words) >= len(g.rows)
+    assert all(side == "left" and x > g.lanes[-1] + BAND / 2 for side, x in words)
+    assert g.width == PHONE
+
+
+def test_a_value_that_is_none_has_no_sign_of_its_own() -> None:
+    said = [line for n in range(1, 22) for line in changes(pictured("join-commit-all"), n)]
+    assert "p1.phase none -> DISCOVERY" in said
+    assert any(line.endswith(": ACK_LD(epoch=1)") for line in said)
 
 
 # --- the pages -------------------------------------------------------------------------------------

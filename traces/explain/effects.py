@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from traces.explain.names import history_text, message_text, observation_text, process_name, txn_text
+from traces.explain.names import NONE, history_text, message_text, observation_text, process_name, txn_text
 from traces.record.trace import JsonState, Step, Trace
 from traces.record.values import state_json
 from zabspec.history import history_fields
@@ -143,7 +143,7 @@ def _changed_fields(model: Model, before: JsonState, step: Step) -> Iterator[Cha
                 yield Change(said, (f.name,), frozenset(index))
                 continue
             place = _place(f, index)
-            was, now = (value_text(f.kind, v) for v in (old, new))
+            was, now = ("none" if (said := value_text(f.kind, v)) == NONE else said for v in (old, new))
             whose = frozenset(index[: f.node_axes])
             yield Change(f"{place} {was} -> {now}", (f.name,), whose, _gone_and_come(f.kind, old, new), place=place)
     if forgotten and forgets is not None:

@@ -12,9 +12,11 @@ from zabspec.model import Model
 from zabspec.worlds.steps import MASKS, PROCESSES
 
 __all__ = [
-    "counted", "headline", "history_text", "joined", "message_text", "observation_text", "process_name",
+    "NONE", "counted", "headline", "history_text", "joined", "message_text", "observation_text", "process_name",
     "process_names", "txn_text", "zxid_text",
 ]  # fmt: skip
+
+NONE = "-"  # the text of no transaction, and of a stage or phase that a process is not in
 
 
 def process_names(members: Sequence[int]) -> str:
@@ -50,10 +52,13 @@ def history_text(history: Sequence[Mapping[str, int]]) -> str:
 
 
 def message_text(m: Transmission, model: Model) -> str:
-    """Return a message and its fields by the protocol's declaration: `ACK_E(current_epoch=0, history=[])`."""
+    """Return a message and its fields by the protocol's declaration: `ACK_E(current_epoch=0, history=[])`.
+
+    A field that carries no transaction is left out.
+    """
     kinds = model.parts.union.named(m.kind).fields
-    said = (f"{name}={_read(kinds[name], value) or _carried(value)}" for name, value in m.fields.items())
-    return f"{m.kind}({', '.join(said)})"
+    said = ((name, _read(kinds[name], value) or _carried(value)) for name, value in m.fields.items())
+    return f"{m.kind}({', '.join(f'{name}={text}' for name, text in said if text != NONE)})"
 
 
 def _read(kind: Kind | None, value: Any) -> str:

@@ -26,9 +26,9 @@ BOLD = 7.0  # of a bold one
 ROLE_LETTER = 8.1  # of a role along its lane
 LEAST_LANE = 104
 MOST_LANE = (196, 176, 150)  # of up to three lanes, of up to five, of more
-PHONE = 358  # how wide a picture is there, if it has three lanes
-BESIDE = 190  # of it, for the words left and right of all lanes
-LEAST_NARROW = 64
+PHONE = 358  # how wide a picture is there
+NARROW_LANE = 30  # the distance of lanes there, unless their names need more
+LEAST_WORDS = 120  # how wide the words beside all lanes are there
 COLUMN = 300  # what the steps are called, beside the lanes
 HEAD = 34  # the names of the lanes
 SAID = {
@@ -104,6 +104,7 @@ class Geometry:
         rows: the rows.
         column: where the column with the names of steps begins; the width of the picture if there is none.
         width, height: the size of the picture.
+        beside: on a phone, where the words of all steps are, right of all lanes; 0 if they are beside their own lanes.
     """
 
     gutter: float
@@ -112,6 +113,7 @@ class Geometry:
     column: float
     width: float
     height: float
+    beside: float = 0
 
     def y(self, number: int) -> float:
         """Return the height of a step in pixels; 0 is where lanes begin, one beyond the last where they end."""
@@ -130,7 +132,7 @@ class Geometry:
         for p in self.rows:
             if p.top + p.height < top or p.top > bottom:
                 continue
-            if over(p, self.lanes, self.lanes[process]):
+            if over(p, self.lanes, self.lanes[process]) and not self.beside:
                 yield at, min(bottom, p.top)
                 at = max(top, p.top + p.height)
             elif process in p.row.processes and top <= p.y <= bottom:
@@ -147,22 +149,27 @@ def geometry_of(picture: Picture, narrow: bool = False) -> Geometry:
     """Lay out a picture from its upper left corner.
 
     Args:
-        narrow: as for a phone: lanes are close to each other, and there is no column beside them.
+        narrow: as for a phone: lanes are close to each other, and all words are right of them.
     """
     gutter = (NARROW_GUTTER if narrow else GUTTER) + (LOOP if picture.loop is not None else 0)
-    wide = narrowed(picture, gutter) if narrow else lane_width(picture)
+    wide = max([NARROW_LANE, *(BOLD * len(name) + 6 for name in picture.lanes)]) if narrow else lane_width(picture)
+    beside = gutter + len(picture.lanes) * wide
+    room = max(LEAST_WORDS, PHONE - beside) if narrow else wide
     at: float = HEAD
     rows = []
     for row in picture.rows:
-        rows.append(placed_row(picture, row, at, side_of(picture, row), wide, not narrow))
+        rows.append(placed_row(picture, row, at, 1 if narrow else side_of(picture, row), room, not narrow))
         at += rows[-1].height
+    if narrow:
+        lanes = tuple(gutter + (k + 0.5) * wide for k in range(len(picture.lanes)))
+        return Geometry(gutter, lanes, tuple(rows), beside + room, beside + room, at + 12, beside)
     before = [p for p in rows if p.side < 0 and p.row.processes[:1] == (0,)]
-    left = max(wide * 0.86, *map(reach, before)) if before else 12 if narrow else 26
+    left = max(wide * 0.86, *map(reach, before)) if before else 26
 
     def placed(left: float) -> Geometry:
         lanes = tuple(gutter + left + k * wide for k in range(len(picture.lanes)))
         beside = math.ceil(max([lanes[-1] + wide * 0.9 + 12, *(far(p, lanes) for p in rows)]))
-        return Geometry(gutter, lanes, tuple(rows), beside, beside + (COLUMN if not narrow else 0), at + 12)
+        return Geometry(gutter, lanes, tuple(rows), beside, beside + COLUMN, at + 12)
 
     g = placed(left)
     roles = [s.role for s in picture.stretches if s.process == 0 and s.start and g.role_side(s) < 0 and not g.gaps(s)]
@@ -174,12 +181,6 @@ def lane_width(picture: Picture) -> float:
     lengths = [len(word) for row in picture.rows for word in (row.label, *(m.text for m in row.marks))]
     most = MOST_LANE[0 if len(picture.lanes) <= 3 else 1 if len(picture.lanes) <= 5 else 2]
     return min(most, max(LEAST_LANE, max(lengths, default=0) * LETTER + 34))
-
-
-def narrowed(picture: Picture, gutter: float) -> float:
-    """Return the distance of lanes in pixels on a phone: three lanes fit with the longest words of ZAB."""
-    room = (PHONE - gutter - BESIDE) / max(1, len(picture.lanes) - 1)
-    return min(lane_width(picture), max(LEAST_NARROW, room))
 
 
 def reach(p: Placed) -> float:
@@ -216,7 +217,7 @@ def placed_row(picture: Picture, row: Row, top: float, side: int, wide: float, b
         row: the row.
         top: its upper end, in pixels.
         side: the side of its text, 1 right, -1 left.
-        wide: the distance of lanes, in pixels.
+        wide: the room for its text, in pixels.
         beside: the step also has a label in the column beside all lanes.
     """
     what = "fault" if row.fault else "label"

@@ -191,7 +191,7 @@ def lane(s: Stretch, g: Geometry, pen: Pen, part: tuple[float, float]) -> str:
             out += pen.turned(s.role, x, y)
             said = y
     begins = g.y(s.start)
-    if s.role and s.start and part[0] <= begins < part[1] and not g.gaps(s):
+    if s.role and s.start and part[0] <= begins < part[1] and not g.gaps(s) and not g.beside:
         # too short, or too crowded: it is written where the stretch begins
         side = g.role_side(s)
         out += haloed(pen, s.role, x + side * (BAND / 2 + 4), begins - 4, side, "strong role", s.start)
@@ -206,7 +206,7 @@ def arrow(a: Arrow, g: Geometry) -> str:
     how = f"arrow l{hue(a.epoch)}" + (" named" if a.named else "") + (" dash" if f.fate is Fate.COPIED else "")
     if f.message.source == f.message.destination:
         out = BAND / 2
-        bulge = x1 - out - min(40, 14 + 0.12 * (y2 - y1))
+        bulge = x1 - out - min(BAND if g.beside else 40, 14 + 0.12 * (y2 - y1))
         path = f"M{x1 - out:.1f} {y1:.1f}C{bulge:.1f} {y1 + 4:.1f} {bulge:.1f} {y2 - 4:.1f} {x2 - out - 3:.1f} {y2:.1f}"
         drawn, tip = tag("path", {"class": how, "d": path}), head(x2 - out, y2, 0.25, a)
     else:
@@ -239,7 +239,7 @@ def foreground(p: Placed, g: Geometry, pen: Pen) -> str:
         ends = {"x1": min(lanes), "x2": max(lanes), "y1": p.y, "y2": p.y}
         parts.append(tag("line", {"class": "fault dash", **ends}))
     parts += [dot(x, p) for x in lanes]
-    x, at = lanes[0], p.y + 4 + (LINE if len(row.processes) != 1 else 0)
+    x, at = g.beside or lanes[0], p.y + 4 + (LINE if len(row.processes) != 1 else 0)
     for line in p.lines:
         bold = line.named or line.what not in ("label", "accept")
         how = " ".join(filter(None, [("strong" if bold else ""), ("bad" if line.named else "")]))
@@ -249,7 +249,7 @@ def foreground(p: Placed, g: Geometry, pen: Pen) -> str:
         parts.append(haloed(pen, line.text, x + p.side * (26 if sign else 14), at, p.side, how, row.number))
         at += LINE
     for u in p.unreceived:
-        parts.append(never(u, x, at - 4, p.side, g, pen))
+        parts.append(never(u, lanes[0], at - 4, p.side, g, pen))
         at += LINE * len(u.lines)
     if g.width > g.column:
         for k, (said, bad) in enumerate(p.column):
@@ -275,7 +275,7 @@ def never(u: Unreceived, x: float, y: float, side: int, g: Geometry, pen: Pen) -
     """Return messages that were never received: a broken line from their source, and a sign short of each target."""
     first, out = u.arrows[0], []
     line = f"arrow dash l{hue(first.epoch)}" + (" named" if first.named else "")
-    beside = 18 + len(u.lines[0]) * (LETTER + 0.6 * first.named)  # the width of the text
+    beside = BAND / 2 if g.beside else 18 + len(u.lines[0]) * (LETTER + 0.6 * first.named)  # the width of the text
     for a in u.arrows:
         target = g.lanes[a.flight.message.destination]
         way = 1 if target > x else -1
@@ -289,7 +289,7 @@ def never(u: Unreceived, x: float, y: float, side: int, g: Geometry, pen: Pen) -
     bold = "strong " if first.named else ""
     for k, said in enumerate(u.lines):
         how, place = f"{bold}f{hue(first.epoch)}", y + 4 + k * LINE
-        out.append(haloed(pen, said, x + side * 14, place, side, how, first.flight.sent))
+        out.append(haloed(pen, said, (g.beside or x) + side * 14, place, side, how, first.flight.sent))
     ends = [(a, process_name(a.flight.message.destination)) for a in u.arrows]
     hint = "; ".join(f"{a.text} to {whom}: {a.flight.fate.value}" for a, whom in ends)
     return tag("g", {}, tag("title", {}, text(hint)) + "".join(out))
