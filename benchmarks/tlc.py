@@ -72,7 +72,9 @@ def tlc_command(jar: Path, *options: str) -> list[str]:
         java = find_runtime(LEAST_JAVA)
     except NoJava as problem:
         raise TlcFailed(f"TLC needs {problem}") from None
-    return [str(java.program), *options, "-cp", str(jar.resolve()), "tlc2.TLC", "-deadlock", "-metadir", "states"]
+    apart = "-Djava.io.tmpdir=."  # it unpacks its modules there, and another TLC would read half of one
+    command = [str(java.program), *options, apart, "-cp", str(jar.resolve())]
+    return [*command, "tlc2.TLC", "-deadlock", "-metadir", "states"]
 
 
 def parsed(output: str, seconds: float = 0.0, wall: float = 0.0) -> Counts:

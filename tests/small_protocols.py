@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from checker.symbolic import pool
 from checker.symbolic.assumptions import beside, sized
@@ -10,6 +11,7 @@ from checker.symbolic.counterexample import rows
 from checker.symbolic.pool import Outcome, Question, Verdict
 from invariants.inductive.argument import argument_of
 from zabspec.model import Configuration
+from zabspec.protocols.registry import PROTOCOLS
 
 TEXT = '''"""A small protocol."""
 from __future__ import annotations
@@ -141,19 +143,26 @@ SMALL = {
 }  # fmt: skip
 
 
-def asked(path: str, only: str = "", nodes: int = 2, network: str = "datagrams", **more: int) -> Outcome:
-    """What comes of the whole question, or of the moves whose labels have this in them, asked in this process."""
-    c = sized(Configuration(path, nodes=nodes, network=network, **more))  # type: ignore[arg-type]
+def asked(path: str, only: str = "", most: int = 0, limit: float = 60.0, **given: Any) -> Outcome:
+    """What comes of the whole question, or of some moves, asked in this process.
+
+    Args:
+        only: what the labels of the moves have in them.
+        most: how many moves at most; 0 for all.
+        limit: seconds of each query.
+    """
+    usual = {"network": "datagrams"} | ({} if PROTOCOLS[path].declared.roles else {"nodes": 2})
+    c = sized(Configuration(path, **(usual | given)))
     argument = argument_of(path)
     assert argument is not None
     for kept in (pool.induction, pool.possible, pool.told_apart):
         kept.cache_clear()  # of the file as it was
     clauses = tuple(p.name for p in (*beside(c), *argument.clauses))
-    question = Question(c, clauses, targets=tuple(p.name for p in argument.targets))
+    question = Question(c, clauses, targets=tuple(p.name for p in argument.targets), seconds=limit)
     verdicts = {p.name: Verdict(p) for p in question.named((*clauses, *question.targets))}
     outcome = Outcome(question, list(verdicts.values()))
-    moves = pool.induction(question).moves
-    for k in (-1, *(k for k, m in enumerate(moves) if only in m.label)):
+    chosen = [k for k, m in enumerate(pool.induction(question).moves) if only in m.label]
+    for k in (-1, *chosen[:: -(-len(chosen) // most) if most else 1]):
         taken, findings = pool.answer((question, k))
         outcome.taken.append(taken)
         pool.note(verdicts, findings)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from checker.opinion.interpreted import Differs, Interpreted, SecondOpinion
@@ -37,10 +37,12 @@ class Claims:
     Attributes:
         kept: the clauses and properties that every step preserves, or that follow.
         never: the labels of the moves that are never possible.
+        lasting: the clauses that so many steps preserve, the states before each satisfying every clause.
     """
 
     kept: frozenset[str]
     never: frozenset[str]
+    lasting: Mapping[str, int] = field(default_factory=dict)
 
 
 class InductionOpinion(Interpreted):
@@ -48,6 +50,7 @@ class InductionOpinion(Interpreted):
 
     def __init__(self, induction: Induction, claims: Claims) -> None:
         self.induction, self.claims, self.transition = induction, claims, induction.transition
+        self.source = random.Random(induction.seed)
         super().__init__(self.transition.model, (*induction.every, *induction.targets))
         self.variables = {v: key for key, v in self.transition.state.items() if isinstance(v, Term)}
         self.message = self.layout.offset("event_message")
@@ -86,7 +89,24 @@ class InductionOpinion(Interpreted):
             for p in self.kept:  # a property that reads nothing that changed is as true as before
                 if (p.of == STEP or reads[p.name] & changed) and not self.holds(p, view, before):
                     raise Differs(f"{describe(word)} violates {p.name} from a state that satisfies the assumptions")
+        for name, k in self.claims.lasting.items():
+            self.after_several(data, name, k)
         return True
+
+    def after_several(self, data: bytes, name: str, k: int) -> None:
+        """Take so many random steps from a state, and check that a clause holds after the last.
+
+        Raises:
+            Differs: it does not.
+        """
+        for left in reversed(range(k)):
+            ways = self.ways(data)
+            if not left and any(not self.holds(p, after) for p in self.properties if p.name == name for after in ways):
+                raise Differs(f"{k} steps violate {name}, each from a state that satisfies the assumptions")
+            ways = [w for w in ways if all(self.holds(p, w) for p in self.induction.every)]
+            if not ways:
+                return
+            data = self.source.choice(ways).key()
 
     def judged(self, data: bytes, known: Known) -> dict[str, set[int]] | None:
         """Compare each clause with its formula; return the bytes that each property reads.
@@ -179,17 +199,17 @@ class InductionOpinion(Interpreted):
 
 def second_opinion(induction: Induction, claims: Claims) -> SecondOpinion:
     """Return how the interpreter's opinion compares with an induction's formulas and conclusions."""
-    here, source = InductionOpinion(induction, claims), random.Random(induction.seed)
+    here, claimed = InductionOpinion(induction, claims), claims.kept.union(claims.lasting)
     count = max(FEWEST, min(MOST, CELLS // len(here.variables)))
     try:
         for clause in induction.clauses:
-            if clause.name in claims.kept and not here.holds(clause, StateView(here.layout, here.initial)):
+            if clause.name in claimed and not here.holds(clause, StateView(here.layout, here.initial)):
                 raise Differs(f"the initial state violates {clause.name}")
-        for by_z3, states in ((False, here.walked(source, count)), (True, here.drawn(source, count))):
+        for by_z3, states in ((False, here.walked(here.source, count)), (True, here.drawn(here.source, count))):
             for data in states:
                 if not here.agree(data, True) and by_z3:
                     raise Differs("z3 takes a state for one that satisfies the assumptions, and it does not")
-                here.agree(here.altered(data, source), False)
+                here.agree(here.altered(data, here.source), False)
     except Differs as difference:
         return SecondOpinion(here.states, here.steps, str(difference))
     return SecondOpinion(here.states, here.steps)

@@ -21,13 +21,13 @@ FLIGHT = 6  # messages in flight, for a user protocol that does not bound them
 def faults(model: Model) -> list[str]:
     """Return the numbers of steps that may be left in each budget."""
     c, protocol = model.configuration, model.protocol
-    if protocol.declared.bounded_by_world:
-        there = (n for n, b in model.world.budgets.items() if not b.network and (n != "power_losses" or protocol.disks))
-        never = [n for n in there if not c.budget[n]]
+    of_world = (n for n, b in model.world.budgets.items() if not b.network and n != "power_losses")
+    mine = [*protocol.budgets, *(of_world if protocol.declared.bounded_by_world else ["crashes"])]
+    mine = [*dict.fromkeys((*mine, *(["power_losses"] if protocol.disks else [])))]
+    never, given = [n for n in mine if not c.budget[n]], [n for n in mine if c.budget[n]]
+    if is_whole(c.protocol):
         out = ["any number of faults of the kinds with a budget may remain: no clause reads a budget"]
     else:
-        mine = dict.fromkeys((*protocol.budgets, "crashes", *(["power_losses"] if protocol.disks else [])))
-        never, given = [n for n in mine if not c.budget[n]], [n for n in mine if c.budget[n]]
         counted = [n for n in given if counts(model, n)]
         free = [n for n in given if n not in counted]
         out = [f"at most {c.budget[n]} {n}: the protocol counts them" for n in counted]

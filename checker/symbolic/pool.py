@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing.pool import AsyncResult
@@ -192,8 +192,12 @@ class Outcome:
 
     @property
     def within(self) -> tuple[str, ...]:
-        """The flags beside --max-epoch whose ranges some step would leave: the proof is about runs without these."""
-        return tuple(sorted({site.widen for t in self.taken for site in t.granted} - {EPOCHS}))
+        """The flags whose ranges some step would leave: the proof is about runs without these.
+
+        Not --max-epoch of a protocol that abcasts: every answer names its largest epoch.
+        """
+        named = {EPOCHS} if Model(self.question.configuration).protocol.transactions else set()
+        return tuple(sorted({site.widen for t in self.taken for site in t.granted} - named))
 
     @property
     def granted(self) -> list[str]:
@@ -310,13 +314,14 @@ def answer(task: tuple[Question, int]) -> tuple[Taken, list[InductionFinding]]:
     return taken, [] if taken.impossible else asked.ask(move)
 
 
-def opinion(task: tuple[Question, frozenset[str], frozenset[str]]) -> SecondOpinion:
+def opinion(task: tuple[Question, Mapping[str, int], frozenset[str]]) -> SecondOpinion:
     """Hold an induction, and what it concluded, against the interpreter."""
     from checker.opinion.induction import Claims, second_opinion
 
     question, kept, never = task
     record_into(question.smt2)
-    return second_opinion(induction(question), Claims(kept, never))
+    one_step = frozenset(name for name, k in kept.items() if k == 1)
+    return second_opinion(induction(question), Claims(one_step, never, {n: k for n, k in kept.items() if k > 1}))
 
 
 def answer_k(task: tuple[Question, str]) -> tuple[str, int, SolverAnswer, float]:
@@ -380,10 +385,10 @@ def run(
         if outcome.unasked:
             for v in verdicts.values():
                 v.undecided += open_
-        kept = frozenset(name for name, v in verdicts.items() if v.word == PROVED)
+        try_longer(question, verdicts, workers)
+        kept = {name: v.k for name, v in verdicts.items() if v.holds}
         if kept and not outcome.unasked:
             outcome.second = workers.result(workers.ask(opinion, (question, kept, frozenset(outcome.impossible))))
-        try_longer(question, verdicts, workers)
         tell_why(question, verdicts, workers)
     outcome.taken.sort(key=lambda t: t.move)
     return outcome

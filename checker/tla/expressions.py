@@ -98,6 +98,8 @@ class Expressions(Facts):
             if isinstance(known, bool):
                 return TRUE if known else FALSE
             return TlaText("NOBODY") if process and known == -1 else number(known)
+        if isinstance(e, t.Choice):
+            return self.on_Choice(e, env, process)
         return getattr(self, f"on_{type(e).__name__}", self.unknown)(e, env)
 
     def text(self, e: t.Expr, env: Env) -> TlaText:
@@ -256,13 +258,12 @@ class Expressions(Facts):
     def on_OneOfSet(self, e: t.OneOfSet, env: Env) -> Node:
         return self.on_Choice(e, env)
 
-    def on_Choice(self, e: t.Choice, env: Env) -> Node:
+    def on_Choice(self, e: t.Choice, env: Env, process: bool = False) -> Node:
+        value = self.process if process or self.is_process(e, env) else self.expr
         test = self.static(e.test, env)
         if test is not None:
-            return self.expr(e.then if test else e.other, env)
-        if self.is_process(e.then, env) or self.is_process(e.other, env):
-            return either(self.expr(e.test, env), self.process(e.then, env), self.process(e.other, env))
-        return either(self.expr(e.test, env), self.expr(e.then, env), self.expr(e.other, env))
+            return value(e.then if test else e.other, env)
+        return either(self.expr(e.test, env), value(e.then, env), value(e.other, env))
 
     def on_Call(self, e: t.Call, env: Env) -> Node:
         f = self.program.functions[e.function]

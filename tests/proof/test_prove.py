@@ -412,3 +412,11 @@ def test_queries_have_names_of_their_own(prover):
     keys = [q.key for p in (prover, Prover(CONNECTED)) for q in p.queries()]
     assert len(set(keys)) == len(keys)
     assert all(isinstance(q, Query) for q in itertools.islice(prover.queries(), 3))
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize("name", ["choice-below-quorum", "established-below-quorum"])
+def test_random_steps_violate_what_a_mutant_would_have_proved(name: str) -> None:
+    """The run of witnesses itself does not: if z3 called all of it proved, the second opinion would contradict it."""
+    with pytest.raises(SearchError, match="a random run violates '"):
+        sound(MUTANTS[name].theory, EVERYTHING)

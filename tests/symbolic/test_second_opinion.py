@@ -191,3 +191,13 @@ def test_planted_faults_are_met(write: Callable[[str], str], monkeypatch: pytest
         return bool((found is not None and found.difference) or bounded(path))
 
     assert any(met(path) for path in paths)
+
+
+@pytest.mark.slow(seconds=2)
+def test_what_several_steps_are_said_to_preserve_is_taken(write: Callable[[str], str]) -> None:
+    """`low` is violated after two steps, the states before each satisfying it."""
+    path = write("a helper that returns late")
+    c = sized(Configuration(path, nodes=2, channel=2))
+    clauses = argument_of(path).clauses  # type: ignore[union-attr]
+    found = second_opinion(Induction(Model(c), clauses), Claims(frozenset(), frozenset(), {"low": 2}))
+    assert "2 steps violate low" in found.difference

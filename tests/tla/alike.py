@@ -47,7 +47,7 @@ def on_ask(s: State, p: Node, source: Node, m: ASK) -> None:
         if q == source and m.OTHER == 1:
             s.asked[p].add(q)
     s.heard[p].add(source)
-    chief = NOBODY
+    chief = NOBODY if größe > 9 else NOBODY  # noqa: RUF034
     if größe > 0:
         chief = source
     if len(s.past[p]) < 2:
@@ -67,7 +67,7 @@ def on_new(s: State, p: Node, m: NEW) -> None:
             found = q
     if found != NOBODY:
         rises(s, p, 1 if follows(s, p, found) == NOBODY else 0)
-        s.chief[p] = found if s.level[p] < 2 else NOBODY
+        s.chief[p] = found if s.level[p] < 2 else (NOBODY if s.level[p] < 3 else NOBODY)  # noqa: RUF034
 
 
 def follows(s: State, p: Node, q: Node) -> Node:

@@ -15,7 +15,7 @@ from checker.explore.symmetry import asymmetry
 from tests.second.generator import Generated
 from tests.second.generator.coverage import constructs, crossings, steps_taken
 from tests.second.generator.requests import at_least, at_most, larger, smaller
-from tests.second.harness import distributed, live, searching, simulated, symbolic, tlc
+from tests.second.harness import distributed, live, proving, searching, simulated, symbolic, tlc
 from tests.second.harness.book import Book, Reference, ReferenceFailed, ReferenceTooSlow
 from tests.second.harness.differences import Difference, Undecided
 from tests.second.harness.question import Question
@@ -25,7 +25,7 @@ from zabspec.language import LanguageError
 
 ENGINES = (
     "interpreted", "compiled", "symmetric", "reduced", "checkpointed", "simulated", "tlc", "symbolic", "distributed",
-    "live",
+    "live", "proving",
 )  # fmt: skip
 USUAL = ("interpreted", "compiled", "symmetric", "reduced")
 REDUCTIONS = ("stuttering", "sleeping", "ample")  # what "reduced" is; each may be asked for alone
@@ -241,6 +241,8 @@ def compare(
         note("simulated", lambda: simulated.compared(question, explore))
     if "live" in engines:
         note("live", lambda: live.compared(question, book, explore))
+    if "proving" in engines:
+        note("proving", lambda: proving.compared(question, book, explore))
     for name, module in (("tlc", tlc), ("symbolic", symbolic), ("distributed", distributed)):
         if name in engines:
             note(name, lambda module=module: module.compared(question, book))

@@ -1,4 +1,4 @@
-"""TLC on the exported module: the states and the successors that it writes down."""
+"""TLC on the exported module: the states and the successors that it writes down, `TypeOK`, and the properties."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.tlc import tlc_command, tlc_jar
 from checker.tla.env import Untranslatable
-from checker.tla.module import module_of
+from checker.tla.module import Module, module_of
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, Undecided, told
 from tests.second.harness.plain import canonical
@@ -21,7 +21,9 @@ from zabspec.language.schema import NODE
 NODES = re.compile(r'^(-?\d+) \[(?:style = filled\]|label="((?:[^"\\]|\\.)*)")', re.MULTILINE)
 EDGES = re.compile(r"^(-?\d+) -> (-?\d+)", re.MULTILINE)
 LIMIT = 120.0  # seconds
-BEYOND = "which is out of bounds"
+BEYOND = re.compile(r"apply tuple\s+<<[^>]*>>\s+to integer \d+ which is out of domain|which is out of bounds")
+SAID = re.compile("Error: (Invariant \\w+ is violated|The behavior up to this point is)")
+VIOLATED = re.compile(r"^Error: Invariant (\w+) is violated", re.MULTILINE)
 
 
 def compared(question: Question, book: Book) -> Difference | Undecided | str | None:
@@ -34,29 +36,43 @@ def compared(question: Question, book: Book) -> Difference | Undecided | str | N
     if book.errors:
         return "a step errs, which TLC does not go past"
     try:
-        module = module_of(question.model, (), "Model")
+        module = module_of(question.model, question.properties, "Model")
     except Untranslatable as why:
         return str(why)
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder)
         (where / "Model.tla").write_text(module.text)
-        bare = (line for line in module.configuration.splitlines(True) if "INVARIANT" not in line)
-        (where / "Model.cfg").write_text("".join(bare))
+        (where / "Model.cfg").write_text(module.configuration)
         command = tlc_command(jar, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-        command += ["-workers", "1", "-dump", "dot", "graph.dot", "Model.tla"]
+        command += ["-workers", "1", "-continue", "-dump", "dot", "graph.dot", "Model.tla"]
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False)
         except subprocess.TimeoutExpired:
             return Undecided(f"TLC did not come to an end within {LIMIT:g} s")
         graph = where / "graph.dot"
         text = graph.read_text() if graph.is_file() else ""
-    if "Model checking completed. No error" not in done.stdout:
-        lines = done.stdout.splitlines()
-        if BEYOND in done.stdout:
+    lines = done.stdout.splitlines()
+    errors = [k for k, line in enumerate(lines) if line.startswith("Error: ") and not SAID.match(line)]
+    if errors or not any("states left on queue" in line for line in lines):
+        if BEYOND.search(done.stdout):
             return "the text reads a sequence beyond its length, which the module does not"
-        wrong = next((k for k, line in enumerate(lines) if "rror" in line or "xception" in line), 0)
+        wrong = errors[0] if errors else 0
         return Difference("tlc", "TLC ended with an error", [*lines[wrong : wrong + 12], module.text])
-    return held(question, book, text)
+    return judged(question, book, module, {m[1] for m in VIOLATED.finditer(done.stdout)}) or held(question, book, text)
+
+
+def judged(question: Question, book: Book, module: Module, violated: set[str]) -> Difference | None:
+    """Hold the invariants that TLC finds violated against the verdicts.
+
+    Of the invariants that a state violates TLC names the first, so the violation of a later one may be hidden.
+    """
+    stated = re.findall(r"^INVARIANT (\w+)$", module.configuration, re.MULTILINE)[1:]  # the first is TypeOK
+    out = {name for name, _ in module.left_out}
+    wanted = {n for n, p in zip(stated, (p for p in question.properties if p.name not in out), strict=True)
+              if book.verdicts[p.name]["result"] == "violated"}  # fmt: skip
+    if violated - wanted or bool(violated) != bool(wanted):
+        return Difference("tlc", "which invariants are violated", [f"{sorted(violated)} for {sorted(wanted)}"])
+    return None
 
 
 def held(question: Question, book: Book, graph: str) -> Difference | None:
