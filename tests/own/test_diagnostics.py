@@ -165,6 +165,12 @@ CASES = {
         "there is no flag --upps that could widen the range of level",
     ),
     "flag of a message": ("Int(0, 3)})]", 'Int(0, 3, "ups")})]', '"by"', "there is no flag ups that could widen"),
+    "axis that is a word": (
+        LEVEL,
+        LEVEL[:-1] + ', "NODE")',
+        None,
+        "field level: an axis is NODE, or 1 entry or more: 'NODE'",
+    ),
     "no kind": (LEVEL, LEVEL.replace("Int(0, 3)", "7"), None, "field level is of 7, which is not a kind"),
     "a range of words": (
         LEVEL,

@@ -405,8 +405,8 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
         taken[f.name] = TWICE
         check_kind(name, at, f"field {f.name}", f.kind)
         for axis in f.axes:
-            if not isinstance(axis, str) and not (is_number(axis) and axis >= 1):
-                raise misdeclared(name, at, f"field {f.name}: an axis has 1 entry or more, not {described(axis)}")
+            if axis != NODE and not (is_number(axis) and axis >= 1):
+                raise misdeclared(name, at, f"field {f.name}: an axis is NODE, or 1 entry or more: {described(axis)}")
         most = MOST_NODE_AXES[f.observed]
         if f.node_axes > most:
             said = f"field {f.name} has {f.node_axes} axes of processes in a row, and there may be {most}"
