@@ -121,7 +121,8 @@ class Expressions(Facts):
         if isinstance(e.type, t.NameType):
             raise Untranslatable(f"{self.where(e)}: a message's name is not a value")
         if isinstance(e.type, t.SetType):
-            return TlaText("{}")
+            everyone = e.type.kind.nodes and e.value == e.type.kind.hi
+            return TlaText("Node" if everyone else f"{{{', '.join(map(str, e.type.kind.members(e.value)))}}}")
         return number(e.value)
 
     def index(self, part: AccessPart, env: Env) -> str:

@@ -155,7 +155,7 @@ class Facts:
         """Return the value of an expression if it is known during the translation."""
         match e:
             case t.Const(type=t.SetType()):
-                return None  # the empty set, which is no number
+                return None  # a set, which is no number
             case t.Const():
                 return bool(e.value) if e.type == t.BOOL else e.value
             case t.Var():

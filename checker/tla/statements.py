@@ -9,7 +9,7 @@ from typing import Any
 from checker.tla.env import ROOT, Env, Next, Operator, Untranslatable, Ways, Word, walk
 from checker.tla.expressions import Expressions
 from checker.tla.places import place_of
-from checker.tla.syntax import Node, TlaText, flat, let
+from checker.tla.syntax import If, Node, TlaText, flat, let
 from checker.tla.values import whole, zero
 from zabspec.language import tree as t
 from zabspec.language.kinds import Int, Kind, Seq, SetOf
@@ -261,6 +261,9 @@ class Statements(Expressions):
             if any(self.is_known(a, env) for a in e.args):
                 return self.inline(f, e, env, after)
         env = env.forgetting(self.said_by(e))
+        if isinstance(e, t.Binary) and isinstance(e.right, t.Choice):  # of an `assert`
+            said = self.program.sites[e.site - 1].sentence().replace("\\", "\\\\").replace('"', "'")
+            return If(self.expr(e.right.test, env), after(env), TlaText(f'Assert(FALSE, "{said}")'))
         if not isinstance(e, t.Call) or e.function not in self.writers:
             return after(env)
         f = self.program.functions[e.function]

@@ -20,7 +20,7 @@ MISTAKES = [
     ("    s.phase[p] = PREPARED\n    send", "    s.phas[p] = PREPARED\n    send", "the state has no field phas"),
     ("    s.coordinates[p] = True\n", "    s.coordinates[p] = 1\n", "a int is used where a bool is expected"),
     ("    s.coordinates[p] = False\n", "    x = [1, 2]\n    s.coordinates[p] = False\n    while True:\n        pass\n",
-     "List is not in the language: [1, 2]"),
+     "a list is not in the language: assign it to a sequence of the state, s.log[p] = [...], or test x in [a, b]"),
     ('budget="refusals")', 'budget="refuse")', "refuse spends 'refuse', which is not a budget"),
     ('"begins": 1,', '"begins": 999,', "budget begins must be 0 to 255, not 999"),
     ("== s.NODES\n", "+ s.NODES\n", "a int is used where a bool is expected"),

@@ -247,11 +247,17 @@ def test_a_step_whose_set_is_empty_is_not_enabled(changes: list, states: int | N
 
 @pytest.mark.parametrize("engine", ["interpret", "compiled"])
 @pytest.mark.parametrize(
-    "before", ["    s.left[p].discard(1)\n", "    x = choose(s, 2)\n", "    x = any_process(s)\n", "    forget(s, p)\n"]
-)
+    "before",
+    [
+        "    s.left[p].discard(1)\n", "    x = choose(s, 2)\n", "    x = any_process(s)\n", "    forget(s, p)\n",
+        "    s.left[p] = s.left[p]\n", "    puts(s, p, False)\n",  # neither changes anything
+    ],
+)  # fmt: skip
 def test_what_is_chosen_after_something_was_done_has_to_be_there(engine: str, before: str, tmp_path: Path) -> None:
     words = ("any_of, declare", "any_of, any_process, choose, declare, forget")
-    numbers(tmp_path, (TOLD, before + TOLD), words)
+    puts = "def puts(s: State, p: Node, now: bool) -> None:\n    if now:\n        s.heard[p].clear()\n\n\n@action()"
+    request = numbers(tmp_path, (TOLD, before + TOLD), words, ("@action()", puts))
+    assert explore({**request, "nodes": 1})["errors"]
     path = str(tmp_path / "numbers.py")
     asked = ["--nodes", "1", "--engine", engine, "--property", "no-runtime-error", "--no-trace"]
     found = CliRunner().invoke(main, ["--protocol", path, *asked])

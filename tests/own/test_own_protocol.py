@@ -228,7 +228,7 @@ WRONG = (
     (
         NO_LOOK,
         f"{NO_LOOK}    s.phase[p] == WORKING\n",
-        r":\d+: .*the value of s.phase\[p\] == WORKING is unused \(is a `return`",
+        r":\d+: .*a value that nothing uses is not in the language: is a return",
     ),
     (
         'MessageName("PREPARE")',

@@ -47,31 +47,6 @@ def asked(folder: Path, here: str, body: str, text: str = TEXT) -> tuple[int, st
     return result.exit_code, " ".join(result.output.split())
 
 
-# What is refused, with its advice, and the same with that followed.
-ADVICE = {
-    "a call before in": (
-        "if pick(s, p) in (1, 2):\n        s.x[p] = 1", "cannot call a function here: give it a name first",
-        "k = pick(s, p)\n    if k in (1, 2):\n        s.x[p] = 1",
-    ),
-    "a call in what a loop goes through": (
-        "for v in s.log[p][pick(s, p)]:\n        s.x[p] = v", "cannot call a function here: give it a name first",
-        "k = pick(s, p)\n    for v in s.log[p][k]:\n        s.x[p] = v",
-    ),
-    "an index that changes in the loop": (
-        "for v in s.log[p][s.x[p]]:\n        s.x[p] = 1", "may change in the loop: give it a name first",
-        "k = s.x[p]\n    for v in s.log[p][k]:\n        s.x[p] = 1",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ADVICE)
-def test_advice_that_is_followed_is_accepted(folder: Path, name: str) -> None:
-    body, said, followed = ADVICE[name]
-    code, output = asked(folder, "", body)
-    assert (code, said in output) == (2, True), output
-    assert asked(folder, "", followed)[0] == 0
-
-
 OTHERS = "def NAME(s: State, bound: int, a: Node) -> bool:\n    return s.x[a] < bound\n" + (
     '@environment_step(everywhere=True, budget="begins")\ndef raise_one(s: State) -> None:\n'
     "    a = any_process(s)\n    if NAME(s, 2, a):\n        s.x[a] += 1"

@@ -68,16 +68,8 @@ def is_free(s: State, p: Server) -> bool:
     return s.holder[p] == NOBODY
 
 
-@action(when=is_free)  # type: ignore[arg-type]
-def of_another_role(s: State, p: Client) -> None: ...
-
-
 @action(when=is_free)
 def of_its_role(s: State, p: Server) -> None: ...
-
-
-@action  # type: ignore[call-overload]
-def without_parentheses(s: State, p: Server) -> None: ...
 
 
 @receives  # type: ignore[type-var]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 NOBODY = -1
@@ -110,8 +110,10 @@ class NodeId(Int):
         return None if value == NOBODY else value
 
 
-def OneOf(*names: str) -> Int:
-    """Return the kind of the integers that stand for `names`."""
+def OneOf(*names: Any) -> Int:
+    """Return the kind of the integers that stand for `names`, or for those of an enumeration."""
+    if not isinstance(names[0], str):
+        names = tuple(member.name for member in names[0])
     return Int(0, len(names) - 1, "", names)
 
 
@@ -152,7 +154,7 @@ def Processes(n: int, role: str = "") -> SetOf:
     return SetOf(n, nodes=True)
 
 
-class SetView:
+class SetView(Set):
     """An alias of a set in some place (E6, E8)."""
 
     __slots__ = ("cells", "index", "kind", "wrote")
@@ -184,12 +186,15 @@ class SetView:
         return self.cells[self.index].bit_count()
 
     def __iter__(self) -> Iterator[int]:
-        for k in range(self.kind.count):  # E6
-            if self.cells[self.index] >> k & 1:
-                yield k
+        held = self.cells[self.index]  # E6
+        return iter([k for k in range(self.kind.count) if held >> k & 1])
 
     def __eq__(self, other: object) -> bool:
         return set(self) == set(other)
+
+    @classmethod
+    def _from_iterable(cls, members: Any) -> frozenset:
+        return frozenset(members)
 
     __hash__ = None
 
@@ -304,7 +309,11 @@ class SeqView:
     def __len__(self) -> int:
         return self.cells[self.index][0]
 
-    def __getitem__(self, k: int) -> Any:
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):  # E15
+            if (k.start or 0) < 0 or (k.stop or 0) < 0:
+                raise Fault("a slice from below the first element")
+            return [*self][k]
         value = self.kind.cell(self.cells[self.index], k)
         return value if isinstance(self.kind.element, Int | Record) else self.kind.element.view(_Elements(self), k)
 
@@ -315,6 +324,19 @@ class SeqView:
     def append(self, value: Any) -> None:
         """Append an element (K5)."""
         self._write(self.kind.appended(self.cells[self.index], self.kind.element.store(value)))
+
+    def __add__(self, other: Any) -> list:
+        return [*self, *other]
+
+    def __radd__(self, other: Any) -> list:
+        return [*other, *self]
+
+    def pop(self, *place: int) -> Any:
+        """Remove an element, the last one if no place is given, and return it (E15)."""
+        k = place[0] if place else len(self) - 1
+        value = self[k]
+        self.remove(k)
+        return value
 
     def remove(self, k: int) -> None:
         """Remove the element at place k (K5)."""

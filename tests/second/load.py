@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 from tests.second import language
-from tests.second.kinds import Fault
+from tests.second.kinds import Fault, SetView
 from tests.second.language import Mark, MessageName, Variant
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +40,27 @@ class Exact(ast.NodeTransformer):
         value = self._checked(node, read, node.op, node.value)
         return ast.copy_location(ast.Assign([node.target], value), node)
 
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        self.generic_visit(node)
+        call = ast.Call(ast.Name("__asserted__", ast.Load()), [node.test], [])
+        return ast.copy_location(ast.Expr(call), node)
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        self.generic_visit(node)
+        return ast.copy_location(ast.Call(ast.Name("__members__", ast.Load()), node.elts, []), node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.targets[0], ast.Name) and isinstance(node.value, (ast.Attribute, ast.Subscript, ast.IfExp)):
+            node.value = ast.copy_location(ast.Call(ast.Name("__kept__", ast.Load()), [node.value], []), node)
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, (ast.Attribute, ast.Subscript, ast.IfExp)):
+            node.value = ast.copy_location(ast.Call(ast.Name("__kept__", ast.Load()), [node.value], []), node)
+        return node
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "broken":
@@ -60,6 +81,24 @@ def checked(left: Any, op: str, right: Any) -> Any:
     if isinstance(result, int) and not -(1 << 63) <= result < 1 << 63:
         raise Fault("a value outside 64 bits")
     return result
+
+
+def asserted(test: bool) -> None:
+    """Raise a `Fault` if an `assert` is false (E14)."""
+    if not test:
+        raise Fault("an assertion does not hold")
+
+
+def members(*given: int) -> frozenset[int]:
+    """Return the set of a few members, or raise a `Fault` (E16)."""
+    if not all(0 <= k < 63 for k in given):
+        raise Fault(f"{given} are no members of a set")
+    return frozenset(given)
+
+
+def kept(value: Any) -> Any:
+    """Return a value as a name keeps it: a set as it is now (E8)."""
+    return frozenset(value) if isinstance(value, SetView) else value
 
 
 class Loader:
@@ -83,6 +122,7 @@ class Loader:
             importing = SimpleNamespace(**vars(builtins))
             importing.__import__ = lambda *a, **k: self._import(path, *a, **k)
             module.__dict__.update(__builtins__=vars(importing), __checked__=checked)
+            module.__dict__.update(__asserted__=asserted, __members__=members, __kept__=kept)
             tree = ast.fix_missing_locations(Exact().visit(ast.parse(path.read_text(), str(path))))
             flags = __future__.annotations.compiler_flag
             exec(compile(tree, str(path), "exec", flags=flags, dont_inherit=True), module.__dict__)

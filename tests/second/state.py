@@ -102,6 +102,16 @@ class Axis:
             self.wrote(self.offset + k)
 
 
+class Cells(list):
+    """The values of a state, and how often one was written."""
+
+    writes = 0
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        self.writes += not isinstance(place, slice)
+        super().__setitem__(place, value)
+
+
 class Layout:
     """The fields of one model, in the order in which a state has their values."""
 
@@ -146,7 +156,7 @@ class Layout:
         Args:
             wrote: called with the place of each write to a persistent field.
         """
-        cells = list(self.initial)
+        cells = Cells(self.initial)
         names: dict[str, Any] = dict(self.constants)
         attributes = {}
         for field in self.fields:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dis
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import CodeType, FunctionType
 from typing import Any
 
 from tests.second.disks import Disks
@@ -13,6 +16,8 @@ from tests.second.language import Mark, Size
 from tests.second.load import Program
 from tests.second.state import NODE, Field, Layout, Role, part
 
+WRITING = {"add", "append", "clear", "discard", "pop", "remove"}  # methods of places
+LOOKING = {"broken", "is_a", "is_down", "is_quorum", "only", "processes"}  # what only looks
 ANNOTATIONS = {"event": 0, "event_process": NOBODY, "event_peer": NOBODY, "event_message": NO_MESSAGE}
 
 
@@ -70,6 +75,21 @@ class Step:
 
 class NothingToChoose(Exception):
     """A step chooses from an empty set before it has done anything (E12)."""
+
+
+def may_act(code: Any, names: dict[str, Any]) -> bool:
+    """Whether a function may write or choose, or calls one that may, whatever it does here (E12)."""
+    for each in dis.get_instructions(code):
+        method = each.opname in ("LOAD_ATTR", "LOAD_METHOD") and each.argval in WRITING
+        if method or each.opname in ("STORE_SUBSCR", "STORE_ATTR"):
+            return True
+    for name in code.co_names:
+        called = names.get(name)
+        if isinstance(called, FunctionType):
+            looks = name in LOOKING if called.__globals__ is not names else not may_act(called.__code__, names)
+            if not looks:
+                return True
+    return any(may_act(held, names) for held in code.co_consts if isinstance(held, CodeType))
 
 
 class World(Disks, History):
@@ -305,7 +325,7 @@ class World(Disks, History):
 
     def nothing_to_choose(self, code: Any) -> None:
         """Tell `chooses` that a step itself chooses from an empty set, before it has done anything (E12)."""
-        if self.asking == (code, tuple(self.cells)) and not self.at:
+        if self.asking == (code, self.cells.writes) and not self.at:
             raise NothingToChoose
 
     def chooses(self, function: Callable, *args: Any) -> bool:
@@ -315,8 +335,22 @@ class World(Disks, History):
         if "any_of" not in code.co_names:
             return True
         kept = self.layout.snapshot(self.cells)
-        self.asking, self.trail, self.at, self.product = (code, tuple(self.cells)), [], 0, 1
+        self.asking, self.trail, self.at, self.product = (code, self.cells.writes), [], 0, 1
         self.handling = False
+
+        def called(frame: Any, event: str, _: object) -> None:
+            if event != "call" or frame.f_code is code:
+                return
+            name, of_role = frame.f_code.co_name, hasattr(frame.f_locals.get("role"), "__supertype__")
+            if frame.f_globals is self.model.program.names:
+                acts = may_act(frame.f_code, frame.f_globals)
+            else:
+                words = ("call", "any_process", "arm_timer", *(["any_of"] if of_role else []))  # `_acting`: "call"
+                acts = frame.f_back.f_code is code and name in words
+            if acts:
+                self.asking = None
+
+        sys.setprofile(called)
         try:
             step(self.s, *args)
         except NothingToChoose:
@@ -324,6 +358,7 @@ class World(Disks, History):
         except (Fault, ZeroDivisionError):
             return True
         finally:
+            sys.setprofile(None)
             self.asking, self.handling = None, True
             self.s.load(kept)
         return True

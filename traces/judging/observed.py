@@ -17,6 +17,8 @@ from typing import Any
 from traces.judging import numbers
 from zabspec import history
 from zabspec.language.bytecode import functions_that_run, global_names, names_in
+from zabspec.language.meanings import is_value
+from zabspec.language.reference import OPERATIONS
 from zabspec.language.sentences import MARK, ExplainedFalse, explained_all, with_sentences
 
 Row = Mapping[str, int | None]  # the columns of a row, and `kind`: which of the kernel's it is
@@ -242,7 +244,7 @@ def own_world(*functions: FunctionType) -> dict[str, Any]:
     for name, value in out.items():
         if isinstance(value, FunctionType):
             out[name] = FunctionType(with_sentences(value), out, name)
-    out |= {"__builtins__": builtins, "range": through, "all": explained_all, MARK: ExplainedFalse}
+    out |= {**OPERATIONS, "__builtins__": builtins, "range": through, "all": explained_all, MARK: ExplainedFalse}
     out["Txn"] = lambda epoch, counter, value: Transaction(epoch, counter, value, "-")
     return out
 
@@ -252,7 +254,7 @@ def reached(function: FunctionType) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for f in functions_that_run([function]):
         read = {name: f.__globals__.get(name) for name in global_names(f.__code__)}
-        out |= {f.__name__: f, **{name: value for name, value in read.items() if isinstance(value, int)}}
+        out |= {f.__name__: f, **{name: value for name, value in read.items() if is_value(value)}}
     return out
 
 

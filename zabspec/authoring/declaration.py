@@ -12,9 +12,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from enum import IntEnum
 from functools import cached_property
 from types import FunctionType, ModuleType
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
 
 from zabspec.language.kinds import NOTHING, Bool, Int, Kind, Message, NodeId, OptionalInt, Record, Seq, SetOf
 from zabspec.language.meanings import is_number
@@ -60,8 +61,6 @@ __all__ = [
 MOST_TICKS = 255  # that a clock is set to
 
 # What marks take, as tools see it: what acts for a process of some kind, what the environment does, and what looks.
-S = TypeVar("S")
-P = TypeVar("P")
 Step = TypeVar("Step", bound=Callable[[Any, Any], None])
 Change = TypeVar("Change", bound=Callable[[Any], None])
 Does = TypeVar("Does", bound=Callable[..., None])
@@ -166,17 +165,21 @@ class Size:
         return sum(self.budgets.get(name, 0) for name in BUDGETS)
 
 
-def OneOf(*names: str) -> Int:
+def OneOf(*names: str | type[IntEnum]) -> Int:
     """Declare a kind with several named values, the first being the initial one.
 
-    The source refers to them by constants: `IDLE, BUSY = range(2)`, which must agree.
+    The source refers to them by constants: `IDLE, BUSY = range(2)`, which must agree; or they are an IntEnum's.
 
     Raises:
-        ProtocolError: there are no names, or one twice.
+        ProtocolError: there are no names, or one twice; or the values of the IntEnum are not 0, 1, ...
     """
+    if len(names) == 1 and not isinstance(names[0], str):
+        if [int(member) for member in names[0]] != [*range(len(names[0]))]:
+            raise ProtocolError(f"OneOf({names[0].__name__}) needs the values 0, 1, ... in order")
+        names = tuple(member.name for member in names[0])
     if not names or len(set(names)) < len(names):
         raise ProtocolError(f"OneOf{names!r} needs distinct names")
-    return Int(0, len(names) - 1, names=names)
+    return Int(0, len(names) - 1, names=tuple(map(str, names)))
 
 
 def Processes(nodes: int, role: str = "") -> SetOf:
@@ -392,11 +395,6 @@ def mark_step(function: Callable[..., Any], mark: str, made: object) -> None:
     vars(function)[mark] = made
 
 
-def looks(when: Callable[..., bool] | None) -> FunctionType | None:
-    """Return the function that decides whether a step is possible, or None if it always is."""
-    return None if when is None else as_function(when)
-
-
 def name_of(function: Callable[..., Any]) -> str:
     """Return a function's name as people read it."""
     return function.__name__.replace("_", "-")
@@ -433,37 +431,36 @@ def check_fairness(fair: object, fair_to: object, budget: str) -> None:
         raise ProtocolError('fair=False contradicts fair_to="action": the first means that no process need take it')
 
 
-@overload
+class Optional(TypedDict, total=False):
+    """What every step may have: when it is possible, the budget that it spends, its pace, its name, its fairness."""
+
+    when: Callable[..., bool] | None
+    budget: str
+    every: int
+    name: str
+    fair: bool | str
+
+
+def marking(mark: str, given: Optional, fair: bool = True, **more: Any) -> Callable[[Does], Does]:
+    """Return the decorator that marks a step."""
+    fairness, budget = given.get("fair", fair), given.get("budget", "")
+    when = cast(FunctionType | None, given.get("when"))
+    check_fairness(fairness, "action" if more.get("together") else "process", budget)
+
+    def made(function: Does) -> Does:
+        step = Action(
+            given.get("name") or name_of(function), as_function(function), when, budget, given.get("every", 40),
+            fair=bool(fairness), strong=fairness == STRONG, **more,
+        )  # fmt: skip
+        mark_step(function, mark, step)
+        return function
+
+    return made
+
+
 def action(
-    *,
-    when: Callable[[S, P], bool],
-    budget: str = "",
-    every: int = 40,
-    name: str = "",
-    fair: bool | str = True,
-    fair_to: str = "process",
-) -> Callable[[Callable[[S, P], None]], Callable[[S, P], None]]: ...
-@overload
-def action(
-    *,
-    when: None = None,
-    budget: str = "",
-    every: int = 40,
-    name: str = "",
-    fair: bool | str = True,
-    fair_to: str = "process",
-) -> Callable[[Step], Step]: ...
-def action(
-    bare: Callable[..., Any] | None = None,
-    /,
-    *,
-    when: Callable[..., bool] | None = None,
-    budget: str = "",
-    every: int = 40,
-    name: str = "",
-    fair: bool | str = True,
-    fair_to: str = "process",
-) -> Any:
+    bare: Callable[..., Any] | None = None, /, *, fair_to: str = "process", **given: Unpack[Optional]
+) -> Callable[[Step], Step]:
     """Mark what a process p does by itself, `(s, p)`, whenever `when(s, p)` holds.
 
     It is as free as a receipt, or costs one of a budget that `declare` names.
@@ -474,106 +471,37 @@ def action(
     request); what costs a budget never needs to happen.
     """
     marked_bare("action", bare)
-    check_fairness(fair, fair_to, budget)
-
-    def mark(function: Callable[..., None]) -> Callable[..., None]:
-        made = Action(
-            name or name_of(function), as_function(function), looks(when), budget, every,
-            fair=bool(fair), strong=fair == STRONG, together=fair_to == "action",
-        )  # fmt: skip
-        mark_step(function, "made_action", made)
-        return function
-
-    return mark
+    check_fairness(given.get("fair", True), fair_to, given.get("budget", ""))
+    return marking("made_action", given, together=fair_to == "action")
 
 
-def fires(
-    timer: str,
-    /,
-    *,
-    when: Callable[..., bool] | None = None,
-    budget: str = "",
-    every: int = 40,
-    name: str = "",
-    fair: bool | str = True,
-) -> Callable[[Step], Step]:
+def fires(timer: str, /, **given: Unpack[Optional]) -> Callable[[Step], Step]:
     """Mark what a process does when a timer of it fires, `(s, p)`.
 
     It is possible while that timer is armed, which it then no longer is. Everything else is as for an `action`.
     """
     if not isinstance(timer, str):
         raise ProtocolError('write @fires("lease"), with the name of a timer')
-    check_fairness(fair, "process", budget)
-
-    def mark(function: Step) -> Step:
-        made = Action(
-            name or name_of(function), as_function(function), looks(when), budget, every,
-            fair=bool(fair), strong=fair == STRONG, timer=timer,
-        )  # fmt: skip
-        mark_step(function, "made_action", made)
-        return function
-
-    return mark
+    return marking("made_action", given, timer=timer)
 
 
-def joins(
-    bare: Callable[..., Any] | None = None,
-    /,
-    *,
-    when: Callable[..., bool] | None = None,
-    budget: str = "",
-    every: int = 40,
-    name: str = "",
-    fair: bool | str = False,
-) -> Callable[[Step], Step]:
+def joins(bare: Callable[..., Any] | None = None, /, **given: Unpack[Optional]) -> Callable[[Step], Step]:
     """Mark what a process does when it becomes a member, `(s, p)`.
 
     It is possible for a process that never was a member. It need not happen, unless it is `fair`. Everything else is as
     for an `action`.
     """
     marked_bare("joins", bare)
-    return member_step(when, budget, every, name, fair, joins=True)
+    return marking("made_action", given, fair=False, joins=True)
 
 
-def leaves(
-    bare: Callable[..., Any] | None = None,
-    /,
-    *,
-    when: Callable[..., bool] | None = None,
-    budget: str = "",
-    every: int = 40,
-    name: str = "",
-    fair: bool | str = False,
-) -> Callable[[Step], Step]:
+def leaves(bare: Callable[..., Any] | None = None, /, **given: Unpack[Optional]) -> Callable[[Step], Step]:
     """Mark what a member does as the last thing before it leaves for good, `(s, p)`.
 
     It need not happen, unless it is `fair`. Everything else is as for an `action`.
     """
     marked_bare("leaves", bare)
-    return member_step(when, budget, every, name, fair, leaves=True)
-
-
-def member_step(
-    when: Callable[..., bool] | None,
-    budget: str,
-    every: int,
-    name: str,
-    fair: bool | str,
-    joins: bool = False,
-    leaves: bool = False,
-) -> Callable[[Step], Step]:
-    """Mark a step that changes who is a member."""
-    check_fairness(fair, "process", budget)
-
-    def mark(function: Step) -> Step:
-        made = Action(
-            name or name_of(function), as_function(function), looks(when), budget, every,
-            fair=bool(fair), strong=fair == STRONG, joins=joins, leaves=leaves,
-        )  # fmt: skip
-        mark_step(function, "made_action", made)
-        return function
-
-    return mark
+    return marking("made_action", given, fair=False, leaves=True)
 
 
 def environment_step(
@@ -592,13 +520,8 @@ def environment_step(
     election does that is not modelled, or the initial values of processes.
     """
     marked_bare("environment_step", bare)
-
-    def mark(function: Change) -> Change:
-        made = Action(name or name_of(function), as_function(function), looks(when), budget, every, everywhere)
-        mark_step(function, "made_change", made)
-        return function
-
-    return mark
+    given = Optional(when=when, budget=budget, every=every, name=name)
+    return marking("made_change", given, everywhere=everywhere)
 
 
 def receives(function: Does) -> Does:

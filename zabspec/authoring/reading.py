@@ -76,7 +76,7 @@ from zabspec.language.lang import Fields, MessageName, RecordName
 from zabspec.language.meanings import is_number, is_value
 from zabspec.language.place import SourcePlace, relative
 from zabspec.language.schema import NODE, Field, Role
-from zabspec.language.source import LanguageError, definition, register_source
+from zabspec.language.source import LanguageError, definition, from_lambda, register_source
 from zabspec.properties import ProgressProperty, Property, first_paragraph
 from zabspec.roles import type_name
 from zabspec.worlds import actor, connections, datagrams, priority
@@ -734,12 +734,27 @@ class _Reader:
                     self.functions[n] = vars(self.module)[n] = copied(function)
                 if renamed:
                     self.functions[n].__name__ = n
+        self.name_lambdas()
         self.elsewhere: dict[int, dict[str, Any]] = {}  # by the names of a module, these with copies of its functions
         self.keys: dict[int, dict[str, str]] = {}  # of these, by what they are called, their keys in a program
         self.instead: dict[str, list[FunctionType]] = {}  # what stands in, in some variant, for a function
         self.variants = self.declared_variants()
         self.sent: Sequence[Sending] = ()  # the messages that are sent, once it is checked
         self.check_variants()
+
+    def name_lambdas(self) -> None:
+        """Make a function of the file of each lambda that says when a step is possible."""
+        for function in [*self.functions.values()]:
+            for mark in ("made_action", "made_change"):
+                made: Action | None = vars(function).get(mark)
+                if made is None or made.when is None or made.when.__name__ != "<lambda>":
+                    continue
+                name = f"{function.__name__}_is_possible"
+                if name in vars(self.module):
+                    raise self.fail(function, f"{name} is the name of its lambda: rename yours")
+                when = from_lambda(made.when, name, self.node(function))
+                self.functions[name] = vars(self.module)[name] = when
+                vars(function)[mark] = replace(made, when=when)
 
     def check_named_modules(self) -> None:
         """Import the modules that are named, and check that they have what is taken from them."""

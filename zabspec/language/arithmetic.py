@@ -10,11 +10,13 @@ import ast
 from types import FunctionType
 
 from zabspec.language.bytecode import global_names, instructions_in
+from zabspec.language.error_sites import asserted
 from zabspec.language.place import is_own_file
 from zabspec.language.wrapping import __all__ as ON_WORDS
 
 # The functions that replace operators, by names that no protocol can use.
 CHECKED: dict[type[ast.operator], str] = {ast.Mult: "int.times", ast.LShift: "int.left", ast.RShift: "int.right"}
+INSTEAD = ("assert.holds", "set.made", "set.kept")  # what replaces an `assert`, `{a, b}`, and a set that gets a name
 OPERATORS = frozenset({"*", "<<", ">>", "*=", "<<=", ">>="})
 
 
@@ -30,18 +32,54 @@ def may_overflow(function: FunctionType) -> bool:
 
 
 class Checked(ast.NodeTransformer):
-    """Replaces each product and shift by a call of a checked operation."""
+    """Replaces products, shifts, `assert`, sets that are written out and names for sets by calls that check or copy.
+
+    Args:
+        sets: the names of fields that hold sets.
+        numbers: whether products and shifts are checked.
+    """
+
+    def __init__(self, sets: frozenset[str], numbers: bool) -> None:
+        self.sets, self.numbers, self.changed = sets, numbers, False
+
+    def instead(self, which: int, given: list[ast.expr], node: ast.expr | ast.stmt) -> ast.Call:
+        self.changed = True
+        call = ast.copy_location(ast.Call(ast.Name(INSTEAD[which], ast.Load()), given, []), node)
+        return ast.fix_missing_locations(call)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        said: list[ast.expr] = [ast.Constant(part) for part in asserted(node.test)]
+        self.generic_visit(node)
+        return ast.copy_location(ast.Expr(self.instead(0, [node.test, *said], node)), node)
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        self.generic_visit(node)
+        return self.instead(1, node.elts, node)
+
+    def named(self, node: ast.Assign | ast.AnnAssign | ast.Return) -> ast.AST:
+        self.generic_visit(node)
+        part = node.value
+        while isinstance(part, (ast.Subscript, ast.IfExp)):
+            part = part.value if isinstance(part, ast.Subscript) else part.body
+        if isinstance(part, ast.Attribute) and part.attr in self.sets and node.value is not None:
+            node.value = self.instead(2, [node.value], node.value)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        return self.named(node) if isinstance(node.targets[0], ast.Name) else self.generic_visit(node)
+
+    visit_AnnAssign = visit_Return = named
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        name = CHECKED.get(type(node.op))
+        name = CHECKED.get(type(node.op)) if self.numbers else None
         if name is None or (isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)):
             return node
         return checked(name, node.left, node.right, node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)
-        name = CHECKED.get(type(node.op))
+        name = CHECKED.get(type(node.op)) if self.numbers else None
         if name is None:
             return node
         held = ast.parse(ast.unparse(node.target), mode="eval").body

@@ -18,12 +18,12 @@ from types import FunctionType
 from zabspec.language import lang
 from zabspec.language.bytecode import recompiled
 from zabspec.language.lang import MessageName, RecordName
+from zabspec.language.meanings import OF_PYTHON
 from zabspec.language.source import definition
 
 MARKS = ("made_action", "made_change")
 CONDITIONAL = (ast.BoolOp, ast.IfExp, ast.GeneratorExp, ast.SetComp, ast.Lambda)
 LOOKS = frozenset({"is_a", "is_quorum", "only", "processes"})  # words of the language that change nothing
-BUILTIN = frozenset({"abs", "all", "any", "len", "max", "min", "range", "sum"})
 
 
 def name_of(step: str) -> str:
@@ -112,7 +112,7 @@ class Derived:
 def looks(function: FunctionType, name: str) -> bool:
     """Return whether what a function calls by a name writes nothing and chooses nothing, as far as the source shows."""
     given = function.__globals__.get(name)
-    if name in BUILTIN:
+    if name in OF_PYTHON:
         return given is None
     if isinstance(given, FunctionType):
         if given.__module__ == lang.__name__:

@@ -50,12 +50,29 @@ def called(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(load(name), [*args], [])
 
 
-def placed(statements: list[ast.stmt], node: ast.expr) -> list[ast.stmt]:
+def sure(test: ast.expr, *said: str) -> ast.stmt:
+    """Return an assertion that is written here; with the two parts of its run-time error."""
+    return ast.Assert(test, ast.Constant(said))  # type: ignore[arg-type]  # no source has such a constant
+
+
+def placed(statements: list[ast.stmt], node: ast.expr | ast.stmt) -> list[ast.stmt]:
     """Return statements, of which what is made here has the place of an expression."""
     for part in (part for s in statements for part in ast.walk(s) if "lineno" in part._attributes):
         if not hasattr(part, "lineno"):
             ast.copy_location(part, node)
     return statements
+
+
+def written(text: str, node: ast.AST, number: int) -> ast.expr:
+    """Return an expression that is written here, in names that no source can have: `x` is `x.<number>`."""
+    made = ast.parse(text, mode="eval").body
+    called = {id(part.func) for part in ast.walk(made) if isinstance(part, ast.Call)}
+    for part in ast.walk(made):
+        if isinstance(part, ast.Name) and id(part) not in called:
+            part.id = f"{part.id}.{number}"
+        if "lineno" in part._attributes:
+            ast.copy_location(part, node)
+    return made
 
 
 def loops(generators: Sequence[ast.comprehension], inner: ast.stmt) -> ast.stmt:
@@ -124,21 +141,3 @@ def chosen_member(state: ast.expr, number: int, kind: SetOf, node: ast.expr) -> 
         loop = ast.For(ast.Name(member, ast.Store()), through, [ast.If(there, [last, fewer], [])], [])
         statements = [choice, loop, ast.Return(ast.Constant(kind.count - 1))]
     return Inner(placed(statements, node), frozenset({which, member}), those)
-
-
-def more_than_half(state: ast.expr, number: int, node: ast.expr) -> Inner:
-    """Return the test whether more than half of one set is in another: of `those.of` in `those`."""
-    those, count, member = f"those.{number}", f"count.{number}", f"member.{number}"
-    both = [ast.Compare(load(member), [ast.In()], [load(name)]) for name in (those, f"{those}.of")]
-    one_more = store(count, ast.BinOp(load(count), ast.Add(), ast.Constant(1)))
-    through = called("range", ast.Attribute(state, "NODES", ast.Load()))
-    statements = [
-        store(count, ast.Constant(0)),
-        ast.For(ast.Name(member, ast.Store()), through, [ast.If(both[0], [ast.If(both[1], [one_more], [])], [])], []),
-        ast.Return(
-            ast.Compare(
-                ast.BinOp(ast.Constant(2), ast.Mult(), load(count)), [ast.Gt()], [called("len", load(f"{those}.of"))]
-            )
-        ),
-    ]
-    return Inner(placed(statements, node), frozenset({count, member}), those)

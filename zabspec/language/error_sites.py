@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+
 TOO_WIDE = "would leave 64 bits"
 SHIFTED = "would leave 64 bits, or be shifted by a number outside 0..63"
 ENVELOPE = "the envelope's "  # begins the name of a field that the world writes on every message
+BELOW_ZERO = "has no place below 0"
 NO_ENTRY = "has no entry there to assign to"
 OF_AUTHOR = 1 << 30  # in machine code, added to the number of a site at which an error is of the author
+
+
+def asserted(test: ast.expr) -> tuple[str, str]:
+    """Return what a run-time error says of an `assert` that is false, in its two parts."""
+    return f"assert {ast.unparse(test)}", "does not hold"
+
+
+def members_of(count: int) -> str:
+    """Return what is wrong with a member that a set cannot have."""
+    return f"takes members 0..{count - 1} only"
 
 
 def of_author(widen: str) -> bool:

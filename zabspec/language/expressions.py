@@ -21,17 +21,21 @@ from zabspec.language.comprehensions import (
     called,
     chosen_member,
     gone_through,
-    more_than_half,
+    load,
+    placed,
+    store,
+    sure,
+    written,
 )
-from zabspec.language.desugaring import GIVE_A_NAME, alike_sequences, is_member, no_call
 from zabspec.language.diagnostics import place_at
-from zabspec.language.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE, members_of
+from zabspec.language.kinds import MOST_MEMBERS, Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
 from zabspec.language.meanings import constant
 from zabspec.language.optional import origins, passes_nothing
 from zabspec.language.place import SourcePlace
 from zabspec.language.reference import BY_ZERO, NO_PROCESS
+from zabspec.language.refusals import refusal
 from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.sentences import MARK
 from zabspec.language.slots import slot_at
@@ -77,7 +81,8 @@ OWN_FIELDS = (Role.PERSISTENT, Role.VOLATILE)  # of its own process, which a han
 OF_ALL = (Role.ENVIRONMENT, Role.SHARED)  # what a handler reads of any process, or of none
 AT_THE_BEGINNING = ("connect", "send", "send_to_leader", "send_to_follower")  # what a state that runs begin in may call
 
-MOST_MEMBERS = 63  # of a set of numbers
+EMPTY = SetOf(1)  # the kind, by its identity, of `set()`, which is of any kind
+SETS = {"|": "m in a or m in b", "&": "m in a and m in b", "-": "m in a and m not in b", "^": "(m in a) != (m in b)"}
 NOTED = "error.state"  # the parameter of a function without a state that may meet an error; no source can use it
 
 
@@ -93,6 +98,7 @@ class Context(Protocol):
     writers: dict[str, bool]
     roles: Mapping[str, OfRole]
     has_optional: bool
+    sets: dict[tuple[str, str], SetOf]
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:
         """Return the type that an annotation names, or None."""
@@ -139,6 +145,7 @@ class Expressions:
         self.largest: dict[str, int] = {}  # in a handler, the bound of each loop's name
         self.sequences: dict[int, t.Expr] = {}  # by an index into a sequence, that sequence
         self.kept: list[t.Term] = []  # those indices: their identities stay theirs
+        self.of_processes: set[str] = set(self.processes)  # names, and functions of choices, whose value is a process
         self.lifted = 0  # how many comprehensions became functions so far
         self.optional: dict[str, frozenset[str]] = {}  # names of numbers that may be NOTHING, with where they are from
         self.asks_optional = False  # it calculates with such a number, asks for its order, or gives it back
@@ -314,16 +321,18 @@ class Expressions:
             raise self.fail(node, f"{ast.unparse(node)} is a {value.type.name}, not a truth value")
         return value
 
-    def coerce(self, value: t.Expr, wanted: t.AnyType, node: ast.AST) -> t.Expr:
+    def coerce(self, value: t.Expr, wanted: t.AnyType, node: ast.AST, label: str = "a set") -> t.Expr:
         if value.type == wanted:
             return value
         if isinstance(wanted, t.MessageType) and isinstance(value.type, t.MessageType):
             if value.type.union == wanted.union and (wanted.only is None or value.type.only in (None, wanted.only)):
                 return value
+        if isinstance(wanted, t.SetType) and isinstance(value.type, t.SetType):
+            return self.as_set(value, wanted.kind, node, label)
         raise self.fail(node, f"a {value.type.name} is used where a {wanted.name} is expected")
 
-    def coerce_kind(self, value: t.Expr, kind: Kind, node: ast.AST) -> t.Expr:
-        return self.coerce(value, kind_type(kind), node)
+    def coerce_kind(self, value: t.Expr, kind: Kind, node: ast.AST, label: str) -> t.Expr:
+        return self.coerce(value, kind_type(kind), node, label)
 
     def expr(self, node: ast.expr) -> t.Expr:
         match node:
@@ -355,13 +364,15 @@ class Expressions:
                 word = "and" if isinstance(op, ast.And) else "or"
                 return t.Logic(t.BOOL, word, [*map(self.truth, node.values)])
             case ast.IfExp():
-                then, other = self.expr(node.body), self.expr(node.orelse)
+                then, other = self.alike(self.expr(node.body), self.expr(node.orelse), node)
                 if then.type != other.type or not is_scalar(then.type):
                     raise self.fail(node, "both sides of `if ... else` must be values of one type")
                 return t.Choice(then.type, self.truth(node.test), then, other)
             case ast.SetComp():
                 return self.set_of(node)
-        raise self.fail(node, f"{type(node).__name__} is not in the language: {ast.unparse(node)}")
+            case ast.Set():
+                return self.set_literal(node)
+        raise self.fail(node, refusal(node))
 
     # --- what subclasses do --------------------------------------------------------------------
 
@@ -431,6 +442,13 @@ class Expressions:
                 self.used_as_number(value)
         return t.Call(returns, key, args)
 
+    def apply(self, text: str, returns: t.AnyType, node: ast.AST, **given: t.Expr) -> t.Call:
+        """Return what an expression of the language, which is written here, makes of values: each is evaluated once."""
+        number = self.lifted + 1
+        value = written(text, node, number)
+        body = Inner(placed([ast.Return(value)], value), frozenset(), "")
+        return self.lift(ast.unparse(node), returns, body, value, {f"{n}.{number}": e for n, e in given.items()})
+
     def quantified(self, node: ast.Call, which: str) -> t.Expr:
         """Return what `any`, `all`, `sum`, `min` or `max` makes of a comprehension, or of a sequence or a set."""
         given = node.args[0]
@@ -455,8 +473,8 @@ class Expressions:
         Raises:
             LanguageError: what it goes through first has a name that it gives another value.
         """
-        names = [g.target.id for g in node.generators if isinstance(g.target, ast.Name)]
-        if len(set(names)) < len(node.generators) or any(g.is_async for g in node.generators):
+        names = [n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+        if len(set(names)) < len(names) or any(g.is_async for g in node.generators):
             raise self.fail(node, "a comprehension has a name of its own for each of its loops")
         for part in ast.walk(node.generators[0].iter):
             if isinstance(part, ast.Name) and part.id in names and part.id in self.locals:
@@ -466,6 +484,107 @@ class Expressions:
         """Return the set that a comprehension makes: of processes, or of numbers."""
         kind = t.SetType(self.kind_of(node))
         return self.lift("a set comprehension", kind, body_of("set", node, self.lifted + 1), node)
+
+    # --- sets ----------------------------------------------------------------------------------
+
+    def set_literal(self, node: ast.Set) -> t.Expr:
+        """Return the set of a few members: of processes if one of them is known to be one."""
+        members, number = [self.integer(e) for e in node.elts], self.lifted + 1
+        nodes = any(map(self.is_process, members))
+        count = self.front.layout.schema.nodes if nodes else max(map(self.most, members)) + 1
+        if any(isinstance(m, t.Const) and not 0 <= m.value < min(count, MOST_MEMBERS) for m in members):
+            raise self.fail(node, f"a set {members_of(min(count, MOST_MEMBERS))}; x in (a, b) takes any numbers")
+        statements: list[ast.stmt] = []
+        result, what = f"set.{number}", ("a set", members_of(MOST_MEMBERS))
+        for name in (f"x{k}" for k in range(len(members))):
+            inside = written(f"{name} in every" if nodes else f"0 <= {name} and {name} < {MOST_MEMBERS}", node, number)
+            item = called(WITH_MEMBER, load(result), load(f"{name}.{number}"))
+            statements += [sure(inside, *what), store(result, item)]
+        body = Inner(placed([*statements, ast.Return(load(result))], node), frozenset({result}), result)
+        kind = t.SetType(SetOf(min(count, MOST_MEMBERS), nodes))
+        given: dict[str, t.Expr] = {f"x{k}.{number}": value for k, value in enumerate(members)}
+        given[f"every.{number}"] = t.Const(kind, kind.kind.hi)
+        return self.lift(ast.unparse(node), kind, body, node, given)
+
+    def most(self, member: t.Expr) -> int:
+        """Return the largest value of a member that follows from the configuration; if none does, of any member."""
+        try:
+            return self.bound(member, self.node)
+        except LanguageError:
+            return MOST_MEMBERS - 1
+
+    def is_process(self, value: t.Expr) -> bool:
+        """Return whether a value is known to be a process where a set of it is made."""
+        match value:
+            case t.Var(name=name) | t.Call(function=name):
+                functions = self.front.program.functions
+                made = functions[name].processes if isinstance(value, t.Call) else ()
+                return name in self.of_processes or name in self.processes or "return" in made
+            case t.Load(place=t.Memory(kind=NodeId())) | t.OneOfRole() | t.OneOfSet():
+                return True
+            case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
+                return isinstance(record.fields[record.part(value.shift, value.bits)], NodeId)
+            case t.Choice():
+                return self.is_process(value.then) or self.is_process(value.other)
+        return False
+
+    def through_processes(self, through: ast.expr) -> bool:
+        """Return whether a loop goes through processes: `range(s.NODES)` or `processes(...)`."""
+        match through:
+            case ast.Call(func=ast.Name(id="range"), args=[ast.Attribute(attr="NODES")], keywords=[]):
+                return True
+            case ast.Call(func=ast.Name(id="processes")):
+                return self.is_of_language("processes")
+        return False
+
+    def joined(self, one: SetOf, other: SetOf, node: ast.AST) -> SetOf:
+        """Return the kind of a set that may have the members of either of two."""
+        if one is EMPTY or other is EMPTY:
+            return other if one is EMPTY else one
+        if one.nodes != other.nodes:
+            raise self.fail(node, "a set of processes and a set of numbers are two kinds of set")
+        return one if one.count >= other.count else other
+
+    def alike(self, left: t.Expr, right: t.Expr, node: ast.AST) -> tuple[t.Expr, t.Expr]:
+        """Return two values; if they are sets, of one kind."""
+        if isinstance(left.type, t.SetType) and isinstance(right.type, t.SetType) and left.type != right.type:
+            kind = self.joined(left.type.kind, right.type.kind, node)
+            return self.as_set(left, kind, node), self.as_set(right, kind, node)
+        return left, right
+
+    def as_set(self, value: t.Expr, kind: SetOf, node: ast.AST, label: str = "a set") -> t.Expr:
+        """Return a set as one of another kind: a member that this kind cannot have is a run-time error."""
+        assert isinstance(value.type, t.SetType)
+        wanted = t.SetType(kind)
+        if value.type == wanted:
+            return value
+        if value.type.kind is EMPTY:
+            return t.Const(wanted, 0)
+        self.joined(value.type.kind, kind, node)
+        return self.gathered("m in a", kind, node, label if kind.count < value.type.kind.count else "", a=value)
+
+    def gathered(self, test: str, kind: SetOf, node: ast.AST, label: str = "", **given: t.Expr) -> t.Expr:
+        """Return the set of the members that pass a test; with a label it is an error if `a` has more of them."""
+        number = self.lifted + 1
+        members = written(f"{{m for m in range({kind.count}) if {test}}}", node, number)
+        assert isinstance(members, ast.SetComp)
+        body = body_of("set", members, number)
+        if label:
+            kept = sure(written("len(set) == len(a)", node, number), label, members_of(kind.count))
+            body.statements[-1:-1] = placed([kept], members)
+        return self.lift("a set", t.SetType(kind), body, members, {f"{n}.{number}": v for n, v in given.items()})
+
+    def of_sets(self, symbol: str, left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
+        """Return what an operator makes of two sets."""
+        assert isinstance(left.type, t.SetType)
+        assert isinstance(right.type, t.SetType)
+        kind = self.joined(left.type.kind, right.type.kind, node)
+        if symbol in SETS:
+            return self.gathered(SETS[symbol], kind, node, a=left, b=right)
+        if symbol in (">", ">="):
+            left, right, symbol = right, left, symbol.replace(">", "<")
+        smaller = " and len(a) < len(b)" if symbol == "<" else ""
+        return self.apply(f"all(m in b for m in a){smaller}", t.BOOL, node, a=left, b=right)
 
     def kind_of(self, node: ast.SetComp) -> SetOf:
         """Return the kind of the set that a comprehension makes."""
@@ -477,13 +596,12 @@ class Expressions:
 
     def kind_through(self, through: ast.expr) -> SetOf:
         """Return the kind of a set of what a loop goes through."""
+        through = self.spelled(through)
         nodes = self.front.layout.schema.nodes
         match through:
-            case ast.Call(func=ast.Name(id="processes")) if self.is_of_language("processes"):
+            case _ if self.through_processes(through):
                 return SetOf(nodes, nodes=True)
-            case ast.Call(func=ast.Name(id="range"), args=[most], keywords=[]):
-                if self.integer(most) == t.Const(t.INT, nodes):
-                    return SetOf(nodes, nodes=True)
+            case ast.Call(func=ast.Name(id="range"), args=[*_, most], keywords=[]):
                 count = self.bound(self.integer(most), through)
                 if not 1 <= count <= MOST_MEMBERS:
                     raise self.fail(through, f"a set has members 0..{MOST_MEMBERS - 1}")
@@ -536,7 +654,7 @@ class Expressions:
         """Return the test whether a process is of a role."""
         self.about_roles(node, "is_a", "the state, a process and a role", 3, 3)
         if any(isinstance(part, ast.Call) for part in ast.walk(node.args[1])):  # it would be called twice
-            raise self.fail(node, f"is_a takes a process that has a name: {GIVE_A_NAME}")
+            raise self.fail(node, "is_a takes a process that has a name: q = ..., then is_a(s, q, ...)")
         role, process = self.role(node, 2), self.integer(node.args[1])
         first, last = t.Const(t.INT, role.first), t.Const(t.INT, role.end - 1)
         parts: list[t.Expr] = [t.Compare(t.BOOL, ">=", process, first), t.Compare(t.BOOL, "<=", process, last)]
@@ -571,7 +689,10 @@ class Expressions:
         if not isinstance(members.type, t.SetType):
             raise self.fail(node, f"any_of takes a role or a set, and {ast.unparse(given)} is neither")
         body = chosen_member(state, self.lifted + 1, members.type.kind, node)
-        return self.lift("any_of(...)", t.INT, body, node, {body.result: members})
+        chosen = self.lift("any_of(...)", t.INT, body, node, {body.result: members})
+        if members.type.kind.nodes:
+            self.of_processes.add(chosen.function)
+        return chosen
 
     def member(self, members: t.Expr, which: t.Expr) -> t.OneOfSet:
         """Return the member of a set with `which` members before it; if there are fewer, the last process."""
@@ -627,8 +748,7 @@ class Expressions:
             if not (isinstance(known.type, t.SetType) and known.type.kind.nodes):
                 said = "a role or a set of processes, and" if part is of else "a set of processes, and"
                 raise self.fail(node, f"is_quorum takes {said} {ast.unparse(part)} is not")
-        body = more_than_half(node.args[0], self.lifted + 1, node)
-        return self.lift("is_quorum(...)", t.BOOL, body, node, {body.result: value, f"{body.result}.of": whole})
+        return self.apply("sum(2 for p in members if p in of) > len(of)", t.BOOL, node, members=value, of=whole)
 
     def is_majority(self, size: t.Expr, node: ast.Call) -> t.Expr:
         """Return the test whether a number of processes is a majority: of the model, or of a number in the state."""
@@ -676,6 +796,9 @@ class Expressions:
             return slot
         if isinstance(node.value, ast.Name) and self.locals.get(node.value.id) == t.STATE:
             return as_value(self.place_or_value(node))
+        member = self.front.namespace.get(ast.unparse(node)) if isinstance(node.value, ast.Name) else None
+        if isinstance(node.value, ast.Name) and node.value.id not in self.locals and isinstance(member, int):
+            return self.constant(member, node)  # of an enumeration
         value = self.expr(node.value)
         if isinstance(value.type, t.RecordType):
             record = value.type.record
@@ -724,11 +847,11 @@ class Expressions:
     def binary(self, op: type[ast.operator], left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
         symbol = BINARY.get(op)
         if symbol is None:
-            raise self.fail(node, f"the operator {op.__name__} is not in the language")
+            raise self.fail(node, refusal(op()))
         if left.type != t.INT or right.type != t.INT:
-            sets = isinstance(left.type, t.SetType) and isinstance(right.type, t.SetType)
-            instead = "; for sets write a loop: for q in m.members: s.known[p].add(q)" if sets else ""
-            raise self.fail(node, f"{symbol} takes integers{instead}")
+            if isinstance(left.type, t.SetType) and isinstance(right.type, t.SetType) and symbol in SETS:
+                return self.of_sets(symbol, left, right, node)
+            raise self.fail(node, f"{symbol} takes integers{', or sets' if symbol in SETS else ''}")
         self.used_as_number(left, right)
         if isinstance(left, t.Const) and isinstance(right, t.Const):
             if symbol in ("**", "<<", ">>") and not 0 <= right.value < 64:
@@ -757,22 +880,62 @@ class Expressions:
                 raise self.fail(node, "the middle of a chained comparison may not call a function")
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             if isinstance(op, (ast.In, ast.NotIn)):
-                has = is_member(self, left_node, right_node)
+                has = self.is_member(left_node, right_node)
                 parts.append(t.Not(t.BOOL, has) if isinstance(op, ast.NotIn) else has)
             elif type(op) in COMPARE:
                 parts.append(self.comparison(COMPARE[type(op)], self.expr(left_node), self.expr(right_node), node))
             else:
-                raise self.fail(node, f"{type(op).__name__} is not in the language")
+                raise self.fail(node, refusal(op))
             left_node = right_node
         return parts[0] if len(parts) == 1 else t.Logic(t.BOOL, "and", parts)
+
+    def spelled(self, node: ast.expr) -> ast.expr:
+        """Return what a constant of several values stands for: `(a, b)` or `range(a, b)`; else the expression."""
+        value = self.meant(node.id) if isinstance(node, ast.Name) and node.id not in self.locals else None
+        if isinstance(value, range) and value.step == 1:
+            made: ast.expr = called("range", ast.Constant(value.start), ast.Constant(value.stop))
+        elif isinstance(value, (tuple, range)):
+            made = ast.Tuple([ast.Constant(constant(v)) for v in value], ast.Load())
+        else:
+            return node
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def is_member(self, item: ast.expr, container: ast.expr) -> t.Expr:
+        """Return the test whether something is in a set, in a sequence, or one of a few values."""
+        value, container = self.expr(item), self.spelled(container)
+        if isinstance(container, ast.Call) and isinstance(container.func, ast.Name) and container.func.id == "range":
+            bounds = container.args if len(container.args) > 1 else [ast.Constant(0), *container.args]
+            low, high = map(self.integer, bounds)
+            return self.apply("low <= x and x < high", t.BOOL, item, x=value, low=low, high=high)
+        if isinstance(container, (ast.Tuple, ast.List)):
+            others = [self.expr(e) for e in container.elts]
+            if others and all(isinstance(e, t.Const) for e in others) and not calls(item):
+                return t.Logic(t.BOOL, "or", [self.comparison("==", value, e, container) for e in others])
+            given = {f"x{k}": e for k, e in enumerate(others)}
+            return self.apply(" or ".join(f"x == {x}" for x in given) or "x != x", t.BOOL, item, x=value, **given)
+        there = self.expr(container)
+        if isinstance(there.type, t.SetType):
+            return t.SetHas(t.BOOL, there, self.integer(item))
+        if not isinstance(there.type, t.SeqType):
+            raise self.fail(container, f"`in` takes a set, a sequence or (a, b), not a {there.type.name}")
+        if not there.type.kind.element.scalar:
+            raise self.fail(container, "`in` takes a sequence of numbers, processes, truth values or records")
+        return self.apply("any(e == x for e in there)", t.BOOL, container, x=value, there=there)
 
     def comparison(self, op: str, left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
         if isinstance(left.type, t.SeqType) and isinstance(right.type, t.SeqType) and op in ("==", "!="):
             if left.type.kind.bag or right.type.kind.bag:
                 raise self.fail(node, f"{op} compares sequences element by element, and a bag has no order")
             one_kind = left.type == right.type
-            same = t.SameSeq(t.BOOL, left, right) if one_kind else alike_sequences(self, left, right, node)
+            alike = "len(a) == len(b) and all(a[k] == b[k] for k in range(len(a)))"
+            same: t.Expr = t.SameSeq(t.BOOL, left, right)
+            if not one_kind:
+                same = self.apply(alike, t.BOOL, node, a=left, b=right)
             return t.Not(t.BOOL, same) if op == "!=" else same
+        if isinstance(left.type, t.SetType) and isinstance(right.type, t.SetType):
+            if op not in ("==", "!="):
+                return self.of_sets(op, left, right, node)
+            left, right = self.alike(left, right, node)
         if left.type != right.type or not is_scalar(left.type):
             raise self.fail(node, f"a {left.type.name} cannot be compared with a {right.type.name}")
         ordered = left.type == t.INT or (isinstance(left.type, t.RecordType) and left.type.record.ordered)
@@ -802,6 +965,12 @@ class Expressions:
             return self.is_a(node) if name == "is_a" else self.one_of(node, name)
         if name in (*QUANTIFIERS, "abs", "len", "forget") and node.keywords:
             raise self.fail(node, f"{name} is called with positional arguments only")
+        if name == "set" and len(node.args) <= 1 and not node.keywords and self.meant(name) is None:
+            if node.args and isinstance(node.args[0], ast.Call):  # set(range(...)), set(processes(s))
+                through = gone_through(node.args[0])
+                return self.set_of(ast.copy_location(ast.SetComp(through.elt, through.generators), node))
+            value = self.expr(node.args[0]) if node.args else t.Const(t.SetType(EMPTY), 0)
+            return self.coerce(value, value.type if isinstance(value.type, t.SetType) else t.SetType(EMPTY), node)
         if name == "len" and len(node.args) == 1:
             value = self.expr(node.args[0])
             if isinstance(value.type, t.SetType):
@@ -814,10 +983,7 @@ class Expressions:
             self.used_as_number(*given)
             return reduce(lambda one, other: t.Builtin(t.INT, name, [one, other]), given)
         if name == "abs" and len(node.args) == 1:
-            no_call(self, node.args[0], "the number of abs")
-            number = self.integer(node.args[0])
-            self.used_as_number(number)
-            return t.Builtin(t.INT, "max", [number, self.binary(ast.Sub, t.Const(t.INT, 0), number, node)])
+            return self.apply("max(x, -x)", t.INT, node, x=self.integer(node.args[0]))
         if name == "forget" and len(node.args) == 2:
             own = node.args[1]
             if self.is_handler and not (isinstance(own, ast.Name) and own.id == self.own):
@@ -851,9 +1017,14 @@ class Expressions:
             raise self.fail(node, f"{name} is called with positional arguments only")
         target = self.front.function(key)
         wanted = [kind for parameter, kind in target.params if parameter != NOTED]
-        if len(wanted) != len(node.args):
+        given, usual = [*map(self.expr, node.args)], self.front.namespace[key].__defaults__ or ()
+        for value in (
+            usual[max(0, len(node.args) - (len(wanted) - len(usual))) :] if len(node.args) < len(wanted) else ()
+        ):
+            given.append(t.Const(t.BOOL if isinstance(value, bool) else t.INT, int(value)))
+        if len(wanted) != len(given):
             raise self.fail(node, f"{name} takes {len(wanted)} arguments, and {len(node.args)} are given")
-        args = [self.coerce(self.expr(a), kind, node) for a, kind in zip(node.args, wanted, strict=True)]
+        args = [self.coerce(value, kind, node) for value, kind in zip(given, wanted, strict=True)]
         for (parameter, _), value, argument in zip(target.params, args, node.args, strict=False):
             if parameter in target.wants:
                 if isinstance(value, t.Const) and ast.unparse(argument) == "NOTHING":
@@ -917,7 +1088,7 @@ class Expressions:
         for fname, kind in message.fields.items():
             value = self.expr(given[fname])
             if kind.scalar:
-                value = self.coerce_kind(value, kind, node)
+                value = self.coerce_kind(value, kind, node, f"{name}.{fname}")
             elif not (isinstance(value.type, t.SeqType) and value.type.kind == kind):
                 raise self.fail(node, f"{name}.{fname} is a sequence")
             site = 0
@@ -932,12 +1103,16 @@ class Expressions:
             raise self.fail(node, f"{record.name} takes exactly the fields {', '.join(record.fields)}, by name")
         parts = []
         for fname, kind in record.fields.items():
-            site = 0
+            site, label = 0, f"{record.name}.{fname}"
             if isinstance(kind, Int) and not isinstance(kind, Bool):
-                label = f"{record.name}.{fname}"
                 site = self.site(node, label, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
-            parts.append((fname, self.coerce_kind(self.expr(given[fname]), kind, node), site))
+            parts.append((fname, self.coerce_kind(self.expr(given[fname]), kind, node, label), site))
         return t.MakeRecord(t.RecordType(record), record, parts, self.state_in_scope())
+
+
+def calls(node: ast.expr) -> bool:
+    """Return whether an expression has a call in it."""
+    return any(isinstance(part, ast.Call) for part in ast.walk(node))
 
 
 def target_of(generator: ast.comprehension) -> str:

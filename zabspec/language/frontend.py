@@ -19,12 +19,13 @@ from zabspec.language.bag_order import LazyEffects, check_bags
 from zabspec.language.intervals import Intervals
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.lang import NOBODY
+from zabspec.language.meanings import is_enumeration
 from zabspec.language.optional import check_optional, has_optional
 from zabspec.language.place import is_own_file
 from zabspec.language.scalarset import Sorts
 from zabspec.language.schema import Layout
 from zabspec.language.source import LanguageError, register_source
-from zabspec.language.statements import FunctionTyper
+from zabspec.language.statements import FunctionTyper, Widened
 from zabspec.language.structs import Struct
 
 __all__ = ["FrontEnd", "LanguageError", "register_source"]
@@ -61,6 +62,7 @@ class FrontEnd:
         self.program = t.TypedProgram()
         self.effects = LazyEffects(self.program, layout)
         self.writers: dict[str, bool] = {}  # for each function asked about whether it, or one that it calls, writes
+        self.sets: dict[tuple[str, str], SetOf] = {}  # what local names for sets may hold, by function and name
         self.summed: set[str] = set()  # the functions whose sums are checked
         self._busy: set[str] = set()
         self.has_optional = has_optional((*(f.kind for f in layout.schema.fields), *types.values()))
@@ -77,6 +79,8 @@ class FrontEnd:
         if name == "Members":
             return t.SetType(SetOf(self.layout.schema.nodes, nodes=True))
         named = self.namespace.get(name)
+        if is_enumeration(named):
+            return t.INT
         if isinstance(named, type) and issubclass(named, Struct):
             return t.StructType(named)
         union = self.types.get("AnyMessage")
@@ -108,7 +112,12 @@ class FrontEnd:
         if name in self._busy:
             raise LanguageError(worker.file, worker.node.lineno, f"{worker.name} is recursive")
         self._busy.add(name)
-        result = worker.run()
+        while True:
+            try:
+                result = worker.run()
+                break
+            except Widened:  # at most as often as a set has members
+                worker = FunctionTyper(self, name, python)
         self._busy.discard(name)
         self.enter(result, python, worker.reads)
         if worker.lifted:
@@ -134,6 +143,7 @@ class FrontEnd:
         if result.optional is not None:
             of = self.effects.of(result)
             check_optional(result, self.program.functions, of.calculated(), of.gives)
+        self.effects.known.pop(result.name, None)  # of a function that is typed once more
         self.program.functions[result.name] = result
         self.program.reads[result.name] = frozenset(reads)
 

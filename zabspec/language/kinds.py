@@ -114,6 +114,9 @@ class NodeId(Int):
         return NodeId(-1, nodes - 1, role=role)
 
 
+MOST_MEMBERS = 63  # of a set of numbers
+
+
 @dataclass(frozen=True)
 class SetOf(Kind):
     """A set of the numbers 0..count-1, kept as a bit mask.

@@ -20,7 +20,18 @@ from zabspec.language.kinds import Record
 from zabspec.language.lang import MessageName, RecordName
 from zabspec.language.writes import WROTE
 
-OF_PYTHON = ("abs", "all", "any", "len", "max", "min", "range", "sum")  # what the language has of Python
+OF_PYTHON = (
+    "abs",
+    "all",
+    "any",
+    "enumerate",
+    "len",
+    "max",
+    "min",
+    "range",
+    "set",
+    "sum",
+)  # what the language has of Python
 PYTHON = {name: getattr(builtins, name) for name in OF_PYTHON}
 WORDS = frozenset({"broken", "forget", "is_quorum"})  # what it knows by name
 MISSING = object()
@@ -39,8 +50,14 @@ def constant(value: object) -> int | None:
 
 
 def is_value(value: object) -> bool:
-    """Return whether functions can read a value by a global name: a constant, or the name of a kind of message."""
-    return constant(value) is not None or isinstance(value, MessageName)
+    """Return whether functions can read a value by a global name: a constant, several, or the name of a message."""
+    several = isinstance(value, range) or (type(value) is tuple and all(constant(v) is not None for v in value))
+    return several or constant(value) is not None or isinstance(value, MessageName)
+
+
+def is_enumeration(value: object) -> TypeGuard[type[IntEnum]]:
+    """Return whether a value is an enumeration of constants."""
+    return isinstance(value, type) and issubclass(value, IntEnum) and all(constant(m) is not None for m in value)
 
 
 def is_number(value: object) -> TypeGuard[int]:

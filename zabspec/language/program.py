@@ -16,7 +16,7 @@ from zabspec.language import tree as t
 from zabspec.language.choosing import MARKS, may_choose, name_of
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Kind
-from zabspec.language.meanings import constant, is_value
+from zabspec.language.meanings import constant, is_enumeration, is_value
 from zabspec.language.schema import Layout, Role, Schema
 from zabspec.language.structs import is_struct
 from zabspec.language.writes import telling_writes
@@ -25,11 +25,14 @@ from zabspec.language.writes import telling_writes
 def own_names(module: ModuleType) -> dict[str, Any]:
     """Return the functions, integer constants, message names and structs that a module defines or imports."""
     given = {n: v if (number := constant(v)) is None else number for n, v in vars(module).items()}
-    return {
+    enumerations = {n: v for n, v in given.items() if is_enumeration(v)}
+    members = {f"{n}.{member.name}": int(member) for n, v in enumerations.items() for member in v}
+    own = {
         name: value
         for name, value in given.items()
         if not name.startswith("__") and (isinstance(value, FunctionType) or is_value(value) or is_struct(value))
     }
+    return own | enumerations | members
 
 
 def beside_of(function: FunctionType) -> Mapping[str, Any]:

@@ -6,15 +6,15 @@ write those bytes, and raise `RangeError` where a compiled program would report 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from types import FunctionType
 from typing import Any, NoReturn
 
 from zabspec.language import lang, wrapping
-from zabspec.language.arithmetic import CHECKED
+from zabspec.language.arithmetic import CHECKED, INSTEAD
 from zabspec.language.bytecode import global_names
-from zabspec.language.error_sites import NO_ENTRY, SHIFTED, TOO_WIDE, of_author, remedy
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, OptionalInt, Record, Seq, SetOf
+from zabspec.language.error_sites import BELOW_ZERO, NO_ENTRY, SHIFTED, TOO_WIDE, members_of, of_author, remedy
+from zabspec.language.kinds import MOST_MEMBERS, Bool, Int, Kind, MessageUnion, OptionalInt, Record, Seq, SetOf
 from zabspec.language.lang import NOBODY, MessageName
 from zabspec.language.notation import value_text
 from zabspec.language.schema import NODE, Field, Layout, Schema
@@ -23,7 +23,17 @@ from zabspec.language.sentences import MARK, ExplainedFalse, explained_all, with
 from zabspec.language.source import LanguageError
 from zabspec.roles import Role
 
-__all__ = ["BY_ZERO", "ERRORS", "MessageView", "RangeError", "RecordValue", "StateView", "load", "range_error"]
+__all__ = [
+    "BY_ZERO",
+    "ERRORS",
+    "OPERATIONS",
+    "MessageView",
+    "RangeError",
+    "RecordValue",
+    "StateView",
+    "load",
+    "range_error",
+]
 
 BY_ZERO = "would be divided by zero"
 
@@ -174,28 +184,55 @@ def write(buffer: bytearray, at: int, kind: Kind, value: Any, label: str) -> Non
     elif isinstance(kind, Record):
         buffer[at : at + kind.size] = value.word.to_bytes(kind.size, "little")
     elif isinstance(kind, SetOf):
-        buffer[at : at + kind.size] = mask_of(value).to_bytes(kind.size, "little")
-    elif isinstance(kind, Seq) and value.kind != kind:
-        filled = SeqView(buffer, at, kind, label)
+        mask = value.mask if isinstance(value, SetView) and value.kind == kind else mask_of(value, kind, label)
+        buffer[at : at + kind.size] = mask.to_bytes(kind.size, "little")
+    elif isinstance(kind, Seq) and (isinstance(value, list) or value.kind != kind):
+        filled, elements = SeqView(buffer, at, kind, label), list(value)
         filled.clear()
-        for element in value:
+        for element in elements:
             filled.append(element)
     else:
         buffer[at : at + kind.size] = value.raw()
 
 
-def mask_of(members: SetView | Iterable[int]) -> int:
-    """Return the mask of a set: one in a state, or one that was just gathered of processes."""
-    return members.mask if isinstance(members, SetView) else sum(1 << member for member in members)
+def mask_of(members: Iterable[int], kind: SetOf, label: str) -> int:
+    """Return the mask of a set, after checking that a place of a kind can have its members."""
+    made = SetView(bytearray(kind.size), 0, kind, label)
+    for member in members:
+        made.add(member)
+    return made.mask
 
 
-class SetView:
-    """A set of small numbers in a state."""
+def a_set(*members: int) -> frozenset[int]:
+    """Return the set of a few members, `{a, b}`."""
+    mask_of(members, SetOf(MOST_MEMBERS), "a set")
+    return frozenset(members)
+
+
+def kept(value: Any) -> Any:
+    """Return a value as a local name keeps it: a set of the state as it is now."""
+    if not isinstance(value, SetView):
+        return value
+    return SetView(bytearray(value.mask.to_bytes(8, "little")), 0, value.kind, value.label)
+
+
+def hold(is_true: bool, field: str, problem: str) -> None:
+    """Check an `assert`."""
+    if not is_true:
+        raise RangeError(field, problem)
+
+
+class SetView(Set[int]):
+    """A set of small numbers in a state. What operators make of it is a set of Python's."""
 
     __slots__ = ("at", "buffer", "kind", "label")
 
     def __init__(self, buffer: bytearray, at: int, kind: SetOf, label: str) -> None:
         self.buffer, self.at, self.kind, self.label = buffer, at, kind, label
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Any]) -> frozenset[Any]:
+        return frozenset(it)
 
     @property
     def mask(self) -> int:
@@ -209,13 +246,13 @@ class SetView:
         if not 0 <= item < self.kind.count:
             last = self.kind.count - 1
             told = f"cannot have the member {int(item)}: its members are 0..{last}"
-            raise RangeError(self.label, f"takes members 0..{last} only", "", told, (self.buffer, self.at, None))
+            raise RangeError(self.label, members_of(self.kind.count), "", told, (self.buffer, self.at, None))
 
-    def __contains__(self, item: int) -> bool:
-        return 0 <= item < self.kind.count and bool(self.mask >> item & 1)
+    def __contains__(self, item: object) -> bool:
+        return isinstance(item, int) and 0 <= item < self.kind.count and bool(self.mask >> item & 1)
 
     def __iter__(self) -> Iterator[int]:
-        return (k for k in range(self.kind.count) if self.mask >> k & 1)  # as it is at the time of the call
+        return iter(self.kind.members(self.mask))
 
     def __len__(self) -> int:
         return self.mask.bit_count()
@@ -224,7 +261,7 @@ class SetView:
         return value_text(self.kind, self)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, set):  # one that the function made: `{q for q in range(s.NODES) if ...}`
+        if isinstance(other, (set, frozenset)):  # one that the function made
             return set(self) == other
         return self.mask == other.mask if isinstance(other, SetView) else NotImplemented
 
@@ -264,7 +301,11 @@ class SeqView:
             raise RangeError(self.label, f"has no place beyond {last}", "", told, (self.buffer, self.at, None))
         return self.at + self.kind.header + k * self.kind.element.size
 
-    def __getitem__(self, k: int) -> Any:
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            low, up = 0 if k.start is None else k.start, len(self) if k.stop is None else k.stop
+            hold(low >= 0 and up >= 0, self.label, BELOW_ZERO)
+            return [self[at] for at in range(low, min(up, len(self)))]
         kind = self.kind
         element = kind.element
         at = self.at + kind.header + k * element.size if 0 <= k < kind.capacity else self._place(k)
@@ -287,6 +328,12 @@ class SeqView:
 
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
+
+    def __add__(self, other: Iterable[Any]) -> list[Any]:
+        return [*self, *other]
+
+    def __radd__(self, other: Iterable[Any]) -> list[Any]:
+        return [*other, *self]
 
     def __str__(self) -> str:
         return value_text(self.kind, self)
@@ -322,6 +369,13 @@ class SeqView:
         rest = bytes(self.buffer[start + (k + 1) * size : start + count * size])
         self.buffer[start + k * size : start + count * size] = rest + bytes(size)
         self._resize(count - 1)
+
+    def pop(self, k: int | None = None) -> Any:
+        """Remove an element, by default the last one, and return it."""
+        at = len(self) - 1 if k is None else k
+        value = self[at]
+        self.remove(at)
+        return value
 
     def clear(self) -> None:
         self.buffer[self.at : self.at + self.kind.size] = bytes(self.kind.size)
@@ -434,7 +488,7 @@ def _record_maker(record: Record) -> Any:
             raise TypeError(f"{record.name} takes exactly the fields {', '.join(record.fields)}")
         for name, kind in record.fields.items():
             if isinstance(kind, SetOf):
-                given[name] = mask_of(given[name])
+                given[name] = mask_of(given[name], kind, f"{record.name}.{name}")
             elif not kind.lo <= given[name] <= kind.hi:
                 raise RangeError(f"{record.name}.{name}", *outside(kind, int(given[name])))
         return RecordValue(record, record.pack(given))
@@ -582,6 +636,7 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
     """
     out: dict[str, Any] = {name: getattr(wrapping, name) for name in wrapping.__all__}
     union = types.get("AnyMessage")
+    sets = frozenset(name for name, kind in named_kinds(layout.schema, types) if isinstance(kind, SetOf))
     for name, value in namespace.items():
         if isinstance(value, MessageName) and isinstance(union, MessageUnion):
             if any(m.name == value.name for m in union.messages):
@@ -597,7 +652,7 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
             apart = getattr(value, "apart", None)
             seen = out if apart is None else Apart(out, apart)
             try:
-                code = with_sentences(value)
+                code = with_sentences(value, sets)
             except LanguageError as problem:
                 if MARK in global_names(value.__code__):
                     raise
@@ -609,7 +664,7 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
             out[name] = bound if paper_step is None else _counted(bound, 1 << steps.index(paper_step))
     for name in out.keys() & set(getattr(namespace.get("lasts"), "handlers", ())):
         out[name] = _until_failed(out[name], out["lasts"])
-    out.update(zip(CHECKED.values(), (_times, _left, _right), strict=True))
+    out |= OPERATIONS
     out["forget"] = lambda s, p: s.forget(p)
     for name, word in about_roles(layout.schema, out).items():
         given = namespace.get(name)
@@ -618,6 +673,15 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
     out[MARK] = ExplainedFalse
     out.setdefault("all", explained_all)
     return out
+
+
+def named_kinds(schema: Schema, types: Mapping[str, Kind]) -> Iterator[tuple[str, Kind]]:
+    """Yield what fields of states, messages and records hold, by the names of the fields."""
+    for f in schema.fields:
+        yield f.name, f.kind.element if isinstance(f.kind, Seq) else f.kind
+    for kind in types.values():
+        for held in (kind, *kind.messages) if isinstance(kind, MessageUnion) else (kind,):
+            yield from getattr(held, "fields", {}).items()
 
 
 def about_roles(schema: Schema, program: Mapping[str, Any]) -> dict[str, Any]:
@@ -729,3 +793,7 @@ def _right(x: int, by: int) -> int:
         RangeError: the amount is invalid.
     """
     return x >> _shift_amount(x, ">>", by)
+
+
+# what `with_sentences` puts in place of operators, assertions and sets
+OPERATIONS = dict(zip((*CHECKED.values(), *INSTEAD), (_times, _left, _right, hold, a_set, kept), strict=True))

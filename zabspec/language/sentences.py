@@ -20,6 +20,7 @@ from typing import Any
 
 from zabspec.language.arithmetic import Checked, may_overflow
 from zabspec.language.bytecode import global_names, recompiled
+from zabspec.language.place import is_own_file
 from zabspec.language.source import definition
 
 MARK = "broken"  # what the function is called
@@ -121,16 +122,21 @@ class Deferred(ast.NodeTransformer):
 
 
 @cache
-def with_sentences(function: FunctionType) -> CodeType:
-    """Return the code of a function with deferred sentences, and checked products and shifts.
+def with_sentences(function: FunctionType, sets: frozenset[str] = frozenset()) -> CodeType:
+    """Return the code of a function with deferred sentences, and with what `Checked` replaces.
+
+    Args:
+        function: the function.
+        sets: the names of fields that hold sets.
 
     Raises:
         LanguageError: the file no longer matches what was loaded from it.
     """
     code = function.__code__
-    says, overflows = MARK in global_names(code), may_overflow(function)
-    if not says and not overflows:
+    says, checked = MARK in global_names(code), Checked(sets, may_overflow(function))
+    if not says and not checked.numbers and is_own_file(code.co_filename):
         return code
-    node = copy.deepcopy(definition(function))
-    node = Checked().visit(node) if overflows else node
+    node = checked.visit(copy.deepcopy(definition(function)))
+    if not says and not checked.numbers and not checked.changed:
+        return code
     return recompiled(Deferred().visit(node) if says else node, code.co_filename)

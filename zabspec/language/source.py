@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import copy
 import hashlib
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE
 from types import CodeType, FunctionType
 
-from zabspec.language.bytecode import all_code
+from zabspec.language.bytecode import all_code, recompiled
 from zabspec.language.place import SourcePlace, relative
 
 
@@ -165,6 +167,28 @@ def annotated(node: ast.expr) -> str:
     return ast.unparse(node)
 
 
+def from_lambda(function: FunctionType, name: str, like: ast.FunctionDef) -> FunctionType:
+    """Return a function of a name that does what a lambda does, with the annotations of another's parameters."""
+    places = {*function.__code__.co_positions()}
+    for part in ast.walk(text_of(function).tree):
+        if isinstance(part, ast.Lambda) and not function.__closure__:
+            body = part.body
+            if (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in places:
+                made = ast.FunctionDef(name, copy.deepcopy(part.args), [ast.Return(body)], [], ast.Name("bool"))
+                vars(made).setdefault("type_params", [])
+                for given, known in zip(made.args.args, like.args.args, strict=False):
+                    given.annotation = known.annotation
+                for node in ast.walk(made):
+                    if "lineno" in node._attributes and not hasattr(node, "lineno"):
+                        ast.copy_location(node, part)
+                code = recompiled(copy.deepcopy(made), function.__code__.co_filename)
+                out = FunctionType(code, function.__globals__, name)
+                out.__module__ = function.__module__
+                vars(out)["syntax"] = made
+                return out
+    return function
+
+
 def definition(function: FunctionType) -> ast.FunctionDef:
     """Return the syntax of a function, from its file.
 
@@ -182,6 +206,8 @@ def definition(function: FunctionType) -> ast.FunctionDef:
         raise LanguageError(file, line, f"the source of {code.co_name} cannot be read: {problem.strerror}") from None
     except (SyntaxError, ValueError):
         raise LanguageError(file, line, f"the source of {code.co_name} was changed after it was loaded") from None
+    if code.co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR):
+        raise LanguageError(file, line, "async is not in the language: a step is atomic, write def")
     if code.co_name == "<lambda>":
         raise LanguageError(file, line, "a lambda cannot be compiled")
     if found is None or (found[1] is not code and found[1] != code):

@@ -5,16 +5,26 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable
+from types import FunctionType
+from typing import TypeGuard
 
 from zabspec.language import tree as t
-from zabspec.language.desugaring import assigned_names, fill, must_stay
-from zabspec.language.expressions import NOTED, kind_type, own_process
+from zabspec.language.comprehensions import called, load, loops, placed, store, sure
+from zabspec.language.error_sites import BELOW_ZERO, asserted, members_of
+from zabspec.language.expressions import NOTED, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
-from zabspec.language.meanings import misused_names
+from zabspec.language.meanings import constant, misused_names
 from zabspec.language.place import is_own_file
+from zabspec.language.refusals import refusal
 from zabspec.language.sentence_typing import Sentences, said, writes
 from zabspec.language.slots import slot_at, writable
 from zabspec.language.source import annotated
+
+MAKES_SEQUENCE = (ast.List, ast.ListComp, ast.BinOp, ast.IfExp)
+
+
+class Widened(Exception):
+    """A local name for a set has to hold more members than it was typed with: type the function once more."""
 
 
 class FunctionTyper(Sentences):
@@ -25,8 +35,10 @@ class FunctionTyper(Sentences):
         if not is_own_file(self.python.__code__.co_filename):
             for node, reason in misused_names(self.python, self.node, self.meant):
                 raise self.fail(node, reason)
-        if a.posonlyargs or a.kwonlyargs or a.vararg or a.kwarg or a.defaults:
-            raise self.fail(self.node, f"{self.name} may have plain parameters without defaults only")
+        if a.posonlyargs or a.kwonlyargs or a.vararg or a.kwarg:
+            raise self.fail(self.node, f"{self.name} may have plain parameters only, without * and /")
+        if any(constant(value) is None for value in self.python.__defaults__ or ()):
+            raise self.fail(self.node, f"a default of {self.name} is not a constant")
         if self.python.__closure__:
             names = ", ".join(self.python.__code__.co_freevars)
             raise self.fail(
@@ -90,15 +102,29 @@ class FunctionTyper(Sentences):
         """Return a typed statement."""
         line = node.lineno
         match node:
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
+                first = [f"x{k}.{line}.{node.col_offset}" for k in range(len(names))]
+                last = [ast.Assign([name], load(kept)) for name, kept in zip(names, first, strict=True)]
+                return self.block(placed([*map(store, first, values), *last], node))
+            case ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(attr="pop")) as call):
+                return self.pop(call, target)
             case ast.Assign(targets=[target]):
+                several = isinstance(node.value, MAKES_SEQUENCE) or is_slice(node.value)
+                if several and self.is_sequence(target):
+                    if isinstance(node.value, ast.IfExp):
+                        yes, no = (ast.Assign([target], side) for side in (node.value.body, node.value.orelse))
+                        return self.block(placed([ast.If(node.value.test, [yes], [no])], node))
+                    return self.gather(target, node.value, node)
                 return self.assign(target, self.expr(node.value), node)
             case ast.AugAssign(op=op):
                 target = node.target
                 if any(isinstance(part, ast.Call) for part in ast.walk(target)):
                     raise self.fail(node, "an index of `+=` cannot call a function: it would be called twice")
-                load = copy.copy(target)
-                load.ctx = ast.Load()  # of the target alone: what is in it is read already
-                value = self.binary(type(op), self.expr(load), self.expr(node.value), node)
+                held = copy.copy(target)
+                held.ctx = ast.Load()  # of the target alone: what is in it is read already
+                if self.is_sequence(target):
+                    return self.gather(target, ast.BinOp(held, op, node.value), node)
+                value = self.binary(type(op), self.expr(held), self.expr(node.value), node)
                 return self.assign(target, value, node)
             case ast.AnnAssign(value=ast.expr() as value):
                 return self.assign(node.target, self.expr(value), node)
@@ -116,8 +142,14 @@ class FunctionTyper(Sentences):
                 which == "range" or (which == "processes" and self.is_of_language(which))
             ):
                 return [self.counted(node, name, through)]
+            case ast.For(target=ast.Tuple(elts=[ast.Name(id=name) as at, one]), orelse=[]) if (
+                isinstance(node.iter, ast.Call)
+                and ast.unparse(node.iter.func) == "enumerate"
+                and len(node.iter.args) == 1
+            ):
+                return self.numbered(node, node.iter.args[0], at, one)
             case ast.For(target=ast.Name(id=name), orelse=[]):
-                return [self.each(node, name)]
+                return self.each(node, name)
             case ast.For():
                 raise self.fail(node, "a loop must be `for name in range(...)`, a sequence or a set, without else")
             case ast.While(orelse=[]):
@@ -135,17 +167,22 @@ class FunctionTyper(Sentences):
                 made = self.return_(node)
                 self.assigned = None
                 return made
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="pop")) as call):
+                return self.pop(call)
+            case ast.Assert():
+                said = getattr(node.msg, "value", None)  # of one that is written here (`comprehensions.sure`)
+                site = self.site(node, *(said if isinstance(said, tuple) else asserted(node.test)))
+                divisor = t.Choice(t.INT, self.truth(node.test), t.Const(t.INT, 1), t.Const(t.INT, 0))
+                whole = t.Const(t.INT, 1)  # a division by zero is an error that every engine knows
+                return [t.Evaluate(line, t.Binary(t.INT, "//", whole, divisor, site, self.state_in_scope()))]
             case ast.Expr(value=ast.Call() as call):
                 special = self.method_statement(call)
                 if special is not None:
                     return [special]
                 return [t.Evaluate(line, self.expr(call))]
         if isinstance(node, ast.Expr):
-            raise self.fail(
-                node,
-                f"Expr is not in the language: the value of {ast.unparse(node)} is unused (is a `return` missing?)",
-            )
-        raise self.fail(node, f"{type(node).__name__} is not in the language")
+            self.expr(node.value)
+        raise self.fail(node, refusal(node))
 
     def counted(self, node: ast.For, name: str, through: ast.Call) -> t.For:
         """Return a loop through `range(...)`, or through the processes of a role."""
@@ -161,38 +198,82 @@ class FunctionTyper(Sentences):
             raise self.fail(node, f"parameter {name} may not be assigned")
         self.declare(name, t.INT, node)
         most = self.bound(bounds[-1], node) if self.is_handler else None
+        if self.through_processes(node.iter):
+            self.of_processes.add(name)
         return t.For(node.lineno, name, start, bounds[-1], self.loop(node.body, name, most=most))
 
-    def each(self, node: ast.For, name: str) -> t.For:
+    def numbered(self, node: ast.For, held: ast.expr, at: ast.Name, one: ast.expr) -> list[t.Stmt]:
+        """Return a loop through the elements of a sequence with their places, `for k, x in enumerate(...)`."""
+        there, before = f"there.{node.lineno}.{node.col_offset}", []
+        if not self.stays(node):
+            before, held = self.assign(ast.Name(there, ast.Store()), self.expr(held), node), load(there)
+        given: ast.stmt = ast.Assign([one], ast.Subscript(held, load(at.id), ast.Load()))
+        return [*before, *self.block(placed([through(at.id, held, [given, *node.body])], node))]
+
+    def among(self, node: ast.For, given: list[ast.expr]) -> list[t.Stmt]:
+        """Return a loop through a few values, which are evaluated before it."""
+        at, before, values = f"at.{node.lineno}.{node.col_offset}", [], []
+        for k, value in enumerate(map(self.expr, given)):
+            if not isinstance(value, t.Const):
+                before += self.assign(ast.Name(f"{at}.{k}", ast.Store()), value, node)
+                value = t.Var(value.type, f"{at}.{k}")
+            values.append(value)
+        if not values:
+            return []
+        self.declare(at, t.INT, node)
+        element: t.Expr = values[-1]
+        for k, value in reversed([*enumerate(values[:-1])]):
+            here = t.Compare(t.BOOL, "==", t.Var(t.INT, at), t.Const(t.INT, k))
+            element = t.Choice(value.type, here, self.coerce(value, element.type, node), element)
+        inside = self.loop(node.body, at, lambda: self.assign(node.target, element, node))
+        return [*before, t.For(node.lineno, at, t.Const(t.INT, 0), t.Const(t.INT, len(values)), inside)]
+
+    def each(self, node: ast.For, name: str) -> list[t.Stmt]:
         """Return a loop through a sequence, in its order, or through a set, from its least member.
 
-        The members are tested in every iteration, as in Python; the length of a sequence is taken before the first.
+        The members of a set, and the length of a sequence, are those before the first iteration.
         """
-        if isinstance(node.iter, ast.Call):
-            called = node.iter.func
-            if isinstance(called, ast.Name) and called.id == "processes" and "processes" not in self.front.namespace:
-                raise self.fail(node, "processes is not imported: from zabcheck.language import processes")
-            raise self.fail(
-                node, f"a loop iterates over range(...), a sequence or a set, and {ast.unparse(node.iter)} is not one"
-            )
-        constants = self.front.layout.schema.constants
-        must_stay(self, node, node.iter, {name, *assigned_names(node.body)}, constants)
+        meant = self.spelled(node.iter)
+        if isinstance(meant, (ast.Tuple, ast.List)):
+            return self.among(node, meant.elts)
+        if isinstance(meant, ast.Call) and ast.unparse(meant.func) == "processes":
+            raise self.fail(node, "processes is not imported: from zabcheck.language import processes")
+        if isinstance(meant, ast.Call) and meant is not node.iter:
+            return [self.counted(node, name, meant)]
         through = self.expr(node.iter)
-        line, zero = node.lineno, t.Const(t.INT, 0)
+        line, there, before = node.lineno, f"there.{node.lineno}.{node.col_offset}", []
+        if isinstance(through.type, t.SetType) or not self.stays(node):
+            before = self.assign(ast.Name(there, ast.Store()), through, node)
+            through = t.Var(through.type, there)
+        zero = t.Const(t.INT, 0)
         if isinstance(through.type, t.SetType):
             if name in (self.assigned or ()) or any(name == p for p, _ in self.params):
                 raise self.fail(node, f"{name} already has a value: a loop over a set needs another name")
             self.declare(name, t.INT, node)
+            if through.type.kind.nodes:
+                self.of_processes.add(name)
             asked = t.SetHas(t.BOOL, through, t.Var(t.INT, name))
             body = t.If(line, asked, self.loop(node.body, name, most=through.type.kind.count), [])
-            return t.For(line, name, zero, t.Const(t.INT, through.type.kind.count), [body])
+            return [*before, t.For(line, name, zero, t.Const(t.INT, through.type.kind.count), [body])]
         if isinstance(through.type, t.SeqType):
             at = f"at.{line}.{node.col_offset}"
             self.declare(at, t.INT, node)
             element = self.element(through, t.Var(t.INT, at), node)
             inside = self.loop(node.body, at, lambda: self.assign(node.target, element, node))
-            return t.For(line, at, zero, t.SeqLength(t.INT, through), inside)
+            return [*before, t.For(line, at, zero, t.SeqLength(t.INT, through), inside)]
         raise self.fail(node, f"a loop iterates over range(...), a sequence or a set, not a {through.type.name}")
+
+    def stays(self, node: ast.For) -> bool:
+        """Return whether what a loop goes through is named by what stays the same while it goes on."""
+        changed = assigned_names([node])
+        constants = self.front.layout.schema.constants
+        for part in ast.walk(node.iter):
+            if isinstance(part, ast.Call) or (isinstance(part, ast.Name) and part.id in changed):
+                return False
+            indices = ast.walk(part.slice) if isinstance(part, ast.Subscript) else ()
+            if any(isinstance(inner, ast.Attribute) and inner.attr not in constants for inner in indices):
+                return False
+        return True
 
     def names_process(self, annotation: ast.expr | None) -> bool:
         """Return whether an annotation declares a process."""
@@ -275,12 +356,12 @@ class FunctionTyper(Sentences):
         if isinstance(target, ast.Name):
             if self.is_handler and any(target.id == p for p, _ in self.params):
                 raise self.fail(node, f"parameter {target.id} may not be assigned")
-            if isinstance(value.type, t.SetType) and not self.is_new(value):
-                said = "a set of the state cannot be given a name: it would be a copy here and a view in CPython"
-                raise self.fail(node, said)
-            if isinstance(value, t.MakeMessage) and self.loops:
-                raise self.fail(node, "a message made in a loop cannot be given a name: the next would replace it")
+            if isinstance(value.type, t.MessageType) and self.loops and target.id in (self.assigned or ()):
+                raise self.fail(node, f"{target.id} is a message of an earlier round or branch: use another name")
+            value = self.kept_set(target.id, value, node)
             self.declare(target.id, value.type, node)
+            if self.is_process(value):
+                self.of_processes.add(target.id)
             if found := self.origins(value):
                 self.optional[target.id] = self.optional.get(target.id, frozenset()) | found
             if self.assigned is not None:
@@ -296,32 +377,118 @@ class FunctionTyper(Sentences):
         place = self.place(target, writing=True)
         kind = place.kind
         if kind.scalar:
-            return [t.Store(line, place, self.coerce_kind(value, kind, node), self.range_site(node, place))]
+            value = self.coerce_kind(value, kind, node, place.field)
+            return [t.Store(line, place, value, self.range_site(node, place))]
         if isinstance(kind, Seq) and isinstance(value.type, t.SeqType):
-            return [t.Copy(line, place, value)] if value.type.kind == kind else self.refill(place, value, node)
+            given = getattr(node, "value", None)
+            if value.type.kind == kind or given is None:
+                return [t.Copy(line, place, value)]
+            return self.gather(target, given, node)
         if isinstance(kind, MessageUnion) and isinstance(value.type, t.MessageType):
             return [t.Copy(line, place, value)]
         raise self.fail(node, f"{place.field} cannot hold a {value.type.name}")
 
-    def is_new(self, value: t.Expr) -> bool:
-        """Return whether a set was made here: it is no view in CPython."""
-        made = isinstance(value, t.Call) and self.front.program.functions[value.function].within
-        return bool(made) or isinstance(value, t.SetWith)
+    def kept_set(self, name: str, value: t.Expr, node: ast.stmt) -> t.Expr:
+        """Return a set as a local name keeps it, which may have what any set that it is given may have.
 
-    def refill(self, place: t.Memory, value: t.Expr, node: ast.stmt) -> list[t.Stmt]:
-        """Return the assignment of a sequence of another kind, element by element."""
-        for side in (part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)):
-            must_stay(self, node, side, (), self.front.layout.schema.constants)
-        made = fill(self, place, value, node)
-        for part in made:
-            if isinstance(part, t.For):
-                self.declare(part.name, t.INT, node)
-        held, wanted = value.type, place.kind
-        assert isinstance(held, t.SeqType)
-        assert isinstance(wanted, Seq)
-        if kind_type(held.kind.element) != kind_type(wanted.element):
-            raise self.fail(node, f"{place.field} cannot hold a sequence of other elements")
-        return made
+        Raises:
+            Widened: it was typed with a set that may have fewer.
+        """
+        if not isinstance(value.type, t.SetType):
+            return value
+        known = self.front.sets.get((self.key, name), value.type.kind)
+        kind = self.front.sets[self.key, name] = self.joined(known, value.type.kind, node)
+        if self.locals.get(name, t.SetType(kind)) != t.SetType(kind):
+            raise Widened
+        return self.as_set(value, kind, node)
+
+    # --- sequences -----------------------------------------------------------------------------
+
+    def is_sequence(self, target: ast.expr) -> bool:
+        """Return whether a target is a sequence of the state."""
+        if isinstance(target, ast.Name) or self.is_kernel:
+            return False
+        before = len(self.front.program.sites)
+        found = self.place_or_value(target).type
+        del self.front.program.sites[before:]  # it is typed once more
+        return isinstance(found, t.SeqType)
+
+    def pop(self, call: ast.Call, target: ast.expr | None = None) -> list[t.Stmt]:
+        """Return the removal of an element, the last one or the one at a place, which may be given a name."""
+        assert isinstance(call.func, ast.Attribute)
+        held = call.func.value
+        at = call.args[0] if call.args else ast.BinOp(called("len", held), ast.Sub(), ast.Constant(1))
+        if len(call.args) > 1 or call.keywords or not isinstance(target, ast.Name | None):
+            raise self.fail(call, "pop is written x = s.queue[p].pop(0), with a local name, or pop() of the last")
+        place = f"at.{call.lineno}.{call.col_offset}"
+        target = target or ast.Name(f"gone.{place}", ast.Store())  # of which Python evaluates the same
+        made: list[ast.stmt] = [store(place, at), ast.Assign([target], ast.Subscript(held, load(place), ast.Load()))]
+        made.append(ast.Expr(ast.Call(ast.Attribute(held, "remove", ast.Load()), [load(place)], [])))
+        return self.block(placed(made, call))
+
+    def gather(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> list[t.Stmt]:
+        """Return the assignment of a sequence that is made of others: it is emptied, and each element is appended.
+
+        Raises:
+            LanguageError: it is made of itself otherwise than by keeping a part of it, to which others are appended.
+        """
+        held, field, pieces = ast.unparse(target), self.place(target).field, added(value)
+        kept = ast.unparse(pieces[0].value if is_slice(pieces[0]) else pieces[0]) == held
+        target = ast.parse(held, mode="eval").body  # to read it
+        before: list[ast.stmt] = []  # what is evaluated before anything is written
+        after: list[ast.stmt] = [] if kept else [method(target, "clear")]
+        for k, piece in enumerate(pieces):
+            here = f"{node.lineno}.{node.col_offset}.{k}"
+            if isinstance(piece, ast.List):
+                names = [f"x{i}.{here}" for i in range(len(piece.elts))]
+                before += map(store, names, piece.elts)
+                after += [method(target, "append", load(name)) for name in names]
+                continue
+            if k or not kept:
+                self.check_apart(piece, held, field, node)
+            if isinstance(piece, ast.ListComp):
+                after.append(loops(piece.generators, method(target, "append", piece.elt)))
+            elif is_slice(piece):
+                after += self.sliced(piece, target, here, before, cut=kept and not k)
+            elif k or not kept:
+                there: ast.expr = load(f"there.{here}")
+                if self.stays(ast.For(there, piece, [], [])):
+                    there = piece
+                else:
+                    before.append(store(f"there.{here}", piece))
+                one = method(target, "append", ast.Subscript(there, load(f"at.{here}"), ast.Load()))
+                after.append(through(f"at.{here}", there, [one]))
+        return self.block(placed([*before, *after], node))
+
+    def check_apart(self, piece: ast.expr, held: str, field: str, node: ast.stmt) -> None:
+        """Check that a part of what a sequence becomes does not read the sequence, which is written meanwhile."""
+        for part in ast.walk(piece):
+            if isinstance(part, ast.Attribute) and part.attr == field:
+                said = f"{held} may keep a part of itself, to which others are appended: {held}[:k] + [...]"
+                raise self.fail(node, f"{said}; its other parts are made without {field}")
+            if isinstance(part, ast.Call) and isinstance(self.meant(name := ast.unparse(part.func)), FunctionType):
+                raise self.fail(node, f"{name} cannot be called here: append its value in a loop")
+
+    def sliced(
+        self, piece: ast.Subscript, target: ast.expr, here: str, before: list[ast.stmt], cut: bool
+    ) -> list[ast.stmt]:
+        """Return what appends a slice to a sequence, or cuts it to one of itself; what is before takes its bounds."""
+        bounds = piece.slice
+        if not isinstance(bounds, ast.Slice) or bounds.step is not None:
+            raise self.fail(piece, "a slice is written [low:high], without a step")
+        low, up, at = (f"{what}.{here}" for what in ("low", "up", "at"))
+        of, zero = self.place(piece.value).field, ast.Constant(0)
+        before += [store(low, bounds.lower or zero), store(up, bounds.upper or called("len", piece.value))]
+        before += [sure(ast.Compare(load(bound), [ast.GtE()], [zero]), of, BELOW_ZERO) for bound in (low, up)]
+        behind = ast.Compare(load(at), [ast.GtE()], [load(low)])
+        if cut:
+            last = ast.BinOp(called("len", target), ast.Sub(), ast.Constant(1))
+            long = ast.Compare(called("len", target), [ast.Gt()], [load(up)])
+            over, less = ast.If(long, [method(target, "remove", last)], []), method(target, "remove", zero)
+            return [through(at, target, [over]), through(at, target, [ast.If(behind, [ast.Pass()], [less])])]
+        one = method(target, "append", ast.Subscript(piece.value, load(at), ast.Load()))
+        inside = ast.If(ast.BoolOp(ast.And(), [behind, ast.Compare(load(at), [ast.Lt()], [load(up)])]), [one], [])
+        return [through(at, piece.value, [inside])]
 
     def range_site(self, node: ast.AST, place: t.Memory) -> int:
         kind = place.kind
@@ -343,12 +510,12 @@ class FunctionTyper(Sentences):
         if name == "clear" and not args and (isinstance(kind, (SetOf, Seq))):
             return t.Clear(line, place)
         if isinstance(kind, SetOf) and name in ("add", "discard") and len(args) == 1:
-            site = self.site(call, place.field, f"takes members 0..{kind.count - 1} only")
+            site = self.site(call, place.field, members_of(kind.count))
             return t.SetChange(line, place, self.integer(args[0]), name == "add", site)
         if isinstance(kind, Seq) and name == "append" and len(args) == 1:
             value = self.expr(args[0])
             if kind.element.scalar:
-                value = self.coerce_kind(value, kind.element, call)
+                value = self.coerce_kind(value, kind.element, call, place.field)
             elif not isinstance(value.type, t.MessageType):
                 raise self.fail(call, f"{place.field} holds messages")
             site = self.site(call, place.field, f"would hold more than {kind.capacity}", kind.widen)
@@ -361,6 +528,34 @@ class FunctionTyper(Sentences):
             site = self.site(call, place.field, "has no such place")
             return t.Remove(line, place, self.integer(args[0]), site)
         raise self.fail(call, f"{place.field} has no operation {name} with {len(args)} arguments")
+
+
+def assigned_names(body: list[ast.stmt]) -> set[str]:
+    """Return the local names that statements assign."""
+    parts = (part for statement in body for part in ast.walk(statement))
+    return {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+
+
+def added(value: ast.expr) -> list[ast.expr]:
+    """Return the sequences that `+` makes a sequence of, in order."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        return [*added(value.left), *added(value.right)]
+    return [value]
+
+
+def method(place: ast.expr, name: str, *given: ast.expr) -> ast.stmt:
+    """Return the statement that calls a method of a sequence."""
+    return ast.Expr(ast.Call(ast.Attribute(place, name, ast.Load()), [*given], []))
+
+
+def through(name: str, place: ast.expr, body: list[ast.stmt]) -> ast.stmt:
+    """Return the loop through the places of a sequence."""
+    return ast.For(ast.Name(name, ast.Store()), called("range", called("len", place)), body, [])
+
+
+def is_slice(node: ast.expr) -> TypeGuard[ast.Subscript]:
+    """Return whether an expression is a slice of a sequence."""
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)
 
 
 def both(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str] | None:

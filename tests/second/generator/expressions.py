@@ -495,7 +495,19 @@ class Expressions:
         assert isinstance(b[1], Row)
         return f"{a[0]} {self.one('==', '!=')} {b[0]}" if a[1].element == b[1].element else None
 
+    def few(self, scope: Scope, kind: Members | Numbers) -> str | None:
+        """A set of one or two members that are written out."""
+        if isinstance(kind, Members):
+            known = [self.definite(scope) for _ in range(2)]
+        else:
+            known = [str(self.random.randrange(kind.count)), self.within(scope, Number(0, kind.count - 1))]
+        return f"{{{', '.join(known[: self.random.randint(1, 2)])}}}" if all(known) else None
+
     def sets_compared(self, scope: Scope) -> str | None:
+        if self.words.sets and self.chance(self.words.sets):
+            found = self.read(scope, Members, Numbers)
+            few = self.few(scope, found[1]) if found and isinstance(found[1], (Members, Numbers)) else None
+            return f"{found[0]} {self.one('<', '<=', '>', '>=', '==')} {few}" if found and few else None
         a, b = self.read(scope, Members, Numbers), self.read(scope, Members, Numbers)
         return f"{a[0]} {self.one('==', '!=')} {b[0]}" if a and b and a[0] != b[0] and a[1] == b[1] else None
 

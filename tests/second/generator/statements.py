@@ -38,7 +38,7 @@ class Statements(Expressions):
         return lines or ["pass"]
 
     def statement(self, scope: Scope, depth: int) -> Lines:
-        ways = [self.write] * 6 + [self.local] * 2
+        ways = [self.write] * 6 + [self.local] * 2 + ([self.asserted] if self.words.sets else [])
         if scope.what == HANDLER:
             ways += [self.show] * 3 + [self.do, self.choose, self.force]
             ways += [self.send] * (3 if scope.may_send and scope.loops < 2 else 0)
@@ -204,8 +204,10 @@ class Statements(Expressions):
         return [f"{place} = {self.within(scope, kind)}"]
 
     def change_set(self, scope: Scope, place: str, kind: Members | Numbers) -> Lines:
-        if isinstance(kind, Members) and self.words.sets and self.chance(self.words.sets):
-            return [f"{place} = {self.those(scope)}"]
+        if self.words.sets and self.chance(self.words.sets):
+            made = self.made_set(scope, place, kind)
+            if made:
+                return made
         copies = [c for c in self.cells(scope, type(kind)) if c.kind == kind]
         roll = self.random.random()
         if roll < 0.08:
@@ -219,7 +221,41 @@ class Statements(Expressions):
             return [f"{place}.{word}({definite})"] if definite else []
         return [f"{place}.{word}({self.within(scope, Number(0, kind.count - 1))})"]
 
+    def made_set(self, scope: Scope, place: str, kind: Members | Numbers) -> Lines:
+        """A set that is made of others, at times by a name that keeps what the place had."""
+        few = self.few(scope, kind)
+        if few is None:
+            return []
+        if self.chance(0.3):
+            name, test = scope.fresh("those"), self.truth(scope, 1)
+            kept = f"{name} = {place} {self.one('|', '-', '&', '^')} {few} if {test} else {place}"
+            return [kept, f"{place}.clear()", f"{place} = {name} {self.one('|', '^')} {few}"]
+        ways = [f"{place} {self.one('|', '-', '&', '^')}= {few}", f"{place} = {few}", f"{place} = set()"]
+        ways += [f"{place} = {self.those(scope)} {self.one('|', '-', '^')} {few}"] if isinstance(kind, Members) else []
+        return [self.one(*ways)]
+
+    def made_row(self, scope: Scope, place: str, kind: Row) -> Lines:
+        """A sequence that is made of parts of others."""
+        low, name = self.random.randint(0, 1), scope.fresh("kept")
+        fits = f"if len({place}) < {kind.capacity}:"
+        value = self.element_value(scope, kind)
+        ways = [
+            [f"{place} = {place}[{low}:]"], [f"{place} = {place}[{low}:{low + 1}] + [{value}]"], [f"{place} = []"],
+            [fits, f"{INDENT}{place} += [{value}]"], [f"{place} = [{value}] if len({place}) > {low} else []"],
+            [f"if len({place}) > 0:", f"{INDENT}{name} = {place}.pop({self.one('', '0')})"],
+            [fits, f"{INDENT}{place} = {place} + [{value}]"],
+        ]  # fmt: skip
+        return self.one(*ways) if kind.capacity > 1 else [f"{place} = []"]
+
+    def asserted(self, scope: Scope) -> Lines:
+        """An assertion, which fails where errors may be met."""
+        if not self.words.sets or not self.chance(self.words.sets):
+            return []
+        return [f"assert {self.truth(scope)}{'' if self.words.errors else ' or True'}"]
+
     def change_row(self, scope: Scope, place: str, kind: Row) -> Lines:
+        if self.words.sets and "(" not in place and self.chance(self.words.sets):
+            return self.made_row(scope, place, kind)
         roll = self.random.random()
         copies = [c for c in self.cells(scope, Row) if isinstance(c.kind, Row) and c.kind.element == kind.element]
         if roll < 0.07:

@@ -1,0 +1,36 @@
+"""Published models, written here from their algorithms: as many states as their authors and TLC count."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+
+TEXTS = Path(__file__).parent / "texts"
+# the file, the states of the specification of that name among the TLA+ examples, and of how many orbits they are
+PUBLISHED = [
+    ("two_phase", 288, 80),  # TwoPhase, of three resource managers
+    ("echo", 75, 75),  # Echo, of three nodes, each beside each other; one begins
+    ("readers", 21_527, 3_601),  # ReadersWriters, of three actors
+    ("lamport", 724_274, 724_274),  # LamportMutex, of three processes, with clocks up to 6: ids break ties
+]
+
+
+@pytest.mark.parametrize(("name", "states", "orbits"), PUBLISHED)
+def test_a_published_model_has_the_states_that_are_published(name: str, states: int, orbits: int) -> None:
+    asked = ["--protocol", str(TEXTS / f"{name}.py"), "--no-trace"]
+    whole = CliRunner().invoke(main, [*asked, "--no-symmetry", "--reduction", "none"])
+    assert whole.exit_code == 0, whole.output
+    assert re.search(rf"(?m)^distinct states +{states:,}$", whole.stdout), whole.output
+    found = CliRunner().invoke(main, [*asked, "--reduction", "none"])
+    said = f"{orbits:,} orbits, of {states:,} states" if orbits < states else f"{states:,}\n"
+    assert f"distinct states        {said}" in found.stdout, found.output
+
+
+def test_who_asks_reads_and_writes() -> None:
+    found = CliRunner().invoke(main, ["--protocol", str(TEXTS / "readers.py"), "--live", "--no-trace"])
+    assert found.stdout.startswith("holds: no process starves in any fair run, 2 of 2 progress properties")

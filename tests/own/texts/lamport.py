@@ -1,0 +1,125 @@
+"""Mutual exclusion by logical clocks over FIFO channels (Lamport, Time, Clocks, and the Ordering of Events, 1978)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from zabcheck.language import (
+    NODE, Bool, Each, Field, Fields, Int, Node, OneOf, Processes, Record, RecordType, Seq, SeqOf, Size, action, any_of,
+    declare, processes, safety, shared,
+)  # fmt: skip
+
+
+class Kind(IntEnum):
+    REQUEST = 0
+    ACK = 1
+    RELEASE = 2
+
+
+class Letter(RecordType):
+    kind_of: Kind
+    time: int
+
+
+class State(Fields):
+    clock: Each[Node, int]
+    requested: Each[Node, Each[Node, int]]
+    acks: Each[Node, set[Node]]
+    critical: Each[Node, bool]
+    channel: Each[Node, Each[Node, SeqOf[Letter]]]
+    TIMES: int
+
+
+def types(size: Size) -> dict[str, Record | Seq]:
+    return {"Letter": Record("Letter", {"kind_of": OneOf(Kind), "time": Int(0, size.times)})}
+
+
+def state(size: Size) -> list[Field]:
+    return [
+        shared("clock", Int(1, size.times), "its clock", NODE),
+        shared("requested", Int(0, size.times), "the time at which another asked; 0: it does not", NODE, NODE),
+        shared("acks", Processes(size.nodes), "who has answered its request", NODE),
+        shared("critical", Bool(), "it is in its critical section", NODE),
+        shared("channel", Seq(types(size)["Letter"], 3 * size.times), "from a process to another", NODE, NODE),
+    ]
+
+
+@action(when=lambda s, p: s.requested[p][p] == 0)
+def request(s: State, p: Node) -> None:
+    s.requested[p][p] = s.clock[p]
+    s.acks[p] = {p}
+    for q in processes(s):
+        if q != p:
+            s.channel[p][q].append(Letter(kind_of=Kind.REQUEST, time=s.clock[p]))
+
+
+def first(s: State, p: Node, q: Node, kind: Kind) -> bool:
+    return len(s.channel[q][p]) > 0 and s.channel[q][p][0].kind_of == kind
+
+
+def later(s: State, p: Node, q: Node) -> int:
+    return max(s.clock[p], s.channel[q][p][0].time) + 1
+
+
+@action()
+def receive_request(s: State, p: Node) -> None:
+    q = any_of(
+        s,
+        {
+            q
+            for q in processes(s)
+            if first(s, p, q, Kind.REQUEST) and max(s.clock[p], s.channel[q][p][0].time) < s.TIMES
+        },
+    )
+    asked = s.channel[q][p].pop(0)
+    s.requested[p][q] = asked.time
+    s.clock[p] = max(s.clock[p], asked.time) + 1
+    s.channel[p][q].append(Letter(kind_of=Kind.ACK, time=0))
+
+
+@action()
+def receive_ack(s: State, p: Node) -> None:
+    q = any_of(s, {q for q in processes(s) if first(s, p, q, Kind.ACK)})
+    s.channel[q][p].pop(0)
+    s.acks[p].add(q)
+
+
+@action()
+def receive_release(s: State, p: Node) -> None:
+    q = any_of(s, {q for q in processes(s) if first(s, p, q, Kind.RELEASE)})
+    s.channel[q][p].pop(0)
+    s.requested[p][q] = 0
+
+
+def beats(s: State, p: Node, q: Node) -> bool:
+    mine, other = s.requested[p][p], s.requested[p][q]
+    return other == 0 or mine < other or (mine == other and p < q)
+
+
+@action(when=lambda s, p: len(s.acks[p]) == s.NODES and all(beats(s, p, q) for q in processes(s) if q != p))
+def enter(s: State, p: Node) -> None:
+    s.critical[p] = True
+
+
+@action(when=lambda s, p: s.critical[p])
+def leave(s: State, p: Node) -> None:
+    s.critical[p] = False
+    s.requested[p][p] = 0
+    s.acks[p] = set()
+    for q in processes(s):
+        if q != p:
+            s.channel[p][q].append(Letter(kind_of=Kind.RELEASE, time=0))
+
+
+def someone_waits(s: State) -> bool:
+    """One is in its critical section while another asks."""
+    return any(s.critical[p] and s.requested[q][q] > 0 for p in processes(s) for q in processes(s) if p != q)
+
+
+@safety(witness=someone_waits)
+def exclusion(s: State) -> bool:
+    """At most one process is in its critical section."""
+    return sum(1 for p in processes(s) if s.critical[p]) <= 1
+
+
+PROTOCOL = declare(__name__, state=state, types=types, budgets={"times": 6})
