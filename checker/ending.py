@@ -32,7 +32,7 @@ from zabspec.signals import SignalHandler
 __all__ = [
     "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "Answer", "Answered", "NoVerdict", "complain",
     "cut_short", "delivered", "end_where_it_stands", "ended", "no_answer", "one_line", "open_streams", "plain",
-    "refused", "settle",
+    "settle",
 ]  # fmt: skip
 
 LEFT = ("work", "z3", "compile")  # the threads of `checker.symbolic.solver` and `commands.refine`
@@ -238,32 +238,24 @@ def ended(work: Callable[[], object], words: Sequence[str], later: bool = False)
 def no_answer(problem: BaseException, words: Sequence[str], later: bool = False) -> Answer:
     """Convert an exception to the answer that reports it. Only this function maps exceptions to exit codes.
 
-    With `--json` a command that is cut short before it has written anything writes an object with `exit_code` and
-    `error`.
+    With `--json` a command that ends so before it has written anything writes an object with `exit_code` and `error`.
 
     Args:
         later: whether there was an answer before this one.
     """
-    if isinstance(problem, click.ClickException | RequestError):
-        return refused(problem)
     if isinstance(problem, BrokenPipeError):
         return Answer(NO_VERDICT)
-    if said := wrong_text(problem) or wrong_file(problem, words):
-        return Answer(WRONG, notes=[said], source=pointed_at(problem))
-    cut = cut_short(problem) or NoVerdict(unforeseen(problem, words), foreseen=False)
-    wanted = "--json" in words and not later
-    return Answer(NO_VERDICT, content=error(cut.message, NO_VERDICT) if wanted else None, notes=[cut.message])
-
-
-def refused(problem: click.ClickException | RequestError, as_json: bool = False) -> Answer:
-    """Return the answer that reports a wrong request.
-
-    Args:
-        as_json: whether stdout reports it, too.
-    """
-    said = problem.format_message() if isinstance(problem, click.ClickException) else str(problem)
-    content = error(said, WRONG) if as_json else None
-    return Answer(WRONG, content=content, notes=[said], source=pointed_at(problem))
+    if isinstance(problem, click.ClickException):
+        said, code = problem.format_message(), WRONG
+    elif isinstance(problem, RequestError):
+        said, code = str(problem), WRONG
+    elif said := wrong_text(problem) or wrong_file(problem, words):
+        code = WRONG
+    else:
+        cut = cut_short(problem) or NoVerdict(unforeseen(problem, words), foreseen=False)
+        said, code = cut.message, NO_VERDICT
+    content = error(said, code) if "--json" in words and not later else None
+    return Answer(code, content=content, notes=[said], source=pointed_at(problem) if code == WRONG else ())
 
 
 def error(sentence: str, code: int) -> dict[str, Any] | None:

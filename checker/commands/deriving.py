@@ -15,7 +15,7 @@ import click
 from checker.commands import completing
 from checker.commands.common import INPUT, INPUT_OR_FOLDER, PATH, PATH_OR_ADDRESS, TABLE, Subcommand
 from checker.commands.publishing import Files, check_page, files_of, publish
-from checker.ending import Answer, refused
+from checker.ending import Answer
 from checker.errors import HELD, NoVerdict, RequestError
 from checker.output_files import is_one_file
 from checker.report.answer import Answered
@@ -80,12 +80,7 @@ def run_one_of(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Answ
         RequestError: an option does not go with that kind, or a value is wrong.
         NoVerdict: there is no answer.
     """
-    try:
-        return run_of(requested(kinds, flags), flags)
-    except (click.ClickException, RequestError) as problem:
-        if not (kinds[0].refused_as_json and flags["as_json"]):
-            raise
-        return refused(problem, as_json=True)
+    return run_of(requested(kinds, flags), flags)
 
 
 def run_of(request: Request, flags: Mapping[str, Any]) -> Answer:

@@ -57,7 +57,7 @@ class Linted(Answered):
             (f"{m.path}:{m.line}" if m.line else m.path, f"{'note: ' if m.level == 'note' else ''}{m.reason}")
             for m in self.mistakes
         ]
-        out: list[Part] = [Words([self.sentence])]
+        out: list[Part] = [Words([self.sentence], "" if self.mistakes or not self.complete else "green")]
         if rows:
             out.append(Table(rows))
         if not self.complete:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from checker.report.answer import StatedAnswer
-from checker.report.result import Part, Table
+from checker.report.result import Part, Table, plural
 
 if TYPE_CHECKING:
     from zabspec.ensemble import Ensemble
@@ -49,8 +49,7 @@ def read_from(ensemble: Ensemble) -> str:
     """Return what was read from a configuration, and which parts of it the model leaves out."""
     said = f"configuration: {ensemble.kind}"
     if ensemble.observers:
-        n = len(ensemble.observers)
-        said += f"; {n} observer{'s' if n != 1 else ''} ignored, though the leader sends to it"
+        said += f"; {plural(len(ensemble.observers), 'observer')} ignored, though the leader sends to it"
     if ensemble.groups:
         said += "; groups and weights ignored: majorities of all voting servers are counted"
     return said
@@ -67,20 +66,12 @@ def rate(operations: float) -> str:
     return f"{round(operations, -digits):,.0f}"
 
 
-def crashes(count: int) -> str:
-    return "1 crash" if count == 1 else f"{count or 'no'} crashes"
-
-
-def followers(count: int) -> str:
-    return "1 follower" if count == 1 else f"{count} followers"
-
-
 def assumptions(setting: Setting) -> list[str]:
     """Return the assumptions of the estimate."""
     disk = setting.disk
     return [
         f"{setting.servers} servers, one leads; all up, none behind; no reads; clients next to the leader",
-        *([f"{followers(setting.slow)} slow, by {ms(setting.slow_by)} a message"] if setting.slow else ()),
+        *([f"{plural(setting.slow, 'follower')} slow, by {ms(setting.slow_by)} a message"] if setting.slow else ()),
         *(["an operation is delivered once all servers have it"] if setting.unanimous else ()),
         f"one interface of 1 Gb/s a server; {ms(setting.round_trip)} there and back, a message up to "
         f"{ms(setting.jitter)} more; a 20-byte packet head and TCP frames of 1,538 bytes that carry 1,448",
@@ -114,7 +105,7 @@ def parts(setting: Setting, plan: CapacityPlan) -> list[Part]:
     ]
     if plan.alike is not None:
         throughput, latency = plan.alike
-        said = f"{rate(throughput)} a second, {ms(latency)} one at a time: {followers(setting.slow)} slow "
+        said = f"{rate(throughput)} a second, {ms(latency)} one at a time: {plural(setting.slow, 'follower')} slow "
         makes = "makes" if setting.slow == 1 else "make"
         rows.append(("if alike", f"{said}{makes} {middle / throughput - 1:+.1%} and {alone / latency - 1:+.1%}"))
     if plan.more is None:
@@ -122,7 +113,8 @@ def parts(setting: Setting, plan: CapacityPlan) -> list[Part]:
     else:
         throughput, latency = plan.more
         now, then = setting.survives, replace(setting, servers=setting.servers + 1).survives
-        survives = f"survives {crashes(then)}, not {now}" if then > now else f"survives {crashes(now)}, as before"
+        kept = f"{plural(now, 'crash') if now else 'no crash'}, as before"
+        survives = f"survives {plural(then, 'crash')}, not {now}" if then > now else f"survives {kept}"
         said = f"{rate(throughput)} a second ({throughput / middle - 1:+.0%}), {ms(latency)} one at a time "
         rows.append(("one more", f"{said}({latency / alone - 1:+.0%}); {survives}"))
     assumed = ["Assumptions; this is a model, not a measurement", *(f"- {line}" for line in assumptions(setting))]

@@ -125,10 +125,12 @@ class Words:
     Attributes:
         sentences: the sentences.
         colour: on a terminal.
+        below: text under them, in lines already and without that colour.
     """
 
     sentences: Sequence[str]
     colour: str = ""
+    below: str = ""
 
 
 Part = str | Words | Table  # text is in its lines already

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from checker.errors import RequestError
 from checker.requests.request import File, Option, Request
@@ -13,8 +13,6 @@ from checker.requests.request import File, Option, Request
 @dataclass(frozen=True, kw_only=True)
 class OutcomesRequest(Request):
     """A request whose answer has the outcomes of checks, and where their runs go."""
-
-    refused_as_json: ClassVar[bool] = True
 
     traces: Annotated[
         File,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.answer import Answered
-from checker.report.result import Part, Table
+from checker.report.result import Part, plural
 from checker.requests.quorum_system import ServerOptions, options_given, zoo_cfg
 from checker.requests.request import File, Option, Request, Seconds, Seed, function
 from checker.requests.watch import QUIET, Watch
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from checker.symbolic.solver import Result
     from zabspec.ensemble import Ensemble
     from zabspec.zoo_cfg import ZooCfg
-
-WORDS = {"proved": "proved", "counterexample": "not so", "undecided": "undecided"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,12 +78,10 @@ class QuorumsChecked(Answered):
         if e.observers:
             lines.append(f"observers, which do not vote: {named(e.observers)}")
         if s:
-            lines.append(
-                f"survives any {s.any_of} crash{'es' if s.any_of != 1 else ''}; not that of {named(s.stopped_by)}; "
-                f"at best {s.some_of}, while {named(s.enough)} are up"
-            )
-        lemmas = [(WORDS[x.answer.value], x.name + (f": {x.example}" if x.example else "")) for x in self.lemmas]
-        return ["\n".join(lines), Table(lemmas, title="Lemmas, for any numbers")]
+            lines.append(survived(s))
+        decided = sum(x.answer.value != "undecided" for x in self.lemmas)
+        lines.append(f"{decided} of {len(self.lemmas)} lemmas, for any numbers, are decided; --json lists them")
+        return ["\n".join(lines)]
 
     def as_json(self) -> dict[str, Any]:
         s, result = self.survival, self.intersection
@@ -109,6 +105,16 @@ class QuorumsChecked(Answered):
                 for x in self.lemmas
             ],
         }  # fmt: skip
+
+
+def survived(s: Survival) -> str:
+    """Return which crashes an ensemble survives, at worst and at best."""
+    if len(s.enough) == 1 and s.enough == s.stopped_by:
+        return f"server {named(s.enough)} alone decides: no other is needed, and without it there is no quorum"
+    if not s.some_of:
+        return "survives no crash"
+    any_of = f"any {plural(s.any_of, 'crash')}" if s.any_of else "the crash of some server"
+    return f"survives {any_of}; not that of {named(s.stopped_by)}; at best {s.some_of}, while {named(s.enough)} are up"
 
 
 def named(servers: Collection[int]) -> str:

@@ -289,7 +289,6 @@ class Request:
     completed_by: ClassVar[str] = ""  # `module:function` that adds to the answer what is found in other ways
     draws: ClassVar[bool] = False  # whether its command has --html, a page that draws the run
     shares: ClassVar[tuple[str, ...] | None] = None  # what its traces share with its configuration; None: it makes none
-    refused_as_json: ClassVar[bool] = False  # whether --json reports a wrong request on stdout as well
     shortens: ClassVar[bool] = False  # whether its traces may have smaller sizes and budgets
 
     def __post_init__(self) -> None:

@@ -200,6 +200,22 @@ def test_a_package_that_fails_is_a_wrong_question(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
+    [
+        ("--nodes", "99"), ("--variant", "none"), ("--no-such-flag",), ("audit", "none"), ("quorums", "none"),
+        ("plan", "none"), ("judge", "none"), ("lint", "none"), ("replay", "none"), ("graph", "--nodes", "0"),
+        ("variants", "--protocol", "none"), ("zookeeper", "none"), ("simulate", "--nodes", "x"), ("check", "none"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_wrong_request_is_json_too(words: tuple[str, ...], folder: Path) -> None:
+    result = run(*words, "--json")
+    said = json.loads(result.stdout)
+    assert result.exit_code == said["exit_code"] == 2
+    assert said["error"].split()[0] in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
     [(*TINY, "--junit"), (*TINY, "--html"), ("audit", "none", "--sarif"), ("simulate", "--rounds", "9", "--events")],
     ids=lambda words: words[-1],
 )

@@ -144,6 +144,27 @@ def test_the_command(tmp_path):
     assert result.output.startswith("two disjoint quorums: ")
 
 
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (servers(3), "survives any 1 crash; not that of 1, 2; at best 1, while 1, 2 are up"),
+        (servers(2), "survives no crash"),
+        (servers(3, "group.1=1:2:3", "weight.1=9"), "server 1 alone decides: no other is needed, and without it there"),
+        (
+            servers(4, "group.1=1:2:3:4", "weight.1=3", "weight.2=1", "weight.3=1", "weight.4=1"),
+            "survives the crash of some server; not that of 1; at best 2, while 1, 2 are up",
+        ),
+    ],
+)
+def test_what_an_ensemble_survives_is_in_words(text, said, tmp_path):
+    config = tmp_path / "zoo.cfg"
+    config.write_text(text)
+    done = run(config)
+    assert said in " ".join(done.output.split())
+    assert "9 of 9 lemmas, for any numbers, are decided; --json lists them" in done.output
+
+
 def test_files_that_cannot_be_read(tmp_path):
     binary = tmp_path / "zoo.cfg"
     binary.write_bytes(b"\xff\xfe\x00")

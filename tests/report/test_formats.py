@@ -92,6 +92,19 @@ def test_a_terminal_gets_tables_and_obeys_nothing(monkeypatch: pytest.MonkeyPatc
         assert words in text
 
 
+@pytest.mark.parametrize(
+    ("code", "begins"), [(0, "so it is"), (1, "\x1b[1;31mso it is\x1b[0m"), (3, "\x1b[35mso it is\x1b[0m")]
+)
+def test_a_headline_has_the_colour_of_the_exit_code(code: int, begins: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for body in (["so it is\nand more"], [Words(["so it is"]), "and more"]):
+        text = "".join(shown(StatedResult("so it is", code, {}, body=body)))
+        assert text.startswith(f"{begins}\n")
+        assert text.endswith("\nand more\n")
+
+
 def test_json_is_set_in_as_a_result_says() -> None:
     for indent, lines in ((None, 1), (1, 3)):
         answer = publish(StatedResult("", 3, {"a": 1}, indent=indent), as_json=True)

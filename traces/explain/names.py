@@ -13,7 +13,7 @@ from zabspec.worlds.steps import MASKS, PROCESSES
 
 __all__ = [
     "NONE", "counted", "headline", "history_text", "joined", "message_text", "observation_text", "process_name",
-    "process_names", "txn_text", "zxid_text",
+    "process_names", "txn_text",
 ]  # fmt: skip
 
 NONE = "-"  # the text of no transaction, and of a stage or phase that a process is not in
@@ -39,11 +39,6 @@ def counted(count: int, what: str) -> str:
 def txn_text(t: Mapping[str, int]) -> str:
     """Return a transaction with its identity and its zxid, `t1 <1,1>`; `-` for no transaction."""
     return record_text(t)
-
-
-def zxid_text(z: Mapping[str, int]) -> str:
-    """Return a zxid as `<1,1>`."""
-    return record_text(z)
 
 
 def history_text(history: Sequence[Mapping[str, int]]) -> str:
@@ -79,7 +74,7 @@ def _kind_of(model: Model, name: str) -> Kind | None:
 
 def _carried(value: Any) -> str:
     if isinstance(value, dict):
-        return txn_text(value) if "value" in value else zxid_text(value)
+        return record_text(value)
     if isinstance(value, list):
         return f"[{', '.join(_carried(v) for v in value)}]"
     return str(value)

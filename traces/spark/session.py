@@ -14,6 +14,7 @@ import re
 import shlex
 import socket
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -129,6 +130,8 @@ def check_installed(*more: str) -> None:
         NoSpark: a package is missing, or pyspark has another major version.
     """
     check_packages("pyspark", "pyarrow", "pandas", *more)
+    # of pandas 3, with which everything here is tested
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     for name in ("pyspark", "pyspark-client"):
         with contextlib.suppress(PackageNotFoundError):
             if int(version(name).split(".")[0]) != PYSPARK:

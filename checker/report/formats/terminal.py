@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from checker.plain_text import Verbatim, plain
-from checker.report.result import Part, Result, Row, Table, Words
+from checker.report.result import COLOURS, EXIT_CODES, NO_VERDICT, VIOLATED, Part, Result, Row, Table, Words
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 HEAD = "bold"  # the style of column heads on a terminal
+CODES = {EXIT_CODES[verdict]: COLOURS[verdict] for verdict in (VIOLATED, NO_VERDICT)}
 Styled = list[tuple[str, str]]  # a line: pieces, each with its style
 
 
@@ -50,6 +51,8 @@ def lines_of(part: Part, width: int | None = None) -> Iterator[Styled]:
     if isinstance(part, Words):
         for sentence in part.sentences:
             yield from unstyled(note(sentence, width), part.colour)
+        if part.below:
+            yield from unstyled(fitted(part.below, width))
         return
     if part.above:
         yield from unstyled(fitted(part.above, width))
@@ -81,7 +84,22 @@ def shown(result: Result) -> list[str]:
     parts = result.parts()
     if not parts:
         return []
-    return [coloured(parts) if sys.stdout.isatty() else listed(parts)]
+    return [coloured(headed(result, parts)) if sys.stdout.isatty() else listed(parts)]
+
+
+def headed(result: Result, parts: Sequence[Part]) -> Sequence[Part]:
+    """Return parts for a terminal, on which the headline has the colour of the exit code unless it has its own.
+
+    Exit code 0 has none: the report alone knows whether all that was requested was put to the test.
+    """
+    first, *others = parts
+    colour = CODES.get(result.exit_code, "")
+    if isinstance(first, Words) and not first.colour:
+        return [Words(first.sentences, colour), *others]
+    if isinstance(first, str) and first.startswith(result.sentence.split(" ")[0]):
+        head, _, rest = first.partition("\n")
+        return [Words([head], colour, below=rest), *others]
+    return parts
 
 
 def table(head: Row, rows: Sequence[Row]) -> str:
