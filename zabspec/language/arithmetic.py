@@ -58,11 +58,9 @@ class Checked(ast.NodeTransformer):
 
     def named(self, node: ast.Assign | ast.AnnAssign | ast.Return) -> ast.AST:
         self.generic_visit(node)
-        part = node.value
-        while isinstance(part, (ast.Subscript, ast.IfExp)):
-            part = part.value if isinstance(part, ast.Subscript) else part.body
-        if isinstance(part, ast.Attribute) and part.attr in self.sets and node.value is not None:
-            node.value = self.instead(2, [node.value], node.value)
+        if isinstance(node.value, (ast.Attribute, ast.Subscript, ast.IfExp)):  # a place, or one of two
+            if any(isinstance(part, ast.Attribute) and part.attr in self.sets for part in ast.walk(node.value)):
+                node.value = self.instead(2, [node.value], node.value)
         return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
