@@ -310,7 +310,9 @@ class Expressions:
     # --- expressions -------------------------------------------------------------------------
 
     def integer(self, node: ast.expr) -> t.Expr:
-        value = self.expr(node)
+        return self.as_integer(self.expr(node), node)
+
+    def as_integer(self, value: t.Expr, node: ast.expr) -> t.Expr:
         if value.type != t.INT:
             raise self.fail(node, f"{ast.unparse(node)} is a {value.type.name}, not an integer")
         return value
@@ -915,7 +917,7 @@ class Expressions:
             return self.apply(" or ".join(f"x == {x}" for x in given) or "x != x", t.BOOL, item, x=value, **given)
         there = self.expr(container)
         if isinstance(there.type, t.SetType):
-            return t.SetHas(t.BOOL, there, self.integer(item))
+            return t.SetHas(t.BOOL, there, self.as_integer(value, item))
         if not isinstance(there.type, t.SeqType):
             raise self.fail(container, f"`in` takes a set, a sequence or (a, b), not a {there.type.name}")
         if not there.type.kind.element.scalar:
