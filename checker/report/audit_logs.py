@@ -137,7 +137,7 @@ class LogsAudited(Answered):
             "phases": [
                 {
                     "time": e.time, "server": e.server, "line": e.place, "kind": e.kind, "value": e.value,
-                    "detail": e.detail,
+                    "detail": str(e.learner or e.phase),
                 }
                 for e in h.phases
             ],

@@ -14,7 +14,8 @@ from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.report.audit_logs import LogsAudited
-    from traces.zookeeper.text_logs import BrokenCondition, LogEvent, TextHistory
+    from traces.zookeeper.log_lines import ServerLine
+    from traces.zookeeper.text_logs import BrokenCondition, TextHistory
 
 TXN = re.compile(r"<(\d+),(\d+)>")
 
@@ -97,7 +98,7 @@ def properties(history: TextHistory) -> tuple[dict[str, str], list[BrokenConditi
     return out, broken
 
 
-def step_of(lines: list[LogEvent]) -> str:
+def step_of(lines: list[ServerLine]) -> str:
     """Return the step that log lines record, as the paper calls it: a commit, if there is one among them."""
     kinds = {e.kind for e in lines}
-    return "f.3.3" if "commit" in kinds else "l.3.1" if "propose" in kinds else ""
+    return "f.3.3" if "commits" in kinds else "l.3.1" if "proposes" in kinds else ""

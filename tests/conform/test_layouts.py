@@ -89,7 +89,7 @@ def said(lines: ServerLines) -> Any:
 
 
 def phases(paths: list[Path]) -> Any:
-    return [(e.server, e.kind, e.value, e.detail) for e in read_text_logs(paths).events]
+    return [(e.server, e.kind, e.value, e.learner, e.phase) for e in read_text_logs(paths).events]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)

@@ -28,9 +28,10 @@ from traces.conform.from_lines import (
     text_with,
 )
 from traces.conform.guided import Guided
-from traces.conform.server_lines import ServerLine, ServerLines, handled_line, read_server_lines
+from traces.conform.server_lines import ServerLines, handled_line, read_server_lines
 from traces.conform.unbounded import ReleaseProtocol
 from traces.reenact.stores import Disk, read_disk
+from traces.zookeeper.log_lines import ServerLine
 from zabspec.worlds.steps import ACTION, ELECT, JOIN, RECOVER, TO_FOLLOWER, TO_LEADER
 
 DATA = Path(__file__).parents[1] / "data"

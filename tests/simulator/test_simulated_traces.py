@@ -21,8 +21,10 @@ from traces.replay.replay import replay
 from traces.shorten.minimise import minimise
 from zabspec.language.lang import Node, State
 from zabspec.simulator import connections
+from zabspec.simulator.mail import step_taken
 from zabspec.simulator.run import Fault, Run
 from zabspec.worlds.actor import on_follower_lost
+from zabspec.worlds.steps import LEADER_LEARNS
 
 
 def faulty(seed: int, protocol: str, network: str = "", variant: str = "") -> Run:
@@ -143,6 +145,7 @@ def test_a_run_that_breaks_nothing_is_no_counterexample() -> None:
 def leader_learns(s: State, l: Node, f: Node) -> None:
     """The leader's end stays open."""
     on_follower_lost(s, l, f)
+    step_taken(s, LEADER_LEARNS, l, f, 0)
 
 
 @pytest.mark.slow(seconds=1)

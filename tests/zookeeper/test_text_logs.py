@@ -14,8 +14,9 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.report.audit_logs import LogsAudited
 from tests.zookeeper.written import data_sets
+from traces.zookeeper.log_lines import ServerLine
 from traces.zookeeper.log_picture import MOST_ROWS, Item, shown
-from traces.zookeeper.text_logs import LogEvent, TextHistory
+from traces.zookeeper.text_logs import TextHistory
 
 pytest.importorskip("pyarrow", reason="properties of histories are judged over event tables")
 
@@ -38,9 +39,9 @@ def test_a_real_ensembles_text_logs_hold() -> None:
     assert isinstance(phases, list)
     held = {name for name, verdict in properties.items() if verdict == "held"}
     assert {"integrity", "total-order", "primary-integrity", "prefix"} <= held
-    leaders = [(p["server"], p["value"] >> 32) for p in phases if p["kind"] == "established"]
+    leaders = [(p["server"], p["value"] >> 32) for p in phases if p["kind"] == "serves"]
     assert [epoch for _, epoch in leaders] == sorted({epoch for _, epoch in leaders})
-    assert {"got diff", "got snap", "got trunc"} <= {p["kind"] for p in phases}
+    assert {"got DIFF", "got SNAP", "got TRUNC"} <= {p["kind"] for p in phases}
 
 
 def test_a_commit_that_is_not_there_is_told_with_its_lines(tmp_path: Path) -> None:
@@ -189,10 +190,10 @@ def test_a_sync_is_an_arrow_where_both_ends_say_the_same(tmp_path: Path) -> None
 
 
 def test_of_many_rows_those_that_are_named_stay(tmp_path: Path) -> None:
-    e = LogEvent("", 1, 1, "looking", -1, "", "a")
-    items = [Item([replace(e, line=n)], ["why"] if n == 40 else []) for n in range(2000)]
+    e = ServerLine(1, 1, "a", "", "is looking")
+    items = [Item([replace(e, number=n)], ["why"] if n == 40 else []) for n in range(2000)]
     rows = shown(items)
-    kept = [row.last.line for row in rows if isinstance(row, Item)]
+    kept = [row.last.number for row in rows if isinstance(row, Item)]
     assert len(kept) == MOST_ROWS
     assert {*range(30, 51), *range(1800, 2000)} <= set(kept)
     assert len(kept) + sum(row for row in rows if isinstance(row, int)) == 2000

@@ -10,7 +10,8 @@ from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 from statistics import median
 
-from traces.conform.server_lines import ServerLine, ServerLines
+from traces.conform.server_lines import ServerLines
+from traces.zookeeper.log_lines import ServerLine
 
 CLOSE = 2.0  # seconds between clocks that are taken as they are
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations, pairwise
 
-from traces.conform.server_lines import ServerLine, ServerLines
+from traces.conform.server_lines import ServerLines
 from traces.conform.unbounded import ERRORS, ReleaseProtocol
 from traces.reenact.stores import Disk
+from traces.zookeeper.log_lines import ServerLine
 from zabspec.protocols.zookeeper.state import LEADING, SERVING
 from zabspec.worlds.connections import OPEN
 

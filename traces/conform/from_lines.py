@@ -18,10 +18,10 @@ from invariants.registry import STEP, keeps
 from traces.conform.clocks import align
 from traces.conform.excluded import OF_SYNCS, excluded_line
 from traces.conform.guided import Guided, NoRun, OutOfTime
-from traces.conform.server_lines import MAIN_LINES, ServerLine, ServerLines
+from traces.conform.server_lines import MAIN_LINES, ServerLines
 from traces.conform.unbounded import ReleaseProtocol, Unbounded
 from traces.reenact.stores import Disk
-from traces.zookeeper.log_lines import written_by
+from traces.zookeeper.log_lines import ServerLine, written_by
 from zabspec.limits import Deadline
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, SERVING
 from zabspec.worlds.steps import ACTION, CRASH, RECOVER, TO_FOLLOWER

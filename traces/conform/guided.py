@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from traces.conform.server_lines import ServerLine, ServerLines
+from traces.conform.server_lines import ServerLines
 from traces.conform.unbounded import ERRORS, ReleaseProtocol, Unbounded
 from traces.reenact.stores import Disk
+from traces.zookeeper.log_lines import ServerLine
 from zabspec.limits import Deadline
 from zabspec.protocols.zookeeper.state import (
     AWAITING_ACKS,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from traces.zookeeper.log_lines import recognized
+from traces.zookeeper.log_lines import ServerLine, read_values, recognized
 from traces.zookeeper.text_logs import is_fine, is_txn, number_of, numbered_lines, time_of
 from zabspec.files import Unreadable
 
@@ -29,55 +29,6 @@ HANDLER = re.compile(r"\[LearnerHandler-(\S+?:\d+)[:\]]")
 MAIN = re.compile(r"\[(main(?=[:\]])|QuorumPeer\[)")
 AT_START = ("starts", "loaded")
 ONCE = {*MAIN_LINES, *HANDLER_LINES, "proposes"}  # what a thread does not write twice in a moment
-
-
-@dataclass
-class ServerLine:
-    """A line that tells something.
-
-    Attributes:
-        life: of which process of its server it is, from 0.
-        values: numbers of the line: zxids as servers write them, or an epoch.
-        learner: of `syncs`: the server that is synchronized. sends: the kind and zxid sent to it; None: not logged.
-        members: of `serves`: whose acknowledgements of NEWLEADER were counted.
-        took: of `leads` and `follows`: milliseconds since the vote; -1: not logged.
-        is_timed: whether its time is its own, finer than seconds, and not before that of a line above it.
-    """
-
-    server: int
-    number: int
-    file: str
-    time: str
-    kind: str
-    life: int = 0
-    values: tuple[int, ...] = ()
-    learner: int = 0
-    sends: tuple[str, int] | None = None
-    members: frozenset[int] = frozenset()
-    took: int = -1
-    is_timed: bool = True
-
-    @property
-    def zxid(self) -> int:
-        """Return the only number of the line."""
-        return self.values[0]
-
-    @property
-    def place(self) -> str:
-        """Return file and line."""
-        return f"{self.file}:{self.number}"
-
-    def told(self) -> str:
-        """Return the line in words."""
-        if self.kind == "syncs":
-            high, low, last, peer = self.values
-            sent = f", sends {self.sends[0]} {self.sends[1]:#x}" if self.sends else ""
-            return (
-                f"server {self.server} synchronizes server {self.learner}: committed log {low:#x}..{high:#x}, last "
-                f"{last:#x}, the learner's last {peer:#x}{sent}"
-            )
-        number = f" {self.zxid}" if self.kind == "epoch" else f" {self.zxid:#x}" if self.values else ""
-        return f"server {self.server}: {self.kind}{number}"
 
 
 @dataclass(frozen=True)
@@ -221,7 +172,7 @@ class OneLog:
         elif kind == "joined":
             out.addresses.setdefault(int(found["sid"] or 0), {}).setdefault(found["address"] or "", line.place)
         elif kind in AT_DEBUG:
-            line.values = (int(found["zxid"] or "0", 16),)
+            read_values(line, found)
             if is_txn(line.zxid):
                 out.transactions.append(line)
         else:
@@ -278,20 +229,3 @@ def vote_of(line: ServerLine, found: Mapping[str, str | None]) -> Vote:
     sender, state, leader = int(found["sid"] or 0), found["state"] or "", int(found["leader"] or 0)
     round_, epoch, zxid = (int(found[name] or "0", 16) for name in ("round", "epoch", "zxid"))
     return Vote(line.server, line.number, line.file, line.time, line.life, sender, state, leader, round_, epoch, zxid)
-
-
-def read_values(line: ServerLine, found: Mapping[str, str | None]) -> bool:
-    """Read the numbers of a line of the main thread; return whether it has those of its kind."""
-    if line.kind == "serves":
-        if found["sids"] is None:
-            return False
-        line.members = frozenset(int(n) for n in re.findall(r"\d+", found["sids"]))
-    if found.get("took"):
-        line.took = int(found["took"] or "0")
-    if line.kind == "epoch":
-        line.values = (int(found["epoch"] or "0"),)
-    elif "zxid" in found:
-        if not found["zxid"]:
-            return False
-        line.values = (int(found["zxid"], 16),)
-    return True

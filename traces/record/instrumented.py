@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from traces.record.flight import Flight
-from traces.record.instrumentation import Event, ListensToEvents, ListensToHandlers, ListensToSteps, Scripted
+from traces.record.instrumentation import Event, ListensToEvents, Scripted
+from traces.record.notes import Notes
 from traces.record.trace import StepWord, Transmission
 from zabspec.language.reference import MessageView, StateView
 from zabspec.worlds.world import World
@@ -35,11 +35,11 @@ class InstrumentedWorld(ABC):
     # --- the simulator, listened to ----------------------------------------------------------------
 
     @abstractmethod
-    def listen(self, to: ListensToHandlers, names: dict[str, Any]) -> None:
+    def listen(self, to: Notes, names: dict[str, Any]) -> None:
         """Record every message that a simulator sends, by wrapping its functions."""
 
     @abstractmethod
-    def transmission(self, to: ListensToHandlers, m: MessageView) -> Transmission:
+    def transmission(self, m: MessageView) -> Transmission:
         """Return a message in the simulator's memory, with its number."""
 
     # --- the simulator's events --------------------------------------------------------------------
@@ -56,19 +56,9 @@ class InstrumentedWorld(ABC):
     def why_dropped(self, to: ListensToEvents, s: StateView, p: int, q: int) -> str:
         """Return why a message from p to q was lost when it was sent."""
 
-    # --- a run that no script holds ----------------------------------------------------------------
-
-    @abstractmethod
-    def hear(self, to: ListensToSteps, names: dict[str, Any]) -> None:
-        """Record what the network loses by itself."""
-
     def room(self, flight: int) -> dict[str, int]:
         """Return the configuration options that allow `flight` messages in flight; empty if none is needed."""
         return {}
-
-    def as_sent(self, sent: Sequence[Transmission]) -> list[Transmission]:
-        """Return what was sent as the explorer records it."""
-        return list(sent)
 
     # --- a script ----------------------------------------------------------------------------------
 

@@ -21,9 +21,7 @@ class Listener:
         notes: the events that the handlers reported.
         calls: the handlers that ran, but for those called by others.
         received: the message that a handler was given last.
-        dropped: what a lossy network lost when it was sent: follower, leader, whether to the leader, and its number.
         crashed_inside: whether a handler crashed at one of its durable points.
-        numbers: for each datagram in flight, by slot, its place among all that was sent from its source to its target.
     """
 
     def __init__(self, names: dict[str, Any], cluster: TraceCluster) -> None:
@@ -31,19 +29,13 @@ class Listener:
         self.watched = watched_as(cluster.parts_of.world)
         self.notes = Notes()
         self.clear()
-        self.numbers: dict[int, int] = {}
-        self.count: dict[tuple[int, int], int] = {}
         self.process = -1  # the process whose handler runs
-        self.posted = -1  # the slot of what was sent last
-        layout = cluster.program.layout
-        self.base, (self.stride,) = layout.strides(layout.fields["sim_flight"])
         self.notes.listen(names, cluster.parts.txn, lambda _: self.process)
         self.notes.listen_to(names, cluster.parts_of.text)
         for name in HANDLERS:
             names[name] = self.handler(name, names[name])
-        names["post"] = self.poster(names["post"])
         names["durable"] = self.durable(names["durable"])
-        self.watched.listen(self, names)
+        self.watched.listen(self.notes, names)
 
     def clear(self) -> None:
         """Start recording afresh."""
@@ -51,7 +43,6 @@ class Listener:
         self.calls: list[Call] = []
         self.received: Transmission | None = None
         self.crashed_inside: bool = False
-        self.dropped: list[tuple[int, int, bool, int]] = []
 
     def handler(self, name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a handler, so that its calls are recorded."""
@@ -60,38 +51,20 @@ class Listener:
             if self.process >= 0:
                 return inner(s, p, *rest)
             self.process = p
-            self.begins(s, name, p, rest)
+            self.begins(name, p, rest)
             try:
-                result = inner(s, p, *rest)
+                return inner(s, p, *rest)
             finally:
                 self.process = -1
-            self.ends(s)
-            return result
 
         return handle
 
-    def begins(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> None:
+    def begins(self, name: str, p: int, rest: tuple[Any, ...]) -> None:
         """Record that a handler begins, with its arguments and its message."""
         self.calls.append((name, (int(p), *(int(x) for x in rest if isinstance(x, int)))))
         for m in rest:
             if isinstance(m, MessageView):
-                self.received = self.transmission(m)
-
-    def ends(self, s: StateView) -> None:
-        """Record that a handler has ended."""
-
-    def transmission(self, m: MessageView) -> Transmission:
-        """Return a message in the simulator's memory, with its number."""
-        return self.watched.transmission(self, m)
-
-    def poster(self, inner: Callable[..., int]) -> Callable[..., int]:
-        """Wrap `post`, to record what is sent."""
-
-        def post(s: StateView, *rest: Any) -> int:
-            self.posted = inner(s, *rest)
-            return self.posted
-
-        return post
+                self.received = self.watched.transmission(m)
 
     def durable(self, inner: Callable[..., bool]) -> Callable[..., bool]:
         """Wrap `durable`, to record a crash within a step."""

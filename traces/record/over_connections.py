@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from traces.record.flight import Connections, Flight
-from traces.record.instrumentation import Event, ListensToEvents, ListensToHandlers, ListensToSteps, Scripted
+from traces.record.instrumentation import Event, ListensToEvents, Scripted
 from traces.record.instrumented import InstrumentedWorld, Refused
+from traces.record.notes import Notes
 from traces.record.trace import StepWord, Transmission
 from traces.record.values import carried, message_said
 from zabspec.language.reference import MessageView, StateView
@@ -28,12 +29,12 @@ class OverConnections(InstrumentedWorld):
 
     # --- the simulator, listened to ----------------------------------------------------------------
 
-    def listen(self, to: ListensToHandlers, names: dict[str, Any]) -> None:
+    def listen(self, to: Notes, names: dict[str, Any]) -> None:
         for name, up in (("send_to_leader", True), ("send_to_follower", False)):
             key = done(names, name)
-            names[key] = sender(to, names[key], up)
+            names[key] = sender(to, names["is_open"], names[key], up)
 
-    def transmission(self, to: ListensToHandlers, m: MessageView) -> Transmission:
+    def transmission(self, m: MessageView) -> Transmission:
         up = m.way == UP
         source, target = (m.follower, m.leader) if up else (m.leader, m.follower)
         return Transmission(m.name, carried(m), source, target, m.connection, m.number)
@@ -73,20 +74,6 @@ class OverConnections(InstrumentedWorld):
         is_open = to.names["is_open"]
         return "lost" if is_open(s, p, q) or is_open(s, q, p) else "closed"
 
-    # --- a run that no script holds ----------------------------------------------------------------
-
-    def hear(self, to: ListensToSteps, names: dict[str, Any]) -> None:
-        """Record connections that the schedule loses."""
-        lose_link, is_open = names["lose_link"], names["is_open"]
-
-        def on_lose_link(s: StateView, f: int, l: int) -> None:
-            loses = f != l and is_open(s, f, l)
-            lose_link(s, f, l)
-            if loses:
-                to.happens(s, StepWord("lose_connection", {"follower": f, "leader": l}))
-
-        names["lose_link"] = on_lose_link
-
     # --- a script ----------------------------------------------------------------------------------
 
     def set_up(self, scripted: Scripted, word: StepWord) -> Transmission | None:
@@ -113,24 +100,17 @@ class OverConnections(InstrumentedWorld):
         return None
 
 
-def sender(to: ListensToHandlers, inner: Callable[..., None], up: bool) -> Callable[..., None]:
+def sender(to: Notes, is_open: Callable[..., bool], inner: Callable[..., None], up: bool) -> Callable[..., None]:
     """Wrap `send_to_leader` or `send_to_follower`, to record what is sent."""
 
     def send(s: StateView, p: int, *rest: Any) -> None:
         f, l = (p, s.leader[p]) if up else (rest[0], p)
-        to.posted = -1
         inner(s, p, *rest)
-        if to.posted >= 0:
-            to.notes.sends(to.transmission(s.sim_flight[to.posted]))
-            return
         m = rest[-1]
         source, target = (f, l) if up else (l, f)
         connection = s.connection[f][l] if l >= 0 else 0
-        number = 0
-        if l >= 0 and to.names["is_open"](s, f, l):  # lost by the network, when it had been sent
-            number = (s.sent_up if up else s.sent_down)[f][l]
-            to.dropped.append((f, l, up, number))
-        to.notes.sends(Transmission(m.name, carried(m), source, target, connection, number, number == 0))
+        number = (s.sent_up if up else s.sent_down)[f][l] if l >= 0 and is_open(s, f, l) else 0
+        to.sends(Transmission(m.name, carried(m), source, target, connection, number, number == 0))
 
     return send
 
@@ -151,7 +131,7 @@ def mail(scripted: Scripted, word: StepWord) -> Transmission | None:
         raise Refused("there is no such message in flight")
     entry = queue[place]
     if row.loses:
-        message = scripted.listener.transmission(entry.message)
+        message = WATCHED.transmission(entry.message)
         scripted.names["lose_mail"](s, entry.place)
         return message
     scripted.names["repeat_mail" if row.keeps else "bring_forward"](s, entry.place)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from traces.record.flight import Datagrams, Flight
-from traces.record.instrumentation import Event, ListensToEvents, ListensToHandlers, ListensToSteps, Scripted
+from traces.record.instrumentation import Event, ListensToEvents, Scripted
 from traces.record.instrumented import InstrumentedWorld, Refused
+from traces.record.notes import Notes
 from traces.record.trace import StepWord, Transmission
 from traces.record.values import carried, message_said
 from traces.replay.abstraction import Entry
@@ -29,24 +28,18 @@ class OverDatagrams(InstrumentedWorld):
 
     # --- the simulator, listened to ----------------------------------------------------------------
 
-    def listen(self, to: ListensToHandlers, names: dict[str, Any]) -> None:
+    def listen(self, to: Notes, names: dict[str, Any]) -> None:
         key = done(names, "send")
         inner = names[key]
 
         def send(s: StateView, p: int, q: int, m: MessageView) -> None:
-            to.posted = -1
             inner(s, p, q, m)
-            number = to.count[p, q] = to.count.get((p, q), 0) + 1
-            lost = to.posted < 0
-            if not lost:
-                to.numbers[to.posted] = number
-            to.notes.sends(Transmission(m.name, carried(m), p, q, 0, number, lost))
+            to.sends(Transmission(m.name, carried(m), p, q, 0, s.sim_sent[p][q]))
 
         names[key] = send
 
-    def transmission(self, to: ListensToHandlers, m: MessageView) -> Transmission:
-        slot = (m.at - to.base) // to.stride
-        return Transmission(m.name, carried(m), m.source, m.target, 0, to.numbers.get(slot, 0))
+    def transmission(self, m: MessageView) -> Transmission:
+        return Transmission(m.name, carried(m), m.source, m.target, 0, m.sim_number)
 
     # --- the simulator's events --------------------------------------------------------------------
 
@@ -60,33 +53,8 @@ class OverDatagrams(InstrumentedWorld):
     def why_dropped(self, to: ListensToEvents, s: StateView, p: int, q: int) -> str:
         return "blocked"
 
-    # --- a run that no script holds ----------------------------------------------------------------
-
-    def hear(self, to: ListensToSteps, names: dict[str, Any]) -> None:
-        """Record datagrams lost on sending or on arrival; the explorer still has them in flight."""
-        key = done(names, "send")
-        drop, send = names["drop"], names[key]
-        sending = False
-
-        def on_drop(s: StateView, p: int, q: int, m: MessageView) -> None:
-            drop(s, p, q, m)
-            number = to.count.get((p, q), 0) + 1 if sending else to.transmission(m).number
-            to.lost.append((number, {"kind": m.name, "source": int(p), "target": int(q), **carried(m)}))
-
-        def on_send(s: StateView, p: int, q: int, m: MessageView) -> None:
-            nonlocal sending
-            sending = True
-            send(s, p, q, m)
-            sending = False
-
-        names.update({"drop": on_drop, key: on_send})
-
     def room(self, flight: int) -> dict[str, int]:
         return {"channel": flight} if flight > over_datagrams.IN_FLIGHT else {}
-
-    def as_sent(self, sent: Sequence[Transmission]) -> list[Transmission]:
-        """Return what was sent, including datagrams that were lost when they were sent."""
-        return [replace(m, lost=False) for m in sent]
 
     # --- a script ----------------------------------------------------------------------------------
 
@@ -119,7 +87,7 @@ def mail(scripted: Scripted, word: StepWord) -> Transmission | None:
     entry = entry_at(scripted, word)
     pair = (entry.message.source, entry.message.target)
     if row.loses:
-        message = scripted.listener.transmission(entry.message)
+        message = WATCHED.transmission(entry.message)
         names["lose_mail"](s, entry.place)
         return message
     if s.sim_order == ORDERED:
@@ -130,9 +98,6 @@ def mail(scripted: Scripted, word: StepWord) -> Transmission | None:
     here = next(e for e in scripted.abstraction.bag(s) if e.seq == entry.seq)
     if row.keeps:
         names["repeat_mail"](s, here.place)
-        numbers = scripted.listener.numbers
-        copies = [e.slot for e in scripted.abstraction.bag(s) if e.seq == entry.seq]
-        numbers.update(dict.fromkeys(copies, numbers[here.slot]))
     else:
         names["bring_forward"](s, here.place)
     return None

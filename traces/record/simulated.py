@@ -1,9 +1,9 @@
 """Convert a simulated run to an ordinary trace.
 
-The simulator runs by itself in CPython, with listeners. What happens is translated to the explorer's step words, one
-for every handler that runs and every connection that is lost. The explorer takes each step at once, and its state must
-equal the simulator's, abstracted. So a run of the simulator can be explained, minimised, exported and replayed like any
-counterexample, and each such trace compares the two worlds.
+The simulator runs by itself in CPython and writes the word of each of the explorer's steps that it takes
+(`step_taken`). The explorer takes each step at once, and its state must equal the simulator's, abstracted. So a run of
+the simulator can be explained, minimised, exported and replayed like any counterexample, and each such trace compares
+the two worlds.
 
 A datagram that the simulator drops is, for the explorer, one that never arrives: it stays in flight, and on an ordered
 network until a later one arrives.
@@ -14,17 +14,16 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.metadata import version as package_version
 from typing import Any
 
 from invariants import Property
 from traces.explain.names import counted
 from traces.record.flight import Connections, Datagrams
-from traces.record.listener import Listener
 from traces.record.runner import Runner
-from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError, Transmission, model_of
-from traces.record.values import message_json, state_json
+from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError, model_of
+from traces.record.values import message_json, message_said, state_json
 from traces.record.verification import compare
 from traces.record.worlds import watched_as
 from traces.replay.abstraction import Abstraction, Datagram, TraceCluster
@@ -34,110 +33,66 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.connections import DUPLICATING, UP
 from zabspec.simulator.run import Run, SimulationError, Simulator
 from zabspec.worlds.datagrams import ORDERED
-from zabspec.worlds.steps import BUDGETS, KINDS
+from zabspec.worlds.steps import BUDGETS, DATAGRAMS, KINDS, NUMBERED
 
 SIMULATOR = "the simulator gives"
 MOST_EPOCHS = 200
 
-Happens = Callable[[StateView, StepWord], None]
-Key = tuple[int, int, bool, int, int]  # a message: follower, leader, whether to the leader, connection, number
+Ends = tuple[int, int, bool]  # follower, leader, whether to the leader; of a datagram source, target, True
+Key = tuple[Ends, int, int]  # a message: its ends, its connection (0 for a datagram) and its number
 
 
 class TooLarge(TraceError):
     """A run is larger than any configuration allows; a shorter part of it may fit."""
 
 
-class StepListener(Listener):
-    """Translates what a simulator does into step words.
+class StepWords:
+    """Passes on the step words that a simulator in the CPython world writes.
 
     Attributes:
-        happens: a function called with the state and the word after each step.
-        place: the place at which the explorer has a message that was received.
+        happens: a function called after each step with the state, the word, whose place is to be filled in, and the
+            message that is received, if any.
+        dropped: what the network has lost in the step, with the kind of step that loses it.
         lost: the datagrams that were dropped and would be in flight, each with its number.
-        receipts: how often each message over a connection was received.
-        again: the messages of which a copy is received later.
     """
 
-    def __init__(self, names: dict[str, Any], cluster: TraceCluster, happens: Happens) -> None:
-        super().__init__(names, cluster)
+    def __init__(self, simulator: Simulator, happens: Callable[[StateView, StepWord, Key | None], None]) -> None:
         self.happens = happens
-        self.place: Callable[[bool, Transmission], int] = lambda up, m: 0
-        self.receipts: Counter[Key] = Counter()
-        self.again: set[Key] = set()
+        self.dropped: list[tuple[str, Key]] = []
         self.lost: list[Datagram] = []
-        self.word: StepWord | None = None
-        self.voters = 0  # those that have yet to follow the leader that they elect, all in one step
-        self.notes_down = not cluster.parts_of.text.keeps_down
-        if self.notes_down:
-            names["went_down"] = self.went_down(names["went_down"])
-        self.watched.hear(self, names)
+        simulator.names["step_taken"] = self.step_taken
+        if simulator.cluster.parts_of.world.name == DATAGRAMS:
+            simulator.names["drop"] = self.drop
 
-    def begins(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> None:
-        super().begins(s, name, p, rest)
-        if self.voters:
-            self.voters -= 1
+    def drop(self, s: StateView, p: int, q: int, m: MessageView) -> None:
+        """Keep a datagram that is dropped as it is sent, when it has no number yet, or as it arrives."""
+        self.lost.append((m.sim_number or s.sim_sent[p][q], {**message_said(m), "source": p, "target": q}))
+
+    def step_taken(self, s: StateView, kind: int, a: int, b: int, c: int) -> None:
+        """Pass on a step, or keep the loss of a message until the step that sends it has ended."""
+        row = NUMBERED[kind]
+        word = StepWord(row.name, {name: x for name, x in zip(row.operands, (a, b, c), strict=False) if name})
+        ends: Ends = (b, a, True) if row.operands[0] != "follower" else (a, b, False)
+        if row.loses:
+            self.dropped.append((row.name, (ends, s.connection[ends[0]][ends[1]], c)))
             return
+        message: Key | None = None
+        if row.message:
+            m = s.sim_flight[c]
+            message = ends, *((0, m.sim_number) if row.name == "receive" else (m.connection, m.number))
+            if row.name == "receive" and s.sim_order == ORDERED:  # what was sent before it is overtaken
+                self.lost = [x for x in self.lost if (x[1]["source"], x[1]["target"]) != (b, a) or x[0] >= message[2]]
+        self.happens(s, replace(word, choice=s.choice if s.choices > 1 else 0), message)
+        self.begin(s)
+
+    def begin(self, s: StateView) -> None:
+        """Begin a step."""
         s.choices, s.steps, s.accepts, s.accept_epoch = 1, 0, 0, 0
-        self.word = self.said(s, name, p, rest)
-
-    def ends(self, s: StateView) -> None:
-        if self.word is None or self.voters or (self.notes_down and self.word.kind == "crash"):
-            return  # a crash ends when the world has noted that the process is down
-        self.happens(s, replace(self.word, choice=s.choice if s.choices > 1 else 0))
-
-    def went_down(self, inner: Callable[[StateView, int], None]) -> Callable[[StateView, int], None]:
-        """Wrap `went_down`, which ends a crash in a user protocol; the process may restart in the same step."""
-
-        def went(s: StateView, p: int) -> None:
-            if self.process >= 0:  # within another step, which tells of it
-                inner(s, p)
-                return
-            self.process = p
-            try:
-                inner(s, p)
-            finally:
-                self.process = -1
-            assert self.word is not None
-            self.happens(s, self.word)
-
-        return went
-
-    def said(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> StepWord | None:
-        """Return the step word of a handler call without its choice, or None if the call is no step."""
-        m = self.received
-        if name in ("receive_as_leader", "receive_as_follower"):
-            assert m is not None
-            up = name == "receive_as_leader"
-            f, l = (m.source, m.destination) if up else (m.destination, m.source)
-            key = (f, l, up, m.connection, m.number)
-            self.receipts[key] += 1
-            kind = "repeat" if key in self.again and self.receipts[key] == 1 else ""
-            if self.receipts[key] > 1:
-                self.again.discard(key)
-            ends = {"leader": l, "follower": f} if up else {"follower": f, "leader": l}
-            kind = "_".join(filter(None, (kind, "to_leader" if up else "to_follower")))
-            return StepWord(kind, {**ends, "place": self.place(up, m)})
-        if name == "on_elected":
-            self.voters = int(s.quorum).bit_count()
-            return StepWord("elect", {"leader": p, "quorum": int(s.quorum)})
-        if name == "on_message":
-            assert m is not None
-            if s.sim_order == ORDERED:
-                self.lost[:] = [x for x in self.lost if not overtaken(x, m)]
-            return StepWord("receive", {"process": p, "source": m.source, "place": self.place(True, m)})
-        for row in KINDS.values():
-            if row.runs == name and self.watched.world.name in row.worlds and row.timer in (None, *rest):
-                operands = {key: int(value) for key, value in zip(row.given, (p, *rest), strict=False)}
-                if name == "on_leader_lost":
-                    operands["leader"] = int(s.leader[p])
-                return StepWord(row.name, operands)
-        return None
+        self.dropped.clear()
 
 
-def played(
-    run: Run, until: int, cluster: TraceCluster, happens: Happens, begun: Callable[[StepListener, StateView], None]
-) -> None:
-    """Play a run in the CPython world, and say what happens.
+def played(words: StepWords, simulator: Simulator, run: Run, until: int, begun: Callable[[StateView], None]) -> None:
+    """Play a run in the CPython world, and pass on its steps.
 
     Args:
         until: the tick before which it ends.
@@ -146,12 +101,10 @@ def played(
     Raises:
         TraceError: the run ends in an error.
     """
-    simulator = Simulator(cluster, "interpret")
-    words = StepListener(simulator.names, cluster, happens)
     try:
         simulator.begin(run)
-        words.clear()
-        begun(words, simulator.state)
+        words.begin(simulator.state)
+        begun(simulator.state)
         simulator.advance(until)
     except SimulationError as error:
         raise TraceError(f"the simulated run ends in an error: {error}") from None
@@ -173,23 +126,17 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
     """
     spent = dict.fromkeys(BUDGETS, 0)
     flight = abcasts = 0
-    lost: list[Datagram] = []
-
     receipts: Counter[Key] = Counter()
-    heard: list[StepListener] = []
 
-    def happens(s: StateView, word: StepWord) -> None:
+    def happens(s: StateView, word: StepWord, message: Key | None) -> None:
         nonlocal flight, abcasts
         abcasts = s.abcasts if protocol.transactions else 0
-        spent["drops"] += len(heard[0].dropped)
-        heard[0].clear()
+        spent["drops"] += len(words.dropped)
+        if message is not None:
+            receipts[message] += 1
         if word.row.spends:  # what the protocol declares itself is as the run has it
             spent[word.row.spends] += 1
-        flight = max(flight, s.sim_queued + len(lost) + 1)
-
-    def begun(words: StepListener, s: StateView) -> None:
-        words.lost, words.receipts = lost, receipts
-        heard.append(words)
+        flight = max(flight, s.sim_queued + len(words.lost) + 1)
 
     most = LIMITS["txns"][1]
     txns = max(1, min(run.proposals, most))
@@ -207,8 +154,9 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
 
     try:
         room = {"max_epoch": MOST_EPOCHS} if protocol.declared.bounded_by_world else dict(run.table_budget)
-        cluster = TraceCluster.of(model_of(sized(**room)), run.oracle, run.proposals)
-        played(run, until, cluster, happens, begun)
+        simulator = Simulator(TraceCluster.of(model_of(sized(**room)), run.oracle, run.proposals), "interpret")
+        words = StepWords(simulator, happens)
+        played(words, simulator, run, until, lambda _: None)
     except TraceError:
         if run.proposals > most == abcasts:
             raise TooLarge(f"the run is larger than every configuration: it abcasts more than {most} times") from None
@@ -228,38 +176,47 @@ class _Broken(Exception):
     """The property is violated, so that the trace ends."""
 
 
-class Followed:
-    """A run that the explorer's world follows step by step.
+class Followed(Abstraction):
+    """A run that the explorer's world follows step by step; maps states of the run to the explorer's schema.
+
+    A copy that is never received does not count as in flight, and a datagram that was lost does.
 
     Attributes:
+        again: the messages of which a copy is received later.
         steps: the steps so far.
         late: messages lost in the simulator that the explorer still has in flight.
     """
 
-    def __init__(self, model: Model, cluster: TraceCluster, again: set[Key], prop: Property | None) -> None:
-        self.model, self.runner, self.prop, self.again = model, Runner(model), prop, again
-        self.abstraction = Running(model, cluster, again)
+    def __init__(self, model: Model, simulator: Simulator, again: set[Key], prop: Property | None) -> None:
+        super().__init__(model, simulator.cluster)
+        self.runner, self.prop, self.again = Runner(model), prop, again
+        self.words = StepWords(simulator, self.happens)
         self.initial = state_json(self.runner.state)
         self.steps: list[Step] = []
         self.spent: dict[str, int] = {}
-        self.late: list[tuple[bool, Transmission]] = []
+        self.received: set[Key] = set()
+        self.late: list[tuple[str, Key]] = []
 
-    def seen(self, s: StateView) -> JsonState:
-        """Return the simulator's state in the explorer's schema."""
-        return self.abstraction.state(s, self.spent)
+    def arrives(self, s: StateView, m: MessageView) -> bool:
+        if s.sim_order != DUPLICATING:
+            return super().arrives(s, m)
+        up = m.way == UP
+        taken = (s.taken_up if up else s.taken_down)[m.follower][m.leader]
+        return m.number > taken or ((m.follower, m.leader, up), m.connection, m.number) in self.again
 
-    def begun(self, words: StepListener, s: StateView) -> None:
+    def datagrams_of(self, s: StateView) -> list[Datagram]:
+        flying = [(e.message.sim_number, message_json(e.message)) for e in self.bag(s)]
+        return sorted([*flying, *self.words.lost], key=lambda x: x[0])
+
+    def begun(self, s: StateView) -> None:
         """Compare the initial states of the two worlds.
 
         Raises:
             TraceError: they differ.
         """
-        self.words = self.abstraction.words = words
-        words.again = self.again
-        words.place = lambda up, m: place_of(self.runner, up, m)
-        compare("initial state", self.initial, self.seen(s), SIMULATOR)
+        compare("initial state", self.initial, self.state(s, self.spent), SIMULATOR)
 
-    def take(self, word: StepWord) -> Step:
+    def take(self, word: StepWord) -> None:
         """Take a step.
 
         Raises:
@@ -270,40 +227,73 @@ class Followed:
         self.steps.append(self.runner.step(word.word))
         if self.prop is not None and not self.runner.keeps(self.prop):
             raise _Broken
-        return self.steps[-1]
+
+    def placed(self, kind: str, message: Key) -> StepWord:
+        """Return the word of a step with a message, at the place where the explorer has it.
+
+        Raises:
+            TraceError: the explorer does not have it.
+        """
+        (a, b, up), _, number = message
+        names = [name for name in KINDS[kind].operands if name != "place"]
+        operands = dict(zip(names, (b, a) if up else (a, b), strict=True))
+        flight = self.runner.flight
+        try:
+            if isinstance(flight, Connections):
+                place = flight.queue[a, b, "up" if up else "down"].index(number)
+            else:
+                assert isinstance(flight, Datagrams)
+                flying = [(x.source, x.target) for x in self.runner.state.in_flight]
+                place = list(zip(flying, flight.queue, strict=True)).index(((a, b), number))
+        except (KeyError, ValueError):
+            source, target = (a, b) if up else (b, a)
+            what = f"message number {number} from p{source} to p{target}"
+            raise TraceError(f"step {self.runner.taken + 1}: the explorer has no {what} in flight") from None
+        return StepWord(kind, {**operands, "place": place})
+
+    def is_in_flight(self, message: Key) -> bool:
+        """Return whether the explorer, which drops what is in transit to one that begins to lead, has a message."""
+        (f, l, up), connection, number = message
+        flight = self.runner.flight
+        assert isinstance(flight, Connections)
+        return flight.incarnation[f, l] == connection and number in flight.queue[f, l, "up" if up else "down"]
 
     def drop_late(self) -> JsonState:
         """Drop lost messages that the explorer can drop by now; return the state without those that it cannot."""
-        for up, m in self.late[:]:
-            word = drop_word(self.runner, up, m)
+        for kind, message in self.late[:]:
+            word = self.placed(kind, message) if self.is_in_flight(message) else None
             if word is None or word.word in self.runner.possible():
-                self.late.remove((up, m))
+                self.late.remove((kind, message))
                 if word is not None:
                     self.take(word)
         state = self.steps[-1].state
         if self.late:
             there = [name for name in ("to_leader", "to_follower") if name in state]
             state = {**state, **{name: copy.deepcopy(state[name]) for name in there}}
-        for up, m in reversed(self.late):
-            f, l = (m.source, m.destination) if up else (m.destination, m.source)
-            del (state["to_leader"][f][l] if up else state["to_follower"][f])[place_of(self.runner, up, m)]
+        for kind, message in reversed(self.late):
+            (f, l, up), _, _ = message
+            place = self.placed(kind, message).operands["place"]
+            del (state["to_leader"][f][l] if up else state["to_follower"][f])[place]
         return state
 
-    def happens(self, s: StateView, word: StepWord) -> None:
+    def happens(self, s: StateView, word: StepWord, message: Key | None) -> None:
         """Take the simulator's step in the explorer too, and compare the states.
 
         Raises:
             TraceError: the two worlds differ.
             _Broken: the step violates the property.
         """
-        words, step = self.words, self.take(word)
-        where = f"step {step.number} (tick {s.sim_moment})"
-        compare(where, said_by_explorer(step), said_by(words), SIMULATOR)
-        for f, l, up, number in words.dropped:
-            ends = (f, l) if up else (l, f)
-            self.late.append((up, Transmission("", {}, *ends, s.connection[f][l], number)))
-        compare(where, {"state": self.drop_late()}, {"state": self.seen(s)}, SIMULATOR)
-        words.clear()
+        if message is not None:
+            repeats = message in self.again and message not in self.received
+            if message in self.received:
+                self.again.discard(message)  # its last copy
+            self.received.add(message)
+            placed = self.placed(f"repeat_{word.kind}" if repeats else word.kind, message)
+            word = replace(placed, choice=word.choice)
+        self.take(word)
+        self.late += self.words.dropped
+        where = f"step {self.steps[-1].number} (tick {s.sim_moment})"
+        compare(where, {"state": self.drop_late()}, {"state": self.state(s, self.spent)}, SIMULATOR)
 
 
 def simulated_trace(run: Run, prop: Property | None = None, until: int | None = None) -> Trace:
@@ -321,10 +311,10 @@ def simulated_trace(run: Run, prop: Property | None = None, until: int | None = 
     end = run.rounds if until is None else until
     configuration, again = measured(run, end)
     model = model_of(configuration)
-    cluster = TraceCluster.of(model, run.oracle, run.proposals)
-    followed = Followed(model, cluster, again, prop)
+    simulator = Simulator(TraceCluster.of(model, run.oracle, run.proposals), "interpret")
+    followed = Followed(model, simulator, again, prop)
     try:
-        played(run, end, cluster, followed.happens, followed.begun)
+        played(followed.words, simulator, run, end, followed.begun)
         if prop is not None:
             raise TraceError(f"the run violates {prop.name} in none of its {counted(len(followed.steps), 'step')}")
     except _Broken:
@@ -332,94 +322,3 @@ def simulated_trace(run: Run, prop: Property | None = None, until: int | None = 
     name, statement, source = ("", "", "") if prop is None else (prop.name, prop.statement, prop.source)
     steps, version = tuple(followed.steps), package_version("zabcheck")
     return Trace(model.configuration, name, statement, source, followed.initial, steps, version)
-
-
-def drop_word(runner: Runner, up: bool, m: Transmission) -> StepWord | None:
-    """Return the step word that drops a message, or None if it is no longer in flight.
-
-    The explorer itself drops what is in transit to a process that begins to lead.
-    """
-    f, l = (m.source, m.destination) if up else (m.destination, m.source)
-    flight = runner.flight
-    assert isinstance(flight, Connections)
-    here = flight.incarnation[f, l] == m.connection and m.number in flight.queue[f, l, "up" if up else "down"]
-    if not here:
-        return None
-    ends = {"leader": l, "follower": f} if up else {"follower": f, "leader": l}
-    return StepWord("drop_to_leader" if up else "drop_to_follower", {**ends, "place": place_of(runner, up, m)})
-
-
-class Running(Abstraction):
-    """Maps states of a run without a script to the explorer's schema.
-
-    A copy that is never received does not count as in flight, and a datagram that was lost does.
-
-    Attributes:
-        again: the messages of which a copy is received later.
-        words: the listener of the run.
-    """
-
-    words: StepListener
-
-    def __init__(self, model: Model, cluster: TraceCluster, again: set[Key]) -> None:
-        super().__init__(model, cluster)
-        self.again = again
-
-    def arrives(self, s: StateView, m: MessageView) -> bool:
-        if s.sim_order != DUPLICATING:
-            return super().arrives(s, m)
-        up = m.way == UP
-        taken = (s.taken_up if up else s.taken_down)[m.follower][m.leader]
-        return m.number > taken or (m.follower, m.leader, up, m.connection, m.number) in self.again
-
-    def datagrams_of(self, s: StateView) -> list[Datagram]:
-        flying = [(self.words.numbers[e.slot], message_json(e.message)) for e in self.bag(s)]
-        return sorted([*flying, *self.words.lost], key=lambda x: x[0])
-
-
-def overtaken(lost: Datagram, m: Transmission) -> bool:
-    """Return whether a datagram was sent between the same two processes as m, and before it."""
-    number, x = lost
-    return (x["source"], x["target"]) == (m.source, m.destination) and number < m.number
-
-
-def place_of(runner: Runner, up: bool, m: Transmission) -> int:
-    """Return the place at which the explorer has a message.
-
-    Raises:
-        TraceError: the explorer does not have it.
-    """
-    flight = runner.flight
-    try:
-        if isinstance(flight, Connections):
-            ends = (m.source, m.destination) if up else (m.destination, m.source)
-            return flight.queue[*ends, "up" if up else "down"].index(m.number)
-        assert isinstance(flight, Datagrams)
-        flying = [(x.source, x.target) for x in runner.state.in_flight]
-        return list(zip(flying, flight.queue, strict=True)).index(((m.source, m.destination), m.number))
-    except (KeyError, ValueError):
-        what = f"{m.kind} number {m.number} from p{m.source} to p{m.destination}"
-        raise TraceError(f"step {runner.taken + 1}, message: the explorer has no {what} in flight") from None
-
-
-def said_by(words: StepListener) -> dict[str, Any]:
-    """Return what the simulator's handlers did in an event; a datagram lost when it was sent counts as sent."""
-    notes = words.notes
-    sent = words.watched.as_sent(notes.sent)
-    return {
-        "message": None if words.received is None else asdict(words.received),
-        "abcast": notes.abcast,
-        "sent": [asdict(x) for x in sent],
-        "delivered": [asdict(x) for x in notes.delivered],
-        "accepted": [asdict(x) for x in notes.accepted],
-        "established": [asdict(x) for x in notes.established],
-        "observed": [asdict(x) for x in notes.observed],
-    }
-
-
-def said_by_explorer(step: Step) -> dict[str, Any]:
-    """Return what the explorer's step did, in the form of `said_by`."""
-    whole = step.as_dict()
-    return {
-        name: whole[name] for name in ("message", "abcast", "sent", "delivered", "accepted", "established", "observed")
-    }

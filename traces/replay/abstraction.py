@@ -238,7 +238,7 @@ class Abstraction:
         for _, whole in self.datagrams_of(s):
             m = dict(whole)
             pair = (m["source"], m["target"])
-            kind, rest = m.pop("kind"), {k: v for k, v in m.items() if k not in ("source", "target")}
+            kind, rest = m.pop("kind"), {k: v for k, v in m.items() if k not in self.envelope}
             written = {"source": pair[0], "target": pair[1], "ahead": ahead.get(pair, 0) if ordered else 0}
             ahead[pair] = ahead.get(pair, 0) + 1
             names = self.model.union.envelope

@@ -7,6 +7,7 @@ whatever the pattern of the log; `level` is the level at which servers write it.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,6}))?")
@@ -38,6 +39,64 @@ class LoggedLine:
     pattern: re.Pattern[str]
     releases: tuple[tuple[str, str], ...] = ALWAYS
     level: str = INFO
+
+
+@dataclass
+class ServerLine:
+    """A line of a server's log that the table has.
+
+    Attributes:
+        time: its own; if it has none, that of the line before. number: in its file, from 1.
+        life: of which process of its server it is, from 0.
+        values: numbers of the line: zxids as servers write them, or an epoch.
+        learner: of `syncs`, `sends DIFF` and `sends TRUNC`: the server that is synchronized.
+        sends: of `syncs`: the kind and zxid sent to it; None: not logged.
+        members: of `serves`: whose acknowledgements of NEWLEADER were counted.
+        took: of `leads` and `follows`: milliseconds since the vote; -1: not logged.
+        phase: of `phase`: its name.
+        is_timed: whether its time is its own, finer than seconds, and not before that of a line above it.
+    """
+
+    server: int
+    number: int
+    file: str
+    time: str
+    kind: str
+    life: int = 0
+    values: tuple[int, ...] = ()
+    learner: int = 0
+    sends: tuple[str, int] | None = None
+    members: frozenset[int] = frozenset()
+    took: int = -1
+    phase: str = ""
+    is_timed: bool = True
+
+    @property
+    def zxid(self) -> int:
+        """Return the only number of the line."""
+        return self.values[0]
+
+    @property
+    def value(self) -> int:
+        """Return the first number of the line; -1 if it has none."""
+        return self.values[0] if self.values else -1
+
+    @property
+    def place(self) -> str:
+        """Return file and line."""
+        return f"{self.file}:{self.number}"
+
+    def told(self) -> str:
+        """Return the line in words."""
+        if self.kind == "syncs":
+            high, low, last, peer = self.values
+            sent = f", sends {self.sends[0]} {self.sends[1]:#x}" if self.sends else ""
+            return (
+                f"server {self.server} synchronizes server {self.learner}: committed log {low:#x}..{high:#x}, last "
+                f"{last:#x}, the learner's last {peer:#x}{sent}"
+            )
+        number = f" {self.zxid}" if self.kind == "epoch" else f" {self.zxid:#x}" if self.values else ""
+        return f"server {self.server}: {self.kind}{number}"
 
 
 def line(
@@ -108,6 +167,21 @@ def recognized(text: str) -> tuple[LoggedLine, re.Match[str]] | None:
         if row.hint in text and (found := row.pattern.search(text)) is not None:
             return row, found
     return None
+
+
+def read_values(line: ServerLine, found: Mapping[str, str | None]) -> bool:
+    """Read what a line names; return whether it names all that releases write in it.
+
+    Args:
+        found: the groups of its pattern.
+    """
+    line.members = frozenset(int(n) for n in re.findall(r"\d+", found.get("sids") or ""))
+    line.took, line.phase = int(found.get("took") or -1), found.get("phase") or ""
+    if line.kind.startswith("sends "):
+        line.learner = int(found.get("sid") or 0)
+    number = int(found["epoch"] or "0") if line.kind == "epoch" else int(found.get("zxid") or "-1", 16)
+    line.values = (number,) if number >= 0 else ()
+    return all(found.get(name, "") is not None for name in ("sids", "zxid"))
 
 
 def written_by(release: str, kind: str) -> bool:

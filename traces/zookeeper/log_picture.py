@@ -14,15 +14,15 @@ from traces.explain.flights import Fate, Flight
 from traces.pictures.picture import Arrow, Mark, Picture, Row, Stretch
 from traces.record.trace import Transmission
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.text_logs import BrokenCondition, LogEvent, TextHistory, phase_text
+from traces.zookeeper.log_lines import ServerLine
+from traces.zookeeper.text_logs import BrokenCondition, TextHistory, phase_text
 
 MOST_ROWS = 300
 NEAR = 10  # rows on either side of one that is named
-TALLIED = ("propose", "commit")
-SYNCS = {"diff": "DIFF", "snap": "SNAP", "trunc": "TRUNC"}
+TALLIED = ("proposes", "commits")
 ROLES = {
-    "looking": "LOOKING", "election": "LOOKING", "leading": "LEADING", "established": "LEADING",
-    "following": "FOLLOWING", "started": "",
+    "is looking": "LOOKING", "looks": "LOOKING", "leads": "LEADING", "serves": "LEADING", "follows": "FOLLOWING",
+    "starts": "", "starts up": "", "binds": "",
 }  # fmt: skip
 FIELDS = {
     "role": "its role by its log", "epoch": "the last epoch that it has joined by its log",
@@ -38,11 +38,11 @@ class Item:
         told: the sentences of the conditions that it violates, because of which it is drawn in any case.
     """
 
-    events: list[LogEvent]
+    events: list[ServerLine]
     told: list[str] = field(default_factory=list)
 
     @property
-    def last(self) -> LogEvent:
+    def last(self) -> ServerLine:
         return self.events[-1]
 
 
@@ -63,11 +63,11 @@ def items_of(history: TextHistory, broken: Sequence[BrokenCondition]) -> list[It
     named: dict[tuple[str, int], list[str]] = {}
     for b in broken:
         for e in b.lines:
-            named.setdefault((e.file, e.line), []).append(b.sentence)
+            named.setdefault((e.file, e.number), []).append(b.sentence)
     out: list[Item] = []
     open_: dict[tuple[int, str], Item] = {}
     for e in history.events:
-        told = named.get((e.file, e.line), [])
+        told = named.get((e.file, e.number), [])
         if e.kind in TALLIED and not told:
             item = open_.get((e.server, e.kind))
             if item is None:
@@ -169,21 +169,21 @@ class Drawing:
         self.rows.append(Row(number, (lane,), headline, label, False, marks, tuple(item.told), False, tuple(places)))
         self.note(item, lane, number)
         if e.kind.startswith("sends "):
-            self.sent.append((e.kind[6:], e.value, int(e.detail or -1), lane, number))
+            self.sent.append((e.kind[6:], e.value, e.learner or -1, lane, number))
         elif e.kind.startswith("got "):
             self.arrive(e.kind[4:], e, lane, number)
 
     def note(self, item: Item, lane: int, number: int) -> None:
         """Record what a server's log says about the server from this row on."""
         e = item.last
-        role = e.detail.split()[0].upper() if e.kind == "phase" else ROLES.get(e.kind)
+        role = e.phase.split()[0].upper() if e.kind == "phase" else ROLES.get(e.kind)
         if role is not None:
             self.put("role", lane, number, role)
-        if e.kind in ("propose", "commit"):
-            self.put("proposed" if e.kind == "propose" else "committed", lane, number, zxid_text(e.value))
-        if e.kind in ("established", "propose", "commit"):
+        if e.kind in TALLIED:
+            self.put("proposed" if e.kind == "proposes" else "committed", lane, number, zxid_text(e.value))
+        if e.kind in ("serves", *TALLIED):
             self.put("epoch", lane, number, str(e.value >> 32))
-        elif e.kind == "epoch set":
+        elif e.kind == "epoch":
             self.put("epoch", lane, number, str(e.value))
 
     def put(self, name: str, lane: int, number: int, value: str) -> None:
@@ -191,7 +191,7 @@ class Drawing:
         if cell[-1][1] != value:
             cell.append((number, value))
 
-    def arrive(self, what: str, e: LogEvent, lane: int, number: int) -> None:
+    def arrive(self, what: str, e: ServerLine, lane: int, number: int) -> None:
         """Add an arrow to a follower from the one leader whose log says that it sent this, if it is unique."""
         own = (lane, e.server)
         found = [s for s in self.sent if s[:2] == (what, e.value) and s[2] in (-1, own[1]) and s[3] != lane]
@@ -199,11 +199,10 @@ class Drawing:
             return
         sync = found[-1]
         self.sent.remove(sync)
-        name = SYNCS[what]
-        message = Transmission(name, {"zxid": zxid_text(e.value)}, sync[3], lane, 0, 0)
-        text = f"{name} to {zxid_text(e.value)}"
+        message = Transmission(what, {"zxid": zxid_text(e.value)}, sync[3], lane, 0, 0)
+        text = f"{what} to {zxid_text(e.value)}"
         flight = Flight(message, sync[4], number, Fate.RECEIVED)
-        self.arrows.append(Arrow(flight, name, text, e.value >> 32 or None, bool(self.rows[-1].events)))
+        self.arrows.append(Arrow(flight, what, text, e.value >> 32 or None, bool(self.rows[-1].events)))
 
     def stretches(self, count: int) -> Iterator[Stretch]:
         """Yield the stretches of the lanes with constant role and epoch."""
@@ -222,16 +221,16 @@ def said_of(item: Item, lane: int) -> tuple[str, str, Mark | None]:
     e, first = item.last, item.events[0]
     named = bool(item.told)
     if e.kind in TALLIED:
-        verb, what = ("proposes", "abcast") if e.kind == "propose" else ("commits", "deliver")
+        verb, what = e.kind, "abcast" if e.kind == "proposes" else "deliver"
         zxids = zxid_text(first.value)
         if len(item.events) > 1:
             zxids += f" to {zxid_text(e.value)} ({len(item.events):,})"
-        return f"server {e.server} {verb} {zxids}", f"line {e.line}", Mark(what, lane, f"{verb} {zxids}", named)
+        return f"server {e.server} {verb} {zxids}", f"line {e.number}", Mark(what, lane, f"{verb} {zxids}", named)
     headline = phase_text(e)
     label = headline.partition(": ")[2]
-    if e.kind == "established":
+    if e.kind == "serves":
         text = f"is the established leader of epoch {e.value >> 32}"
-        return headline, f"line {e.line}", Mark("establish", lane, text, named)
+        return headline, f"line {e.number}", Mark("establish", lane, text, named)
     return headline, label, None
 
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from traces.tables.table import Rows
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.log_lines import MYID, TIME, recognized
+from traces.zookeeper.log_lines import MYID, TIME, ServerLine, read_values, recognized
 from zabspec.files import Unreadable, opened, reason
 
 OBSERVES = ("abcast", "abdeliver")
@@ -39,40 +39,9 @@ BEGINS = re.compile(r"-(?<=.\d{4}-)\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{3,6}\b|(
 PACKED = {b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
 CUT_NUMBER = "0123456789abcdefABCDEFx"  # what a number is written with, of which a torn line may have less
 
-# The kinds of event, by the kind of line. Other lines are no events.
-EVENT_KINDS = (
-    ("proposes", "propose"), ("commits", "commit"), ("serves", "established"), ("is looking", "looking"),
-    ("looks", "election"), ("leads", "leading"), ("follows", "following"), ("phase", "phase"),
-    ("got DIFF", "got diff"), ("got SNAP", "got snap"), ("got TRUNC", "got trunc"), ("sends DIFF", "sends diff"),
-    ("sends TRUNC", "sends trunc"), ("sends SNAP", "sends snap"), ("got NEWLEADER", "newleader"),
-    ("persisted", "persisted"), ("epoch", "epoch set"), ("acknowledged", "newleader acked"),
-    ("got UPTODATE", "uptodate"), ("starts", "started"), ("starts up", "started"), ("binds", "started"),
-)  # fmt: skip
-EVENTS = dict(EVENT_KINDS)
-SESSION = ("looking", "started", "got diff", "got snap", "got trunc", "established")  # what was silent is behind it
-
-
-@dataclass(frozen=True, order=True)
-class LogEvent:
-    """A log line that reports an event.
-
-    Attributes:
-        time: the time of the line; if it has none, of the line before.
-        server: the number of the server; `file` and `line` where it stands, lines from 1.
-        value: a zxid, or an epoch; -1 if it has neither.
-    """
-
-    time: str
-    server: int
-    line: int
-    kind: str = field(compare=False)
-    value: int = field(compare=False)
-    detail: str = field(compare=False)
-    file: str = field(compare=False)
-
-    @property
-    def place(self) -> str:
-        return f"{self.file}:{self.line}"
+NO_EVENTS = {"notified", "syncs", "joined", "snapshot", "loaded", "observes"}  # of the table, what is no phase
+STARTS = ("is looking", "starts", "starts up", "binds")
+SESSION = (*STARTS, "got DIFF", "got SNAP", "got TRUNC", "serves")  # what was silent is behind it
 
 
 @dataclass
@@ -86,7 +55,7 @@ class BrokenCondition:
     rule: str
     step: str
     sentence: str
-    lines: list[LogEvent]
+    lines: list[ServerLine]
 
 
 @dataclass
@@ -101,14 +70,14 @@ class TextHistory:
     """
 
     servers: dict[int, str]
-    phases: list[LogEvent]
+    phases: list[ServerLine]
     rows: Rows | None
-    lines: dict[tuple[int, int], LogEvent | None] = field(default_factory=dict)
+    lines: dict[tuple[int, int], ServerLine | None] = field(default_factory=dict)
     broken: list[BrokenCondition] = field(default_factory=list)
     proposals: int = 0
     commits: int = 0
     silent: int = 0
-    events: list[LogEvent] = field(default_factory=list)
+    events: list[ServerLine] = field(default_factory=list)
     without_events: list[str] = field(default_factory=list)
 
 
@@ -216,18 +185,18 @@ def numbered_lines(path: Path, place: int) -> Iterator[tuple[int, int, str]]:
         yield server, line, text
 
 
-def events_of(path: Path, place: int, label: str) -> Iterator[LogEvent]:
+def events_of(path: Path, place: int, label: str) -> Iterator[ServerLine]:
     """Yield the events in a file's lines, in order; a time before the server's previous one is replaced by it."""
     last: dict[int, str] = defaultdict(str)
     for server, line, text in numbered_lines(path, place):
         told = recognized(text)
-        kind = "" if told is None else EVENTS.get(told[0].kind, "")
-        if told is None or not kind:
+        if told is None or told[0].kind in NO_EVENTS:
             continue
         if (said := time_of(text)) is not None:
             last[server] = max(last[server], said)
-        value, detail = value_of(kind, told[1].groupdict())
-        yield LogEvent(last[server], server, line, kind, value, detail, label)
+        event = ServerLine(server, line, label, last[server], told[0].kind)
+        read_values(event, told[1].groupdict())
+        yield event
 
 
 def time_of(text: str) -> str | None:
@@ -240,15 +209,6 @@ def is_fine(text: str) -> bool:
     """Return whether the time that a line begins with has a part of a second."""
     said = TIME.search(text[:80])
     return said is not None and said[3] is not None
-
-
-def value_of(kind: str, numbers: dict[str, str | None]) -> tuple[int, str]:
-    """Return the value of an event, -1 if it has none, and its detail."""
-    if kind == "epoch set":
-        return int(numbers["epoch"] or "0"), ""
-    zxid = None if kind == "newleader acked" else numbers.get("zxid")
-    detail = numbers.get("sid") if kind in ("sends diff", "sends trunc") else numbers.get("phase")
-    return int(zxid, 16) if zxid else -1, detail or ""
 
 
 def number_of(path: Path, place: int) -> int:
@@ -275,7 +235,7 @@ def read_text_logs(paths: list[Path]) -> TextHistory:
     """
     names = [p.name for p in paths]
     label = {p: p.name if names.count(p.name) == 1 else f"{p.absolute().parent.name}/{p.name}" for p in paths}
-    events: dict[int, list[LogEvent]] = defaultdict(list)
+    events: dict[int, list[ServerLine]] = defaultdict(list)
     files: dict[int, list[str]] = defaultdict(list)
     silent = []
     for place, path in enumerate(paths, 1):
@@ -293,7 +253,7 @@ def read_text_logs(paths: list[Path]) -> TextHistory:
     out = TextHistory({n: ", ".join(of) for n, of in files.items()}, [], None, without_events=silent)
     together = list(merge(*events.values(), key=lambda e: e.time))
     out.events = together
-    out.phases = [e for e in together if e.kind not in ("propose", "commit")]
+    out.phases = [e for e in together if e.kind not in ("proposes", "commits")]
     fill_rows(out, together)
     out.broken += two_leaders(out.phases) + durable_order(events)
     return out
@@ -304,12 +264,12 @@ def is_txn(zxid: int) -> bool:
     return 0 < zxid < 1 << 63 and zxid & 0xFFFFFFFF != 0
 
 
-def fill_rows(out: TextHistory, together: list[LogEvent]) -> None:
+def fill_rows(out: TextHistory, together: list[ServerLine]) -> None:
     """Add proposals and commits as rows: abcast and abdeliver."""
-    commits = [e for e in together if e.kind == "commit" and is_txn(e.value)]
-    proposed: dict[int, LogEvent] = {}
+    commits = [e for e in together if e.kind == "commits" and is_txn(e.value)]
+    proposed: dict[int, ServerLine] = {}
     for e in together:
-        if e.kind == "propose" and is_txn(e.value):
+        if e.kind == "proposes" and is_txn(e.value):
             proposed.setdefault(e.value, e)
             out.proposals += 1
     out.commits = len(commits)
@@ -323,7 +283,7 @@ def fill_rows(out: TextHistory, together: list[LogEvent]) -> None:
     index: dict[int, int] = defaultdict(int)
     fresh = dict.fromkeys(numbers, True)  # nothing was delivered since a synchronization: what is before is silent
 
-    def add(kind: str, process: int | None, zxid: int, by: LogEvent | None, **values: int) -> None:
+    def add(kind: str, process: int | None, zxid: int, by: ServerLine | None, **values: int) -> None:
         rows.add(kind, process, epoch=zxid >> 32, counter=zxid & 0xFFFFFFFF, **values)
         if process is not None:
             out.lines[(process, rows.positions[process] - 1)] = by
@@ -334,7 +294,7 @@ def fill_rows(out: TextHistory, together: list[LogEvent]) -> None:
             by = proposed.get(zxid)
             add("abcast", None if by is None else numbers[by.server], zxid, by, primary_epoch=zxid >> 32, attempt=0)
 
-    def deliver(server: int, zxid: int, by: LogEvent | None) -> None:
+    def deliver(server: int, zxid: int, by: ServerLine | None) -> None:
         abcast(zxid)
         add("abdeliver", numbers[server], zxid, by, **{"pass": 0, "index": index[server]})
         index[server] += 1
@@ -357,10 +317,10 @@ def fill_rows(out: TextHistory, together: list[LogEvent]) -> None:
     for e in together:
         if e.kind in SESSION:
             fresh[e.server] = True
-        elif e.kind in ("propose", "commit") and is_txn(e.value):
+        elif e.kind in ("proposes", "commits") and is_txn(e.value):
             if fresh[e.server]:
                 catch_up(e.server, e.value)
-            if e.kind == "propose":
+            if e.kind == "proposes":
                 abcast(e.value)
             elif e.value not in delivered[e.server]:
                 deliver(e.server, e.value, e)
@@ -370,13 +330,13 @@ def fill_rows(out: TextHistory, together: list[LogEvent]) -> None:
 # --- phases ------------------------------------------------------------------------------------------
 
 
-def two_leaders(phases: list[LogEvent]) -> list[BrokenCondition]:
+def two_leaders(phases: list[ServerLine]) -> list[BrokenCondition]:
     """Check that an epoch has one leader, and that epochs grow on each server."""
     out: list[BrokenCondition] = []
-    leaders: dict[int, LogEvent] = {}
-    last: dict[int, LogEvent] = {}
+    leaders: dict[int, ServerLine] = {}
+    last: dict[int, ServerLine] = {}
     for e in phases:
-        if e.kind != "established":
+        if e.kind != "serves":
             continue
         epoch = e.value >> 32
         other = leaders.setdefault(epoch, e)
@@ -384,27 +344,27 @@ def two_leaders(phases: list[LogEvent]) -> list[BrokenCondition]:
             what = f"server {other.server} and server {e.server} are both established as leaders of epoch {epoch}"
             out.append(BrokenCondition("one established leader an epoch", "l.1.1", what, [other, e]))
         before = last.get(e.server)
-        if before is not None and before.value >> 32 >= epoch and before.line != e.line:
+        if before is not None and before.value >> 32 >= epoch and before.number != e.number:
             what = f"server {e.server} is established in epoch {epoch} after epoch {before.value >> 32}"
             out.append(BrokenCondition("epochs grow", "l.1.1", what, [before, e]))
         last[e.server] = e
     return out
 
 
-ORDER = ("newleader", "persisted", "epoch set", "newleader acked")
+ORDER = ("got NEWLEADER", "persisted", "epoch", "acknowledged")
 
 
-def durable_order(events: dict[int, list[LogEvent]]) -> list[BrokenCondition]:
+def durable_order(events: dict[int, list[ServerLine]]) -> list[BrokenCondition]:
     """Check that the history is stored before the epoch, and both before NEWLEADER is acknowledged (f.2.1).
 
     3.8.5, 3.9.2 and later log this at INFO; earlier releases do not, which is no fault.
     """
     out = []
     for of_server in events.values():
-        seen: list[LogEvent] = []
+        seen: list[ServerLine] = []
         for e in of_server:
-            if e.kind == "newleader" or e.kind in ("looking", "started"):
-                seen = [e] if e.kind == "newleader" else []
+            if e.kind in (ORDER[0], *STARTS):
+                seen = [e] if e.kind == ORDER[0] else []
             elif e.kind in ORDER and seen:
                 later = [s for s in seen if ORDER.index(s.kind) > ORDER.index(e.kind)]
                 if later:
@@ -421,8 +381,7 @@ def durable_order(events: dict[int, list[LogEvent]]) -> list[BrokenCondition]:
     return out
 
 
-def phase_text(e: LogEvent) -> str:
+def phase_text(e: ServerLine) -> str:
     """Return a line of the history of phases."""
-    value = "" if e.value < 0 else f" {e.value}" if e.kind == "epoch set" else f" {zxid_text(e.value)}"
-    detail = f" to server {e.detail}" if e.kind.startswith("sends ") and e.detail else f" {e.detail}".rstrip()
-    return f"server {e.server}: {e.kind}{value}{detail}"
+    value = "" if e.value < 0 else f" {e.value}" if e.kind == "epoch" else f" {zxid_text(e.value)}"
+    return f"server {e.server}: {e.kind}{value}{f' to server {e.learner}' if e.learner else ''} {e.phase}".rstrip()

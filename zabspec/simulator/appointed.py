@@ -10,7 +10,7 @@ from __future__ import annotations
 from zabspec.language import Field, Int, Role
 from zabspec.language.lang import Node, State, is_quorum
 from zabspec.simulator.connections import ORACLE_TICKS, RECOVERY_TICKS
-from zabspec.simulator.mail import HELD, drawn
+from zabspec.simulator.mail import HELD, drawn, step_taken
 from zabspec.worlds.actor import (
     ELECTION,
     FOLLOWING,
@@ -26,6 +26,7 @@ from zabspec.worlds.actor import (
     outranks,
     spend_election,
 )
+from zabspec.worlds.steps import ELECT, JOIN
 
 
 def appointed_fields() -> tuple[Field, ...]:
@@ -46,15 +47,15 @@ def ask_oracle(s: State, p: Node) -> None:
     if (quorum > 0 or is_quorum(s, 1 << p)) and elects(s, p, quorum):  # p alone is a quorum: it elects itself
         spend_election(s)
         its_turn_in(s, p)
-        s.quorum = quorum  # listeners are told who elects p
         on_elected(s, p)
         for f in range(s.NODES):
             if (quorum >> f) & 1 == 1:
                 its_turn_in(s, f)
                 follow(s, f, p)
-        s.quorum = 0
+        step_taken(s, ELECT, p, 0, quorum)
     elif quorum == 0 and l >= 0 and looks(s, p) and is_followed(s, l) and reaches(s, p, l):
         follow(s, p, l)
+        step_taken(s, JOIN, p, l, 0)
     after_event(s)
 
 

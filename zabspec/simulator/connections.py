@@ -14,7 +14,19 @@ from __future__ import annotations
 from zabspec.language import NODE, Bool, Field, Int, NodeId, Role
 from zabspec.language.lang import AnyMessage, Node, State
 from zabspec.language.wrapping import unsigned_rem
-from zabspec.simulator.mail import HELD, TICK, drawn, post, push, release, slot_of, splitmix64, take_out, time_of
+from zabspec.simulator.mail import (
+    HELD,
+    TICK,
+    drawn,
+    post,
+    push,
+    release,
+    slot_of,
+    splitmix64,
+    step_taken,
+    take_out,
+    time_of,
+)  # fmt: skip
 from zabspec.worlds.actor import (
     ELECTION,
     LEADING,
@@ -35,6 +47,17 @@ from zabspec.worlds.actor import (
     recovering,
     went_down,
 )
+from zabspec.worlds.steps import (
+    DROP_TO_FOLLOWER,
+    DROP_TO_LEADER,
+    FOLLOWER_LEARNS,
+    LEADER_LEARNS,
+    LOSE_CONNECTION,
+    ORACLE,
+    TIMEOUT,
+    TO_FOLLOWER,
+    TO_LEADER,
+)  # fmt: skip
 
 # The direction of a message over a connection, and whether it is the notice that the connection is lost.
 UP, DOWN_WAY, NOTICE_UP, NOTICE_DOWN = 1, 2, 3, 4
@@ -130,6 +153,8 @@ def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
         s.sent_up[f][l] = s.sent_up[f][l] + 1
     if not is_open(s, f, l) or seldom(s, LOSSY, f, l, s.sent_up[f][l]):
         drop(s, f, l, m)
+        if is_open(s, f, l):
+            step_taken(s, DROP_TO_LEADER, l, f, s.sent_up[f][l])
     else:
         for _ in range(2 if seldom(s, DUPLICATING, f, l, s.sent_up[f][l]) else 1):
             s.arrives_up[f][l] = arrival(s, f, l, s.arrives_up[f][l])
@@ -142,6 +167,8 @@ def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
         s.sent_down[f][l] = s.sent_down[f][l] + 1
     if not is_open(s, f, l) or seldom(s, LOSSY, l, f, s.sent_down[f][l]):
         drop(s, l, f, m)
+        if is_open(s, f, l):
+            step_taken(s, DROP_TO_FOLLOWER, f, l, s.sent_down[f][l])
     else:
         for _ in range(2 if seldom(s, DUPLICATING, l, f, s.sent_down[f][l]) else 1):
             s.arrives_down[f][l] = arrival(s, l, f, s.arrives_down[f][l])
@@ -233,6 +260,7 @@ def lose_link(s: State, f: Node, l: Node) -> None:
         else:
             s.leader_end[f][l] = False
         notify(s, f, l, NOTICE_DOWN)
+        step_taken(s, LOSE_CONNECTION, f, l, 0)
 
 
 def link_cut(s: State, a: Node, b: Node) -> None:
@@ -295,6 +323,7 @@ def deliver_up(s: State, word: int, f: Node, l: Node) -> None:
     if leads(s, l) and in_turn(s, number, s.taken_up[f][l]) and receivable(s, l, f, s.sim_flight[slot]):
         s.taken_up[f][l] = max(number, s.taken_up[f][l])
         receive_as_leader(s, l, f, s.sim_flight[slot])
+        step_taken(s, TO_LEADER, l, f, slot)
         after_event(s)
         release(s, slot)
     else:
@@ -308,6 +337,7 @@ def deliver_down(s: State, word: int, f: Node, l: Node) -> None:
     if reads(s, f, l) and in_turn(s, number, s.taken_down[f][l]):
         s.taken_down[f][l] = max(number, s.taken_down[f][l])
         receive_as_follower(s, f, s.sim_flight[slot])
+        step_taken(s, TO_FOLLOWER, f, l, slot)
         after_event(s)
         release(s, slot)
         if s.crash_at > 0:  # the script lets it crash inside the handler
@@ -343,12 +373,14 @@ def leader_learns(s: State, l: Node, f: Node) -> None:
     """Let leader l learn that its connection with f is lost."""
     s.leader_end[f][l] = False
     on_follower_lost(s, l, f)
+    step_taken(s, LEADER_LEARNS, l, f, 0)
     after_event(s)
 
 
 def follower_learns(s: State, f: Node, l: Node) -> None:
     """Let process f learn that its connection to its leader is lost; its handler closes it."""
     on_leader_lost(s, f)
+    step_taken(s, FOLLOWER_LEARNS, f, l, 0)
     after_event(s)
 
 
@@ -381,6 +413,7 @@ def ask_oracle(s: State, p: Node) -> None:
         s.sim_deadline[p] = HELD if s.sim_scripted else s.sim_moment + RECOVERY_TICKS + drawn(s, p, 0, RECOVERY_TICKS)
         s.oracle_due[p] = HELD if s.sim_scripted else s.sim_moment + ORACLE_TICKS + drawn(s, p, 1, ORACLE_TICKS)
         on_oracle(s, p, l)
+        step_taken(s, ORACLE, p, l, 0)
         after_event(s)
 
 
@@ -396,6 +429,7 @@ def time_out(s: State, p: Node) -> None:
     if (s.role[p] != ELECTION and not is_down(s, p)) and may_time_out(s, p):
         s.sim_deadline[p] = HELD
         on_timeout(s, p)
+        step_taken(s, TIMEOUT, p, 0, 0)
         after_event(s)
 
 

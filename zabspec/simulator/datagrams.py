@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from zabspec.language import NODE, Field, Int, NodeId, Role
 from zabspec.language.lang import AnyMessage, Node, State
-from zabspec.simulator.mail import HELD, TICK, drawn, post, push, release, slot_of, take_out, time_of
+from zabspec.simulator.mail import (
+    HELD,
+    SEQ_BITS,
+    TICK,
+    drawn,
+    post,
+    push,
+    release,
+    slot_of,
+    step_taken,
+    take_out,
+    time_of,
+)  # fmt: skip
 from zabspec.worlds.actor import (
     ELECTION_TIMER,
     HEARTBEAT_TIMER,
@@ -16,14 +28,15 @@ from zabspec.worlds.actor import (
     timer_armed,
 )
 from zabspec.worlds.datagrams import ANY_ORDER, IN_ORDER
+from zabspec.worlds.steps import ELECTION_TIMEOUT, HEARTBEAT, RECEIVE
 
 ELECTION_TICKS = 150  # and as many again of jitter, so that votes do not split for ever
 HEARTBEAT_TICKS = 50
 
 
 def envelope(nodes: int) -> dict[str, Int]:
-    """Return the fields of a message's envelope: source and target."""
-    return {"source": NodeId.of(nodes), "target": NodeId.of(nodes)}
+    """Return the fields of a message's envelope: source, target, and its place among all that was sent this way."""
+    return {"source": NodeId.of(nodes), "target": NodeId.of(nodes), "sim_number": Int(0, 2**SEQ_BITS - 1)}
 
 
 def datagram_fields() -> tuple[Field, ...]:
@@ -33,6 +46,7 @@ def datagram_fields() -> tuple[Field, ...]:
         Field("sim_deadline", tick, Role.NETWORK, (NODE,), "when the election timer fires"),
         Field("sim_heartbeat_due", tick, Role.NETWORK, (NODE,), "when the heartbeat timer fires"),
         Field("sim_order", Int(0, IN_ORDER), Role.NETWORK, (), "ANY_ORDER, as the lab has it, ORDERED or IN_ORDER"),
+        Field("sim_sent", Int(0, 2**SEQ_BITS - 1), Role.NETWORK, (NODE, NODE), "datagrams sent this way"),
         Field("sim_arrives", tick, Role.NETWORK, (NODE, NODE), "in an order: when what was sent last this way arrives"),
     )
 
@@ -55,6 +69,7 @@ def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
     """
     s.endpoint[p] = False
     s.endpoint[q] = False
+    s.sim_sent[p][q] = s.sim_sent[p][q] + 1
     if s.sim_blocked[p][q] and s.sim_order != IN_ORDER:
         drop(s, p, q, m)
     else:
@@ -69,6 +84,7 @@ def address(s: State, slot: int, p: Node, q: Node) -> None:
     """Write the envelope."""
     s.sim_flight[slot].source = p
     s.sim_flight[slot].target = q
+    s.sim_flight[slot].sim_number = s.sim_sent[p][q]
 
 
 def drop(s: State, p: Node, q: Node, m: AnyMessage) -> None:
@@ -97,6 +113,7 @@ def deliver_due(s: State) -> None:
                 drop(s, p, q, s.sim_flight[slot])
             else:
                 on_message(s, q, p, s.sim_flight[slot])
+                step_taken(s, RECEIVE, q, p, slot)
                 after_event(s)
             release(s, slot)
 
@@ -117,6 +134,7 @@ def fire(s: State, p: Node, timer: int) -> None:
     """Fire a timer."""
     arm_timer(s, p, timer)
     on_timer(s, p, timer)
+    step_taken(s, ELECTION_TIMEOUT if timer == ELECTION_TIMER else HEARTBEAT, p, 0, 0)
     after_event(s)
 
 

@@ -9,8 +9,9 @@ from zabspec.language.lang import AnyMessage, Node, State
 from zabspec.protocols.electing import on_election_message
 from zabspec.protocols.election import campaign
 from zabspec.simulator.connections import DATAGRAM, ORACLE_TICKS, RECOVERY_TICKS, address, drop
-from zabspec.simulator.mail import drawn, post
+from zabspec.simulator.mail import drawn, post, step_taken
 from zabspec.worlds.actor import ELECTION, is_down, on_oracle
+from zabspec.worlds.steps import ORACLE
 
 VOTE_TICKS = 150  # and as many again of jitter: the lab's election timer
 
@@ -55,3 +56,4 @@ def ask_oracle(s: State, p: Node) -> None:
             s.sim_deadline[p] = s.sim_moment + RECOVERY_TICKS + drawn(s, p, 0, RECOVERY_TICKS)
             s.oracle_due[p] = s.sim_moment + ORACLE_TICKS
             on_oracle(s, p, l)
+            step_taken(s, ORACLE, p, l, 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from zabspec.language import Field, Int, NodeId, Role
 from zabspec.language.lang import Node, State
 from zabspec.language.wrapping import unsigned_rem
-from zabspec.simulator.mail import LARGEST_TICK, splitmix64
+from zabspec.simulator.mail import LARGEST_TICK, splitmix64, step_taken
 from zabspec.simulator.network import (
     begin,
     deliver_due,
@@ -42,18 +42,19 @@ from zabspec.worlds.actor import (
     on_recovery,
     went_down,
 )
+from zabspec.worlds.steps import ABCAST, ACTION, CRASH, ENVIRONMENT, RECOVER
 
-# Faults on a schedule.
+# Faults on a schedule. No name is that of a step: a program has one namespace.
 (
     CUT,  # nothing a sends arrives at b
     HEAL,  # the way from a to b is open again
-    CRASH,  # process a
-    RECOVER,  # process a
+    CRASH_NOW,  # process a
+    RECOVER_NOW,  # process a
     LOSE,  # the connection of follower a to leader b
-    TIMEOUT,  # process a has waited too long
+    TIMEOUT_NOW,  # process a has waited too long
 ) = range(1, 7)
 
-FAULTS = {"cut": CUT, "heal": HEAL, "crash": CRASH, "recover": RECOVER, "lose": LOSE, "timeout": TIMEOUT}
+FAULTS = {"cut": CUT, "heal": HEAL, "crash": CRASH_NOW, "recover": RECOVER_NOW, "lose": LOSE, "timeout": TIMEOUT_NOW}
 MOST_FAULTS = 64
 MOST_CHOICES = 255  # alternatives of a step
 
@@ -124,11 +125,13 @@ def tick(s: State) -> None:
     for k in range(s.CHANGES):
         if its_turn(s, -1, k) and may_change(s, k):
             on_change(s, k)
+            step_taken(s, ENVIRONMENT, 0, 0, k)
             after_event(s)
     for p in range(s.NODES):
         for k in range(s.ACTIONS):
             if (goes_on(s, k) or not is_down(s, p)) and its_turn(s, p, k) and may_act(s, p, k):
                 on_act(s, p, k)
+                step_taken(s, ACTION, p, 0, k)
                 after_event(s)
     s.sim_doing = 0
     deliver_due(s)
@@ -149,6 +152,7 @@ def inject(s: State) -> None:
             while s.sim_waiting > 0 and not is_down(s, p) and serves(s, p) and may_abcast(s, p):
                 s.sim_waiting = s.sim_waiting - 1
                 on_abcast(s, p)
+                step_taken(s, ABCAST, p, 0, 0)
                 after_event(s)
 
 
@@ -171,14 +175,15 @@ def strike(s: State, kind: int, a: int, b: int) -> None:
     elif kind == HEAL:
         s.sim_blocked[a][b] = False
         link_healed(s, a, b)
-    elif kind == CRASH and not is_down(s, a):
+    elif kind == CRASH_NOW and not is_down(s, a):
         crash(s, a)
-    elif kind == RECOVER and is_down(s, a) and may_recover(s, a):
+    elif kind == RECOVER_NOW and is_down(s, a) and may_recover(s, a):
         came_up(s, a)
         on_recovery(s, a)
+        step_taken(s, RECOVER, a, 0, 0)
     elif kind == LOSE:
         lose_link(s, a, b)
-    elif kind == TIMEOUT:
+    elif kind == TIMEOUT_NOW:
         time_out(s, a)
 
 
@@ -187,6 +192,7 @@ def crash(s: State, p: Node) -> None:
     links_of_crashed(s, p)
     on_crash(s, p)
     went_down(s, p)
+    step_taken(s, CRASH, p, 0, 0)
 
 
 # --- what every world provides to handlers -------------------------------------------------------

@@ -152,6 +152,20 @@ def post(s: State, time: int, source: Node, m: AnyMessage) -> int:
     return slot
 
 
+# --- what is told of steps ------------------------------------------------------------------------
+
+
+def step_taken(s: State, kind: int, a: int, b: int, c: int) -> None:
+    """Write the word of the explorer's step that ends here; listeners observe the call.
+
+    A loss of a message that is being sent is written within the step that sends it.
+
+    Args:
+        kind: its number in `zabspec/worlds/steps.py`; a, b and c are the operands. In the place of a message stands the
+            slot where it lies or, if it is lost as it is sent, its number.
+    """
+
+
 # --- the script ----------------------------------------------------------------------------------
 
 
