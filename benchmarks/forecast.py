@@ -41,7 +41,7 @@ from traces.zookeeper import audit as auditing
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.findings import DANGER, VIOLATION
 from traces.zookeeper.folding import variant_of
-from traces.zookeeper.forecast import Change, Outcome
+from traces.zookeeper.forecast import Change, ForecastOutcome
 from traces.zookeeper.rules import rules_for
 from traces.zookeeper.server import Server, find_directory
 from traces.zookeeper.starting import STARTS
@@ -231,7 +231,7 @@ def seen_of(servers: Started, members: tuple[int, ...], late: bool) -> dict[str,
     return out
 
 
-def matches(one: Outcome, seen: dict[str, Any], before: list[Nodes], members: tuple[int, ...]) -> bool:
+def matches(one: ForecastOutcome, seen: dict[str, Any], before: list[Nodes], members: tuple[int, ...]) -> bool:
     """Return whether an outcome of a forecast is what real servers did."""
     name = f"server{seen['leader'] + 1}" if seen["leader"] >= 0 else ""
     if one.leader != name or one.started != [f"server{n + 1}" for n in members]:

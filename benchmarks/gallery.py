@@ -13,12 +13,12 @@ import json
 import sys
 from collections.abc import Iterable
 
-from checker.ci.judging import NOT_RUN, Outcome
+from checker.ci.judging import NOT_RUN, CheckOutcome
 from checker.ci.selection import result_of
 from checker.ci.shipped import MEASURED, gallery
 
 
-def run(names: Iterable[str], heavy: bool) -> list[Outcome]:
+def run(names: Iterable[str], heavy: bool) -> list[CheckOutcome]:
     """Run entries of the gallery; return the outcome of each, those that are left out included."""
     there = gallery()
     left = there.named(names, heavy=heavy)

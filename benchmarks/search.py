@@ -15,7 +15,7 @@ import secrets
 
 from benchmarks.figures import Figures
 from checker.search.code import SearchCode
-from checker.search.search import MODES, Search
+from checker.search.search import MODES, RandomSearch
 from invariants import properties_of
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zab_variants import VARIANTS
@@ -44,7 +44,7 @@ def main() -> None:
 
 def timed(code: SearchCode, mode: str, seeds: range, threads: int) -> str:
     """Return in how many of the seeds it was found, and how long that took."""
-    runs = [Search(code, mode, seed, threads).run(LIMIT) for seed in seeds]
+    runs = [RandomSearch(code, mode, seed, threads).run(LIMIT) for seed in seeds]
     found = sorted(run.seconds for run in runs if run.broken)
     if not found:
         return f"0 of {len(runs)}"

@@ -36,7 +36,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckOutcome:
     """The outcome of a check.
 
     Attributes:
@@ -59,12 +59,12 @@ class Outcome:
         return [d for d in self.differences if not d.known]
 
 
-def left_out(check: Check, why: str) -> Outcome:
+def left_out(check: Check, why: str) -> CheckOutcome:
     """Return the outcome of a check that was skipped."""
-    return Outcome(check, NOT_RUN, reasons=[why])
+    return CheckOutcome(check, NOT_RUN, reasons=[why])
 
 
-def outcome_of(check: Check, found: CheckFindings, baseline: Sequence[Known], today: datetime.date) -> Outcome:
+def outcome_of(check: Check, found: CheckFindings, baseline: Sequence[Known], today: datetime.date) -> CheckOutcome:
     """Return the outcome of a check from its result.
 
     Args:
@@ -96,7 +96,7 @@ def outcome_of(check: Check, found: CheckFindings, baseline: Sequence[Known], to
         status = UNDECIDED
     else:
         status = KNOWN if judged else AS_EXPECTED
-    return Outcome(check, status, judged, reasons, found)
+    return CheckOutcome(check, status, judged, reasons, found)
 
 
 def far_ahead(baseline: Sequence[Known], today: datetime.date) -> list[str]:
@@ -240,7 +240,7 @@ def breaks(found: Iterable[tuple[str, int]]) -> str:
     return f"{name} {depth}" + (f" and {len(more)} more" if more else "")
 
 
-def found(o: Outcome) -> str:
+def found(o: CheckOutcome) -> str:
     """Return the actual result in a few words."""
     f = o.found
     assert f is not None
@@ -258,6 +258,6 @@ def statement_of(check: Check) -> str:
     return check.claim or f"{expected(check.expect)}: {check.expect.source}"
 
 
-def counterexample(o: Outcome, d: Difference) -> Counterexample | None:
+def counterexample(o: CheckOutcome, d: Difference) -> Counterexample | None:
     """Return the counterexample to a difference if it is a violation, or None."""
     return o.found.counterexamples.get(d.name) if o.found is not None and d.depth is not None else None

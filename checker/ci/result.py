@@ -17,8 +17,8 @@ from checker.ci.judging import (
     NEW,
     NOT_RUN,
     UNDECIDED,
+    CheckOutcome,
     Difference,
-    Outcome,
     counterexample,
     expected,
     found,
@@ -87,7 +87,7 @@ class Checked(Answered):
     """
 
     path: Path
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[CheckOutcome]
     what: str = "check"
     changed: Mapping[str, Collection[int]] = field(default_factory=dict)
     warnings: Sequence[str] = ()
@@ -96,7 +96,7 @@ class Checked(Answered):
 
     kind = "check"
 
-    def of(self, *statuses: str) -> list[Outcome]:
+    def of(self, *statuses: str) -> list[CheckOutcome]:
         return [o for o in self.outcomes if o.status in statuses]
 
     @property
@@ -201,7 +201,7 @@ class Checked(Answered):
 
         return as_html(self).decode()
 
-    def runs_of(self, o: Outcome) -> list[tuple[str, Trace]]:
+    def runs_of(self, o: CheckOutcome) -> list[tuple[str, Trace]]:
         """Return the counterexamples of a check to new violations."""
         return traces_of(o, [d.name for d in o.new if d.depth is not None])
 
@@ -264,7 +264,7 @@ class Checked(Answered):
         """Return one finding for each difference, and one for each check without a verdict."""
         return [finding for o in self.outcomes for finding in self.findings_of(o)]
 
-    def findings_of(self, o: Outcome) -> Iterator[ReportFinding]:
+    def findings_of(self, o: CheckOutcome) -> Iterator[ReportFinding]:
         name, here = o.check.name, ReportPlace(self.path, o.check.line, named=o.check.name)
         for d in o.differences:
             place, way = self.places(o, d, here)
@@ -278,7 +278,7 @@ class Checked(Answered):
             says = "; ".join(o.reasons)
             yield ReportFinding("no verdict", "warning", says, [here], same=f"{name}/no verdict", of=name)
 
-    def places(self, o: Outcome, d: Difference, here: ReportPlace) -> tuple[ReportPlace, list[ReportPlace]]:
+    def places(self, o: CheckOutcome, d: Difference, here: ReportPlace) -> tuple[ReportPlace, list[ReportPlace]]:
         """Return the location of a difference, and those of the steps of the run that leads there.
 
         A violation is located at the rule to blame, or at the handler of the last step if none is known. Any other
@@ -306,7 +306,7 @@ class Checked(Answered):
 # --- a check ---------------------------------------------------------------------------------------
 
 
-def row(o: Outcome) -> tuple[str, ...]:
+def row(o: CheckOutcome) -> tuple[str, ...]:
     f = o.found
     if f is None:
         measured = f"({o.check.seconds:g})" if o.check.seconds and o.status == NOT_RUN else ""
@@ -316,7 +316,7 @@ def row(o: Outcome) -> tuple[str, ...]:
     return (o.check.name, o.status, expected(o.check.expect), found(o), depth, states, f"{f.seconds:.1f}")
 
 
-def notes_of(o: Outcome) -> list[str]:
+def notes_of(o: CheckOutcome) -> list[str]:
     name, out = o.check.name, []
     for d in o.differences:
         out.append(f"{name}: {d.says}" + (f" (let pass {d.known})" if d.known else ""))
@@ -331,7 +331,7 @@ def notes_of(o: Outcome) -> list[str]:
     return out
 
 
-def json_of(o: Outcome) -> dict[str, Any]:
+def json_of(o: CheckOutcome) -> dict[str, Any]:
     f, e = o.found, o.check.expect
     return {
         "name": o.check.name,
@@ -362,7 +362,7 @@ def json_of(o: Outcome) -> dict[str, Any]:
     }
 
 
-def traces_of(o: Outcome, names: Iterable[str]) -> list[tuple[str, Trace]]:
+def traces_of(o: CheckOutcome, names: Iterable[str]) -> list[tuple[str, Trace]]:
     """Return the counterexamples of a check to some properties, each with a name for its file."""
     made = o.found.counterexamples if o.found is not None else {}
     shown = [(name, made[name].trace) for name in names if name in made]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from checker.ci.configuration import OF_A_RUN, REPLAY, Check, Known, Matrix, MatrixError
-from checker.ci.judging import UNDECIDED, Outcome, outcome_of
+from checker.ci.judging import UNDECIDED, CheckOutcome, outcome_of
 from checker.ending import cut_short
 from checker.errors import RequestError
 from checker.report.result import CheckFindings, Named
@@ -143,7 +143,7 @@ def refuse_unjudged(name: str, asked: ReadyCheck, where: str) -> None:
 
 def outcomes(
     asked: Sequence[ReadyCheck], baseline: Sequence[Known], today: datetime.date, watch: Watch | None = None
-) -> list[Outcome]:
+) -> list[CheckOutcome]:
     """Run checks and return the outcome of each, in their order. After Ctrl-C the rest is not run.
 
     Args:
@@ -157,10 +157,10 @@ def outcomes(
     for a in asked:
         groups.setdefault(a.key, []).append(a)
     shared, ended = Shared(), False
-    out: dict[str, Outcome] = {}
+    out: dict[str, CheckOutcome] = {}
     for group in (part for whole in groups.values() for part in alike(whole)):
         if ended:
-            out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=[INTERRUPTED]) for a in group}
+            out |= {a.check.name: CheckOutcome(a.check, UNDECIDED, reasons=[INTERRUPTED]) for a in group}
             continue
         if watch is not None:
             watch(group[0].check)
@@ -173,12 +173,12 @@ def outcomes(
                 ended = ended or INTERRUPTED in found.unsettled
         except KeyboardInterrupt:
             ended = True
-            out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=[INTERRUPTED]) for a in group}
+            out |= {a.check.name: CheckOutcome(a.check, UNDECIDED, reasons=[INTERRUPTED]) for a in group}
         except Exception as problem:
             cut = cut_short(problem)
             if cut is None:
                 raise
-            out |= {a.check.name: Outcome(a.check, UNDECIDED, reasons=[cut.message]) for a in group}
+            out |= {a.check.name: CheckOutcome(a.check, UNDECIDED, reasons=[cut.message]) for a in group}
     return [out[a.check.name] for a in asked]
 
 

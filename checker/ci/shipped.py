@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.ci.configuration import VIOLATED, Check, Matrix, MatrixError, read_matrix
-from checker.ci.judging import NOT_RUN, Outcome, expected, found
+from checker.ci.judging import NOT_RUN, CheckOutcome, expected, found
 from checker.ci.result import Checked, traces_of
 from checker.report.result import Part
 from checker.requests.request import near
@@ -177,11 +177,11 @@ class GalleryResult(Checked):
         blocks = [block(o) for o in self.outcomes if o.status != NOT_RUN or o.check.name in heavy]
         return [folded(self.sentence, others="  "), *blocks, *self.folded_notes()]
 
-    def runs_of(self, o: Outcome) -> list[tuple[str, Trace]]:
+    def runs_of(self, o: CheckOutcome) -> list[tuple[str, Trace]]:
         """Return every counterexample of an entry that was run: an entry exists to show it."""
         return traces_of(o, o.found.counterexamples) if o.found is not None else []
 
-    def one(self, o: Outcome) -> list[str]:
+    def one(self, o: CheckOutcome) -> list[str]:
         """Return one entry: its story, its result, and the run that shows it."""
         parts = [folded(self.sentence, others="  "), block(o), *described(o.check), *self.folded_notes()]
         made = list(o.found.counterexamples.values()) if o.found is not None else []
@@ -196,7 +196,7 @@ def described(c: Check) -> list[str]:
     return [folded(text) for text in (c.story, *several, f"[{c.where}; {c.expect.source}]")]
 
 
-def block(o: Outcome) -> str:
+def block(o: CheckOutcome) -> str:
     """Return an entry in a few lines: name and status, claim and place, expected and actual result with its figures."""
     _, where, wanted, there, steps, states, seconds, status = row(o)
     figures = ", ".join(f"{n} {unit}" for n, unit in ((steps, "steps"), (states, "states"), (seconds, "s")) if n)
@@ -205,7 +205,7 @@ def block(o: Outcome) -> str:
     return "\n".join(lines)
 
 
-def row(o: Outcome) -> tuple[str, ...]:
+def row(o: CheckOutcome) -> tuple[str, ...]:
     """Return an entry's name, where it is claimed, expected, found, steps, states, seconds and status."""
     c, f = o.check, o.found
     if f is None:

@@ -24,7 +24,7 @@ TOGETHER = 3  # steps that a drawn run must take, at random
 QUERY = 2.0  # seconds to draw a run, or to find one
 
 
-class Search(Protocol):
+class BoundedSearch(Protocol):
     """The formula of all runs of some rounds."""
 
     transition: Transition
@@ -45,7 +45,7 @@ class BoundedOpinion(Interpreted):
         left: returns the seconds that are left.
     """
 
-    def __init__(self, search: Search, start: bytes, left: Callable[[], float]) -> None:
+    def __init__(self, search: BoundedSearch, start: bytes, left: Callable[[], float]) -> None:
         super().__init__(search.transition.model, search.properties)
         self.search, self.start, self.left = search, start, left
         self.source = random.Random(len(search.run.rounds))
@@ -120,7 +120,7 @@ class BoundedOpinion(Interpreted):
             raise Differs("a random run ends in a state that is in no run of the formula")
 
 
-def second_opinion(search: Search, start: bytes, left: Callable[[], float]) -> SecondOpinion:
+def second_opinion(search: BoundedSearch, start: bytes, left: Callable[[], float]) -> SecondOpinion:
     """Compare random runs of each kind, as long as there is time; `states` counts the runs of each kind."""
     here = BoundedOpinion(search, start, left)
     try:

@@ -10,7 +10,7 @@ from checker.plain_text import one_line
 from traces.explain.folding import WIDTH
 from traces.zookeeper.findings import DANGER
 from traces.zookeeper.folding import ELECTIONS, is_open
-from traces.zookeeper.forecast import Change, Forecast, LastCopy, Outcome, Ranges
+from traces.zookeeper.forecast import Change, Forecast, ForecastOutcome, LastCopy, Ranges
 
 OK, UNKNOWN = "OK", "UNKNOWN"
 
@@ -72,9 +72,9 @@ def summed(ahead: Forecast) -> str:
     return said
 
 
-def grouped(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
+def grouped(outcomes: Sequence[ForecastOutcome]) -> Iterator[list[ForecastOutcome]]:
     """Return outcomes grouped by the same servers, which differ only in the leader."""
-    seen: dict[str, list[Outcome]] = {}
+    seen: dict[str, list[ForecastOutcome]] = {}
     for o in outcomes:
         key = repr(
             (o.started, bool(o.leader), o.last, o.loses, o.may_lose, o.drops, o.revives, o.again, o.vanish, odd(o))
@@ -83,13 +83,13 @@ def grouped(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
     yield from seen.values()
 
 
-def odd(o: Outcome) -> list[str]:
+def odd(o: ForecastOutcome) -> list[str]:
     """Return what happens to single servers, if it is more than receiving what is missing."""
     out = [text for c in o.changes if (text := change_words(c))]
     return [*out, *(text for c in o.later if (text := change_words(c, " when it is started later")))]
 
 
-def outcome_words(same: Sequence[Outcome], ahead: Forecast) -> str:
+def outcome_words(same: Sequence[ForecastOutcome], ahead: Forecast) -> str:
     one = same[0]
     first = f"{named(one.started)}: "
     if not one.leader:
@@ -169,7 +169,7 @@ def forecast_json(ahead: Forecast) -> dict[str, Any]:
     }
 
 
-def outcome_json(o: Outcome) -> dict[str, Any]:
+def outcome_json(o: ForecastOutcome) -> dict[str, Any]:
     changes = [("started", c) for c in o.changes] + [("later", c) for c in o.later]
     return {
         "started": o.started,

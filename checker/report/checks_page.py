@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from checker.ci.judging import AS_EXPECTED, DIFFERS, KNOWN, NOT_RUN, Outcome, expected, found, statement_of
+from checker.ci.judging import AS_EXPECTED, DIFFERS, KNOWN, NOT_RUN, CheckOutcome, expected, found, statement_of
 from checker.plain_text import plain
 from traces.pages.shell import environment
 
@@ -14,7 +14,7 @@ COLOURS = {DIFFERS: "bad", AS_EXPECTED: "good", KNOWN: "good"}
 
 
 def index_of(
-    sentence: str, what: str, outcomes: Sequence[Outcome], runs: Mapping[str, Sequence[str]], notes: Sequence[str]
+    sentence: str, what: str, outcomes: Sequence[CheckOutcome], runs: Mapping[str, Sequence[str]], notes: Sequence[str]
 ) -> str:
     """Return the page of all outcomes.
 
@@ -35,7 +35,7 @@ def index_of(
     )  # fmt: skip
 
 
-def row_of(o: Outcome, runs: Sequence[str]) -> dict[str, Any]:
+def row_of(o: CheckOutcome, runs: Sequence[str]) -> dict[str, Any]:
     """Return the row of a check on the page."""
     made = o.found
     return {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checker.ci.judging import DIFFERS, HEAD, KNOWN, UNDECIDED, Outcome, counterexample, statement_of
+from checker.ci.judging import DIFFERS, HEAD, KNOWN, UNDECIDED, CheckOutcome, counterexample, statement_of
 from checker.report.formats.github import cell, diagram
 
 LARGEST_SUMMARY = 900_000  # bytes: GitHub takes 1 MiB of a step
 
 
-def summary(sentence: str, rows: Sequence[Sequence[str]], outcomes: Sequence[Outcome]) -> str:
+def summary(sentence: str, rows: Sequence[Sequence[str]], outcomes: Sequence[CheckOutcome]) -> str:
     """Return the summary in Markdown: the sentence, the table, and for each new violation why, with its picture."""
     from traces import to_mermaid
 

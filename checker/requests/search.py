@@ -85,7 +85,7 @@ def walk(model: Model, judged: Sequence[Property], request: RandomSearch, watch:
     import secrets
 
     from checker.search.code import SearchCode
-    from checker.search.search import MOST_STEPS, Search, Walked
+    from checker.search.search import MOST_STEPS, RandomSearch, Walked
     from zabspec.limits import done_in_time
 
     started = time.perf_counter()
@@ -99,7 +99,7 @@ def walk(model: Model, judged: Sequence[Property], request: RandomSearch, watch:
         return late, most
     code = SearchCode(model, judged)
     ready = time.perf_counter() - started
-    search = Search(code, request.how, seed, request.threads or 0, most)
+    search = RandomSearch(code, request.how, seed, request.threads or 0, most)
     with watch.searching() as progress:
         walked = search.run(limit, request.keep_going, progress)
     walked.compile_seconds = ready

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from checker.search import kernel
 from checker.search.code import SearchCode
-from checker.search.search import MOST_STEPS, RANDOM, Search
+from checker.search.search import MOST_STEPS, RANDOM, RandomSearch
 from invariants.registry import STEP, Property
 from zabspec.model import Model
 
@@ -54,7 +54,7 @@ class Walks:
 
     def __post_init__(self) -> None:
         self.depths: dict[str, int] = {}
-        self.search = Search(self.code, RANDOM, 0, threads=1)
+        self.search = RandomSearch(self.code, RANDOM, 0, threads=1)
         self.slot = self.search.slots[0]
 
     def walk(self, number: int) -> None:

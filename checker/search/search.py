@@ -119,7 +119,7 @@ class Slot:
         self.answer: Words = (ctypes.c_int64 * kernel.ANSWERED)()
 
 
-class Search:
+class RandomSearch:
     """A search of a model.
 
     Args:

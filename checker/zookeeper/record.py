@@ -25,7 +25,7 @@ PROTOCOL, START, NEWEST, MERGED = "zookeeper", "established", "3.9.4", "coarse"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Exploring:
     """The outcome of an exploration.
 
     Attributes:
@@ -59,8 +59,8 @@ class RowOutcome:
     """
 
     row: Row
-    without: Outcome
-    repaired: Outcome
+    without: Exploring
+    repaired: Exploring
     split: bool = False
     recorded: bool = True
 
@@ -109,7 +109,7 @@ def configuration(
     return Configuration(PROTOCOL, variant, start=start, budgets=said, quorums=quorums_with(variant), **given)
 
 
-def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
+def explored(c: Configuration, name: str, seconds: float | None) -> Exploring:
     """Explore one property of a configuration, to its shortest violation or to the end.
 
     Raises:
@@ -128,7 +128,7 @@ def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
         trouble = str(r.error or r.stopped or "it was not explored to exhaustion")
     if found is None and name not in r.witnessed:
         trouble = "the premise is not reached"
-    return Outcome(found.depth if found else 0, r.distinct, r.seconds, r.complete, trouble, trace)
+    return Exploring(found.depth if found else 0, r.distinct, r.seconds, r.complete, trouble, trace)
 
 
 def ask(row: Row, seconds: float | None, split: bool = False, recorded: bool = True) -> RowOutcome:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import zabcheck
 from checker.cli import main
-from checker.zookeeper.record import Outcome, RowOutcome
+from checker.zookeeper.record import Exploring, RowOutcome
 from tests.zookeeper.written import ensemble, history, server
 from traces.record.trace import Trace
 
@@ -129,7 +129,7 @@ def test_checking_is_a_function(tmp_path: Path) -> None:
 
 
 def test_the_track_record_is_a_function(monkeypatch: pytest.MonkeyPatch, broken: Trace) -> None:
-    found_again, repaired = Outcome(11, 500, 0.1, False, "", broken), Outcome(0, 900, 0.2, True, "", None)
+    found_again, repaired = Exploring(11, 500, 0.1, False, "", broken), Exploring(0, 900, 0.2, True, "", None)
     monkeypatch.setattr(
         "checker.zookeeper.record.ask",
         lambda row, seconds, split, recorded: RowOutcome(row, found_again, repaired, split),
@@ -141,7 +141,7 @@ def test_the_track_record_is_a_function(monkeypatch: pytest.MonkeyPatch, broken:
     assert found.as_json()["rows"][0]["depth"] == 11
     assert found.runs == {"ZK-4643": broken}
     assert found.picture().startswith("<svg")
-    changed = Outcome(0, 900, 0.1, True, "", None)
+    changed = Exploring(0, 900, 0.1, True, "", None)
     monkeypatch.setattr("checker.zookeeper.record.ask", lambda row, *_: RowOutcome(row, changed, repaired))
     assert zabcheck.zookeeper("ZK-4643").exit_code == 1
     with pytest.raises(zabcheck.RequestError):

@@ -22,7 +22,7 @@ from click.testing import Result
 
 from checker import ending
 from checker.commands import common
-from checker.zookeeper.record import Outcome, RowOutcome
+from checker.zookeeper.record import Exploring, RowOutcome
 from checker.zookeeper.rows import ROWS
 from tests.commands.running import BROKEN, TINY, run
 from tests.patience import HANG
@@ -561,7 +561,7 @@ def test_nothing_is_written_before_there_is_an_exit_code(
             raise KeyboardInterrupt
 
     def rows() -> Iterator[RowOutcome]:
-        yield RowOutcome(ROWS[0], Outcome(0, 1, 0.0, False, "none", None), Outcome(0, 1, 0.0, False, "none", None))
+        yield RowOutcome(ROWS[0], Exploring(0, 1, 0.0, False, "none", None), Exploring(0, 1, 0.0, False, "none", None))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(work, begun)

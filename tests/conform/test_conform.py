@@ -22,7 +22,7 @@ from traces.conform.explained import (
     text_of,
 )
 from traces.conform.record import BadRecord, Record, read_record
-from traces.conform.search import Node, Search, drains_first
+from traces.conform.search import Node, RecordSearch, drains_first
 from traces.conform.unbounded import ReleaseProtocol
 from traces.record.runner import Runner
 from zabspec.language.kinds import Seq, SetOf
@@ -111,7 +111,7 @@ def test_a_run_is_explained_only_as_the_text_replays_it(tmp_path: Path) -> None:
     is found."""
     record = record_of(tmp_path, sample())
     text = text_of(record, "")
-    search = Search(record, text)
+    search = RecordSearch(record, text)
     for k, o in enumerate(record.observations):
         assert search.see(o, k) is None
     words = search.nodes[0].run_by_observation()
@@ -246,7 +246,7 @@ def test_what_was_outstanding_at_a_transfer_was_proposed_before_it(tmp_path: Pat
     """However long it is: the other follower's packets may be late, and the first that is seen of a proposal may stand
     behind all of a DIFF."""
     record = record_of(tmp_path, sample())
-    search = Search(record, text_of(record, ""))
+    search = RecordSearch(record, text_of(record, ""))
     kinds = [o.fields.get("kind") for o in record.observations]
     connections = [o.fields.get("connection") for o in record.observations]
     diff = [k for k, kind in enumerate(kinds) if kind == "DIFF"][2]
@@ -255,7 +255,7 @@ def test_what_was_outstanding_at_a_transfer_was_proposed_before_it(tmp_path: Pat
     for line in lines:
         if line.get("zxid") == lines[behind + 1]["zxid"] and line.get("connection") != connections[behind]:
             line["kind"] = "PING"
-    late = Search(record_of(tmp_path, lines), search.text)
+    late = RecordSearch(record_of(tmp_path, lines), search.text)
     assert late.proposed_at[record.observations[behind].zxid] == diff
     assert search.proposed_at[record.observations[behind].zxid] < diff
 
@@ -304,12 +304,12 @@ def test_a_transfer_takes_two_steps(tmp_path: Path) -> None:
 def test_what_a_killed_server_starts_with_is_looked_up(tmp_path: Path) -> None:
     """In its ACKEPOCH, or in what it sends as a leader before its epoch is served; else it is not known."""
     record = record_of(tmp_path, sample(TRUNC))
-    search = Search(record, text_of(record, ""))
+    search = RecordSearch(record, text_of(record, ""))
     search.position = next(k for k, o in enumerate(record.observations) if o.what == "killed")
     assert search.real(search.next_last(2) or 0) == 0x100000013
     assert search.next_last(0) is None  # it is not killed before the end
     record = record_of(tmp_path, sample(COMES_BACK))
-    search = Search(record, search.text)
+    search = RecordSearch(record, search.text)
     search.position = where(sample(COMES_BACK), 1, what="killed", server=2) - 1
     assert record.observations[search.position].what == "killed"
     assert search.real(search.next_last(1) or 0) == 0x100000004  # it leads, and sends a DIFF

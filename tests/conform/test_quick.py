@@ -10,7 +10,7 @@ from tests.conform.tampering import COMES_BACK, TRUNC, put, sample
 from traces.conform.explained import EXPLAINED, conformed, text_of
 from traces.conform.quick import Quick
 from traces.conform.record import Observation, Record, read_record
-from traces.conform.search import Failure, Node, Search
+from traces.conform.search import Failure, Node, RecordSearch
 from zabspec.worlds.steps import ACTION
 
 
@@ -48,7 +48,7 @@ def test_what_a_server_logs_is_bounded_by_its_next_start(tmp_path: Path) -> None
     s.slots[queue] = (bound[0] + 1,)
     assert search.is_beyond(s, 2)
     assert ACTION << 24 | 2 << 16 | search.syncs not in list(search.own_steps(s, 2, False))
-    assert ACTION << 24 | 2 << 16 | search.syncs in list(Search.own_steps(search, s, 2, False))
+    assert ACTION << 24 | 2 << 16 | search.syncs in list(RecordSearch.own_steps(search, s, 2, False))
     search.position = kills[-1]
     assert search.loads_next(2) == (search.next_last(2) if len(kills) == 1 else search.final_log[2][-1])
     cut = next(k for k, o in enumerate(record.observations) if o.what == "packet" and o.kind == "TRUNC")

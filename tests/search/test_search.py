@@ -13,7 +13,7 @@ from checker.cli import main
 from checker.search import kernel
 from checker.search import search as search_module
 from checker.search.code import SearchCode
-from checker.search.search import MODES, Search, Walked, signed
+from checker.search.search import MODES, RandomSearch, Walked, signed
 from invariants import properties_of
 from invariants.binding import bound
 from invariants.registry import STEP
@@ -33,8 +33,8 @@ def code(variant: str = "", txns: int = 3) -> SearchCode:
     return SearchCode(Model(Configuration(**{**LARGE, "txns": txns}, variant=variant)), judged)
 
 
-def asked(mode: str, seed: int, variant: str = "", threads: int = 1, most: int = 400) -> Search:
-    return Search(code(variant), mode, seed, threads, most)
+def asked(mode: str, seed: int, variant: str = "", threads: int = 1, most: int = 400) -> RandomSearch:
+    return RandomSearch(code(variant), mode, seed, threads, most)
 
 
 @pytest.mark.slow(seconds=4)

@@ -12,7 +12,7 @@ from invariants import properties_of
 from invariants.registry import STEP, keeps
 from traces.conform.quick import Quick
 from traces.conform.record import Observation, Record
-from traces.conform.search import UNSEEN, Asides, Failure, Search, TooMany, zxids_of
+from traces.conform.search import UNSEEN, Asides, Failure, RecordSearch, TooMany, zxids_of
 from traces.conform.unbounded import Msg, ReleaseProtocol, Unbounded
 from traces.conform.why import why_not
 from zabspec.limits import Deadline
@@ -94,7 +94,7 @@ def conformed(
 def searched(
     record: Record, text: ReleaseProtocol, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
     early: Mapping[int, str],
-) -> tuple[Search, Failure | None]:  # fmt: skip
+) -> tuple[RecordSearch, Failure | None]:  # fmt: skip
     """Run a quick search, and the widest if it explains nothing; return the last search and its failure.
 
     The quick one loses states, and its failure means nothing.
@@ -106,12 +106,12 @@ def searched(
     failure = one_search(quick, record, out, end, say, early)
     if failure is None and (not out.why or (end is not None and end.over())):
         return quick, None
-    search = Search(record, text)
+    search = RecordSearch(record, text)
     return search, one_search(search, record, out, end, say, early)
 
 
 def one_search(
-    search: Search, record: Record, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
+    search: RecordSearch, record: Record, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
     early: Mapping[int, str],
 ) -> Failure | None:  # fmt: skip
     """Run one search to its end; return its failure, or None with `out.why` if it was not finished."""
@@ -148,7 +148,7 @@ def unanswered_acks(record: Record) -> dict[int, str]:
 
 
 def gone_through(
-    search: Search, record: Record, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
+    search: RecordSearch, record: Record, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
     early: Mapping[int, str],
 ) -> Failure | None:  # fmt: skip
     """See all observations, or those up to the first that nothing explains; return that failure, or None."""
@@ -165,7 +165,7 @@ def gone_through(
     return None
 
 
-def told(search: Search, record: Record, text: ReleaseProtocol, out: Conformed) -> None:
+def told(search: RecordSearch, record: Record, text: ReleaseProtocol, out: Conformed) -> None:
     """Replay one run that explains the whole record, and store the verdict or why there is none."""
     node = search.nodes[0]
     words = node.run()
@@ -346,7 +346,7 @@ class Replay:
         return bool(divmod(zxid, self.text.width) == divmod(o.zxid, 1 << 32))
 
 
-def reasons(search: Search, failure: Failure) -> list[str]:
+def reasons(search: RecordSearch, failure: Failure) -> list[str]:
     """Return what the protocol could have done in place of an observation, and why it cannot do what was seen."""
     if failure.beforehand:
         return [failure.beforehand]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from traces.conform.record import Observation, Record
-from traces.conform.search import COMMITS, STALE, SYNCS, Failure, Node, Search, Skip, zxid_in
+from traces.conform.search import COMMITS, STALE, SYNCS, Failure, Node, RecordSearch, Skip, zxid_in
 from traces.conform.unbounded import ReleaseProtocol, Unbounded
 from zabspec.language.bytecode import global_names
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, SERVING
@@ -21,7 +21,7 @@ from zabspec.worlds.steps import ACTION, TO_FOLLOWER, TO_LEADER
 MOST_KEPT = 48  # states that explain a record up to some place
 
 
-class Quick(Search):
+class Quick(RecordSearch):
     """A search that keeps few states.
 
     Attributes:

@@ -113,7 +113,7 @@ class Asides:
             self.awaited.add(o.connection)
 
 
-class Search:
+class RecordSearch:
     """A search for a run of the model that sends the packets of a record.
 
     It leaves out no state within the limits above, so that it refutes what it does not explain.

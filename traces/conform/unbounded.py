@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any
 
 from invariants.binding import full_namespace
-from traces.conform.loops import stopping
 from zabspec.language.kinds import Kind, MessageUnion, Seq, SetOf
 from zabspec.language.lang import NOBODY, MessageName
 from zabspec.language.reference import load
@@ -311,24 +309,12 @@ class ReleaseProtocol:
         namespace = full_namespace(model)
         self.names = load(program.layout, namespace, program.types, program.steps)
         self.keys = model.protocol.text.apart
-        self.stop_loops(namespace)
         self.names[self.key("WIDTH")] = width
         self.kinds: dict[str, Named] = {}
         for name, value in namespace.items():
             if isinstance(value, MessageName):
                 self.names[name] = self.kinds.setdefault(value.name, Named(value.name))
         self.most_steps = model.most_steps
-
-    def stop_loops(self, namespace: Mapping[str, Any]) -> None:
-        """Let loops of functions that CPython runs unchanged stop early (`loops.py`)."""
-        for name, function in namespace.items():
-            loaded = self.names.get(name)
-            if not isinstance(function, FunctionType) or not isinstance(loaded, FunctionType):
-                continue
-            within = [cell.cell_contents for cell in loaded.__closure__ or ()]  # what counts steps calls another
-            for f in (loaded, *within):  # none: its sentences or its arithmetic are rewritten
-                if isinstance(f, FunctionType) and f is not function and f.__code__ is function.__code__:
-                    f.__code__ = stopping(function)
 
     def key(self, name: str) -> str:
         """Return the name that a function of the protocol has in its program."""

@@ -10,10 +10,10 @@ from traces.conform.unbounded import Unbounded
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, PHASES, SERVING
 
 if TYPE_CHECKING:
-    from traces.conform.search import Search
+    from traces.conform.search import RecordSearch
 
 
-def why_not(search: Search, s: Unbounded, o: Observation) -> Iterator[str]:
+def why_not(search: RecordSearch, s: Unbounded, o: Observation) -> Iterator[str]:
     """Yield the reasons for one state; none if the nearest steps already explain it."""
     if (said := search.contradiction(o)) is not None:
         yield said
@@ -53,7 +53,7 @@ def why_not(search: Search, s: Unbounded, o: Observation) -> Iterator[str]:
         yield f"server {o.leader} does not serve: NEWLEADER is acknowledged by {told(search, s.new_leader_acks[l])}"
 
 
-def of_election(search: Search, s: Unbounded, f: int, l: int, o: Observation) -> Iterator[str]:
+def of_election(search: RecordSearch, s: Unbounded, f: int, l: int, o: Observation) -> Iterator[str]:
     if s.accepted_epoch[f] != o.zxid >> 32:
         yield f"server {o.follower} has acceptedEpoch {s.accepted_epoch[f]}"
     elif s.role[f] != LOOKING:
@@ -65,7 +65,7 @@ def of_election(search: Search, s: Unbounded, f: int, l: int, o: Observation) ->
         yield f"server {o.follower} cannot join {o.leader}: no quorum is behind it, or an old connection is open"
 
 
-def of_commit(search: Search, s: Unbounded, l: int, zxid: int, o: Observation) -> Iterator[str]:
+def of_commit(search: RecordSearch, s: Unbounded, l: int, zxid: int, o: Observation) -> Iterator[str]:
     if zxid in s.outstanding[l]:
         acks = s.acks[l][zxid % search.text.width]
         yield f"{o.zxid:#x} is acknowledged by {told(search, acks)}, which is not a quorum"
@@ -75,6 +75,6 @@ def of_commit(search: Search, s: Unbounded, l: int, zxid: int, o: Observation) -
         yield f"server {o.leader} has committed {o.zxid:#x} before"
 
 
-def told(search: Search, members: object) -> str:
+def told(search: RecordSearch, members: object) -> str:
     numbers = [str(search.record.servers[p]) for p in members]  # type: ignore[attr-defined]
     return f"server {', '.join(numbers)}" if numbers else "nobody"

@@ -58,7 +58,7 @@ class Change:
 
 
 @dataclass
-class Outcome:
+class ForecastOutcome:
     """A possible outcome of starting a quorum.
 
     Attributes:
@@ -125,7 +125,7 @@ class Forecast:
 
     release: str
     unknown: str = ""
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[ForecastOutcome] = field(default_factory=list)
     last_copies: list[LastCopy] = field(default_factory=list)
     states: int = 0
     at_once: bool = True
@@ -135,7 +135,7 @@ class Forecast:
     paths: dict[int, str] = field(default_factory=dict)
 
     @property
-    def losing(self) -> list[Outcome]:
+    def losing(self) -> list[ForecastOutcome]:
         """Return the outcomes that lose something that may have been acknowledged, or may lose it by later writes.
 
         What a follower's tree alone lacks is on the others.
@@ -160,7 +160,7 @@ def forecast_of(
         return forecast_of_lone(servers, lone, ends, rules)
     try:
         folded = fold(servers, numbers, ensemble, ends, rules, applied)
-        out = Search(folded, frozenset(doubted), applied, certain, ends).forecast()
+        out = ForecastSearch(folded, frozenset(doubted), applied, certain, ends).forecast()
         out.paths = paths_of(out, servers)
         return out
     except CannotFold as problem:
@@ -180,7 +180,9 @@ def forecast_of_lone(servers: Sequence[Server], lone: Sequence[Server], ends: di
             return Forecast(rules.release, f"{s.name}: {mine.why}")
         if mine.outcome == REFUSES:
             continue
-        one = Outcome([s.name], s.name, max(mine.epoch, s.epoch("acceptedEpoch", 0)) + 1, mine.zxid, [Change(s.name)])
+        one = ForecastOutcome(
+            [s.name], s.name, max(mine.epoch, s.epoch("acceptedEpoch", 0)) + 1, mine.zxid, [Change(s.name)]
+        )
         for t in servers:
             if t is s or by[t.name].outcome != STARTS:
                 continue
@@ -220,7 +222,7 @@ class End:
     stays: bool = True
 
 
-class Search:
+class ForecastSearch:
     """Explores the runs from a state of the protocol."""
 
     def __init__(
@@ -451,14 +453,14 @@ class Search:
 
     # --- the outcome of a run -------------------------------------------------------------------------------------
 
-    def outcome(self, quorum: frozenset[int], end: End) -> Outcome:
+    def outcome(self, quorum: frozenset[int], end: End) -> ForecastOutcome:
         """Return the outcome of a run's end.
 
         Raises:
             CannotFold: a run leaves the bounds of the model.
         """
         s, name = end.state, self.folded.name
-        out = Outcome([name(p) for p in sorted(quorum)], run=end.run)
+        out = ForecastOutcome([name(p) for p in sorted(quorum)], run=end.run)
         leader = self.leader_of(end, quorum)
         if leader is None:
             out.changes = [self.change(end, p, None) for p in sorted(quorum)]
@@ -503,7 +505,7 @@ class Search:
         out.sent_whole = any(said.startswith(f"{name} receives SNAP") for said in end.run)
         return out
 
-    def classify(self, out: Outcome, tree: int) -> None:
+    def classify(self, out: ForecastOutcome, tree: int) -> None:
         """Classify the transactions that the served history lacks, and those it has from less than a quorum."""
         loses = may_lose = drops = revives = 0
         for b in self.folded.blocks:

@@ -73,8 +73,9 @@ def log_stale(s: State, p: Node) -> None:
     if goes_on:
         s.stale_queue[p].remove(0)
     for _ in range(s.PROPOSALS + 8):
-        if len(s.stale_queue[p]) > 0 and s.stale_queue[p][0] != 0 and not goes_on:
-            s.stale_queue[p].remove(0)
+        if len(s.stale_queue[p]) == 0 or s.stale_queue[p][0] == 0 or goes_on:
+            break
+        s.stale_queue[p].remove(0)
     if len(s.stale_queue[p]) > 0 and s.stale_queue[p][0] == 0:
         s.stale_queue[p].remove(0)
 
@@ -96,7 +97,9 @@ def try_to_commit(s: State, l: Node, zxid: int) -> None:
 def leader_commits(s: State, l: Node, zxid: int) -> None:
     """Leader.tryToCommit, once there is a quorum: commit, and inform."""
     for k in range(s.PROPOSALS + 8):
-        if k < len(s.outstanding[l]) and s.outstanding[l][k] == zxid:
+        if k >= len(s.outstanding[l]):
+            break
+        if s.outstanding[l][k] == zxid:
             s.outstanding[l].remove(k)
     s.acks[l][counter_of(zxid)].clear()
     s.to_be_applied[l].append(zxid)

@@ -169,8 +169,9 @@ def drop_behind(s: State, p: Node, kept: int) -> None:
     """RandomAccessFile.setLength, and later files are deleted: the first `kept` records stay."""
     for _ in range(s.PROPOSALS + 8):
         last = len(s.log[p]) - 1
-        if last >= kept:
-            s.log[p].remove(last)
+        if last < kept:
+            break
+        s.log[p].remove(last)
 
 
 def append_to_log(s: State, p: Node, zxid: int) -> None:
