@@ -24,9 +24,9 @@ from collections.abc import Callable
 from typing import Any
 
 from traces.record.instrumentation import Event
-from traces.record.values import message_said, value_json
+from traces.record.notes import hear_history, hear_observations
+from traces.record.values import message_said
 from traces.record.worlds import watched_as
-from zabspec.authoring.reading import ObservationKind
 from zabspec.language.reference import MessageView, StateView
 from zabspec.protocols.registry import Protocol
 from zabspec.simulator.loop import CUT, HEAL, LOSE
@@ -96,15 +96,18 @@ class EventListener:
         self.flight, self.stride = base, stride
         self.handlers()
         self.mail()
-        self.observations()
-        self.note_observations()
+        hear_history(self.names, self.txn, lambda _: self.process, self.hears)
+        hear_observations(self.names, self.protocol.text, self.observes)
         self.faults()
 
     def note(self, s: StateView, event: str, **what: Any) -> None:
         self.events.append({"tick": s.sim_moment, "event": event, **what})
 
-    def txn_json(self, t: Any) -> Any:
-        return value_json(self.txn, t)
+    def hears(self, s: StateView, name: str, p: int, values: dict[str, Any]) -> None:
+        self.note(s, name, process=p, **values)
+
+    def observes(self, s: StateView, name: str, p: int | None, said: dict[str, Any]) -> None:
+        self.note(s, "observe", observation=name, **({} if p is None else {"process": p}), fields=said)
 
     def slot(self, s: StateView, m: MessageView) -> int:
         """Return the slot in which a message lies; -1 if it is not in flight."""
@@ -134,20 +137,6 @@ class EventListener:
             inner(s, k)
 
         self.names["on_change"] = change
-
-    def note_observations(self) -> None:
-        """Record the observations that the protocol declares."""
-        for name, shown in self.protocol.text.observations.items():
-            self.names[name] = self.showing(name, shown, self.names[name])
-
-    def showing(self, name: str, shown: ObservationKind, inner: Callable[..., Any]) -> Callable[..., Any]:
-        def show(s: StateView, *values: Any) -> Any:
-            said = {n: shown.json(n, v) for n, v in zip(shown.fields, values, strict=True)}
-            who = {"process": said.pop(shown.acts)} if shown.acts else {}
-            self.note(s, "observe", observation=name, **who, fields=said)
-            return inner(s, *values)
-
-        return show
 
     def handler(self, name: str, begins: Callable[..., None]) -> None:
         """Wrap one handler; `begins` records its arguments."""
@@ -215,33 +204,6 @@ class EventListener:
     def delivered(self, s: StateView, m: MessageView) -> None:
         """Record that a handler receives a message that was in flight."""
         self.note(s, "deliver", **self.flying.pop(self.slot(s, m)))
-
-    # --- what is observed, and what is struck ----------------------------------------------------
-
-    def observations(self) -> None:
-        """Record what handlers report to their world."""
-        names, note = self.names, self.note
-        abcast, abdeliver, accept, establish = (names[k] for k in ("abcast", "abdeliver", "accept", "establish"))
-
-        def on_abcast(s: StateView, p: int, epoch: int, counter: int) -> Any:
-            t = abcast(s, p, epoch, counter)
-            note(s, "abcast", process=p, txn=self.txn_json(t))
-            return t
-
-        def on_abdeliver(s: StateView, p: int, t: Any) -> None:
-            abdeliver(s, p, t)
-            note(s, "abdeliver", process=p, txn=self.txn_json(t))
-
-        def on_accept(s: StateView, p: int, epoch: int, t: Any) -> None:
-            accept(s, p, epoch, t)
-            note(s, "accept", process=p, epoch=epoch, txn=self.txn_json(t))
-
-        def on_establish(s: StateView, epoch: int, initial: Any) -> None:
-            establish(s, epoch, initial)
-            history = [self.txn_json(t) for t in initial]
-            note(s, "establish", process=self.process, epoch=epoch, history=history)
-
-        names.update(abcast=on_abcast, abdeliver=on_abdeliver, accept=on_accept, establish=on_establish)
 
     def faults(self) -> None:
         """Record the scheduled faults that no handler answers."""

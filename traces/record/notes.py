@@ -61,49 +61,72 @@ class Notes:
         self.sent.append(m)
 
     def listen(self, names: dict[str, Any], txn: Record, leader: Callable[[StateView], int]) -> None:
-        """Record every call of the observed history in a program.
+        """Record every call of the observed history in a program, as `hear_history` passes it on."""
+        hear_history(names, txn, leader, self.hears)
 
-        Args:
-            names: the program in the CPython world; its functions are replaced.
-            txn: the kind of its transactions.
-            leader: returns the process whose handler runs, which the call that establishes a leader does not name.
-        """
-        keys = [done(names, name) for name in ("abcast", "abdeliver", "accept", "establish")]
-        abcast, abdeliver, accept, establish = (names[key] for key in keys)
-
-        def on_abcast(s: StateView, p: int, epoch: int, counter: int) -> Any:
-            t = abcast(s, p, epoch, counter)
-            self.abcast = value_json(txn, t)
-            return t
-
-        def on_abdeliver(s: StateView, p: int, t: Any) -> None:
-            abdeliver(s, p, t)
-            self.delivered.append(Delivery(p, value_json(txn, t)))
-
-        def on_accept(s: StateView, p: int, epoch: int, t: Any) -> None:
-            accept(s, p, epoch, t)
-            self.accepted.append(Acceptance(p, int(epoch), value_json(txn, t)))
-
-        def on_establish(s: StateView, epoch: int, initial: Any) -> None:
-            establish(s, epoch, initial)
-            history = [value_json(txn, t) for t in initial]
-            self.established.append(Establishment(leader(s), int(epoch), history))
-
-        names.update(zip(keys, (on_abcast, on_abdeliver, on_accept, on_establish), strict=True))
+    def hears(self, s: StateView, name: str, p: int, values: dict[str, Any]) -> None:
+        """Record a call of the observed history."""
+        if name == "abcast":
+            self.abcast = values["txn"]
+        elif name == "abdeliver":
+            self.delivered.append(Delivery(p, **values))
+        elif name == "accept":
+            self.accepted.append(Acceptance(p, **values))
+        else:
+            self.established.append(Establishment(p, values["epoch"], values["history"]))
 
     def listen_to(self, names: dict[str, Any], text: ProtocolSource) -> None:
         """Record every observation that a user protocol declares."""
-        for name, shown in text.observations.items():
-            key = done(names, name)
-            names[key] = self.noting(names[key], name, shown)
+        hear_observations(names, text, lambda s, name, p, said: self.observed.append(Observation(name, p, said)))
 
-    def noting(self, observe: Callable[..., Any], name: str, shown: ObservationKind) -> Callable[..., Any]:
-        """Wrap an observation, so that its calls are recorded."""
 
-        def on_observation(s: StateView, *values: Any) -> Any:
-            result = observe(s, *values)
-            said = {n: shown.json(n, v) for n, v in zip(shown.fields, values, strict=True)}
-            self.observed.append(Observation(name, said.pop(shown.acts) if shown.acts else None, said))
+def hear_history(
+    names: dict[str, Any],
+    txn: Record,
+    leader: Callable[[StateView], int],
+    hears: Callable[[StateView, str, int, dict[str, Any]], None],
+) -> None:
+    """Pass on every call of the observed history in a program.
+
+    Args:
+        names: the program in the CPython world; its functions are replaced.
+        txn: the kind of its transactions.
+        leader: returns the process whose handler runs, which the call that establishes a leader does not name.
+        hears: called after each call, with its name, its process, and as JSON its txn, epoch or history.
+    """
+
+    def heard(name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
+        def call(s: StateView, *given: Any) -> Any:
+            result = inner(s, *given)
+            if name == "establish":
+                history = [value_json(txn, t) for t in given[1]]
+                hears(s, name, leader(s), {"epoch": int(given[0]), "history": history})
+            else:
+                epoch = {"epoch": int(given[1])} if name == "accept" else {}
+                hears(s, name, given[0], {**epoch, "txn": value_json(txn, result if name == "abcast" else given[-1])})
             return result
 
-        return on_observation
+        return call
+
+    for name in ("abcast", "abdeliver", "accept", "establish"):
+        key = done(names, name)
+        names[key] = heard(name, names[key])
+
+
+def hear_observations(
+    names: dict[str, Any], text: ProtocolSource, hears: Callable[[StateView, str, int | None, dict[str, Any]], None]
+) -> None:
+    """Pass on every observation that a user protocol declares, with its name, its process if any, and its fields."""
+
+    def heard(name: str, shown: ObservationKind, inner: Callable[..., Any]) -> Callable[..., Any]:
+        def call(s: StateView, *values: Any) -> Any:
+            result = inner(s, *values)
+            said = {n: shown.json(n, v) for n, v in zip(shown.fields, values, strict=True)}
+            hears(s, name, said.pop(shown.acts) if shown.acts else None, said)
+            return result
+
+        return call
+
+    for name, shown in text.observations.items():
+        key = done(names, name)
+        names[key] = heard(name, shown, names[key])

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from traces.record.events import EventListener
+from traces.record.notes import hear_history
 from traces.record.runner import Runner
-from traces.record.trace import Trace
+from traces.record.trace import JsonTxn, Trace
 from traces.record.values import value_json
 from traces.shorten.realise import command_line
 from traces.tables.table import OBSERVED, Rows, TableError, TableWriter
@@ -93,7 +94,7 @@ class History:
     """
 
     def __init__(self, names: dict[str, Any], txn: Record, rows: Rows, protocol: str) -> None:
-        self.rows, self.txn = rows, txn
+        self.rows = rows
         self.passing: dict[int, int] = {}
         self.attempt: dict[int, int] = {}
         self.in_pass: dict[int, int] = {}
@@ -101,7 +102,9 @@ class History:
         self.ready: set[int] = set()
         self.ready_field = ready_field(protocol)
         self.process = -1
-        for name in ("abcast", "abdeliver", "accept", "establish", "revise", "end_pass", "end_leadership"):
+        hear_history(names, txn, lambda s: self.process if self.process >= 0 else int(s.event_process), self.hears)
+        self.txn = txn
+        for name in ("revise", "end_pass", "end_leadership"):
             if name in names:
                 names[name] = self.heard(names[name], getattr(self, f"on_{name}"))
 
@@ -114,9 +117,9 @@ class History:
 
         return call
 
-    def of(self, t: Any) -> dict[str, int]:
-        made = value_json(self.txn, t)
-        return {"epoch": made["epoch"], "counter": made["counter"], "identity": made["value"]}
+    @staticmethod
+    def of(txn: JsonTxn) -> dict[str, int]:
+        return {"epoch": txn["epoch"], "counter": txn["counter"], "identity": txn["value"]}
 
     def add(self, kind: str, process: int, **values: Any) -> None:
         self.rows.add(kind, int(process), time=self.time, **values)
@@ -130,25 +133,23 @@ class History:
         elif not now:
             self.ready.discard(p)
 
-    def on_abcast(self, s: StateView, t: Any, p: int, epoch: int, counter: int) -> None:
-        self.look(s, p)
-        self.add("abcast", p, primary_epoch=int(epoch), attempt=self.attempt.get(p, 0), **self.of(t))
-
-    def on_abdeliver(self, s: StateView, result: None, p: int, t: Any) -> None:
-        place = self.in_pass.get(p, 0)
-        self.in_pass[p] = place + 1
-        self.add("abdeliver", p, index=place, **{"pass": self.passing.get(p, 0)}, **self.of(t))
-
-    def on_accept(self, s: StateView, result: None, p: int, epoch: int, t: Any) -> None:
-        made = self.of(t)
-        if made["identity"]:
-            self.add("accept", p, primary_epoch=int(epoch), **made)
-
-    def on_establish(self, s: StateView, result: None, epoch: int, initial: Any) -> None:
-        p = self.process if self.process >= 0 else int(s.event_process)
-        self.add("establish", p, primary_epoch=int(epoch))
-        for k, t in enumerate(initial):
-            self.add("initial", p, primary_epoch=int(epoch), index=k, **self.of(t))
+    def hears(self, s: StateView, name: str, p: int, values: dict[str, Any]) -> None:
+        """Record a call of the observed history."""
+        if name == "establish":
+            self.add(name, p, primary_epoch=values["epoch"])
+            for k, t in enumerate(values["history"]):
+                self.add("initial", p, primary_epoch=values["epoch"], index=k, **self.of(t))
+            return
+        made = self.of(values["txn"])
+        if name == "abcast":
+            self.look(s, p)
+            self.add(name, p, primary_epoch=made["epoch"], attempt=self.attempt.get(p, 0), **made)
+        elif name == "abdeliver":
+            place = self.in_pass.get(p, 0)
+            self.in_pass[p] = place + 1
+            self.add(name, p, index=place, **{"pass": self.passing.get(p, 0)}, **made)
+        elif made["identity"]:
+            self.add(name, p, primary_epoch=values["epoch"], **made)
 
     def on_revise(self, s: StateView, result: None, p: int, history: Any) -> None:
         delivered = self.in_pass.get(p, 0)
@@ -156,7 +157,9 @@ class History:
             self.add("revise", p, index=len(history), **{"pass": self.passing.get(p, 0)})
             for k, t in enumerate(history):
                 if k < delivered:
-                    self.add("entry", p, index=k, **{"pass": self.passing.get(p, 0)}, **self.of(t))
+                    self.add(
+                        "entry", p, index=k, **{"pass": self.passing.get(p, 0)}, **self.of(value_json(self.txn, t))
+                    )
 
     def on_end_pass(self, s: StateView, result: None, p: int) -> None:
         self.in_pass[p] = 0
