@@ -15,7 +15,7 @@ import pytest
 from checker.ci.shipped import gallery
 from checker.cli import main
 from checker.report.formats import terminal
-from checker.zookeeper.record import Outcome
+from checker.zookeeper.record import Exploring
 from invariants import PROPERTIES
 from tests.commands.running import BROKEN, TINY, run
 from zabspec.protocols.registry import PROTOCOLS
@@ -123,7 +123,7 @@ def test_no_command_cuts_a_name(name: str, tmp_path: Path, monkeypatch: pytest.M
     Path("zabcheck.toml").write_text(CHECKS)
     shutil.copy(DATA / "agreement.trace.json", "run.trace.json")
     shutil.copy(DATA.parents[2] / "examples" / "two_phase_commit.py", "mine.py")
-    monkeypatch.setattr("checker.zookeeper.record.explored", lambda *_: Outcome(0, 1234, 0.1, True, "", None))
+    monkeypatch.setattr("checker.zookeeper.record.explored", lambda *_: Exploring(0, 1234, 0.1, True, "", None))
     piped, parts = answered(name, monkeypatch)
     names = set(LISTED[name]() if name in LISTED else ())
     if name in WITH_JSON:

@@ -16,7 +16,7 @@ from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 from checker.search.code import SearchCode
-from checker.search.search import Search
+from checker.search.search import RandomSearch
 from tests.models import DEFAULT
 from tests.patience import HANG
 from zabspec.language import tiered
@@ -121,7 +121,7 @@ def test_a_search_that_changes_code_finds_the_same_walk(folder: Path, monkeypatc
     def searched(change: Callable[[SearchCode], None]) -> tuple[int, tuple[int, ...]]:
         code = SearchCode(model, DEFAULT)
         change(code)
-        broken = Search(code, "random", 5, 1).run(HANG).broken
+        broken = RandomSearch(code, "random", 5, 1).run(HANG).broken
         least = min(broken.values(), key=lambda b: b.walk)
         return least.walk, least.schedule
 

@@ -17,7 +17,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from checker.search.code import SearchCode
-from checker.search.search import Search
+from checker.search.search import RandomSearch
 from invariants import NO_RUNTIME_ERROR, Property, core, properties_of
 from tests.sources import never, some
 from traces import Trace, TraceError, build_trace, read_trace, to_text, verify, write_trace
@@ -391,7 +391,7 @@ def test_the_built_in_property_is_listed(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.slow(seconds=2)
 def test_random_walks_find_it_too(tmp_path: Path) -> None:
     model, judged = model_of(text_with(tmp_path, *OF_AUTHOR["range"][:2])[0])
-    found = Search(SearchCode(model, judged), "random", 1, 1).run(20)
+    found = RandomSearch(SearchCode(model, judged), "random", 1, 1).run(20)
     assert found.broken.keys() == {NO_RUNTIME_ERROR.name}
     verify(build_trace(model, NO_RUNTIME_ERROR, found.broken[NO_RUNTIME_ERROR.name].schedule))
 

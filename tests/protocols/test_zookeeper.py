@@ -12,7 +12,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
-from checker.zookeeper.record import Outcome, RowOutcome, ask, configuration
+from checker.zookeeper.record import Exploring, RowOutcome, ask, configuration
 from checker.zookeeper.releases import variant_of
 from checker.zookeeper.rows import NOT_FOUND, ROWS, USUAL
 from invariants import properties_of
@@ -135,8 +135,8 @@ def test_a_release_is_a_variant_by_its_number() -> None:
         assert said in ended.output
 
 
-def outcome(depth: int = 0, complete: bool = True, trouble: str = "") -> Outcome:
-    return Outcome(depth, 1, 0.0, complete, trouble, None)
+def outcome(depth: int = 0, complete: bool = True, trouble: str = "") -> Exploring:
+    return Exploring(depth, 1, 0.0, complete, trouble, None)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def outcome(depth: int = 0, complete: bool = True, trouble: str = "") -> Outcome
     ],
 )
 def test_the_record_ends_as_its_rows_do(
-    monkeypatch: pytest.MonkeyPatch, without: Outcome, repaired: Outcome, code: int
+    monkeypatch: pytest.MonkeyPatch, without: Exploring, repaired: Exploring, code: int
 ) -> None:
     monkeypatch.setattr(
         "checker.zookeeper.record.ask", lambda row, seconds, split, recorded: RowOutcome(row, without, repaired, split)

@@ -14,7 +14,7 @@ from checker.cli import main
 from checker.zookeeper import matrix
 from checker.zookeeper.matrix import BUGS, RELEASES, SOURCES, Cell, read, repairs_of, same_text
 from checker.zookeeper.mechanisms import EXPLAINED, HAD, RULES
-from checker.zookeeper.record import Outcome
+from checker.zookeeper.record import Exploring
 from checker.zookeeper.rows import ROWS
 from invariants import properties_of
 from zabspec.model import Configuration
@@ -29,9 +29,9 @@ RECORDED = tomllib.loads((Path(__file__).parents[2] / "docs/explanation/zookeepe
 def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[str] = []
 
-    def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
+    def explored(c: Configuration, name: str, seconds: float | None) -> Exploring:
         asked.append(c.variant)
-        return Outcome(len(asked), 1, 0.0, False, "", None)
+        return Exploring(len(asked), 1, 0.0, False, "", None)
 
     monkeypatch.setattr(matrix, "explored", explored)
     file, clock = tmp_path / "cells", iter(range(1000))

@@ -17,7 +17,7 @@ from checker.report.finding import PASSED, SMALLER, of_release, readme, warnings
 from checker.requests import zookeeper
 from checker.zookeeper import repair as repair_module
 from checker.zookeeper.finding import TESTS, finding_of, findings
-from checker.zookeeper.record import Outcome, RowOutcome
+from checker.zookeeper.record import Exploring, RowOutcome
 from checker.zookeeper.repair import (
     DoesNotFit,
     Place,
@@ -32,7 +32,7 @@ from tests.commands.running import assert_refused, run
 from tests.servers import sources_of
 from traces.reenact.rates import told_rate
 
-HOLDS = Outcome(0, 1, 0.0, True, "", None)
+HOLDS = Exploring(0, 1, 0.0, True, "", None)
 TRACE: Any = object()  # what `page` is asked to draw
 
 

@@ -31,7 +31,7 @@ from traces.zookeeper import folding, forecast
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.findings import DANGER
 from traces.zookeeper.folding import fold
-from traces.zookeeper.forecast import Forecast, Outcome
+from traces.zookeeper.forecast import Forecast, ForecastOutcome
 from traces.zookeeper.rules import rules_for
 from traces.zookeeper.server import find_directory
 from zabspec.zoo_cfg import parse
@@ -65,7 +65,7 @@ def ahead_of(found: Audit) -> Forecast:
     return found.forecast
 
 
-def of(ahead: Forecast, started: list[str]) -> list[Outcome]:
+def of(ahead: Forecast, started: list[str]) -> list[ForecastOutcome]:
     return [o for o in ahead.outcomes if o.started == started]
 
 
@@ -391,7 +391,9 @@ def test_what_only_the_forecast_finds_is_a_danger(tmp_path: Path, monkeypatch: p
         ("CAN_BE_LOST", zxid(3, 5), zxid(3, 6), PAIRS[1])
     ]
     assert found.code == 1
-    [again] = auditing.can_be_lost(Forecast("3.9.5", outcomes=[Outcome(["a", "b"], "b", 3, again=["c"])]), {}, [])
+    [again] = auditing.can_be_lost(
+        Forecast("3.9.5", outcomes=[ForecastOutcome(["a", "b"], "b", 3, again=["c"])]), {}, []
+    )
     assert again.sentence.endswith("elect b and begin epoch 3 again, of which c has transactions")
 
 

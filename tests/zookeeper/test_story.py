@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from checker.zookeeper.matrix import of_release
-from checker.zookeeper.record import Outcome, ask
+from checker.zookeeper.record import Exploring, ask
 from checker.zookeeper.rows import ROWS
 from checker.zookeeper.story import CLIENTS, asked, headline, story
 from invariants import properties_of
@@ -114,9 +114,9 @@ def test_a_row_is_asked_of_another_release(folder: Path, monkeypatch: pytest.Mon
     """Nothing is on record of it, so nothing has changed, whatever is found."""
     asked: list[str] = []
 
-    def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
+    def explored(c: Configuration, name: str, seconds: float | None) -> Exploring:
         asked.append(c.variant)
-        return Outcome(0, 1234, 0.1, True, "", None)
+        return Exploring(0, 1234, 0.1, True, "", None)
 
     monkeypatch.setattr("checker.zookeeper.record.explored", explored)
     recorded = next(r for r in ROWS if f"ZK-{r.issue}" == ROW)
@@ -153,9 +153,9 @@ def test_a_row_of_settings_is_asked_of_the_release_itself(
     """A text stands for several releases, and with a setting these may differ."""
     texts: list[str] = []
 
-    def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
+    def explored(c: Configuration, name: str, seconds: float | None) -> Exploring:
         texts.append(c.variant)
-        return Outcome(0, 1234, 0.1, True, "", None)
+        return Exploring(0, 1234, 0.1, True, "", None)
 
     monkeypatch.setattr("checker.zookeeper.record.explored", explored)
     row = next(r for r in ROWS if r.issue == issue)
