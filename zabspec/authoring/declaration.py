@@ -21,7 +21,7 @@ from zabspec.language.kinds import NOTHING, Bool, Int, Kind, Message, NodeId, Op
 from zabspec.language.meanings import is_number
 from zabspec.language.place import SourcePlace, relative
 from zabspec.language.schema import NODE, Field, Role
-from zabspec.properties import HISTORY, STATE, STEP, ProgressProperty, Property, first_paragraph, unwrapped
+from zabspec.properties import HISTORY, STATE, STEP, TERMINAL, ProgressProperty, Property, first_paragraph, unwrapped
 from zabspec.worlds.steps import BUDGETS
 
 __all__ = [
@@ -565,9 +565,10 @@ def safety(
 ) -> Callable[[Looks], Looks]:
     """Mark a safety property.
 
-    It is true in every state (`over="state"`), of every observed history (`"history"`) or of every step (`"step"`, of
-    `(before, event, after)`). Its docstring is its statement; `witness`, of the same parameters, returns whether the
-    property is checked non-vacuously, and its docstring says when.
+    It is true in every state (`over="state"`), of every observed history (`"history"`), of every step (`"step"`, of
+    `(before, event, after)`), or in every state in which no step is possible (`"terminal"`: otherwise a deadlock). Its
+    docstring is its statement; `witness`, of the same parameters, returns whether the property is checked
+    non-vacuously, and its docstring says when.
 
     A property of states may take messages beside the state, `(s, m: VOTE)`: it is then true of every message in flight
     of that kind, and with two messages of every two (`m.source` sent it, and it is for `m.target`); its witness takes
@@ -578,8 +579,8 @@ def safety(
         raise ProtocolError("a property needs a witness, which decides whether its premise is true: witness=...")
 
     def mark(function: Looks) -> Looks:
-        if over not in (STATE, HISTORY, STEP):
-            raise ProtocolError(f"a property is over state, history or step, not {over!r}")
+        if over not in (STATE, HISTORY, STEP, TERMINAL):
+            raise ProtocolError(f"a property is over state, history, step or terminal, not {over!r}")
         words = unwrapped(premise) or (first_paragraph(witness.__doc__) or name_of(witness)).rstrip(".")
         made = Property(name or name_of(function), over, "", words, function, witness, default=default)
         function.claim = made  # type: ignore[attr-defined]
