@@ -432,7 +432,7 @@ class FunctionTyper(Sentences):
         Raises:
             LanguageError: it is made of itself otherwise than by keeping a part of it, to which others are appended.
         """
-        held, field, pieces = ast.unparse(target), self.place(target).field, added(value)
+        held, place, pieces = ast.unparse(target), self.place(target), added(value)
         kept = ast.unparse(pieces[0].value if is_slice(pieces[0]) else pieces[0]) == held
         target = ast.parse(held, mode="eval").body  # to read it
         before: list[ast.stmt] = []  # what is evaluated before anything is written
@@ -445,7 +445,7 @@ class FunctionTyper(Sentences):
                 after += [method(target, "append", load(name)) for name in names]
                 continue
             if k or not kept:
-                self.check_apart(piece, held, field, node)
+                self.check_apart(piece, held, place, node)
             if isinstance(piece, ast.ListComp):
                 after.append(loops(piece.generators, method(target, "append", piece.elt)))
             elif is_slice(piece):
@@ -460,12 +460,15 @@ class FunctionTyper(Sentences):
                 after.append(through(f"at.{here}", there, [one]))
         return self.block(placed([*before, *after], node))
 
-    def check_apart(self, piece: ast.expr, held: str, field: str, node: ast.stmt) -> None:
+    def check_apart(self, piece: ast.expr, held: str, place: t.Memory, node: ast.stmt) -> None:
         """Check that a part of what a sequence becomes does not read the sequence, which is written meanwhile."""
         for part in ast.walk(piece):
-            if isinstance(part, ast.Attribute) and part.attr == field:
+            if isinstance(part, ast.Attribute) and part.attr == place.field:
                 said = f"{held} may keep a part of itself, to which others are appended: {held}[:k] + [...]"
-                raise self.fail(node, f"{said}; its other parts are made without {field}")
+                raise self.fail(node, f"{said}; its other parts are made without {place.field}")
+            kind = self.locals.get(part.id) if isinstance(part, ast.Name) else None
+            if isinstance(kind, t.SeqType) and not (kind.kind != place.kind and kind.kind.element.scalar):
+                raise self.fail(node, f"{ast.unparse(part)} may be {held} itself: append its elements in a loop")
             if isinstance(part, ast.Call) and isinstance(self.meant(name := ast.unparse(part.func)), FunctionType):
                 raise self.fail(node, f"{name} cannot be called here: append its value in a loop")
 
