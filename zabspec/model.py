@@ -243,9 +243,14 @@ class Model:
 
     @cached_property
     def parts(self) -> Parts:
+        return self.protocol.parts(self.whole_size)
+
+    @property
+    def whole_size(self) -> Sizes:
+        """The sizes of the model, with those that follow from its world."""
         c = self.configuration
         envelope = self.world.envelope(c.nodes, self.channels)
-        return self.protocol.parts(replace(self.size(self.epochs), log=self.world.log(c), envelope=envelope))
+        return replace(self.size(self.epochs), log=self.world.log(c), envelope=envelope)
 
     def size(self, epochs: int) -> Sizes:
         """Return the sizes of the model."""

@@ -21,9 +21,11 @@ FLIGHT = 6  # messages in flight, for a user protocol that does not bound them
 def faults(model: Model) -> list[str]:
     """Return the numbers of steps that may be left in each budget."""
     c, protocol = model.configuration, model.protocol
-    of_world = (n for n, b in model.world.budgets.items() if not b.network and n != "power_losses")
-    mine = [*protocol.budgets, *(of_world if protocol.declared.bounded_by_world else ["crashes"])]
-    mine = [*dict.fromkeys((*mine, *(["power_losses"] if protocol.disks else [])))]
+    of_world = (
+        n for n, b in model.world.budgets.items()
+        if b.network.get(model.world.name, c.network) == c.network and (n != "power_losses" or protocol.disks)
+    )  # fmt: skip
+    mine = [*dict.fromkeys((*protocol.budgets, *of_world))]
     never, given = [n for n in mine if not c.budget[n]], [n for n in mine if c.budget[n]]
     if is_whole(c.protocol):
         out = ["any number of faults of the kinds with a budget may remain: no clause reads a budget"]
@@ -33,7 +35,7 @@ def faults(model: Model) -> list[str]:
         out = [f"at most {c.budget[n]} {n}: the protocol counts them" for n in counted]
         if free:
             out.append(f"any number of {' and of '.join(free)} may remain: the protocol does not count them")
-    return out + ([f"no {' and no '.join(never)} ever: they have no budget"] if never else [])
+    return out + ([f"no {', '.join(never)} ever: they have no budget"] if never else [])
 
 
 def widened(model: Model) -> set[str]:
@@ -57,9 +59,8 @@ def counts(model: Model, name: str) -> bool:
     roots = [f for f in there if isinstance(f, FunctionType) and not is_ours(f)]
     if any({f"{name}_left", name.upper()} & names_in(f.__code__) for f in functions_that_run(roots) if not is_ours(f)):
         return True
-    size = model.size(model.epochs)
-    budgets = Budgets(size.budgets)
-    text.parts(replace(size, budgets=budgets))
+    budgets = Budgets(model.whole_size.budgets)
+    text.parts(replace(model.whole_size, budgets=budgets))
     return name in budgets.read
 
 

@@ -116,8 +116,19 @@ def test_a_range_that_many_more_would_change_is_counted(written, old: str, new: 
     assert "at most 1 refusals: the protocol counts them" in "; ".join(granted_of(path))
 
 
-def granted_of(path: str) -> list[str]:
-    return Outcome(Question(sized(Configuration(path, nodes=2)), ()), []).granted
+def granted_of(path: str, **given: int) -> list[str]:
+    return Outcome(Question(sized(Configuration(path, nodes=2, **given)), ()), []).granted  # type: ignore[arg-type]
+
+
+def test_budgets_that_the_world_gives_are_read_and_named_too(written) -> None:
+    """A guard that counts what the network may lose; and with all budgets of its world."""
+    lossy = "\ndef lossy(s: State) -> bool:\n    return s.drops_left > 0\n\n"
+    path = written("\ndef state(size", f"{lossy}\ndef state(size")
+    said = "; ".join(granted_of(path, drops=2))
+    assert "at most 2 drops: the protocol counts them" in said
+    assert re.search("no .*duplicates.* ever: they have no budget", said)
+    whole = written("budgets={", "bounded_by_world=True, budgets={", Path(path).read_text())
+    assert "at most 2 drops: the protocol counts them" in "; ".join(granted_of(whole, drops=2))
 
 
 CLOCK = """def may_tick(s: State) -> bool:

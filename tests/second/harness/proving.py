@@ -9,7 +9,7 @@ from typing import Any
 
 from checker.report.induction import proved_of
 from checker.symbolic import pool
-from checker.symbolic.assumptions import beside, sized
+from checker.symbolic.assumptions import beside, counts, sized
 from checker.symbolic.bmc import Bounds, check
 from checker.symbolic.pool import Outcome, Verdict
 from invariants.registry import STEP, TERMINAL, Property
@@ -20,7 +20,7 @@ from zabspec.language.symbolic import Untranslatable
 from zabspec.model import Model
 
 DEPTH = 3  # steps of bounded checking
-MORE = 2  # of each budget that is not 0
+MORE = 2  # of each budget that is not 0 and not counted
 STATES = 4000  # of the exploration with more
 QUERY = 0.5  # seconds of a query
 LONGEST = 15.0  # CPU seconds of an induction
@@ -46,7 +46,8 @@ def compared(
     holding, supposed = proved_of(outcome)
     if not holding or supposed:
         return Undecided("; ".join(outcome.obstacles[:1]) or "a query") if outcome.unasked else None
-    budgets = {name: n + MORE if n else 0 for name, n in question.request["budgets"].items()}
+    given = question.request["budgets"]
+    budgets = {name: n + MORE if n and not counts(question.model, name) else n for name, n in given.items()}
     more = explore({**question.request, "budgets": budgets, "max_states": STATES, "max_depth": None})
     wrong_words = [f"{name} at depth {v['depth']}" for name, v in more.verdicts.items()
                    if name in holding and v["result"] == "violated"]  # fmt: skip

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.tlc import tlc_command, tlc_jar
 from checker.tla.env import Untranslatable
 from checker.tla.module import Module, module_of
+from invariants.registry import Property
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, Undecided, told
 from tests.second.harness.plain import canonical
@@ -35,10 +37,14 @@ def compared(question: Question, book: Book) -> Difference | Undecided | str | N
         return "the request has a depth"
     if book.errors:
         return "a step errs, which TLC does not go past"
-    try:
-        module = module_of(question.model, question.properties, "Model")
-    except Untranslatable as why:
-        return str(why)
+    for stated in (question.properties, ()):  # without those of messages, which a module does not have
+        try:
+            module, why = module_of(question.model, stated, "Model"), ""
+            break
+        except Untranslatable as problem:
+            why = str(problem)
+    if why:
+        return why
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder)
         (where / "Model.tla").write_text(module.text)
@@ -58,17 +64,17 @@ def compared(question: Question, book: Book) -> Difference | Undecided | str | N
             return "the text reads a sequence beyond its length, which the module does not"
         wrong = errors[0] if errors else 0
         return Difference("tlc", "TLC ended with an error", [*lines[wrong : wrong + 12], module.text])
-    return judged(question, book, module, {m[1] for m in VIOLATED.finditer(done.stdout)}) or held(question, book, text)
+    return judged(stated, book, module, {m[1] for m in VIOLATED.finditer(done.stdout)}) or held(question, book, text)
 
 
-def judged(question: Question, book: Book, module: Module, violated: set[str]) -> Difference | None:
+def judged(properties: Sequence[Property], book: Book, module: Module, violated: set[str]) -> Difference | None:
     """Hold the invariants that TLC finds violated against the verdicts.
 
     Of the invariants that a state violates TLC names the first, so the violation of a later one may be hidden.
     """
     stated = re.findall(r"^INVARIANT (\w+)$", module.configuration, re.MULTILINE)[1:]  # the first is TypeOK
     out = {name for name, _ in module.left_out}
-    wanted = {n for n, p in zip(stated, (p for p in question.properties if p.name not in out), strict=True)
+    wanted = {n for n, p in zip(stated, (p for p in properties if p.name not in out), strict=True)
               if book.verdicts[p.name]["result"] == "violated"}  # fmt: skip
     if violated - wanted or bool(violated) != bool(wanted):
         return Difference("tlc", "which invariants are violated", [f"{sorted(violated)} for {sorted(wanted)}"])
