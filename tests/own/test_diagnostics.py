@@ -242,6 +242,16 @@ CASES = {
 }
 
 
+for made_of, made in [("low", "low__own"), ("low", "low_of_every_message"), ("up", "up_may_choose")]:
+    marks = f"def {made}(s: State) -> bool:"
+    CASES[made] = (
+        "def raised(",
+        f"{marks}\n    return True\n\n\ndef raised(",
+        marks,
+        f"{made} is the name of what is made of {made_of}: rename it",
+    )
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_message_has_the_path_the_line_the_caret_and_what_to_do(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

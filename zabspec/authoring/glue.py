@@ -16,6 +16,7 @@ from zabspec.language.schema import Field
 from zabspec.language.sentences import MARK
 from zabspec.worlds.steps import CONNECTIONS
 
+OF_EVERY_MESSAGE = "_of_every_message"
 ELECTIONS = "elections"  # the budget of elections, in protocols that have it
 FAILING = ("crashes", "power_losses")  # the budgets that a failure inside a step spends
 
@@ -186,7 +187,7 @@ def asks_of_messages(function: FunctionType) -> bool:
 
 def name_of_every(function: FunctionType) -> str:
     """Return the name of the function that evaluates a property for every message."""
-    return f"{function.__name__}_of_every_message"
+    return f"{function.__name__}{OF_EVERY_MESSAGE}"
 
 
 def every_message(function: FunctionType, kinds: list[str]) -> str:

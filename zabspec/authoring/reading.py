@@ -49,6 +49,7 @@ from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Si
 from zabspec.authoring.files import failed, read_file
 from zabspec.authoring.glue import (
     BY_ROLE,
+    OF_EVERY_MESSAGE,
     Marked,
     asks_of_messages,
     every_message,
@@ -70,6 +71,7 @@ from zabspec.authoring.roles import RoleTypes, check_processes
 from zabspec.authoring.sources import Read, is_file, path_of
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
 from zabspec.language.bytecode import global_names, names_in
+from zabspec.language.choosing import name_of
 from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
 from zabspec.language.lang import Fields, MessageName, RecordName
@@ -84,6 +86,8 @@ from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS
 
 # What the language says itself: a function of that name would mean another thing in another world.
 OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "is_quorum", "broken", "int", "bool", *KERNEL})
+OWN = "__own"
+MADE = (OWN, OF_EVERY_MESSAGE, name_of(""))  # the ends of names that are made of others
 WORDS_OF_ROLES = frozenset({"any_of", "any_process", "is_a", "only", "processes"})  # the same, of a text with roles
 # Of what stands between a protocol and its world, what no text says: it is the world's, or follows from the marks.
 WRITTEN = frozenset(
@@ -1131,7 +1135,7 @@ class _Reader:
         for name, value in vars(self.module).items():
             function = isinstance(value, FunctionType) and self.own(value)
             if (function and name not in called | self.called) or is_value(value):
-                out[name] = f"{name}__own"
+                out[name] = f"{name}{OWN}"
         return out
 
     def of_every_message(
@@ -1161,6 +1165,11 @@ class _Reader:
 
     def check_own_words(self) -> None:
         for name, value in vars(self.module).items():
+            base = next((name.removesuffix(end) for end in MADE if name.endswith(end)), "")
+            if base in vars(self.module):
+                at = value if isinstance(value, FunctionType) else self.functions.get(base)
+                said = f"{name} is the name of what is made of {base}: rename it"
+                raise self.fail(at, said) if at is not None else misdeclared(self.name, ("constant", name), said)
             ours = isinstance(value, FunctionType) and value.__module__ == "zabspec.language.lang"
             words = OWN_WORDS | WORDS_OF_ROLES if self.declared.roles else OWN_WORDS
             if isinstance(value, (FunctionType, int)) and name in words and not ours:
