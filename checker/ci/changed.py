@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import os
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
@@ -26,10 +27,12 @@ PINS = (
     "Pipfile", "environment*.yml", "environment*.yaml", ".python-version", ".tool-versions", "Dockerfile*",
 )  # fmt: skip
 # Modules that read nothing, and names of Python by which code reads more than it imports.
-PURE = frozenset(
-    {"__future__", "typing", "collections", "dataclasses", "enum", "functools", "itertools", "math", "zabcheck"}
+PURE = frozenset({"__future__", "typing", "collections", "dataclasses", "enum", "functools", "itertools", "math"})
+READERS = frozenset(
+    {"open", "eval", "exec", "compile", "input", "getattr", "vars", "globals", "locals", "breakpoint", "help"}
 )
-READERS = frozenset({"open", "eval", "exec", "compile", "__import__", "__file__", "__loader__", "__spec__", "input"})
+OF_MODULES = frozenset({"__name__", "__doc__", "__post_init__"})  # harmless names with two underscores
+WORDS = "zabcheck.language"
 PACKAGES = ("zabcheck", "zabspec", "checker", "invariants", "traces")
 
 
@@ -122,7 +125,7 @@ def is_below(path: Path, folders: Iterable[Path]) -> bool:
 def rests_on(check: Check, changed: set[Path], known: set[Path]) -> bool:
     """Return whether a check may rest on a file that changed, or on one of which git does not know whether it did.
 
-    For a protocol that is a module of a package, any Python file may be one that it imports.
+    A protocol that is a module of a package may rest on any file: what it imports is not followed.
     """
     files = {Path(os.path.realpath(file)) for file in check.files}
     protocol = str(check.values["protocol"])
@@ -134,26 +137,46 @@ def rests_on(check: Check, changed: set[Path], known: set[Path]) -> bool:
             return True
         files |= sources
     elif "." in protocol:
-        from zabspec.authoring.files import read_file
-
-        files.add(Path(os.path.realpath(read_file(protocol).files[0][0])))
-        if any(path.suffix == ".py" for path in changed):
-            return True
+        return True
     return bool(files & changed) or not files <= known
 
 
 def reads_more(file: Path, sources: Iterable[Path]) -> bool:
-    """Return whether Python code may read more than the sources that it imports: a file of data, another program."""
-    here = {source.stem for source in sources} | {source.parent.name for source in sources} | PURE
-    for node in ast.walk(ast.parse(read_bytes(str(file), LARGEST_SOURCE))):
+    """Return whether Python code may read more than the sources that it imports: a file of data, another program.
+
+    Whatever has the name of a module, or of something that leads to any object, may be one.
+    """
+    here = ({path.stem for path in sources} | {path.parent.name for path in sources}) - sys.stdlib_module_names | PURE
+    nodes = [*ast.walk(ast.parse(read_bytes(str(file), LARGEST_SOURCE)))]
+    given = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    given -= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    given -= {node.asname or node.name for node in nodes if isinstance(node, ast.alias)}
+    for node in nodes:
         match node:
-            case ast.Import(names=names) if any(name.name.partition(".")[0] not in here for name in names):
-                return True
+            case ast.Import(names=names) if any(one.name.partition(".")[0] not in here for one in names):
+                if [one.name for one in names] != [WORDS]:
+                    return True
             case ast.ImportFrom(module=str(module), level=0) if module.partition(".")[0] not in here:
+                if module != WORDS and (module, [one.name for one in node.names]) != ("zabcheck", ["language"]):
+                    return True
+            case ast.ImportFrom(module=str(module), names=names) if any(leads_out(one.name) for one in names):
                 return True
-            case ast.Name(id=name) if name in READERS:
+            case ast.Attribute(value=ast.Name(id=base), attr=name) if base in given and not is_dunder(name):
+                continue  # a field of the state, or of a message
+            case ast.Attribute(attr=name) if leads_out(name):
+                return True
+            case ast.Name(id=name) if name in READERS or is_dunder(name):
                 return True
     return False
+
+
+def leads_out(name: str) -> bool:
+    """Return whether an attribute of this name, or what is imported by it, may be a module or lead to one."""
+    return name in READERS or is_dunder(name) or name.strip("_") in sys.stdlib_module_names or name in ("*", "bltns")
+
+
+def is_dunder(name: str) -> bool:
+    return name.startswith("__") and name not in OF_MODULES
 
 
 def earlier(matrix: Matrix, top: Path, commit: str) -> dict[str, Check]:

@@ -135,11 +135,36 @@ def test_what_git_does_not_follow_is_run(repository: Path) -> None:
 
 @pytest.mark.usefixtures("repository")
 @pytest.mark.parametrize(
-    "line", ["import json", "from pathlib import Path", "import os.path as p", "MOST = len(open(__file__).read())"]
-)
+    "line",
+    [
+        "import json", "from pathlib import Path", "import os.path as p", "MOST = len(open(__file__).read())",
+        "from enum import sys", "from enum import bltns as b", "import enum\nMOST = len(enum.sys.path)",
+        "import zabcheck", "from collections import _sys", "MOST = len(vars()[0])", "from zabcheck import explore",
+    ],
+)  # fmt: skip
 def test_a_protocol_that_may_read_data_is_run(line: str) -> None:
     with Path("tpc.py").open("a") as out:
         out.write(f"\n{line}\n")
+    git("add", "-A")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "reads")
+    assert names() == ["mine"]
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_field_with_the_name_of_a_module_is_none() -> None:
+    """Nor is the function `types`."""
+    with Path("tpc.py").open("a") as out:
+        out.write("\n\ndef may(s: State, p: Node, m: Yes) -> bool:\n    return s.queue[p] == m.token == types(s)\n")
+    git("add", "-A")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "fields")
+    assert names() == []
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_protocol_in_a_folder_called_os_may_import_the_other() -> None:
+    Path("os").mkdir()
+    Path("os/tpc.py").write_text(Path("tpc.py").read_text() + "\nimport os\n")
+    Path("zabcheck.toml").write_text(MATRIX.replace("tpc.py", "os/tpc.py"))
     git("add", "-A")
     git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "reads")
     assert names() == ["mine"]
