@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,6 @@ from checker.report.result import (
     plural,
 )
 from checker.report.sources import top_of
-from traces.explain.folding import WIDTH
 from traces.zookeeper.audit import Audit, Service
 from traces.zookeeper.codes import CODES, TABLE
 from traces.zookeeper.decode import zxid_text
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from checker.requests.request import Request
 
 FORMAT = 1
+MOST_LISTED = 10  # values of a piece of evidence; JSON has all
 LEVELS = {VIOLATION: "error", DANGER: "error", WARN: "warning", NOTE: "note"}
 
 
@@ -123,7 +123,7 @@ def service_words(service: Service) -> str:
 def start_lines(audit: Audit) -> list[str]:
     """Return the lines on what each server starts with."""
     of, *each = start_sentences(audit)
-    return [f"What starts, {of}:", *(line for said in each for line in wrapped(said, "  "))]
+    return [f"What starts, {of}:", *(f"  {said}" for said in each)]
 
 
 def start_sentences(audit: Audit) -> list[str]:
@@ -148,12 +148,6 @@ def releases_text(releases: Sequence[str], ordered: Sequence[str]) -> str:
         else:
             runs.append([p])
     return ", ".join(ordered[r[0]] if len(r) == 1 else f"{ordered[r[0]]} to {ordered[r[-1]]}" for r in runs)
-
-
-def wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False) or [
-        indent
-    ]
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,11 +190,9 @@ class Audited(Answered):
         if notes := audit.told(NOTE):
             lines = ["Notes: unusual, but legitimate"]
             for f in notes:
-                lines += wrapped(f"{f.code} {f'{f.place}: ' if f.place else ''}{f.sentence}", "  ")
+                lines.append(indented(f"{f.code} {f'{f.place}: ' if f.place else ''}{f.sentence}"))
             parts.append("\n".join(lines))
-        lines = [f"Quorums: {audit.quorums}.", "Cannot be concluded:"]
-        for text in audit.open:
-            lines += wrapped(f"- {text}", "  ")
+        lines = [f"Quorums: {audit.quorums}.", "Cannot be concluded:", *(f"  - {text}" for text in audit.open)]
         return [*parts, "\n".join(lines)]
 
     def said(self) -> Iterator[Verdict]:
@@ -283,20 +275,24 @@ def server_line(s: Server) -> str:
     if not s.records:
         return "no transaction in its logs"
     first = s.runs[0].lo if s.runs else 0
-    return f"{zxid_text(first)} to {zxid_text(s.top)}, {len(s.logs)} logs, {len(s.snapshots)} snapshots"
+    files = f"{plural(len(s.logs), 'log')}, {plural(len(s.snapshots), 'snapshot')}"
+    return f"{zxid_text(first)} to {zxid_text(s.top)}, {files}"
 
 
 def finding_text(f: AuditFinding) -> list[str]:
     """Return the lines of a finding: its sentence, its evidence and the advice."""
     row = CODES[f.code]
-    lines = [f"{f.severity} {f.code}{f' {f.place}' if f.place else ''}", *wrapped(f.sentence, "  ")]
-    lines += wrapped(f"{row.what}.", "  ")
+    lines = [f"{f.severity} {f.code}{f' {f.place}' if f.place else ''}", indented(f.sentence), f"  {row.what}."]
     for name, value in f.evidence.items():
-        for said in in_words(name, value):
-            lines += wrapped(said, "    ")
+        lines += [indented(said, "    ") for said in in_words(name, value)]
     for name, value in row.advice(f.advice):
-        lines += wrapped(f"{name}: {value}", "  ")
+        lines.append(indented(f"{name}: {value}"))
     return lines
+
+
+def indented(text: str, indent: str = "  ") -> str:
+    """Return a line of the report; what a name in it has of line breaks is a blank."""
+    return indent + "".join(" " if c.isspace() else c for c in text)
 
 
 def in_words(name: str, value: Any) -> list[str]:
@@ -306,7 +302,8 @@ def in_words(name: str, value: Any) -> list[str]:
     if isinstance(value, bool):
         return [f"{name}: {'yes' if value else 'no'}"]
     if isinstance(value, list):
-        return [f"{name}: {', '.join(map(str, value)) or 'none'}"]
+        more = [f"{len(value) - MOST_LISTED} more"] if len(value) > MOST_LISTED else []
+        return [f"{name}: {', '.join([*map(str, value[:MOST_LISTED]), *more]) or 'none'}"]
     if isinstance(value, Mapping) and {"zxid", "kind", "session"} <= value.keys():
         return [f"{name}: {transaction_words(value)}"]
     if isinstance(value, Mapping):
@@ -319,7 +316,15 @@ def transaction_words(txn: Mapping[str, Any]) -> str:
     epoch, counter = str(txn["zxid"]).split(":")
     said = [f"zxid 0x{int(epoch, 16) << 32 | int(counter, 16):x}, {operation_words(txn)}"]
     said += [f"parts: {'; '.join(operation_words(p) for p in txn['parts'])}"] if "parts" in txn else []
-    return ", ".join([*said, f"session {txn['session']}, cxid 0x{txn['cxid'] & 0xFFFFFFFF:x}, time {txn['time']} ms"])
+    return ", ".join([*said, f"session {txn['session']}, cxid 0x{txn['cxid'] & 0xFFFFFFFF:x}, {moment(txn['time'])}"])
+
+
+def moment(milliseconds: int) -> str:
+    """Return a time of a leader's clock as a date; one that no calendar has as its number."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(" ", "milliseconds").replace("+00:00", " UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"time {milliseconds} ms"
 
 
 def operation_words(part: Mapping[str, Any]) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from checker.plain_text import one_line
-from traces.explain.folding import WIDTH
 from traces.zookeeper.findings import DANGER
 from traces.zookeeper.folding import ELECTIONS, is_open
 from traces.zookeeper.forecast import Change, Forecast, ForecastOutcome, LastCopy, Ranges
@@ -24,30 +22,22 @@ def verdict_of(ahead: Forecast) -> str:
 
 def forecast_lines(ahead: Forecast) -> list[str]:
     """Return the lines on the possible outcomes of starting these servers."""
-    out = wrapped(
-        "What can happen next, once all servers are stopped and then started from exactly these files "
-        f"({ahead.release}, {ahead.options}; no client writes, and nothing else fails):", "", "",
-    )  # fmt: skip
+    head = "What can happen next, once all servers are stopped and then started from exactly these files"
+    head += f" ({ahead.release}, {ahead.options}; no client writes, and nothing else fails):"
     if ahead.unknown:
-        return [*out, *wrapped(f"UNKNOWN: {ahead.unknown}. Treat every start as dangerous until it is known.")]
-    out += wrapped(summed(ahead))
-    out += wrapped(f"Assumed: {ahead.taken}.") if ahead.taken else []
-    for copy in ahead.last_copies:
-        out += wrapped(last_copy_words(copy, ahead))
-    for same in grouped(ahead.outcomes):
-        out += wrapped(outcome_words(same, ahead))
+        return [head, f"  UNKNOWN: {ahead.unknown}. Treat every start as dangerous until it is known."]
+    out = [summed(ahead)]
+    out += [f"Assumed: {ahead.taken}."] if ahead.taken else []
+    out += [last_copy_words(copy, ahead) for copy in ahead.last_copies]
+    out += [outcome_words(same, ahead) for same in grouped(ahead.outcomes)]
     if not ahead.at_once:
-        out += wrapped("More servers at once: not explored in every order. If no election fails, they end so, too.")
+        out.append("More servers at once: not explored in every order. If no election fails, they end so, too.")
     if ahead.cut_off:
-        out += wrapped(f"Runs in which {ELECTIONS} elections fail are not explored further.")
+        out.append(f"Runs in which {ELECTIONS} elections fail are not explored further.")
     if ahead.losing:
         shortest = min(ahead.losing, key=lambda o: len(o.run))
-        out += wrapped(f"How {named(shortest.started)} lose it: {'; '.join(shortest.run)}.")
-    return out
-
-
-def wrapped(text: str, first: str = "  ", then: str = "    ") -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=then, break_on_hyphens=False)
+        out.append(f"How {named(shortest.started)} lose it: {'; '.join(shortest.run)}.")
+    return [head, *(f"  {said}" for said in out)]
 
 
 def summed(ahead: Forecast) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.report.audit import LEVELS, Audited
+from checker.report.audit import LEVELS, Audited, in_words, moment
 from checker.report.formats.registry import formats_of
 from tests.fuzz.audited import rendered
 from tests.zookeeper.healthy import TXNS
@@ -137,3 +137,12 @@ def test_directories_with_every_transaction_end_in_a_verdict(
         found = audit([find_directory([p], p.name) for p in folders], show_data=True, forecast=number % 7 == 0)
         assert found.verdict in VERDICTS, name
         list(rendered(Audited(found)))
+
+
+def test_evidence_reads_as_a_person_would_say_it() -> None:
+    assert in_words("nodes", [f"/q/{k}" for k in range(12)]) == [
+        "nodes: /q/0, /q/1, /q/2, /q/3, /q/4, /q/5, /q/6, /q/7, /q/8, /q/9, 2 more"
+    ]
+    assert in_words("nodes", ["/q/0"]) == ["nodes: /q/0"]
+    assert moment(1795884658696) == "2026-11-28 16:50:58.696 UTC"
+    assert moment(1 << 62) == f"time {1 << 62} ms"
