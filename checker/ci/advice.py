@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from checker.ci.shipped import measured, written
 from checker.ci.variants import shown
 from checker.report.report import Advice, Explored, command_words
-from checker.report.result import HOLDS, NOT_REACHED
+from checker.report.result import HOLDS, NOT_REACHED, plural
 from zabspec.model import Configuration
-from zabspec.protocols.registry import NAMES
+from zabspec.protocols.registry import NAMES, PROTOCOLS
 
 if TYPE_CHECKING:
     from checker.ci.configuration import Check
@@ -28,22 +28,18 @@ def advised(report: Explored) -> Explored:
     c = report.configuration
     if c.protocol not in NAMES or c.variant or c.quorums or c.start:
         return report
-    return replace(report, advice=Advice(*completely(report), one_rule_away(report)))
+    return replace(report, advice=replace(completely(report), nearest=one_rule_away(report)))
 
 
-def completely(report: Explored) -> tuple[str, float, bool]:
-    """Return the fastest recorded command that reaches every premise and is exhaustive, and what it costs.
+def completely(report: Explored) -> Advice:
+    """Return the fastest recorded command that reaches every premise and is exhaustive, if not all are reached.
 
     A command with as many processes as the report's configuration is preferred.
-
-    Returns:
-        The command, or "" if there is none or every premise is reached; the CPU seconds that it took when it was last
-        measured; and whether all its runs are runs of what was explored.
     """
     c = report.configuration
     lacking = [p for p in report.listed if report.verdict(p) == NOT_REACHED]
     if not lacking or not all(p.default for p in lacking):
-        return "", 0.0, False
+        return Advice()
     known = [
         (check.values.get("nodes") != c.nodes, measured()[check.name], check)
         for mine in written().values()
@@ -51,9 +47,11 @@ def completely(report: Explored) -> tuple[str, float, bool]:
         if is_complete(check, c) and measured().get(check.name)
     ]
     if not known:
-        return "", 0.0, False
+        return Advice()
     _, seconds, check = min(known, key=lambda one: one[:2])
-    return command_of(check.values), seconds, fits(size_of(check.values), c)
+    size, budgets = size_of(check.values), PROTOCOLS[c.protocol].world.budgets
+    without = [plural(0, b.one)[2:] for b in budgets.values() if c.budget[b.name] and not size.budget[b.name]]
+    return Advice(command_of(check.values), seconds, fits(size, c), without)
 
 
 def is_complete(check: Check, c: Configuration) -> bool:

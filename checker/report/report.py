@@ -70,12 +70,14 @@ class Advice:
         command: one that reaches every premise and explores all states; empty if none is recorded.
         seconds: of CPU time that it took when it was last measured.
         within: whether each of its runs is one of what was explored: then only the depth was too small.
+        without: faults that it leaves out.
         nearest: a sentence on the rule whose change causes the nearest violation; empty if none is recorded.
     """
 
     command: str = ""
     seconds: float = 0.0
     within: bool = False
+    without: Sequence[str] = ()
     nearest: str = ""
 
 
@@ -531,7 +533,8 @@ class Explored(Answered):
         few = few or "not reached within these bounds:"
         of = f"{len(names)} of {judged} premises"
         seconds = f"{self.advice.seconds:.1f} s of CPU time"
-        return [f"{few} {of}; all reached in {seconds}, as last measured, by: {self.advice.command}"]
+        all_are = f"without {' and '.join(self.advice.without)} all are" if self.advice.without else "all"
+        return [f"{few} {of}; {all_are} reached in {seconds}, as last measured, by: {self.advice.command}"]
 
     def ways_to_reach(self) -> list[str]:
         """Return a command that reaches the premises that were not reached, or that none is known."""
@@ -710,7 +713,7 @@ class Explored(Answered):
             "unused": self.unused,
             "not_checked": self.left_out,
             "required": sorted(self.required),
-            "to_reach": self.ways_to_reach(),
+            "to_reach": self.too_few(),
             "events": self.events,
             "cost": {
                 "seconds": r.seconds,
