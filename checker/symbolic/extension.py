@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 from checker.errors import NoVerdict
 from checker.report.result import plural
-from invariants.registry import Property
+from invariants.registry import TERMINAL, Property
 from zabspec.model import Configuration, Model
 
 INDUCTIVE, BOUNDED, UNDECIDED = "inductive", "bounded", "undecided"
+TERMINAL_STATES = "not asked: z3 does not check properties of terminal states"
 EPOCHS = 2  # the largest epoch of the induction, if none is given
 STEPS = 60  # the depth of bounded checking
 
@@ -74,10 +75,12 @@ def z3_answers(
     from checker.symbolic.bmc import Bounds, check_in_time
 
     began = time.perf_counter()
-    proved, within = inductive(configuration, properties, seconds * 2 / 3, jobs)
+    of_z3 = [p for p in properties if p.of != TERMINAL]
+    proved, within = inductive(configuration, of_z3, seconds * 2 / 3, jobs)
     epochs = (configuration.max_epoch or EPOCHS) if Model(configuration).protocol.transactions else 0
     out = {name: Z3Answer(INDUCTIVE, epochs=epochs, within=within) for name in proved}
-    rest = [p for p in properties if p.name not in proved]
+    out |= {p.name: Z3Answer(UNDECIDED, trouble=TERMINAL_STATES) for p in properties if p not in of_z3}
+    rest = [p for p in of_z3 if p.name not in proved]
     if rest:
         left = max(0.001, seconds - (time.perf_counter() - began))
         found = check_in_time(Model(configuration), rest, Bounds(STEPS, seconds=left))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from invariants import PROPERTIES, properties_of
 from invariants.inductive import CASES, CLAUSES, SHAPES
 from invariants.inductive.impossible import impossible
-from invariants.registry import STEP, Property
+from invariants.registry import STEP, TERMINAL, Property
 from zabspec.protocols.registry import PROTOCOLS
 
 
@@ -65,7 +65,7 @@ def argument_of(protocol: str) -> Argument | None:
     own = {c.name for c in found.claims}
     if found.declared.replicas and not own:
         return None
-    claimed = [p for p in properties_of(protocol) if p.judges(protocol)]
+    claimed = [p for p in properties_of(protocol) if p.judges(protocol) and p.of != TERMINAL]
     helping = [p for p in claimed if p.of != STEP and (p.name in own or not own)]
     clauses = (*(p for p in helping if not p.default), *(p for p in helping if p.default))
     return Argument(clauses, tuple(p for p in claimed if p not in helping))

@@ -92,3 +92,18 @@ def test_a_range_named_after_epochs_is_named_where_a_protocol_has_none(tmp_path:
     path = tmp_path / "small.py"
     path.write_text(SMALL["beyond a range"].text.replace("Int(0, 4)", 'Int(0, 2, "--max-epoch")'), encoding="utf-8")
     assert asked(str(path)).within == ("--max-epoch",)
+
+
+@pytest.mark.slow(seconds=2)
+def test_z3_leaves_properties_of_terminal_states_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that other states violate is no clause, and is not violated by them."""
+    path = tmp_path / "small.py"
+    done = OTHER.replace("witness=up", 'over="terminal", witness=up').replace("> 4", "< 2").replace("another", "done")
+    path.write_text(SMALL["as it is"].text.replace("PROTOCOL =", f"{done}PROTOCOL ="), encoding="utf-8")
+    assert {v.clause.name: v.word for v in asked(str(path)).verdicts if v.clause.name in ("low", "done")} == {
+        "low": "proved"
+    }
+    monkeypatch.setattr(extension, "inductive", lambda *_: (set(), ()))
+    judged = [p for p in properties_of(str(path)) if p.name in ("low", "done")]
+    said = extension.z3_answers(Configuration(str(path), nodes=2), judged, 20.0, 1)
+    assert (said["done"].text, said["low"].steps > 0) == (extension.TERMINAL_STATES, True)
