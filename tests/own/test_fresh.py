@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,19 @@ def test_a_range_that_is_read_when_the_size_is_known(folder: Path) -> None:
     for most, sentence in (("3", "small at depth 1"), ("1", "no-runtime-error"), ("2", "small at depth 1")):
         (folder / "limit.txt").write_text(most)
         assert sentence in zabcheck.explore(protocol="mine.py", engine="interpret").sentence
+
+
+def test_a_module_that_the_caller_imported_is_read_again_and_stays_the_callers(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a test or a notebook does that uses the same constant."""
+    (folder / "mine.py").write_text(TEXT.replace("HERE", "MOST = 3\nfrom of_a_caller import LIMIT"))
+    monkeypatch.syspath_prepend(folder)
+    for limit, holds in (("1", True), ("2", False)):
+        (folder / "of_a_caller.py").write_text(f"LIMIT = {limit}\n")
+        import of_a_caller  # type: ignore[import-not-found]
+
+        assert ("small" in zabcheck.explore(protocol="mine.py", engine="interpret").sentence) is not holds
+        assert sys.modules["of_a_caller"] is of_a_caller
+        assert of_a_caller.LIMIT == 1
+    del sys.modules["of_a_caller"]

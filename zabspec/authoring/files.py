@@ -115,7 +115,7 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str], Named]:
     linecache.checkcache(file)
     sys.modules[name] = module
     try:
-        with _Beside(Path(file).parent) as beside, unchanged_builtins():
+        with _Beside(Path(file).parent, name) as beside, unchanged_builtins():
             exec(code, module.__dict__)
             named = named_by(module)
     except (Exception, SystemExit) as problem:  # one that ends the command would end it as if all had held
@@ -152,19 +152,23 @@ def unchanged_builtins() -> Iterator[None]:
 class _Beside:
     """Lets a file import the modules beside it while it is read.
 
-    They are imported again for the next file, so that two files of one name in two folders are two.
+    They are imported again for the next file, so that two files of one name in two folders are two; and so are those
+    that a caller has imported itself, which are its own again afterwards: they may be older than their files.
 
     Attributes:
         files: the files that were imported.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = str(folder)
+    def __init__(self, folder: Path, own: str) -> None:
+        self.folder, self.own = str(folder), own
         self.files: set[str] = set()
         self.as_written = _AsWritten(self.folder)
 
     def __enter__(self) -> _Beside:
         self.before = set(sys.modules)
+        self.callers = self.there()
+        for name in self.callers:
+            del sys.modules[name]
         importlib.invalidate_caches()
         sys.path.insert(0, self.folder)
         self.as_written.__enter__()
@@ -174,12 +178,20 @@ class _Beside:
         self.as_written.__exit__(*_)
         if self.folder in sys.path:
             sys.path.remove(self.folder)
-        for name in set(sys.modules) - self.before:
-            file = getattr(sys.modules[name], "__file__", None) or ""
+        for name, module in self.there().items():
+            self.files.add(str(module.__file__))
+            del sys.modules[name]
+        sys.modules.update(self.callers)
+
+    def there(self) -> dict[str, ModuleType]:
+        """Return the modules that were imported from the folder."""
+        found = {}
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None) or ""
             inside = file.startswith(self.folder + os.sep) and file.endswith(".py") and "site-packages" not in file
-            if inside and name.partition(".")[0] not in OURS:
-                self.files.add(file)
-                del sys.modules[name]
+            if inside and name.partition(".")[0] not in (*OURS, "__main__", self.own):
+                found[name] = module
+        return found
 
 
 class _Written(SourceFileLoader):
