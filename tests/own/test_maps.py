@@ -184,7 +184,7 @@ def ask("""
 @pytest.mark.slow(seconds=1)
 def test_engines_say_what_the_second_semantics_says(tmp_path: Path) -> None:
     """Of a random protocol with maps and roles; `python -m tests.second --favour maps,maps+roles` draws others."""
-    made = drawn(7, ["maps+roles"])
+    made = drawn(2, ["maps+roles"])
     assert all(word in made.text for word in ("Map(", "Multiset(", "Maybe(", "Record("))
     with Reference() as reference:
         outcome = check(made, tmp_path, ("interpreted", "compiled", "symmetric"), reference)
