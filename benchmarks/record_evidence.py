@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs, to_builtins
+
 from checker.evidence import computing, sources, store
 from checker.evidence.gathered import Applicable, Compute, of_zab
 from checker.report.evidence import INDUCTIVE, REFINEMENT
@@ -45,7 +47,7 @@ def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
     for one in stale_ones:
         began = spent()
         computed = COMPUTE[one.kind](patient(one.request), sources.digest(one.kind), lambda _: None)
-        entry = replace(computed, request=one.request.as_json())
+        entry = structs.replace(computed, request=one.request.as_json())
         if not entry.digest or not entry.final or not sources.still(one.kind, entry.digest):
             print(
                 f"{one.kind}: not recorded: undecided, or its sources have changed; {entry.why}",
@@ -56,7 +58,7 @@ def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
             continue
         said = entry.why or f"{len(entry.claims)} claims"
         print(f"{one.kind}: {spent() - began:.0f} s of CPU time, {entry.bounds}; {said}", file=sys.stderr, flush=True)
-        content = json.dumps(store.read(file) | {one.kind: entry.as_json()}, indent=1, sort_keys=True) + "\n"
+        content = json.dumps(store.read(file) | {one.kind: to_builtins(entry)}, indent=1, sort_keys=True) + "\n"
         write_whole(file, content.encode())
     return whole
 

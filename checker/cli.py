@@ -20,9 +20,9 @@ from checker.commands.deriving import command_of, run_one_of, with_options
 from checker.ending import Answer
 from checker.errors import HELD
 from checker.requests.explore import Explore
-from checker.requests.live import LiveCheck
+from checker.requests.live import LiveRequest
 from checker.requests.mutate import Mutate
-from checker.requests.search import RandomSearch
+from checker.requests.search import SearchRequest
 from checker.requests.witness import Witness
 from zabspec.signals import release
 
@@ -48,7 +48,7 @@ GROUPS = {
 }  # fmt: skip
 
 # What `zabcheck` without a subcommand does; the first unless an option chooses another.
-KINDS = (Explore, LiveCheck, RandomSearch, Mutate, Witness)
+KINDS = (Explore, LiveRequest, SearchRequest, Mutate, Witness)
 
 EXAMPLES = """\b
 Examples:

@@ -9,17 +9,16 @@ import hashlib
 import inspect
 import json
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 RELATIONS = "property-relations.toml"  # beside the page of properties
 CLAIMS, CLAIM_RUNS = "paper-claims.toml", "paper-claims.json"  # beside the page of the papers' claims
 RELEASES = "zookeeper-releases.toml"  # beside the page of ZooKeeper's bugs
-SCHEMA = Path(__file__).parent / "report" / "schema" / "report.schema.json"
 MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.MULTILINE)
 
 
@@ -109,7 +108,7 @@ def described(part: Mapping[str, Any], named: Mapping[str, Any], name: str = "")
         name: the path of the part, with a dot at its end.
     """
     for key, inner in part.get("properties", {}).items():
-        parts = [inner, *inner.get("oneOf", ())]
+        parts = [inner, *inner.get("anyOf", ())]
         parts += [named[each["$ref"].rpartition("/")[2]] for each in parts if "$ref" in each]
         texts = [each["description"] for each in parts if "description" in each]
         yield f"`{name}{key}`", " ".join(dict.fromkeys(texts))
@@ -122,8 +121,11 @@ def described(part: Mapping[str, Any], named: Mapping[str, Any], name: str = "")
 
 def report_keys(_: Path) -> str:
     """Return the keys of a report of an exploration, as its JSON schema describes them."""
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    return table(("key", "meaning"), described(schema, schema["$defs"]))
+    from checker.report.documents import ExplorationReport
+    from zabspec.typed import schema
+
+    found = schema(ExplorationReport)["$defs"]
+    return table(("key", "meaning"), described(found["ExplorationReport"], found))
 
 
 def functions(_: Path) -> str:
@@ -135,7 +137,7 @@ def functions(_: Path) -> str:
     rows = []
     for name, kind in kinds.items():
         function = name.replace("-", "_")
-        if hasattr(import_module(kind.__module__), function):  # `walk` has none
+        if hasattr(sys.modules[kind.__module__], function):  # `walk` has none
             command = name if kind.command else within.get(name, "")
             answer = kind.answer.__annotations__["return"]
             title = (inspect.getdoc(kind) or "").splitlines()[0]

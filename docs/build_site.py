@@ -15,7 +15,10 @@ Why Sphinx, and not a younger generator: docs/decisions/0027-a-site-by-sphinx.md
 from __future__ import annotations
 
 import argparse
+import importlib
+import inspect
 import json
+import os
 import posixpath
 import re
 import shutil
@@ -25,11 +28,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
-from click.testing import CliRunner
+import click
 
 from checker.cli import main
 from checker.manual import KINDS, LATER, ManualPage
+from checker.requests.request import Request, fields_of
 
 TOP = Path(__file__).parents[1]
 DOCS = TOP / "docs"
@@ -52,7 +57,9 @@ SCORER = """var Scorer = {{
 }};
 """
 SETTINGS = {
-    "project": "zabcheck", "html_title": "zabcheck", "copyright": "", "extensions": "myst_parser", "html_theme": "furo",
+    "project": "zabcheck", "html_title": "zabcheck", "copyright": "", "html_theme": "furo", "autodoc_typehints": "none",
+    "extensions": "myst_parser,sphinx.ext.autodoc,sphinx.ext.napoleon,sphinx_click,build_site",
+    "autodoc_preserve_defaults": 1, "napoleon_use_ivar": 1, "add_module_names": 0,
     "myst_heading_anchors": 6, "smartquotes": 0, "html_copy_source": 0, "html_show_sourcelink": 0,
     "html_show_copyright": 0, "html_last_updated_fmt": "",
     # languages that the highlighter does not know (TLA+, Mermaid) are shown plain
@@ -60,19 +67,66 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def command_line() -> str:
-    """Return the page of every command: what its `--help` prints."""
-    help_ = "`zabcheck COMMAND --help` prints the same."
-    parts = [f"# Every command\n\nAfter this page you can look up each command and option. {help_}"]
-    for words in ([], *([name] for group in main.groups.values() for name in group)):
-        runner = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1"})
-        text = runner.invoke(main, [*words, "--help"], prog_name="zabcheck").stdout.rstrip()
-        parts.append(f"## {' '.join(['zabcheck', *words])}\n\n```text\n{text}\n```")
-    return "\n\n".join(parts) + "\n"
+# The pages of reference that have no file: by path, each command and each public name of these modules.
+COMMANDS = "reference/command-line"
+MODULES = ("zabcheck", "zabcheck.language", "zabcheck.spark")
+OURS = {"zabcheck", "zabspec", "checker", "traces", "invariants"}
 
 
-# Pages that are generated with the site and have no file.
-BUILT = {"reference/command-line.md": command_line}
+def built_pages() -> dict[str, str]:
+    """Return the pages that are generated with the site: what sphinx-click and autodoc say of commands and names."""
+    commands = ["zabcheck", *(name for group in main.groups.values() for name in group)]
+    pages = {f"{COMMANDS}.md": listing("Every command", "look up each command and option", COMMANDS, commands)}
+    for name in commands:
+        words = "zabcheck" if name == "zabcheck" else f"zabcheck {name}"
+        directive = f".. click:: build_site:{name.replace('-', '_')}\n   :prog: {words}\n   :nested: none\n"
+        pages[f"{COMMANDS}/{name}.md"] = f"```{{eval-rst}}\n{directive}```\n"
+    for module in MODULES:
+        names = public_names(module)
+        folder = f"reference/{module}"
+        pages[f"{folder}.md"] = listing(module, f"look up each public name of `{module}`", folder, names)
+        for name in names:
+            value = getattr(importlib.import_module(module), name)
+            kind = "class" if inspect.isclass(value) else "function" if inspect.isroutine(value) else "data"
+            directive = f".. auto{kind}:: {module}.{name}\n" + ("   :members:\n" if kind == "class" else "")
+            pages[f"{folder}/{name}.md"] = f"# {name}\n\n```{{eval-rst}}\n{directive}```\n"
+    return pages
+
+
+def public_names(module: str) -> list[str]:
+    """Return the public names of a module that are this project's own."""
+    found = importlib.import_module(module)
+    names = getattr(found, "__all__", None) or [name for name in dir(found) if not name.startswith("_")]
+    owner = {name: getattr(getattr(found, name), "__module__", None) or "" for name in names}
+    return sorted(name for name in names if owner[name].partition(".")[0] in OURS)
+
+
+def listing(title: str, purpose: str, folder: str, names: Iterable[str]) -> str:
+    """Return the page that lists the pages of a folder."""
+    inside = "\n".join(f"{posixpath.basename(folder)}/{name}" for name in names)
+    return f"# {title}\n\nAfter these pages you can {purpose}.\n\n```{{toctree}}\n:maxdepth: 1\n\n{inside}\n```\n"
+
+
+def __getattr__(name: str) -> Any:
+    """Return a command, which `sphinx-click` asks this module for."""
+    command = main if name == "zabcheck" else main.get_command(click.Context(main), name.replace("_", "-"))
+    if command is None:
+        raise AttributeError(name)
+    return command
+
+
+def setup(app: Any) -> None:
+    """Make this module an extension of Sphinx, which completes what autodoc finds."""
+    app.connect("autodoc-process-docstring", completed, priority=1)
+
+
+def completed(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Add to a function of the API its keywords, as the request declares them; marks of Markdown become code."""
+    kind = getattr(value, "__wrapped__", None)
+    if inspect.isclass(kind) and issubclass(kind, Request):
+        said = [f"    {f.name}: {f.option.help}" for f in fields_of(kind).values() if f.option and f.option.help]
+        lines += ["", "Args:", *said] if said else []
+    lines[:] = [re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", line).replace("*", r"\*") for line in lines]
 
 
 def staged_files() -> dict[str, str]:
@@ -166,7 +220,7 @@ def contents(files: Iterable[str]) -> str:
 
 def stage(folder: Path, runs: Iterable[str] = ()) -> None:
     """Write the pages into a folder, as Sphinx takes them."""
-    files = staged_files()
+    files, built = staged_files(), built_pages()
     for source, target in files.items():
         path = folder / target
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -177,11 +231,11 @@ def stage(folder: Path, runs: Iterable[str] = ()) -> None:
             continue
         text = relinked(page_text(TOP / source), source, files)
         if target == "index.md":
-            text += contents([*files.values(), *BUILT])
+            text += contents([*files.values(), *(page for page in built if page.count("/") == 1)])
         path.write_text(with_runs(text, runs) if path.stem == "gallery" else text, encoding="utf-8")
-    for target, text_of in BUILT.items():
-        (folder / target).parent.mkdir(exist_ok=True)
-        (folder / target).write_text(text_of(), encoding="utf-8")
+    for target, text in built.items():
+        (folder / target).parent.mkdir(parents=True, exist_ok=True)
+        (folder / target).write_text(text, encoding="utf-8")
 
 
 def entries(names: str) -> list[str]:
@@ -260,7 +314,8 @@ def build(output: Path, names: str) -> int:
         values = SETTINGS | {"html_search_scorer": scoring}
         settings = [word for name, value in values.items() for word in ("-D", f"{name}={value}")]
         command = ["sphinx", "-q", "-W", "--keep-going", "-C", "-b", "html", "-d", f"{scratch}/doctrees", *settings]
-        done = subprocess.run([sys.executable, "-m", *command, str(source), str(made)], check=False)
+        here = os.environ | {"PYTHONPATH": os.pathsep.join([str(TOP), str(DOCS)])}
+        done = subprocess.run([sys.executable, "-m", *command, str(source), str(made)], check=False, env=here)
         if done.returncode:
             return 1
         shutil.copytree(runs, made / LIVE)

@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from zabspec.quorums import QuorumSystem, system_of
 from zabspec.roles import Roles, roles_of
+from zabspec.typed import hints_of, object_type
 from zabspec.worlds.steps import BUDGETS
 
+USUAL = {"promises": True, "passes": False, "quorums": "", "roles": ""}  # written only where they differ
 UNSET = cast(int, None)  # a number that was not given: a `Configuration` has a value for it
 
 
@@ -25,6 +27,33 @@ class Parameters:
     """The parameters of a model, by name: a protocol, its variant and network, and budgets.
 
     They are data: `zabspec/model.py` checks them, and fills in those that nobody gave (`Configuration`).
+
+    Attributes:
+        protocol: the protocol.
+        variant: the rules changed; empty for none.
+        nodes: the number of processes.
+        txns: transactions that may be abcast; 0 if the protocol has none.
+        timeouts: spurious timeouts; over datagrams every firing of an election timer.
+        crashes: crashes; recovery is free.
+        losses: lost connections.
+        partitions: cuts that lose every connection across them.
+        network: what channels may do; empty for the protocol's own, which is fifo or datagrams.
+        drops: single messages lost; over connections on lossy channels.
+        duplicates: messages received twice; over connections on duplicating channels.
+        heartbeats: firings of a heartbeat timer (over datagrams only).
+        power_losses: losses of power, in which unforced writes may be lost.
+        literal: whether the state also keeps what only the literal invariant 5 reads.
+        passes: whether it also keeps the passes that processes gave up (`zabspec/passes.py`); written only if it does.
+        max_epoch: the largest epoch; 0: derived from the budgets.
+        channel: the capacity of channels; 0: derived from the protocol.
+        budgets: the sizes of the roles that the protocol declares, then its own budgets, in its order, as NAME=N
+            between commas.
+        roles: of these the roles; empty, and not written, if all processes are alike. It follows from `budgets`.
+        start: the state that runs begin in, of those that the protocol declares; empty for the first.
+        quorums: the quorum system (`zabspec/quorums.py`), in one line: server k of it is process k - 1; empty, and not
+            written, for majorities.
+        promises: false: steps that the protocol merges by promise are steps of their own (`worlds/priority.py`);
+            written only then.
     """
 
     protocol: str = "zab"
@@ -35,21 +64,20 @@ class Parameters:
     crashes: int = UNSET
     losses: int = UNSET
     partitions: int = UNSET
-    network: str = ""  # the protocol's own: fifo, or datagrams
+    network: str = ""
     drops: int = UNSET
     duplicates: int = UNSET
     heartbeats: int = UNSET
     power_losses: int = UNSET
-    literal: bool = False  # also keep what only the literal invariant 5 asks for
-    passes: bool = False  # also keep the passes that processes gave up (`zabspec/passes.py`)
-    max_epoch: int = 0  # 0: derived from the budgets
-    channel: int = 0  # 0: derived from the protocol
-    # the sizes of the roles that the protocol declares, then its own budgets: "client=2,begins=1", in its order
+    literal: bool = False
+    passes: bool = False
+    max_epoch: int = 0
+    channel: int = 0
     budgets: str = ""
-    roles: str = ""  # of these the roles, "client=2"; empty: all processes are alike. It follows from `budgets`
-    start: str = ""  # the state that runs begin in, of those that the protocol declares
-    quorums: str = ""  # the quorum system by its text (`zabspec/quorums.py`); empty for majorities
-    promises: bool = True  # False: order hooks of the protocol merge no steps (`worlds/priority.py`)
+    roles: str = ""
+    start: str = ""
+    quorums: str = ""
+    promises: bool = True
 
     @cached_property
     def budget(self) -> Mapping[str, int]:
@@ -90,5 +118,12 @@ class Parameters:
         return max(1, self.faults) if self.passes else 0
 
     def as_dict(self) -> dict[str, str | int]:
-        usual = {"promises": True, "passes": False, "quorums": "", "roles": ""}  # written only where they differ
-        return {name: value for name, value in asdict(self).items() if name not in usual or value != usual[name]}
+        return {name: value for name, value in asdict(self).items() if name not in USUAL or value != USUAL[name]}
+
+
+# The JSON of a configuration as a type; to type checkers it stays a dictionary.
+if TYPE_CHECKING:
+    ConfigurationJson: TypeAlias = dict[str, Any]
+else:
+    ConfigurationJson = object_type("ConfigurationJson", hints_of(Parameters), USUAL)
+    ConfigurationJson.__doc__ = Parameters.__doc__

@@ -56,7 +56,7 @@ def completely(report: Explored) -> Advice:
 
 def is_complete(check: Check, c: Configuration) -> bool:
     """Return whether an entry explores an unchanged protocol exhaustively and expects all premises to be met."""
-    return holds_whole(check, c) and check.expect.premises is None
+    return holds_whole(check, c) and check.expect.required is None
 
 
 def holds_whole(check: Check, c: Configuration) -> bool:

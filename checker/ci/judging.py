@@ -6,7 +6,8 @@ import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from checker.ci.configuration import HOLDS, NOT_REACHED, Check, Expectation, Known
+from checker.ci.configuration import Check
+from checker.ci.keys import HOLDS, NOT_REACHED, Expectation, Known
 from checker.report.result import CheckFindings, Counterexample, some
 
 # The statuses of a check.
@@ -186,9 +187,9 @@ def lost(found: CheckFindings, name: str, wanted: int | None) -> bool:
 
 
 def premises_of(found: CheckFindings, expect: Expectation) -> list[tuple[str, int | None]]:
-    if expect.premises is None:
+    if expect.required is None:
         return [(p.name, None) for p in found.properties]
-    return list(expect.premises.items())
+    return list(expect.required.items())
 
 
 def of_figures(found: CheckFindings, expect: Expectation) -> Iterator[Difference]:
@@ -255,7 +256,7 @@ def found(o: CheckOutcome) -> str:
 
 def statement_of(check: Check) -> str:
     """Return the subject of a check in a sentence."""
-    return check.claim or f"{expected(check.expect)}: {check.expect.source}"
+    return check.claim or f"{expected(check.expect)}: {check.expect.stated}"
 
 
 def counterexample(o: CheckOutcome, d: Difference) -> Counterexample | None:

@@ -223,7 +223,7 @@ class Checked(Answered):
             runs = "\n\n".join(c.text for c in (counterexample(o, d) for d in o.new) if c is not None and c.text)
             seconds = o.found.seconds if o.found is not None else 0.0
             yield Verdict(
-                o.check.name, o.status, None, says, None, runs, o.check.expect.source, statement_of(o.check),
+                o.check.name, o.status, None, says, None, runs, o.check.expect.stated, statement_of(o.check),
                 ends=ENDS.get(o.status, ""), message=says, seconds=seconds,
             )  # fmt: skip
 
@@ -270,7 +270,7 @@ class Checked(Answered):
             place, way = self.places(o, d, here)
             c = counterexample(o, d)
             says = f"{d.says}. {c.why if c is not None else ''}".strip()
-            further = {"check": name, "expected": o.check.expect.source}
+            further = {"check": name, "expected": o.check.expect.stated}
             beside = [replace(here, says="the check")] if place != here else []
             rule, same = d.name if d.what == NEW else d.what, f"{name}/{d.what}/{d.name}"
             yield ReportFinding(rule, "error", says, [place], way, same, d.known, further, beside, name, d.what)
@@ -327,7 +327,7 @@ def notes_of(o: CheckOutcome) -> list[str]:
     if o.found is not None and o.found.promised:
         out.append(f"{name}: {o.found.promised}")
     if o.new and o.found is not None:
-        out += [f"  expected by: {o.check.expect.source}"]
+        out += [f"  expected by: {o.check.expect.stated}"]
     return out
 
 
@@ -337,7 +337,7 @@ def json_of(o: CheckOutcome) -> dict[str, Any]:
         "name": o.check.name,
         "status": o.status.lower(),
         "options": dict(o.check.values),
-        "expected": {"verdict": e.verdict, "violated": dict(e.violated), "source": e.source},
+        "expected": {"verdict": e.verdict, "violated": dict(e.violated), "source": e.stated},
         "differences": [
             {"what": d.what, "property": d.name or None, "depth": d.depth, "sentence": d.says, "known": d.known or None}
             for d in o.differences

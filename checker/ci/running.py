@@ -12,19 +12,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from checker.ci.configuration import OF_A_RUN, REPLAY, Check, Known, Matrix, MatrixError
+from checker.ci.configuration import OF_A_RUN, REPLAY, Check, Matrix, MatrixError
 from checker.ci.judging import UNDECIDED, CheckOutcome, outcome_of
+from checker.ci.keys import Known
 from checker.ending import cut_short
 from checker.errors import RequestError
 from checker.report.result import CheckFindings, Named
 from checker.requests.explore import Explore, explored
-from checker.requests.live import LiveCheck
+from checker.requests.live import LiveRequest
 from checker.requests.model import ModelRequest
 from checker.requests.properties import chosen_properties
 from checker.requests.replay import Replay
-from checker.requests.request import fields_of, flag, made, names_in, near
+from checker.requests.request import fields_of, flag, made, names_in
 from checker.requests.simulate import Simulate
 from checker.terminal import TerminalWatch
+from zabspec.typed import near
 
 if TYPE_CHECKING:
     from checker.explore.compiled import Compiled
@@ -51,7 +53,7 @@ class ReadyCheck:
     """
 
     check: Check
-    request: Explore | LiveCheck | Replay | Simulate
+    request: Explore | LiveRequest | Replay | Simulate
     judged: tuple[Named, ...]
     configuration: Configuration | None
 
@@ -86,7 +88,7 @@ def asked_by(matrix: Matrix, checks: Iterable[Check]) -> list[ReadyCheck]:
             asked = ready(check)
         except (RequestError, ConfigError, LanguageError) as problem:
             raise MatrixError(f"{matrix.path}: check {check.name}: {problem}") from None
-        for name in (*check.expect.violated, *(check.expect.premises or ())):
+        for name in (*check.expect.violated, *(check.expect.required or ())):
             refuse_unjudged(name, asked, f"{matrix.path}: check {check.name}")
         for known in matrix.known:
             if known.check == check.name and known.name:
@@ -107,9 +109,9 @@ def ready(check: Check) -> ReadyCheck:
         return ReadyCheck(check, run, judged_properties(protocol, names_in(run.properties)), None)
     if check.live:
         del given["engine"]
-        if beside := [name for name in given if name not in fields_of(LiveCheck)]:
+        if beside := [name for name in given if name not in fields_of(LiveRequest)]:
             raise RequestError(f"{flag(beside[0])} does not go with --live")
-        progress = made(LiveCheck, (protocol,), given)
+        progress = made(LiveRequest, (protocol,), given)
         return ReadyCheck(check, progress, tuple(progress.checks()[0]), None)
     if check.engine == REPLAY:
         if others := given.keys() - OF_A_RUN:
@@ -239,7 +241,7 @@ def found_of(asked: ReadyCheck) -> CheckFindings:
     started, request = time.perf_counter(), asked.request
     if isinstance(request, Replay):
         return replace(replay.judged_run(request, asked.names), seconds=time.perf_counter() - started)
-    if isinstance(request, LiveCheck):
+    if isinstance(request, LiveRequest):
         return request.answer(TerminalWatch()).check_findings
     assert isinstance(request, Simulate)
     found = request.answer().check_findings

@@ -11,7 +11,7 @@ from checker.ci.judging import far_ahead, left_out
 from checker.ci.result import Checked
 from checker.ci.running import asked_by, outcomes
 from checker.report.progress import StatusLine
-from checker.requests.request import near
+from zabspec.typed import near
 
 
 def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[str, str]:

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checker.ci.configuration import VIOLATED, Check, Matrix, MatrixError, read_matrix
+from msgspec.structs import replace
+
+from checker.ci.configuration import Check, Matrix, MatrixError, read_matrix
 from checker.ci.judging import NOT_RUN, CheckOutcome, expected, found
+from checker.ci.keys import VIOLATED
 from checker.ci.result import Checked, traces_of
 from checker.report.result import Part
-from checker.requests.request import near
 from traces.explain.folding import folded
 from zabspec.protocols.registry import NAMES, PROTOCOLS
+from zabspec.typed import near
 
 if TYPE_CHECKING:
     from traces import Trace
@@ -75,7 +78,7 @@ class Gallery:
         one_by_one = {name for name in names if name in entries}
         out = {name: "another entry was requested" for name in entries if names and name not in wanted}
         if source:
-            cited = {c.name for c in entries.values() if source.lower() in f"{c.expect.source} {c.where}".lower()}
+            cited = {c.name for c in entries.values() if source.lower() in f"{c.expect.stated} {c.where}".lower()}
             if not cited - out.keys():
                 raise MatrixError(f"no entry cites {source!r}")
             out |= {name: f"it does not cite {source}" for name in entries if name not in cited}
@@ -100,7 +103,7 @@ def written() -> Mapping[str, tuple[Check, ...]]:
         MatrixError: a file of the package is damaged.
     """
     paths = {name: FOLDER / f"{name}.toml" for name in TITLES}
-    return {name: read_matrix(path, shipped=True).checks for name, path in paths.items() if path.is_file()}
+    return {name: read_matrix(path).checks for name, path in paths.items() if path.is_file()}
 
 
 @cache
@@ -193,7 +196,7 @@ def described(c: Check) -> list[str]:
     """Return an entry's story, the properties that it expects to be violated if they are several, and its source."""
     violated = ", ".join(f"{name} {depth}" for name, depth in sorted(c.expect.violated.items(), key=lambda p: p[1]))
     several = [f"Violated: {violated}."] if len(c.expect.violated) > 1 else []
-    return [folded(text) for text in (c.story, *several, f"[{c.where}; {c.expect.source}]")]
+    return [folded(text) for text in (c.story, *several, f"[{c.where}; {c.expect.stated}]")]
 
 
 def block(o: CheckOutcome) -> str:
@@ -222,5 +225,5 @@ def listed(entries: Sequence[Check], groups: dict[str, tuple[str, ...]]) -> list
     rows: list[tuple[str, ...]] = []
     for c in entries:
         seconds = f"{c.seconds:.1f}" if c.seconds else ""
-        rows.append((c.name, group[c.name], expected(c.expect), seconds, c.claim, c.expect.source))
+        rows.append((c.name, group[c.name], expected(c.expect), seconds, c.claim, c.expect.stated))
     return rows

@@ -26,9 +26,10 @@ from checker.ending import (
     settle,
     settled_answer,
 )
-from checker.requests.request import Request, near
+from checker.requests.request import Request
 from zabspec.files import Unreadable, opened, place_of, without_secrets
 from zabspec.signals import SignalHandler
+from zabspec.typed import near
 
 CLOSED = Answer(WRONG, notes=["stdout is closed: the result cannot be written"])
 FOLDER = Path(__file__).parent  # of subcommands

@@ -24,15 +24,6 @@ from checker.requests.kinds import kind_named
 from checker.requests.request import Field, Option, Request, answered, fields_of
 from checker.terminal import TerminalWatch
 
-TYPES = {
-    "read": INPUT,
-    "read any": INPUT_OR_FOLDER,
-    "table": TABLE,
-    "write": PATH,
-    "folder": PATH,
-    "address": PATH_OR_ADDRESS,
-}
-
 
 class Number(click.ParamType):  # type: ignore[type-arg]  # generic since 8.3
     """A number; of what is none, the request says that it must be one."""
@@ -47,8 +38,19 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # generic since 8.3
             return value
 
 
-PLAIN = {int: Number(int), float: Number(float), str: click.STRING, bool: click.BOOL}
-PAGE = "Also draw the run, as a page with all its steps."
+# click's types by the place of a field's value, or else by the type of the field.
+TYPES: dict[Any, Any] = {
+    "read": INPUT,
+    "read any": INPUT_OR_FOLDER,
+    "table": TABLE,
+    "write": PATH,
+    "folder": PATH,
+    "address": PATH_OR_ADDRESS,
+    int: Number(int),
+    float: Number(float),
+    str: click.STRING,
+    bool: click.BOOL,
+}
 
 
 def command_of(kind: type[Request]) -> click.Command:
@@ -65,12 +67,6 @@ def command_of(kind: type[Request]) -> click.Command:
 def kinds_of(kind: type[Request]) -> tuple[type[Request], ...]:
     """Return the kinds of requests that the command of a kind makes, itself first."""
     return (kind, *(found for name in kind.others if (found := kind_named(name)) is not None))
-
-
-def request_of(kind: type[Request], words: Sequence[str]) -> Request:
-    """Return the request that words after the name of a command make."""
-    with command_of(kind).make_context(kind.kind, list(words)) as context:
-        return requested(kinds_of(kind), context.params)
 
 
 def run_one_of(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Answer:
@@ -90,9 +86,8 @@ def run_of(request: Request, flags: Mapping[str, Any]) -> Answer:
         RequestError: it is wrong.
         NoVerdict: there is no answer.
     """
-    kind = type(request)
-    page = flags.get("html") if kind.draws else None
-    files = files_of(kind.kind, flags, **request.outputs)
+    page = flags.get("html") if request.draws else None
+    files = files_of(request.kind, flags, **request.outputs)
     check_page(page, [*request.places])
     try:
         answer = answered(request, TerminalWatch())
@@ -149,22 +144,20 @@ def chosen(kinds: Sequence[type[Request]]) -> type[Request]:
     """
     named = on_line()
     kind = next((k for k in kinds if k.mode and mode_name(k) in named), kinds[0])
-    known = {
-        *fields_of(kind),
-        *(f"no_{f}" for f in fields_of(kind)),
-        *formats_of(kind.kind),
-        "as_json",
-        mode_name(kind),
-    }
-    for name in named:
-        if name in known or (name == "html" and kind.draws):
-            continue
-        flag = named[name].opts[0]
-        if kind.mode:
-            raise RequestError(f"{flag} does not go with {mode_flag(kind)}")
-        having = [k for k in kinds if name in (*fields_of(k), *formats_of(k.kind)) or (name == "html" and k.draws)]
-        raise RequestError(f"{flag} is for {' and '.join(map(mode_flag, having))}")
+    for name, parameter in named.items():
+        having = [k for k in kinds if takes(k, name)]
+        if kind not in having:
+            for_ = (
+                f"does not go with {mode_flag(kind)}" if kind.mode else f"is for {' and '.join(map(mode_flag, having))}"
+            )
+            raise RequestError(f"{parameter.opts[0]} {for_}")
     return kind
+
+
+def takes(kind: type[Request], name: str) -> bool:
+    """Return whether a kind of request has the parameter of a name."""
+    of_all = {*formats_of(kind.kind), "as_json", mode_name(kind), *(["html"] if kind.draws else [])}
+    return name in of_all or name.removeprefix("no_") in fields_of(kind)
 
 
 def mode_name(kind: type[Request]) -> str:
@@ -220,7 +213,7 @@ def with_options(*kinds: type[Request]) -> Callable[[Any], Any]:
                     declared.setdefault(f"no_{name}", flag_of(f"no_{name}", field.option.none))
         formats |= {name: each.help for name, each in formats_of(kind.kind).items()}
     if any(kind.draws for kind in kinds):
-        formats.setdefault("html", PAGE)
+        formats.setdefault("html", "Also draw the run, as a page with all its steps.")
     declared["as_json"] = click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
     declared |= {
         name: click.option(f"--{name}", type=PATH, metavar="FILE", help=said) for name, said in formats.items()
@@ -236,10 +229,8 @@ def with_options(*kinds: type[Request]) -> Callable[[Any], Any]:
 
 def flag_of(name: str, option: Option) -> Any:
     """Return the decorator that adds an option that is no field."""
-    valued = {"is_flag": False, "flag_value": option.bare, "metavar": option.metavar}
-    complete = getattr(completing, option.complete) if option.complete else None
-    settings = valued if option.bare else {"is_flag": True}
-    return click.option(f"--{option.flag}", name, help=option.help, shell_complete=complete, **settings)
+    kind, default = (str, "") if option.bare else (bool, False)
+    return parameter(Field(name, kind, kind, kind, option, default), option, everywhere=False)
 
 
 def parameter(field: Field, option: Option, everywhere: bool) -> Any:
@@ -249,7 +240,8 @@ def parameter(field: Field, option: Option, everywhere: bool) -> Any:
         everywhere: whether every kind of request that the command makes has it; else click demands none.
     """
     several = get_origin(field.type) in (tuple, Mapping)
-    settings: dict[str, Any] = {"type": type_of(field, option)}
+    plain = str if option.reads or field.choices else field.element
+    settings: dict[str, Any] = {"type": TYPES[option.place or plain]}
     if option.complete:
         settings["shell_complete"] = getattr(completing, option.complete)
     elif field.choices:
@@ -258,8 +250,7 @@ def parameter(field: Field, option: Option, everywhere: bool) -> Any:
         required = everywhere and (option.required or field.default == "")
         settings |= {"nargs": -1 if several else 1, "required": required, "metavar": option.metavar or None}
         return click.argument(field.name, **settings)
-    said = option.shown and not option.required and not isinstance(field.default, bool)
-    shown = said and field.default not in (None, "", (), {})
+    shown = option.shown and not option.required and field.default not in (None, "", (), {})
     metavar = option.metavar or (f"[{'|'.join(field.choices)}]" if field.choices else None)
     settings |= {"help": option.help, "metavar": metavar, "multiple": several, "required": option.required}
     if shown:
@@ -270,12 +261,3 @@ def parameter(field: Field, option: Option, everywhere: bool) -> Any:
         settings |= {"is_flag": False, "flag_value": option.bare}
     short = [f"-{option.short}"] if option.short else []
     return click.option(field.flag, *short, field.name, **settings)
-
-
-def type_of(field: Field, option: Option) -> Any:
-    """Return click's type of a field's value."""
-    if option.place:
-        return TYPES[option.place]
-    if option.reads is not None or field.choices:
-        return click.STRING
-    return PLAIN[field.element]

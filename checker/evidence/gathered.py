@@ -165,7 +165,7 @@ def asked_of(c: Configuration, request: Explore) -> list[Applicable]:
     if argument is None or not argument.every:
         return []
     asked = Induct(**vars(request.model))
-    words = command_words(request.as_json().get("model"))
+    words = command_words(request.as_json())
     command = " ".join(["zabcheck", "induct", *(words or [f"--protocol {quote(c.protocol)}"])])
     return [Applicable(INDUCTIVE, asked, command, f"{c.nodes} nodes", c.nodes)]
 
@@ -301,8 +301,7 @@ def names_of(report: Explored) -> frozenset[str]:
 
 def all_command(report: Explored) -> str:
     """Return the command that computes all evidence for this exploration; empty if flags cannot express it."""
-    request = report.request or {}
-    words = command_words(request.get("model"))
+    words = command_words(report.request)
     if words is None:
         return ""
     depth = [f"--depth {report.limits.depth}"] if report.limits.depth is not None else []

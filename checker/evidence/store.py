@@ -8,17 +8,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import msgspec
+
+from zabspec import typed
+from zabspec.typed import Typed, WrongValue
 
 RECORDED_FILE = Path(__file__).parent / "recorded.json"
 FOLDER = "evidence"  # in the cache
 
 
-@dataclass(frozen=True)
-class Entry:
-    """The evidence of one kind.
+class Entry(Typed, frozen=True):
+    """The evidence of one kind, as it is stored.
 
     Attributes:
         digest: of all that it depends on (`sources.digest`).
@@ -29,45 +33,20 @@ class Entry:
     """
 
     digest: str
-    request: Mapping[str, Any]
+    request: dict[str, Any]
     bounds: str
-    claims: Mapping[str, str]
+    claims: dict[str, str]
     why: str = ""
     assumptions: tuple[str, ...] = ()
-    final: bool = field(default=True, compare=False)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the entry in the form that is stored."""
-        return {
-            "digest": self.digest,
-            "request": dict(self.request),
-            "bounds": self.bounds,
-            "assumptions": list(self.assumptions),
-            "why": self.why,
-            "claims": dict(self.claims),
-        }
-
-
-def entry_of(given: object) -> Entry | None:
-    """Return the entry that a stored value describes, or None if it describes no entry."""
-    if not isinstance(given, dict):
-        return None
-    texts = [given.get(name) for name in ("digest", "bounds", "why")]
-    claims, request, assumptions = (given.get(name) for name in ("claims", "request", "assumptions"))
-    if not all(isinstance(text, str) for text in texts) or not isinstance(assumptions, list):
-        return None
-    if not isinstance(claims, dict) or not isinstance(request, dict):
-        return None
-    if not all(isinstance(said, str) for said in (*claims, *claims.values(), *assumptions)):
-        return None
-    digest, bounds, why = (str(text) for text in texts)
-    return Entry(digest, request, bounds, claims, why, tuple(assumptions))
+    final: bool = True
 
 
 def recorded(kind: str, digest: str, request: Mapping[str, Any], file: Path | None = None) -> Entry | None:
     """Return the evidence recorded with the package, if it was made with this digest and answers this request."""
-    found = entry_of(read(RECORDED_FILE if file is None else file).get(kind))
-    return found if found is not None and digest and (found.digest, found.request) == (digest, request) else None
+    with suppress(WrongValue):
+        found = typed.read(read(RECORDED_FILE if file is None else file).get(kind), Entry)
+        return found if digest and (found.digest, found.request) == (digest, request) else None
+    return None
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -98,8 +77,6 @@ def kept(kind: str, digest: str, request: Mapping[str, Any], text: str) -> Entry
 
 def keep(kind: str, entry: Entry, text: str) -> None:
     """Save computed evidence. If it cannot be written, it is computed again the next time."""
-    from contextlib import suppress
-
     from zabspec.files import write_whole
 
     if not entry.digest or not entry.final:
@@ -107,4 +84,4 @@ def keep(kind: str, entry: Entry, text: str) -> None:
     path = place(kind, entry.digest, entry.request, text)
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps({kind: entry.as_json()}).encode())
+        write_whole(path, msgspec.json.encode({kind: entry}))

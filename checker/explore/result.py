@@ -36,6 +36,11 @@ class Limits:
     memory: int | None = None  # bytes; None for what the machine has, less a margin
     spent: float = 0.0  # the seconds before the exploration began, for compiling the model
 
+    @property
+    def asked(self) -> tuple[int | None, int | None, float | None, int | None]:
+        """What was requested: depth, states, seconds and bytes."""
+        return self.depth, self.max_states, self.seconds, self.memory
+
 
 @dataclass(frozen=True)
 class Violation:

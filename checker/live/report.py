@@ -1,16 +1,19 @@
-"""The result of a liveness check (`checker/report/schema/live.schema.json`, docs/explanation/liveness.md)."""
+"""The result of a liveness check (`checker/report/documents.py`, docs/explanation/liveness.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
+
+from msgspec import to_builtins
 
 from checker.explore.result import Limits
 from checker.live.run import Live
+from checker.report import documents
 from checker.report.answer import Answered
-from checker.report.promises import promise_json, promise_text
+from checker.report.promises import promise_text, promises_of
 from checker.report.remarks import disjoint_notes, left_out_notes
 from checker.report.report import bounds_of, rate
 from checker.report.result import (
@@ -285,76 +288,50 @@ class Lived(Answered):
     # --- as JSON -----------------------------------------------------------------------------------
 
     def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON values; `LiveReport` describes each."""
         live, r = self.live, self.live.exploration
-        return {
-            "format": FORMAT,
-            "zabcheck": installed_version(),
-            "verdict": self.overall,
-            "sentence": self.sentence,
-            "exit_code": self.exit_code,
-            "request": self.request,
-            "configuration": self.configuration.as_dict(),
-            "merged_by_promise": promise_json(self.configuration),
-            "derived": {"epochs": self.epochs},
-            "limits": {
-                "depth": self.limits.depth,
-                "max_states": self.limits.max_states,
-                "seconds": self.limits.seconds,
-                "memory_bytes": self.limits.memory,
-            },
-            "assumptions": list(self.assumed),
-            "stopped": self.cut_short or None,
-            "fault_phase": {
-                "states": r.distinct,
-                "raw": r.raw,
-                "depth": r.depth,
-                "exhausted": r.complete,
-                "symmetry_off": self.symmetry_off or None,
-                "collision_probability": r.collision_probability,
-            },
-            "stable_phase": {
-                "stabilization_times": live.starts,
-                "states": live.nodes,
-                "steps": live.edges,
-                "steps_left_out": live.left_out,
-                "complete": live.complete,
-            },
-            "second_opinion": asdict(live.second),
-            "progress_properties": [self.goal_as_json(goal) for goal in live.goals],
-            "not_checked": list(self.left_out),
-            "cost": {
-                "seconds": live.seconds,
-                "cpu_seconds": live.cpu_seconds,
-                "compile_seconds": live.compile_seconds,
-                "memory_bytes": live.memory,
-                "threads": self.threads,
-            },
-        }
+        report = documents.LiveReport(
+            format=FORMAT,
+            zabcheck=installed_version(),
+            verdict=self.overall,
+            sentence=self.sentence,
+            exit_code=self.exit_code,
+            request=None if self.request is None else dict(self.request),
+            configuration=self.configuration.as_dict(),
+            merged_by_promise=promises_of(self.configuration),
+            derived=documents.LiveDerived(self.epochs),
+            limits=documents.LimitsReport(*self.limits.asked),
+            assumptions=list(self.assumed),
+            stopped=self.cut_short or None,
+            fault_phase=documents.FaultPhase(
+                r.distinct, r.raw, r.depth, r.complete, self.symmetry_off or None, r.collision_probability
+            ),
+            stable_phase=documents.StablePhase(live.starts, live.nodes, live.edges, live.left_out, live.complete),
+            second_opinion=documents.SecondOpinion(*astuple(live.second)),
+            progress_properties=[self.reported(goal) for goal in live.goals],
+            not_checked=list(self.left_out),
+            cost=documents.LiveCost(live.seconds, live.cpu_seconds, live.compile_seconds, live.memory, self.threads),
+        )
+        return cast("dict[str, Any]", to_builtins(report))
 
-    def goal_as_json(self, goal: ProgressProperty) -> dict[str, Any]:
-        found, live = self.starving.get(goal.name), self.live
-        starving: dict[str, Any] | None = None
+    def reported(self, goal: ProgressProperty) -> documents.GoalReport:
+        """Return the verdict on a progress property, with the run in which a process starves."""
+        found, starving = self.starving.get(goal.name), None
         if found is not None:
             c, lasso = found.counterexample, found.lasso
-            starving = {
-                "process": lasso.process,
-                "named": lasso.named,
-                "schedule": list(found.schedule),
-                "configuration": found.configuration.as_dict(),
-                "stabilization_time": lasso.stabilization_time,
-                "loop": lasso.loop,
-                "text": c.text or None,
-                "trace_file": c.path or None,
-                "followed": goal.name in live.followed,
-                "replayed": c.replayed and bool(c.digest),
-                "sha256": c.digest or None,
-                "problem": c.trouble or None,
-            }
-        return {
-            "name": goal.name,
-            "source": goal.source,
-            "statement": goal.statement,
-            "verdict": self.verdict(goal),
-            "holds_with": self.other_reading(goal) or None,
-            "starving": starving,
-        }
+            starving = documents.StarvingReport(
+                process=lasso.process,
+                named=lasso.named,
+                schedule=list(found.schedule),
+                configuration=found.configuration.as_dict(),
+                stabilization_time=lasso.stabilization_time,
+                loop=lasso.loop,
+                text=c.text or None,
+                trace_file=c.path or None,
+                followed=goal.name in self.live.followed,
+                replayed=c.replayed and bool(c.digest),
+                sha256=c.digest or None,
+                problem=c.trouble or None,
+            )
+        readings = self.other_reading(goal) or None
+        return documents.GoalReport(goal.name, goal.source, goal.statement, self.verdict(goal), readings, starving)

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import to_builtins
 
 from checker.report import result
 from checker.report.answer import Answered
-from checker.report.audit_forecast import forecast_json, forecast_lines
+from checker.report.audit_document import AuditReport, finding_of, forecast_of, server_of, start_of
+from checker.report.audit_forecast import forecast_lines, verdict_of
 from checker.report.result import (
     ERROR,
     FAILURE,
@@ -30,7 +33,6 @@ from traces.zookeeper.codes import CODES, TABLE
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, AuditFinding
 from traces.zookeeper.server import Server
-from traces.zookeeper.starting import STARTS, Start
 
 if TYPE_CHECKING:
     from checker.requests.request import Request
@@ -225,7 +227,7 @@ class Audited(Answered):
             named = f.server or ", ".join(f.servers)
             where = ReportPlace(path_of(self.audit, f), 0, f.offset if f.offset >= 0 else None, 0, named)
             same = f"{f.code} {f.server} {f.file} {f.zxid}"
-            level, further = LEVELS[f.severity], finding_json(f)
+            level, further = LEVELS[f.severity], to_builtins(finding_of(f))
             out.append(
                 result.ReportFinding(f.code, level, f"{f.place}: {f.sentence}", [where], same=same, further=further)
             )
@@ -250,25 +252,26 @@ class Audited(Answered):
         return as_html(self.audit, self.sentence, headline(self.audit), starts, in_words, lines, runs)
 
     def as_json(self) -> dict[str, Any]:
-        audit = self.audit
-        return {
-            "format": FORMAT,
-            "zabcheck": installed_version(),
-            "verdict": audit.verdict,
-            "data": audit.data,
-            "service": audit.service.state,
-            "headline": headline(audit),
-            "sentence": self.sentence,
-            "exit_code": audit.code,
-            "request": self.request.as_json() if self.request else None,
-            "quorums": audit.quorums,
-            "servers": [server_json(s, audit) for s in audit.servers],
-            "starts": [start_json(x) for x in audit.starts],
-            "forecast": forecast_json(audit.forecast) if audit.forecast is not None else None,
-            "findings": [finding_json(f) for f in audit.told(*GRAVE)],
-            "notes": [finding_json(f) for f in audit.told(NOTE)],
-            "cannot_be_concluded": audit.open,
-        }
+        audit, ahead = self.audit, self.audit.forecast
+        report = AuditReport(
+            format=FORMAT,
+            zabcheck=installed_version(),
+            verdict=audit.verdict,
+            data=audit.data,
+            service=audit.service.state,
+            headline=headline(audit),
+            sentence=self.sentence,
+            exit_code=audit.code,
+            request=self.request.as_json() if self.request else None,
+            quorums=audit.quorums,
+            servers=[server_of(s, audit) for s in audit.servers],
+            starts=[start_of(x) for x in audit.starts],
+            forecast=forecast_of(ahead, verdict_of(ahead)) if ahead is not None else None,
+            findings=[finding_of(f) for f in audit.told(*GRAVE)],
+            notes=[finding_of(f) for f in audit.told(NOTE)],
+            cannot_be_concluded=audit.open,
+        )
+        return cast("dict[str, Any]", to_builtins(report))
 
 
 def server_line(s: Server) -> str:
@@ -337,61 +340,6 @@ def operation_words(part: Mapping[str, Any]) -> str:
     said += ["ephemeral"] if part.get("ephemeral") else []
     said += [f"error {part['error']}"] if "error" in part else []
     return " ".join(said)
-
-
-# --- machines ------------------------------------------------------------------------------------------
-
-
-def finding_json(f: AuditFinding) -> dict[str, Any]:
-    row = CODES[f.code]
-    return {
-        "code": f.code,
-        "severity": f.severity,
-        "server": f.server or None,
-        "servers": f.servers or ([f.server] if f.server else []),
-        "file": f.file or None,
-        "offset": f.offset if f.offset >= 0 else None,
-        "zxid": zxid_text(f.zxid) if f.zxid >= 0 else None,
-        "zxid_hex": f"{f.zxid:#x}" if f.zxid >= 0 else None,
-        "last_zxid": zxid_text(f.last) if f.last >= 0 and f.last != f.zxid else None,
-        "sentence": f.sentence,
-        "what": row.what,
-        "concerns": row.concerns or None,
-        "clients": row.clients or None,
-        "known_bugs": row.bugs or None,
-        "recommendation": f.advice or row.do or None,
-        "evidence": f.evidence,
-    }
-
-
-def start_json(x: Start) -> dict[str, Any]:
-    return {
-        "server": x.server,
-        "releases": x.releases,
-        "outcome": x.outcome,
-        "zxid": f"0x{x.zxid:x}" if x.outcome == STARTS else None,
-        "epoch": x.epoch if x.outcome == STARTS else None,
-        "snapshot": x.snapshot or None,
-        "records": x.records if x.outcome == STARTS else None,
-        "log_line": x.line or None,
-        "reason": x.why or None,
-        "option": x.option or None,
-    }
-
-
-def server_json(s: Server, audit: Audit) -> dict[str, Any]:
-    replay = audit.replays.get(s.name)
-    return {
-        "name": s.name,
-        "number": s.directory.number,
-        "folders": s.directory.named_folders(),
-        "first": zxid_text(s.runs[0].lo) if s.runs else None,
-        "last": zxid_text(s.top) if s.top else None,
-        "records": s.records,
-        "logs": len(s.logs),
-        "snapshots": len(s.snapshots),
-        "digests_replayed": replay.checked if replay else 0,
-    }
 
 
 def path_of(audit: Audit, f: AuditFinding) -> Path | None:

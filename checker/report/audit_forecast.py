@@ -1,9 +1,8 @@
-"""Describe the forecast of an audit, in words and as JSON."""
+"""Describe the forecast of an audit in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from checker.plain_text import one_line
 from traces.zookeeper.findings import DANGER
@@ -139,50 +138,3 @@ def ranges(found: Ranges, ahead: Forecast | None = None) -> str:
             continue
         said.append((f"0x{lo:x}" if lo == hi else f"0x{lo:x}..0x{hi:x}") + (f" ({path})" if path else ""))
     return ", ".join(said)
-
-
-# --- machines ------------------------------------------------------------------------------------------------
-
-
-def forecast_json(ahead: Forecast) -> dict[str, Any]:
-    """Return the forecast as JSON values."""
-    return {
-        "verdict": verdict_of(ahead),
-        "release": ahead.release,
-        "reason": ahead.unknown or None,
-        "states": ahead.states,
-        "all_at_once": ahead.at_once,
-        "cut_off": ahead.cut_off,
-        "assumptions": ahead.taken or None,
-        "outcomes": [outcome_json(o) for o in ahead.outcomes],
-        "last_copies": [{"zxids": pairs([(c.lo, c.hi)])[0], "servers": c.servers} for c in ahead.last_copies],
-    }
-
-
-def outcome_json(o: ForecastOutcome) -> dict[str, Any]:
-    changes = [("started", c) for c in o.changes] + [("later", c) for c in o.later]
-    return {
-        "started": o.started,
-        "leader": o.leader or None,
-        "epoch": o.epoch if o.leader else None,
-        "last_zxid": f"0x{o.last:x}" if o.leader else None,
-        "loses": pairs(o.loses),
-        "may_lose": pairs(o.may_lose),
-        "drops": pairs(o.drops),
-        "brings_back": pairs(o.revives),
-        "repeats_epoch_of": o.again,
-        "vanish": o.vanish,
-        "servers": [change_json(when, c) for when, c in changes],
-        "run": o.run,
-    }
-
-
-def change_json(when: str, c: Change) -> dict[str, Any]:
-    return {
-        "server": c.server, "when": when, "serves": c.serves, "cuts": pairs(c.cuts), "gets": pairs(c.gets),
-        "keeps": pairs(c.keeps), "sent_whole": c.sent_whole, "vanish": c.vanish, "reason": c.why or None,
-    }  # fmt: skip
-
-
-def pairs(found: Ranges) -> list[list[str]]:
-    return [[f"0x{lo:x}", f"0x{hi:x}"] for lo, hi in found]

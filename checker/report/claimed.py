@@ -2,19 +2,18 @@
 
 What an exploration measured (levels, counts, depths, why it ended) is taken as the file states it; only `--rerun`
 confirms it. All else (verdicts, the sentence, the exit code, coverage, statements, ratios) is derived from it by the
-code that writes reports, and must be equal to what the file says. A file must also conform to the schema.
+code that writes reports, and must be equal to what the file says. A file must also be of its type, `ExplorationReport`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from importlib.resources import files
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from checker.explore.result import Exploration, Limits, Violation
 from checker.explore.vacuous import vacuous
+from checker.report.documents import ExplorationReport
 from checker.report.page import ReportError
 from checker.report.report import Explored
 from checker.report.result import NO_VERDICT, VIOLATED, Counterexample
@@ -22,9 +21,11 @@ from checker.symbolic.extension import Z3Answer
 from invariants import properties_of, property_named
 from invariants.registry import NO_RUNTIME_ERROR, Property
 from traces.record.reading import strict_json
+from traces.record.verification import first_apart
 from zabspec.files import read_bytes
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
+from zabspec.typed import WrongValue, read
 from zabspec.worlds.steps import NUMBERED
 
 Claim = Mapping[str, Any]
@@ -38,22 +39,16 @@ def read_report(path: Path) -> dict[str, Any]:
     Raises:
         ReportError: there is none, or it contradicts itself.
     """
-    from jsonschema import Draft202012Validator, validators
-
-    whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, x: type(x) is int)  # 3.0 is none
-    validator = validators.extend(Draft202012Validator, type_checker=whole)
     try:
         report = strict_json(read_bytes(path, MOST_BYTES))
+        read(report, ExplorationReport)
     except OSError as problem:
         raise ReportError(f"{path}: {problem.strerror}") from None
+    except WrongValue as problem:
+        where = "/".join(map(str, problem.path))
+        raise ReportError(f"{path} is not a report of an exploration: {problem.at(where)}") from None
     except ValueError as problem:
         raise ReportError(f"{path} is not JSON: {problem}") from None
-    schema = json.loads(files("checker.report").joinpath("schema/report.schema.json").read_text(encoding="utf-8"))
-    wrong = next(iter(validator(schema).iter_errors(report)), None)
-    if wrong is not None:
-        where = "/".join(str(x) for x in wrong.absolute_path) or "its top"
-        said = " ".join(wrong.message.split())
-        raise ReportError(f"{path} is not a report of an exploration: at {where}, {said[:200]}")
     assert isinstance(report, dict)
     without_evidence(report)
     check(report, str(path))
@@ -123,7 +118,7 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Explored:
     )
     found.memory = cost["memory_bytes"]
     found.reduced, found.narrowed = engine["reduced"], engine["ample_sets"]
-    found.stuttering_off = engine.get("stuttering_off") or ""
+    found.stuttering_off = engine["stuttering_off"] or ""
     found.merged, found.ample_off = engine.get("merged") or "", engine.get("ample_sets_off") or ""
     found.suspected, found.suspects_one = suspected(report)
     asked_to = limits["depth"] is not None and found.depth >= limits["depth"]
@@ -179,25 +174,12 @@ def suspected(report: Claim) -> tuple[tuple[str, ...], bool]:
 
 def difference(true: Explored, report: Claim) -> str:
     """Return where a report differs from what follows from its own figures; empty if nowhere."""
-    wanted = true.as_json()
-    for name, value in wanted.items():
+    for name, value in true.as_json().items():
         unwritten = name == "exit_code" and report.get("error") and report["exit_code"] == 3
-        if name not in NOT_DERIVED and not unwritten:
-            for where, said, follows in differing(name, report.get(name), value):
-                return f"its {where} is {shown(said)}, but its own figures give {shown(follows)}"
+        found = first_apart(report.get(name), value)
+        if found is not None and name not in NOT_DERIVED and not unwritten:
+            return f"its {name}{found[0]} is {shown(found[1])}, but its own figures give {shown(found[2])}"
     return ""
-
-
-def differing(where: str, said: Any, follows: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the leaves in which two JSON values differ; an integer is not equal to a number with a fraction."""
-    if isinstance(follows, Mapping) and isinstance(said, Mapping) and set(follows) == set(said):
-        for name in follows:
-            yield from differing(f"{where}/{name}", said[name], follows[name])
-    elif isinstance(follows, (list, tuple)) and isinstance(said, list) and len(follows) == len(said):
-        for k, (a, b) in enumerate(zip(said, follows, strict=True)):
-            yield from differing(f"{where}/{k}", a, b)
-    elif said != follows or isinstance(said, bool) != isinstance(follows, bool) or type(said) is not type(follows):
-        yield where, said, follows
 
 
 def shown(value: Any) -> str:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from shlex import quote
 from typing import Any
 
-from zabspec.worlds.steps import BUDGETS
+from zabspec.configuration import Parameters
+
+MODEL = {*(f.name for f in fields(Parameters)), "repair", "release"}
 
 
-def command_words(model: Mapping[str, Any] | None) -> list[str] | None:
-    """Return the flags of a model, from the request's JSON; None without a request, or if no flags express it."""
-    if model is None or model.get("quorums"):
+def command_words(request: Mapping[str, Any] | None) -> list[str] | None:
+    """Return the flags of a request's model, from its JSON; None without a request, or if no flags express it."""
+    if request is None or request.get("quorums"):
         return None
-    words = []
-    for name, value in model.items():
-        if name == "budgets":
-            ours = [f"--{k.replace('_', '-')} {n}" for k, n in value.items() if k in BUDGETS]
-            words += [*ours, *(f"--budget {quote(f'{k}={n}')}" for k, n in value.items() if k not in BUDGETS)]
-        elif name != "kind":
-            words.append(f"--{name.replace('_', '-')} {quote(str(value))}")
-    return words
+    model = {name: value for name, value in request.items() if name in MODEL}
+    own = [f"--budget {quote(f'{name}={n}')}" for name, n in model.pop("budgets", {}).items()]
+    return [*(f"--{name.replace('_', '-')} {quote(str(value))}" for name, value in model.items()), *own]
 
 
 def witness_command(request: Mapping[str, Any] | None, name: str) -> str:
@@ -29,10 +27,8 @@ def witness_command(request: Mapping[str, Any] | None, name: str) -> str:
     Args:
         request: the one whose answer names the property, as JSON.
     """
-    given = request or {}
-    model = command_words(given.get("model"))
-    if model is None:
+    words = command_words(request)
+    if request is None or words is None:
         return ""
-    return " ".join(
-        ["zabcheck", *model, *(["--no-symmetry"] if not given.get("symmetry", True) else []), "--witness", quote(name)]
-    )
+    apart = [] if request.get("symmetry", True) else ["--no-symmetry"]
+    return " ".join(["zabcheck", *words, *apart, "--witness", quote(name)])

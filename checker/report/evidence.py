@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from checker.report.documents import EvidenceColumns, EvidencePiece
 
 INDUCTIVE, PROOF, REFINEMENT = "inductive", "proof", "refinement"
 RECORDED, COMPUTED, NOT_COMPUTED = "recorded", "computed here", "not computed"
@@ -48,15 +49,16 @@ class Evidence:
         """Its bounds and where it comes from, with additions."""
         return f"{self.bounds} ({self.status}){f'; {self.why}' if self.why else ''}"
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the evidence as JSON values, without its claims."""
-        return {
-            "kind": self.kind,
-            "bounds": self.bounds,
-            "status": self.status,
-            "command": self.command,
-            "digest": self.digest or None,
-        }
+    def reported(self, **more: str | None) -> EvidencePiece:
+        """Return the evidence for a report, without its claims."""
+        return EvidencePiece(
+            kind=self.kind,
+            bounds=self.bounds,
+            status=self.status,
+            command=self.command,
+            digest=self.digest or None,
+            **more,
+        )
 
 
 @dataclass(frozen=True)
@@ -153,22 +155,20 @@ class Gathered:
         out += [f"not computed for this protocol: {LEFT[e.kind]}: {e.why}" for e in refused]
         return [*out, *([self.nothing] if self.nothing else [])]
 
-    def of_property(self, name: str) -> list[dict[str, Any]]:
-        """Return each piece's claim about a property, as JSON values; null if it makes none."""
+    def of_property(self, name: str) -> list[EvidencePiece]:
+        """Return each piece's claim about a property; null if it makes none."""
         spoken = name in self.properties
         return [
-            e.as_json() | {"claim": e.claims.get("" if e.kind == REFINEMENT else name) if spoken else None}
+            e.reported(claim=e.claims.get("" if e.kind == REFINEMENT else name) if spoken else None)
             for e in self.pieces
         ]
 
-    def as_json(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return the columns beside each property, and the pieces, as JSON values."""
-        return {
-            "columns": list(self.head),
-            "cells": {name: list(self.cells(name)) for name in names},
-            "legend": self.legend(),
-            "pieces": [e.as_json() | {"why": e.why or None} for e in self.pieces],
-        }
+    def columns(self, names: Iterable[str]) -> EvidenceColumns:
+        """Return the columns beside each property, and the pieces."""
+        cells = {name: list(self.cells(name)) for name in names}
+        return EvidenceColumns(
+            list(self.head), cells, self.legend(), [e.reported(why=e.why or None) for e in self.pieces]
+        )
 
 
 LEFT = {

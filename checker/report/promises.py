@@ -7,6 +7,11 @@ names them.
 
 from __future__ import annotations
 
+from typing import Any
+
+from msgspec import to_builtins
+
+from checker.report.documents import PromiseReport
 from zabspec.model import Configuration
 
 PAGE = "docs/explanation/reductions.md"
@@ -21,6 +26,11 @@ def promise_text(configuration: Configuration) -> str:
     return f"; steps merged by promise: {'; '.join(said)}" if said else ""
 
 
-def promise_json(configuration: Configuration) -> list[dict[str, str]]:
+def promises_of(configuration: Configuration) -> list[PromiseReport]:
     """Return the hooks in force, each with its owner and the page that states its promise."""
-    return [{"hook": hook, "of": whose, "page": PAGE} for hook, whose in configuration.merged_by_promise.items()]
+    return [PromiseReport(hook, whose, PAGE) for hook, whose in configuration.merged_by_promise.items()]
+
+
+def promise_json(configuration: Configuration) -> Any:
+    """Return the hooks in force as JSON values."""
+    return to_builtins(promises_of(configuration))

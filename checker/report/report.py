@@ -1,7 +1,7 @@
 """Report the result of an exploration, for people and as JSON.
 
 `Explored` has the words: the verdict line, a verdict per property, and what they depend on. Its JSON is documented by
-`checker/report/schema/report.schema.json` and `docs/reference/file-formats.md`.
+`checker/report/documents.py` and `docs/reference/file-formats.md`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import UNSET, to_builtins
 
 from checker.explore.reaching import reaching
 from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
+from checker.report import documents
 from checker.report.answer import Answered
 from checker.report.command import command_words, witness_command
 from checker.report.evidence import Gathered
-from checker.report.promises import PAGE, promise_json, promise_text
+from checker.report.promises import PAGE, promise_text, promises_of
 from checker.report.remarks import disjoint_notes, left_out, left_out_notes
 from checker.report.result import (
     COLOURS,
@@ -667,129 +670,83 @@ class Explored(Answered):
     # --- as JSON -----------------------------------------------------------------------------------
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values; `checker/report/schema/report.schema.json` describes each."""
+        """Return the report as JSON values; `ExplorationReport` describes each."""
         r, limits = self.exploration, self.limits
-        return {
-            "format": FORMAT,
-            "zabcheck": installed_version(),
-            "verdict": self.overall,
-            "sentence": self.sentence,
-            "exit_code": self.exit_code,
-            "request": self.request,
-            "configuration": self.configuration.as_dict(),
-            "merged_by_promise": promise_json(self.configuration),
-            "derived": {
-                "epochs": self.epochs,
-                "channel_to_leader": self.channels[0],
-                "channel_to_follower": self.channels[1],
-            },
-            "limits": {
-                "depth": limits.depth,
-                "max_states": limits.max_states,
-                "seconds": limits.seconds,
-                "memory_bytes": limits.memory,
-                "keep_going": self.keep_going,
-            },
-            "coverage": {
-                "exhausted": r.complete,
-                "request_covered": self.covered,
-                "complete_depth": self.whole_depth,
-                "stopped": r.stopped or None,
-                "error": r.error or None,
-                "error_trace_file": (self.error_run.path or None) if self.error_run is not None else None,
-            },
-            "properties": [self.property_as_json(p) for p in self.listed],
-            "states": {
-                "distinct": r.distinct,
-                "raw": r.raw,
-                "generated": r.generated,
-                "terminal": r.terminal,
-                "depth": len(self.levels) - 1,
-                "levels": self.levels,
-                "collision_probability": r.collision_probability,
-            },
-            "steps": dict(r.step_counts),
-            "never_taken": self.never_taken,
-            "unused": self.unused,
-            "not_checked": self.left_out,
-            "required": sorted(self.required),
-            "to_reach": self.too_few(),
-            "events": self.events,
-            "cost": {
-                "seconds": r.seconds,
-                "cpu_seconds": r.cpu_seconds,
-                "compile_seconds": r.compile_seconds,
-                "states_per_second": per(r.distinct, r.seconds),
-                "states_per_cpu_second": per(r.distinct, r.cpu_seconds),
-                "memory_bytes": r.memory,
+        run = None if self.error_run is None else self.error_run.path or None
+        report = documents.ExplorationReport(
+            format=FORMAT,
+            zabcheck=installed_version(),
+            verdict=self.overall,
+            sentence=self.sentence,
+            exit_code=self.exit_code,
+            request=None if self.request is None else dict(self.request),
+            configuration=self.configuration.as_dict(),
+            merged_by_promise=promises_of(self.configuration),
+            derived=documents.Derived(self.epochs, *self.channels),
+            limits=documents.ExplorationLimits(*limits.asked, self.keep_going),
+            coverage=documents.Coverage(
+                r.complete,
+                self.covered,
+                self.whole_depth,
+                r.stopped or None,
+                r.error or None,
+                run,
+            ),
+            properties=[self.reported(p) for p in self.listed],
+            states=documents.States(
+                r.distinct, r.raw, r.generated, r.terminal, len(self.levels) - 1, self.levels, r.collision_probability
+            ),
+            steps=dict(r.step_counts),
+            never_taken=self.never_taken,
+            unused=self.unused,
+            not_checked=list(self.left_out),
+            required=sorted(self.required),
+            to_reach=self.too_few(),
+            events=self.events,
+            cost=documents.Cost(
+                *(r.seconds, r.cpu_seconds, r.compile_seconds),
+                *(per(r.distinct, r.seconds), per(r.distinct, r.cpu_seconds), r.memory),
                 # the largest process has only a part of the states
-                "bytes_per_state": None if r.engine == "spark" else per(r.memory, r.distinct),
-            },
-            "engine": self.engine_as_json(),
-            **({} if self.evidence is None else {"evidence": self.evidence.as_json(p.name for p in self.listed)}),
-        }
+                None if r.engine == "spark" else per(r.memory, r.distinct),
+            ),
+            engine=documents.Engine(
+                name=r.engine,
+                threads=self.threads or None,
+                symmetry=r.symmetry,
+                symmetry_off=self.symmetry_off or None,
+                reduced=r.reduced,
+                ample_sets=r.narrowed,
+                ample_sets_off=r.ample_off or UNSET,
+                merged=r.merged or UNSET,
+                reduction_off=self.reduction_off or None,
+                stuttering_left_out=not r.stuttering_off,
+                stuttering_off=r.stuttering_off or None,
+                spark=documents.SparkJobs(r.jobs) if r.engine == "spark" else UNSET,
+            ),
+            evidence=UNSET if self.evidence is None else self.evidence.columns(p.name for p in self.listed),
+        )
+        return cast("dict[str, Any]", to_builtins(report))
 
-    def engine_as_json(self) -> dict[str, Any]:
-        """Return the engine, and what it could leave out."""
-        r = self.exploration
-        return {
-            "name": r.engine,
-            "threads": self.threads or None,
-            "symmetry": r.symmetry,
-            "symmetry_off": self.symmetry_off or None,
-            "reduced": r.reduced,
-            "ample_sets": r.narrowed,
-            **({"ample_sets_off": r.ample_off} if r.ample_off else {}),
-            **({"merged": r.merged} if r.merged else {}),
-            "reduction_off": self.reduction_off or None,
-            "stuttering_left_out": not r.stuttering_off,
-            "stuttering_off": r.stuttering_off or None,
-            **({"spark": {"jobs": r.jobs}} if r.engine == "spark" else {}),
-        }
-
-    def property_as_json(self, p: Property) -> dict[str, Any]:
-        r = self.exploration
-        found = r.violations.get(p.name)
-        violation: dict[str, Any] | None = None
-        if found is not None:
-            c = self.counterexamples.get(p.name, Counterexample())
-            violation = {
-                "depth": found.depth,
-                "schedule": list(found.schedule),
-                "trace_file": c.path or None,
-                "text": c.text or None,
-                "why": c.why or None,
-                "replayed": c.replayed and bool(c.digest),
-                "sha256": c.digest or None,
-                "problem": c.trouble or None,
-            }
-        return {
-            "name": p.name,
-            "of": p.of,
-            "source": p.source,
-            "statement": p.statement,
-            "premise": p.premise,
-            "verdict": self.verdict(p),
-            "witnessed_at": r.witnessed.get(p.name),
-            "violation": violation,
-            **self.symbolic_as_json(p),
-            **({} if self.evidence is None else {"evidence": self.evidence.of_property(p.name)}),
-        }
-
-    def symbolic_as_json(self, p: Property) -> dict[str, Any]:
-        """Return z3's answer about a property, if it was used."""
-        b = self.symbolic.get(p.name)
-        if b is None:
-            return {}
-        bounds: dict[str, Any] = {
-            "steps": b.steps or None,
-            "epochs": b.epochs or None,
-            "violated_within": b.broken or None,
-            "premise_reached": b.premise,
-            "problem": b.trouble or None,
-        }
-        bounds["within"] = [*b.within]
-        return {"symbolic": {"verdict": b.verdict, **bounds}}
+    def reported(self, p: Property) -> documents.PropertyReport:
+        """Return the verdict on a property with its counterexample, and what z3 and evidence say of it."""
+        found, z3 = self.exploration.violations.get(p.name), self.symbolic.get(p.name)
+        return documents.PropertyReport(
+            name=p.name,
+            of=p.of,
+            source=p.source,
+            statement=p.statement,
+            premise=p.premise,
+            verdict=self.verdict(p),
+            witnessed_at=self.exploration.witnessed.get(p.name),
+            violation=None if found is None else self.counterexamples.get(p.name, Counterexample()).of(found.schedule),
+            symbolic=UNSET
+            if z3 is None
+            else documents.SymbolicReport(
+                z3.verdict, z3.steps or None, z3.epochs or None, z3.broken or None, z3.premise, z3.trouble or None,
+                list(z3.within),
+            ),
+            evidence=UNSET if self.evidence is None else self.evidence.of_property(p.name),
+        )  # fmt: skip
 
 
 def export_of(path: str) -> str:

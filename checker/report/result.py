@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from checker.report.documents import ViolationReport
+
 if TYPE_CHECKING:
     from traces.record.trace import Trace
 
@@ -53,6 +55,11 @@ class Counterexample:
     replayed: bool = True
     digest: str = ""
     trace: Trace | None = None
+
+    def of(self, schedule: Sequence[int]) -> ViolationReport:
+        """Return it for a report, with its steps."""
+        shown = (self.path or None, self.text or None, self.why or None, self.replayed and bool(self.digest))
+        return ViolationReport(len(schedule), list(schedule), *shown, self.digest or None, self.trouble or None)
 
 
 @dataclass(frozen=True)

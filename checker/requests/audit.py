@@ -92,7 +92,7 @@ class AuditRequest(Request):
             metavar="SECONDS",
         ),
     ] = None
-    engine: Annotated[Literal["local", "spark"], Option("Where.")] = "local"
+    engine: Annotated[Literal["local", "spark"], Option("Audit on this machine, or on Spark.")] = "local"
     master: Annotated[
         str | None, Option("With --engine spark, or for an address: the Spark master (local[*]).", metavar="URL")
     ] = None

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from checker.errors import RequestError
 from checker.requests.model import ModelRequest
-from checker.requests.request import Count, File, Names, Natural, Option, Seconds, Seed, Witnesses
+from checker.requests.request import Count, File, Names, Option, Seconds, Seed, Witnesses
+from zabspec.typed import Natural
 
 if TYPE_CHECKING:
     from checker.explore.result import Limits

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.request import near
+from zabspec.typed import near
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from checker.errors import NoVerdict, RequestError
 from checker.requests.conform import Conform
 from checker.requests.reenact import new_folder
-from checker.requests.request import Count, File, Natural, Option, Seconds, function
+from checker.requests.request import Count, File, Option, Seconds, function
 from checker.requests.servers import ServersRequest
 from checker.requests.watch import QUIET, Watch
+from zabspec.typed import Natural
 
 if TYPE_CHECKING:
     from checker.report.conformed import Conformed
 
 
 @dataclass(frozen=True)
-class DisturbServers(ServersRequest):
+class ChaosRequest(ServersRequest):
     """Run three real ZooKeeper servers on loopback, disturb them, and compare their record with the model.
 
     Clients write, while servers are killed, stopped, isolated and delayed by a seed. Passive proxies record the packets
@@ -80,4 +81,4 @@ class DisturbServers(ServersRequest):
         return conformed_result(self.as_json(), done, folder)
 
 
-chaos = function(DisturbServers)
+chaos = function(ChaosRequest)

@@ -12,8 +12,9 @@ from checker.requests.clauses import ClausesRequest, InAll, argument, sorted_out
 from checker.requests.exploration import ExplorationRequest
 from checker.requests.explore import explored
 from checker.requests.ready import make_ready
-from checker.requests.request import Natural, Option, function
+from checker.requests.request import Option, function
 from checker.requests.watch import QUIET, Watch
+from zabspec.typed import Natural
 
 if TYPE_CHECKING:
     from checker.report.result import Part

@@ -14,9 +14,10 @@ from checker.report.answer import Answered
 from checker.report.result import Part
 from checker.requests.carried import verified_trace
 from checker.requests.causality import causal_graph, check_relation
-from checker.requests.request import File, Option, function, near
+from checker.requests.request import File, Option, function
 from checker.requests.saved import TraceRequest
 from checker.requests.watch import QUIET, Watch
+from zabspec.typed import near
 
 if TYPE_CHECKING:
     from traces import Trace

@@ -28,7 +28,7 @@ Examples:
 
 
 @dataclass(frozen=True)
-class StateGraph(ModelRequest):
+class GraphRequest(ModelRequest):
     """Build the graph of a model's states, and compute what every violating run has in common.
 
     For each violated property: which steps every such run takes, which states it passes, the least budgets that are
@@ -77,14 +77,14 @@ class StateGraph(ModelRequest):
         return Graphed(made, self.as_json(), disjoint_notes(configuration))
 
 
-graph = function(StateGraph)
+graph = function(GraphRequest)
 
 
-def state_graph(request: StateGraph, watch: Watch) -> nx.DiGraph[int]:
+def state_graph(request: GraphRequest, watch: Watch) -> nx.DiGraph[int]:
     """Build the graph of a model: explore it, then add every state and step.
 
     Raises:
-        RequestError, NoVerdict, ConfigError, LanguageError: as for `StateGraph.answer`.
+        RequestError, NoVerdict, ConfigError, LanguageError: as for `GraphRequest.answer`.
     """
     from checker.explore.compiled import Compiled
     from checker.explore.groups import groups_of
@@ -130,7 +130,7 @@ def state_graph(request: StateGraph, watch: Watch) -> nx.DiGraph[int]:
     return graph_of(codes[0], found, request.depth, about)
 
 
-def too_many(request: StateGraph) -> str:
+def too_many(request: GraphRequest) -> str:
     """Return why a graph is refused, and what would make it smaller."""
     from checker.graph.build import MOST_STATES
 

@@ -13,9 +13,10 @@ from checker.requests.clauses import ClausesRequest, InAll, argument, everything
 from checker.requests.properties import required_witnesses
 from checker.requests.queries import Queries, queries_into
 from checker.requests.ready import make_ready
-from checker.requests.request import Count, Natural, Option, Seconds, Seed, function, names_in
+from checker.requests.request import Count, Option, Seconds, Seed, function, names_in
 from checker.requests.watch import QUIET, Watch
 from zabspec.limits import Deadline
+from zabspec.typed import Natural
 
 if TYPE_CHECKING:
     from checker.explore.premises import Premises

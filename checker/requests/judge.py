@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from checker.errors import HELD, NO_VERDICT, VIOLATED, NoVerdict, RequestError
 from checker.output_files import check_writable, save_file
 from checker.requests.bounded import Checked
-from checker.requests.request import Count, File, Option, Request, function, names_in, near
+from checker.requests.request import Count, File, Option, Request, function, names_in
 from checker.requests.watch import QUIET, Watch
 from zabspec.files import place_of, without_secrets
+from zabspec.typed import near
 
 if TYPE_CHECKING:
     from checker.report.judged import Judged
@@ -34,7 +35,7 @@ Examples:
 
 
 @dataclass(frozen=True)
-class JudgeTable(Request):
+class JudgeRequest(Request):
     """Check every run in an event table (a Parquet file, or a folder of them) against the properties of histories.
 
     An address is read by pyarrow (s3://, gs://), or by Spark (s3a://, hdfs://, viewfs://, CATALOG.SCHEMA.TABLE).
@@ -135,7 +136,7 @@ class JudgeTable(Request):
         return found
 
 
-judge = function(JudgeTable)
+judge = function(JudgeRequest)
 
 
 def note_unused(tally: Totals, further: Iterable[str], rows: int | None) -> None:
@@ -158,7 +159,7 @@ def note_unused(tally: Totals, further: Iterable[str], rows: int | None) -> None
         tally.notes.append(f"the table has {tally.rows:,} rows, and {rows:,} are expected")
 
 
-def judged_by_spark(place: Place, request: JudgeTable) -> tuple[Totals, list[str], list[str]]:
+def judged_by_spark(place: Place, request: JudgeRequest) -> tuple[Totals, list[str], list[str]]:
     """Judge a table that only Spark reads; return the totals, and the properties as `event_units` does.
 
     Raises:
@@ -182,7 +183,7 @@ def judged_by_spark(place: Place, request: JudgeTable) -> tuple[Totals, list[str
     return tally, known, [p.name for p in JUDGED if p.default]
 
 
-def event_units(request: JudgeTable, table: Place) -> tuple[Sequence[Unit], list[str], list[str]]:
+def event_units(request: JudgeRequest, table: Place) -> tuple[Sequence[Unit], list[str], list[str]]:
     """Return the units of an event table, the properties that such tables are judged by, and those judged by default.
 
     Raises:
@@ -197,7 +198,7 @@ def event_units(request: JudgeTable, table: Place) -> tuple[Sequence[Unit], list
     return read_units(table), known, [p.name for p in JUDGED if p.default]
 
 
-def own_units(request: JudgeTable, table: Place, source: Source) -> tuple[Sequence[Unit], list[str]]:
+def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequence[Unit], list[str]]:
     """Return the units of a table of what a protocol shows, and the properties that it declares.
 
     Raises:
@@ -263,7 +264,7 @@ def not_of_tables(p: Property) -> str:
     )
 
 
-def judged(units: Sequence[Unit], request: JudgeTable) -> Totals:
+def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:
     """Judge units in this process and return the totals.
 
     Raises:

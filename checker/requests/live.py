@@ -14,9 +14,10 @@ from checker.output_files import check_writable
 from checker.requests.bounded import BoundedRequest, Symmetry, TraceOutput
 from checker.requests.counterexamples import trace_path
 from checker.requests.model import SIZES, check_initial, protocol_named
-from checker.requests.request import Names, Option, function, names_in, near
+from checker.requests.request import Names, Option, function, names_in
 from checker.requests.running import out_of_time
 from checker.requests.watch import QUIET, Watch
+from zabspec.typed import near
 
 if TYPE_CHECKING:
     from checker.explore.result import Limits
@@ -34,7 +35,7 @@ MORE_ITERATIONS = 2  # of each process, in the stable phase: it gives up its lea
 
 
 @dataclass(frozen=True)
-class LiveCheck(BoundedRequest):
+class LiveRequest(BoundedRequest):
     """Check liveness: whether a process can wait forever when no more faults occur.
 
     The depth is that of the phase with faults.
@@ -114,7 +115,7 @@ class LiveCheck(BoundedRequest):
         )
 
 
-live = function(LiveCheck)
+live = function(LiveRequest)
 
 
 def with_room(c: Configuration) -> Configuration:
@@ -141,7 +142,7 @@ def chosen_goals(given: Sequence[str], there: Sequence[ProgressProperty]) -> lis
     return [known[name] for name in given] or [goal for goal in there if goal.default]
 
 
-def compiled(model: Model, request: LiveCheck) -> tuple[LiveCode, str] | None:
+def compiled(model: Model, request: LiveRequest) -> tuple[LiveCode, str] | None:
     """Return the model in machine code, and why without symmetry; None if the time was over before."""
     from checker.live.code import LiveCode
     from zabspec.limits import done_in_time
@@ -153,7 +154,7 @@ def compiled(model: Model, request: LiveCheck) -> tuple[LiveCode, str] | None:
     return code, why if symmetry else "--no-symmetry"
 
 
-def searched(code: LiveCode, request: LiveCheck, limits: Limits, watch: Watch) -> tuple[LiveRun, Live]:
+def searched(code: LiveCode, request: LiveRequest, limits: Limits, watch: Watch) -> tuple[LiveRun, Live]:
     """Run the search."""
     from checker.live.run import LiveRun
 
@@ -210,7 +211,7 @@ def said_fair(model: Model) -> str:
     return out
 
 
-def starving(run: LiveRun, waits: Waits, model: Model, request: LiveCheck) -> Starving:
+def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> Starving:
     """Return the run in which a process waits forever, checked against the other worlds, and saved.
 
     A run that they do not confirm is skipped for the next one.
@@ -250,7 +251,7 @@ def starving(run: LiveRun, waits: Waits, model: Model, request: LiveCheck) -> St
 
 
 def confirmed(
-    run: LiveRun, waits: Waits, model: Model, request: LiveCheck
+    run: LiveRun, waits: Waits, model: Model, request: LiveRequest
 ) -> tuple[StarvingRun, Trace | None, str, str]:
     """Return a run in steps of the model, its trace, the digest of the simulator's dump, and the problem if any.
 

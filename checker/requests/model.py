@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.quorum_system import quorums_given
-from checker.requests.request import File, Names, Option, Request, flag, near
+from checker.requests.request import File, Names, Option, Request, flag
 from zabspec.roles import MOST_PROCESSES
+from zabspec.typed import near
 from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
@@ -191,33 +192,6 @@ class ModelRequest(Request):
 
     def traced(self) -> Configuration | None:
         return self.configuration()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the request as JSON values, with the model in an object of its own, and its budgets in another."""
-        values = super().as_json()
-        model = {name: values.pop(name) for name in MODEL if name in values and name not in (*BUDGETS, "budgets")}
-        values = {name: value for name, value in values.items() if name not in MODEL}
-        if self.amounts:
-            model["budgets"] = self.amounts
-        kind = {"kind": values.pop("kind")} if self.kind else {}
-        return {**kind, "model": model, **values} if self.kind else model
-
-    @classmethod
-    def from_json(cls, given: object) -> Self:
-        if not cls.kind or not isinstance(given, Mapping):
-            return super().from_json(given)
-        values, model = dict(given), given.get("model", {})
-        values.pop("model", None)
-        if twice := values.keys() & set(MODEL):
-            raise RequestError(f"a request of kind {cls.kind} has no {min(twice)!r}: it belongs to the model")
-        if not isinstance(model, Mapping):
-            raise RequestError(f"the model of a request of kind {cls.kind} is a JSON object, not {model!r:.60}")
-        if strange := [name for name in model if name not in MODEL or name in BUDGETS]:
-            raise RequestError(f"a model has no {strange[0]!r:.60}")
-        amounts = model.get("budgets", {})
-        ours = {name: n for name, n in amounts.items() if name in BUDGETS} if isinstance(amounts, Mapping) else {}
-        own = {"budgets": {k: n for k, n in amounts.items() if k not in ours}} if ours else {}
-        return super().from_json({**model, **own, **ours, **values})
 
     def configuration(self, literal: bool = False, promises: bool = False, passes: bool = False) -> Configuration:
         """Return the configuration of the model.

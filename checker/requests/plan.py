@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from checker.errors import RequestError
 from checker.requests.quorum_system import zoo_cfg
-from checker.requests.request import File, Option, Request, function, near
+from checker.requests.request import File, Option, Request, function
 from checker.requests.watch import QUIET, Watch
+from zabspec.typed import near
 
 if TYPE_CHECKING:
     from checker.report.planned import Planned
@@ -52,7 +53,7 @@ def quantity(flag: str, units: Mapping[str, int], example: str) -> Callable[[Any
 
 
 @dataclass(frozen=True)
-class CapacityRequest(Request):
+class PlanRequest(Request):
     """Estimate throughput and latency of an ensemble by running zab's handlers in a world with time.
 
     The servers of ZOO.CFG that vote are counted. The result is of a model, not a measurement:
@@ -179,4 +180,4 @@ class CapacityRequest(Request):
         return replace(disk, force=force, spread=force // 4, why=f"{force / 1e6:.3g} ms as given")
 
 
-plan = function(CapacityRequest)
+plan = function(PlanRequest)

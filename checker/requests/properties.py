@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from checker.errors import RequestError
 from checker.report.answer import Listed, listed
 from checker.requests.model import Containing, ListedProtocol, protocol_named
-from checker.requests.request import Request, function, names_in, near
+from checker.requests.request import Request, function, names_in
 from checker.requests.watch import QUIET, Watch
+from zabspec.typed import near
 
 if TYPE_CHECKING:
     from invariants.registry import Property

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from checker.errors import NoVerdict, RequestError
 from checker.requests.queries import Queries, queries_into
 from checker.requests.quorum_system import quorums_given
-from checker.requests.request import File, Option, Request, Seconds, Seed, function, near
+from checker.requests.request import File, Option, Request, Seconds, Seed, function
 from checker.requests.watch import QUIET, Watch
+from zabspec.typed import near
 
 if TYPE_CHECKING:
     from checker.proof.break_it import BrokenMutant

@@ -12,9 +12,10 @@ from checker.errors import HELD, NO_VERDICT, VIOLATED, NoVerdict, RequestError
 from checker.report.answer import Answered
 from checker.report.result import Part
 from checker.requests.carried import verified_trace
-from checker.requests.request import Count, File, Natural, Option, Seconds, function
+from checker.requests.request import Count, File, Option, Seconds, function
 from checker.requests.servers import ServersRequest
 from checker.requests.watch import QUIET, Watch
+from zabspec.typed import Natural
 
 if TYPE_CHECKING:
     from traces import Trace

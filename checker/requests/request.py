@@ -10,14 +10,14 @@ docs/decisions/0008-a-request-is-a-type.md says what follows from it. `checker/c
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, dataclass, fields
+from functools import update_wrapper
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
@@ -30,6 +30,7 @@ from checker.errors import RequestError
 from checker.output_files import save_file
 from checker.requests.watch import QUIET, Watch
 from zabspec.files import without_secrets
+from zabspec.typed import alternatives, near, wrong
 
 if TYPE_CHECKING:
     from invariants.registry import Property
@@ -48,12 +49,10 @@ else:  # what a field holds; above, what a caller may give
 
 # Types of fields, with their limits.
 Count = Annotated[int, Meta(ge=1)]
-Natural = Annotated[int, Meta(ge=0)]
 Seed = Annotated[int, Meta(ge=0, le=2**32 - 1)]  # of z3 and of random numbers
 Seconds = Annotated[float, Meta(gt=0, le=sys.float_info.max, description="a number of seconds above 0")]
 
 PLACES = ("master", "folder", "servers")  # it may be an address, with a key or a token in it
-WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 P = typing.ParamSpec("P")
 A = typing.TypeVar("A", covariant=True)
 R = typing.TypeVar("R")
@@ -108,7 +107,6 @@ class Field:
         type: without limits, and without None.
         element: the type of a value that a flag gives: of its elements, if it has several.
         hint: the whole annotation, for msgspec.
-        limit: its limits, or of its elements; None without any.
         option: its option; None if it has none.
         default: its default; `MISSING` if it has none.
     """
@@ -117,7 +115,6 @@ class Field:
     type: Any
     element: Any
     hint: Any
-    limit: Meta | None
     option: Option | None
     default: Any
 
@@ -133,19 +130,6 @@ class Field:
         """The values that it may have, if they are listed."""
         return [str(choice) for choice in get_args(self.type)] if get_origin(self.type) is typing.Literal else []
 
-    @property
-    def wanted(self) -> str:
-        """What its value must be, as the end of a sentence."""
-        limit = self.limit
-        if self.choices:
-            return f"{', '.join(self.choices[:-1])} or {self.choices[-1]}"
-        if limit is not None and limit.description:
-            return limit.description
-        if limit is not None and limit.ge is not None:
-            return f"{limit.ge} or more" if limit.le is None else f"{limit.ge} to {limit.le}"
-        named = "numbers by name" if get_origin(self.type) is Mapping else "a list of names"
-        return WANTED.get(self.type, named)
-
     def read(self, value: Any) -> Any:
         """Return a caller's value in the form that the field holds.
 
@@ -154,21 +138,13 @@ class Field:
         """
         option = self.option
         if option is not None and option.reads is not None and value is not None:
-            value = self.converted(option.reads, value)
+            with suppress(TypeError):  # `checked` refuses what cannot be converted
+                value = option.reads(value)
         if isinstance(value, PathLike):
             value = fspath(value)
         if isinstance(value, Request) or (is_trace(value) and option is not None and option.place == "read"):
             return value
         return self.checked(names_of(value) if get_origin(self.type) is tuple else value)
-
-    def converted(self, reads: Callable[[Any], Any], value: Any) -> Any:
-        """Return a value after the field's own conversion; one that it cannot convert, unchanged."""
-        try:
-            return reads(value)
-        except RequestError:
-            raise
-        except (TypeError, ValueError):
-            return value
 
     def checked(self, value: Any) -> Any:
         """Return a value, a list as a tuple, after checking it.
@@ -179,13 +155,7 @@ class Field:
         try:
             return msgspec.convert(value, self.hint)
         except msgspec.ValidationError:
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            within = number if self.type is float else type(value) is self.type
-            if isinstance(value, tuple) and self.limit is not None:
-                within = all(type(each) is self.element for each in value)
-            must = self.wanted if within else WANTED.get(self.type, self.wanted)
-            shown = f"{value:g}" if isinstance(value, float) else f"{value!r:.60}"
-            raise RequestError(f"{self.flag} must be {must}, not {shown}") from None
+            raise RequestError(f"{self.flag} {next(wrong(value, self.hint))}") from None
 
 
 def is_trace(value: object) -> bool:
@@ -210,14 +180,7 @@ def names_of(value: Any) -> Any:
         return ("all",) if value else ()
     if isinstance(value, str) or not isinstance(value, Iterable):
         value = (value,)
-    return tuple(
-        fspath(each)
-        if isinstance(each, PathLike)
-        else each
-        if isinstance(each, str | int)
-        else getattr(each, "name", each)
-        for each in value
-    )
+    return tuple(fspath(each) if isinstance(each, PathLike) else getattr(each, "name", each) for each in value)
 
 
 _FIELDS: dict[type, dict[str, Field]] = {}
@@ -231,42 +194,22 @@ def fields_of(kind: type[Request]) -> dict[str, Field]:
         out = {name: field for base in bases for name, field in fields_of(base).items()}
         hints = inspect.get_annotations(kind, eval_str=True)  # of a base they were read already
         out |= {name: declared(own[name], hint) for name, hint in hints.items() if name in own}
-        without = {name: dataclasses.replace(out[name], option=None) for name in kind.excluded}
-        _FIELDS[kind] = out | without
+        _FIELDS[kind] = out | {name: dataclasses.replace(out[name], option=None) for name in kind.excluded}
     return _FIELDS[kind]
 
 
 def declared(f: dataclasses.Field[Any], hint: Any) -> Field:
     """Return a field, with what its annotation declares."""
-    inner, marks = bare(hint)
-    element, more = bare(get_args(inner)[0]) if get_origin(inner) is tuple else (inner, [])
-    limit = next((m for m in (*marks, *more) if isinstance(m, Meta)), None)
+    ((kind, marks),) = (each for each in alternatives(hint) if each[0] is not types.NoneType)
+    element = alternatives(get_args(kind)[0])[0][0] if get_origin(kind) is tuple else kind
     option = next((m for m in marks if isinstance(m, Option)), None)
     default = f.default if f.default_factory is MISSING else f.default_factory()
-    return Field(f.name, inner, element, hint, limit, option, default)
-
-
-def bare(hint: Any) -> tuple[Any, list[Any]]:
-    """Return a type without its marks and without None, and the marks."""
-    marks: list[Any] = []
-    while get_origin(hint) is Annotated or isinstance(hint, types.UnionType) or get_origin(hint) is typing.Union:
-        inner = get_args(hint)
-        if get_origin(hint) is Annotated:
-            hint, marks = inner[0], [*marks, *inner[1:]]
-        else:
-            (hint,) = (each for each in inner if each is not types.NoneType)
-    return hint, marks
+    return Field(f.name, kind, element, hint, option, default)
 
 
 def flag(name: str) -> str:
     """Return the flag of a field, as messages name it."""
     return f"--{name.replace('_', '-')}"
-
-
-def near(name: str, names: Iterable[str]) -> str:
-    """Return a suggestion for a wrong name, as the end of a sentence."""
-    found = difflib.get_close_matches(name, list(names), 3, 0.5)
-    return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
 @dataclass(frozen=True)
@@ -317,14 +260,18 @@ class Request:
     @property
     def places(self) -> Iterable[Path]:
         """The files that answering reads or writes."""
-        found = ((f, getattr(self, name)) for name, f in fields_of(type(self)).items())
-        return [Path(value) for f, value in found if f.option and f.option.place and isinstance(value, str) and value]
+        return self.placed().values()
 
     @property
     def outputs(self) -> dict[str, Path]:
         """The files that answering writes, by field."""
-        found = ((f, getattr(self, name)) for name, f in fields_of(type(self)).items())
-        return {f.name: Path(v) for f, v in found if v and f.option is not None and f.option.place == "write"}
+        return self.placed("write")
+
+    def placed(self, *kinds: str) -> dict[str, Path]:
+        """Return the files of the fields of some kinds of places, or of all."""
+        found = ((name, f.option, getattr(self, name)) for name, f in fields_of(type(self)).items())
+        named = ((name, option.place, value) for name, option, value in found if option and isinstance(value, str))
+        return {name: Path(value) for name, place, value in named if place and value and place in (kinds or [place])}
 
     def traced(self) -> Configuration | None:
         """Return the configuration of the traces that it makes, or None if it follows from what the request names.
@@ -350,10 +297,10 @@ class Request:
                 continue
             elif is_trace(value):
                 value = name_of(value)
-            if isinstance(value, tuple):
-                value = [without_secrets(v) if name in PLACES and isinstance(v, str) else v for v in value]
             if name in PLACES and isinstance(value, str):
                 value = without_secrets(value)
+            if isinstance(value, tuple):
+                value = [without_secrets(v) if name in PLACES else v for v in value]
             out[name] = dict(value) if isinstance(value, Mapping) else value
         return out
 
@@ -406,9 +353,8 @@ def function(kind: Callable[P, Answerable[A]]) -> Callable[P, A]:
                 save_file(path, data)
             return cast("A", answer)
 
+    update_wrapper(call, kind, updated=())  # its signature, too
     call.__name__ = call.__qualname__ = kind.kind.replace("-", "_")  # type: ignore[attr-defined]
-    call.__doc__, call.__module__ = kind.__doc__, kind.__module__
-    call.__wrapped__ = kind  # type: ignore[attr-defined]  # its signature
     return call
 
 

@@ -31,7 +31,7 @@ LARGEST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
-class RandomSearch(ModelRequest):
+class SearchRequest(ModelRequest):
     """Walk at random through a state space that is too large to explore."""
 
     kind: ClassVar[str] = "search"
@@ -77,10 +77,10 @@ class RandomSearch(ModelRequest):
         return Searched(walked, configuration, short, most, self.as_json())
 
 
-search = function(RandomSearch)
+search = function(SearchRequest)
 
 
-def walk(model: Model, judged: Sequence[Property], request: RandomSearch, watch: Watch) -> tuple[Walked, int]:
+def walk(model: Model, judged: Sequence[Property], request: SearchRequest, watch: Watch) -> tuple[Walked, int]:
     """Search; return the result, and the maximum number of steps of a walk."""
     import secrets
 
@@ -110,7 +110,7 @@ class OutOfTime(Exception):
     """Minimising a run takes too long."""
 
 
-def shortened(model: Model, broken: WalkViolation, walked: Walked, request: RandomSearch) -> Shortened:
+def shortened(model: Model, broken: WalkViolation, walked: Walked, request: SearchRequest) -> Shortened:
     """Return the trace of a violation, minimised if there is time for it, verified in the other worlds, and saved."""
     from checker.search.report import Shortened
     from traces import TraceError, build_trace

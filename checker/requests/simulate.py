@@ -24,8 +24,9 @@ from checker.requests.model import (
     Variant,
     protocol_named,
 )
-from checker.requests.request import File, Natural, Option, Request, Words, function, names_in
+from checker.requests.request import File, Option, Request, Words, function, names_in
 from checker.requests.watch import QUIET, Watch
+from zabspec.typed import Natural
 
 if TYPE_CHECKING:
     from checker.report.result import StatedResult

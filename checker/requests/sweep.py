@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.model import Quorums
-from checker.requests.request import Count, File, Natural, Option, Request, Words, function, names_in, names_of
+from checker.requests.request import Count, File, Option, Request, Words, function, names_in, names_of
 from checker.requests.watch import QUIET, Watch
 from zabspec.files import place_of
+from zabspec.typed import Natural
 
 if TYPE_CHECKING:
     from checker.report.swept import Swept

@@ -78,8 +78,9 @@ class ZookeeperRequest(Request):
 
         wanted = {i.upper().removeprefix("ZOOKEEPER-").removeprefix("ZK-").lower() for i in names_in(self.issues)}
         for name in sorted(wanted - {r.issue for r in ROWS}):
-            why = NOT_FOUND.get(name)
-            raise RequestError(f"ZK-{name} has no row: {why}" if why else f"there is no row ZK-{name}")
+            if why := NOT_FOUND.get(name):
+                raise RequestError(f"ZK-{name} has no row: {why}")
+            raise RequestError(f"there is no row ZK-{name}; `zabcheck docs zookeeper-bugs` lists them")
         return [r for r in ROWS if not wanted or r.issue in wanted]
 
     def explored(self) -> Iterator[RowOutcome]:

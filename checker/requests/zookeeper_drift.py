@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class DriftRequest(Request):
+class ZookeeperDriftRequest(Request):
     """Report which methods that the model cites a source tree of ZooKeeper changes: none, some, or unknown.
 
     The tree may be a git repository without a work tree. `since` takes a revision in place of the recorded digests,
@@ -70,10 +70,10 @@ class DriftRequest(Request):
         return stated(self, compare(tree, release, base), version, guessed=not self.against)
 
 
-zookeeper_drift = function(DriftRequest)
+zookeeper_drift = function(ZookeeperDriftRequest)
 
 
-def trees(request: DriftRequest) -> tuple[SourceTree, SourceTree | None]:
+def trees(request: ZookeeperDriftRequest) -> tuple[SourceTree, SourceTree | None]:
     """Return the sources, and those before the change or None for the recorded digests.
 
     Raises:

@@ -51,7 +51,7 @@ class FindingFolder(Answered):
 
 
 @dataclass(frozen=True)
-class FindingRequest(Request):
+class ZookeeperFindingRequest(Request):
     """Write the folder of a finding in ZooKeeper: its run as a page, a repair, a JUnit test, its results by release."""
 
     kind: ClassVar[str] = "zookeeper-finding"
@@ -88,4 +88,4 @@ class FindingRequest(Request):
         return FindingFolder(folder, folder_of(finding, row))
 
 
-zookeeper_finding = function(FindingRequest)
+zookeeper_finding = function(ZookeeperFindingRequest)

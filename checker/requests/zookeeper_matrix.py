@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MatrixRequest(Request):
+class ZookeeperMatrixRequest(Request):
     """Check every row of the track record on every release; a cell that the file has is not explored again."""
 
     kind: ClassVar[str] = "zookeeper-matrix"
@@ -67,4 +67,4 @@ class MatrixRequest(Request):
         return StatedAnswer(sentence, HELD if known == there else NO_VERDICT, content, text, kind=self.kind)
 
 
-zookeeper_matrix = function(MatrixRequest)
+zookeeper_matrix = function(ZookeeperMatrixRequest)

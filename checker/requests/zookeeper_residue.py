@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ResidueRequest(Request):
+class ZookeeperResidueRequest(Request):
     """Report the remaining faults of a release with all known repairs."""
 
     kind: ClassVar[str] = "zookeeper-residue"
@@ -84,4 +84,4 @@ class ResidueRequest(Request):
         return StatedAnswer(sentence, code, content, text, kind=self.kind)
 
 
-zookeeper_residue = function(ResidueRequest)
+zookeeper_residue = function(ZookeeperResidueRequest)

@@ -1,8 +1,8 @@
 """A fault: a row for the kind of step and one for its budget, then its effect in each world.
 
-Flags, reports, traces and the JSON schema follow from the rows. The effect stands once in the explorer's world and once
+Flags, reports, traces and their types follow from the rows. The effect stands once in the explorer's world and once
 in what a script sets up for the simulator, which must come to the same state (docs/decisions/0005). Here the network of
-datagrams loses all that is in flight at once. Then run `pytest tests/worlds/test_steps.py --rewrite` for the schema,
+datagrams loses all that is in flight at once. Then
 add a row to docs/reference/faults-and-networks.md, and write the fault's rule into docs/reference/semantics.md and the
 second semantics (`tests/second/`).
 """

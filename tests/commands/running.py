@@ -34,7 +34,8 @@ def request_of(name: str, *words: str) -> Any:
     """Return the request that words after the name of a command make."""
     kind = kind_named(name)
     assert kind is not None
-    return deriving.request_of(kind, words)
+    with deriving.command_of(kind).make_context(name, list(words)) as context:
+        return deriving.requested(deriving.kinds_of(kind), context.params)
 
 
 def assert_refused(result: Result, sentence: str) -> None:

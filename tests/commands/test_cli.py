@@ -23,6 +23,7 @@ from click.testing import Result
 from checker.cli import main
 from checker.explore import breadth_first
 from checker.explore.compiled import Compiled
+from checker.report.documents import ExplorationReport
 from checker.report.formats.junit import clean
 from checker.report.result import plural
 from invariants import PROPERTIES
@@ -30,8 +31,8 @@ from tests.commands.running import BROKEN, HEARING, TINY, assert_refused, interr
 from tests.patience import HANG, ticking
 from traces.explain.folding import aligned
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.typed import read, schema
 
-SCHEMA = Path(__file__).parents[2] / "checker" / "report" / "schema" / "report.schema.json"
 COMMAND = [sys.executable, "-c", "from checker.cli import main; main()"]
 
 
@@ -52,9 +53,10 @@ def report_of(result: Result) -> dict[str, Any]:
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
     report: dict[str, Any] = json.loads(result.stdout)
-    schema = json.loads(SCHEMA.read_text())
-    Draft202012Validator.check_schema(schema)
-    Draft202012Validator(schema).validate(report)
+    derived = schema(ExplorationReport)
+    Draft202012Validator.check_schema(derived)
+    Draft202012Validator(derived).validate(report)
+    read(report, ExplorationReport)
     assert report["exit_code"] == result.exit_code
     return report
 

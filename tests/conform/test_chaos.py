@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.requests.chaos import DisturbServers
+from checker.requests.chaos import ChaosRequest
 from tests.servers import SPARK, official
 from traces.conform.explained import EXPLAINED
 
@@ -14,7 +14,7 @@ from traces.conform.explained import EXPLAINED
 @pytest.mark.slow(seconds=40)
 def test_a_run_of_servers_under_faults_is_explained(tmp_path: Path) -> None:
     official(SPARK)
-    request = DisturbServers(
+    request = ChaosRequest(
         SPARK, seconds=20.0, clients=2, writes=60, faults="kill,cut,tail", output=str(tmp_path / "run")
     )
     found = request.answer()

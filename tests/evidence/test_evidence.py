@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from msgspec import to_builtins
 
 import zabcheck
 from checker.cli import main
@@ -21,6 +21,7 @@ from checker.evidence import computing, gathered, sources, store
 from checker.evidence.gathered import of_zab, why_none
 from checker.evidence.store import Entry
 from checker.explore.result import Violation
+from checker.report.documents import ExplorationReport
 from checker.report.evidence import (
     COMPUTED,
     INDUCTIVE,
@@ -36,8 +37,8 @@ from checker.requests.prove import Prove
 from checker.requests.refine import Refine
 from invariants import PROPERTIES
 from zabspec.model import Configuration
+from zabspec.typed import read
 
-SCHEMA = json.loads((Path(zabcheck.__file__).parent.parent / "checker/report/schema/report.schema.json").read_text())
 NAMES = [p.name for p in PROPERTIES if p.default and p.judges("zab")]
 SMALL: dict[str, Any] = {"nodes": 3, "engine": "interpret", "depth": 1, "symmetry": False}
 ABSTRACT = ("integrity", "total-order", "agreement", "durability")
@@ -68,7 +69,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
     out = Kept(tmp_path / "recorded.json")
     claims = {INDUCTIVE: dict.fromkeys(NAMES, "inductive"), REFINEMENT: {"": "refines"}}
     entries = {
-        one.kind: Entry(sources.digest(one.kind), one.request.as_json(), one.bounds, claims[one.kind]).as_json()
+        one.kind: to_builtins(Entry(sources.digest(one.kind), one.request.as_json(), one.bounds, claims[one.kind]))
         for one in of_zab("")
         if one.kind != PROOF
     }
@@ -241,7 +242,7 @@ def test_what_a_run_violates_has_no_cell(kept: Kept) -> None:
     assert gathered.names_of(report) == set(NAMES) - {"agreement"}
     here = Gathered(PIECES, frozenset())
     assert here.cells("agreement") == ("", "")
-    assert all(piece["claim"] is None for piece in here.of_property("agreement"))
+    assert all(piece.claim is None for piece in here.of_property("agreement"))
 
 
 def test_no_evidence_changes_an_exit_code(kept: Kept) -> None:
@@ -269,7 +270,7 @@ def test_every_format_has_the_evidence(kept: Kept, tmp_path: Path) -> None:
     assert "(recorded)" in shown.stdout
     done = runner.invoke(main, [*words, "--json", "--junit", str(junit), "--html", str(html)])
     report = json.loads(done.stdout)
-    Draft202012Validator(SCHEMA).validate(report)
+    read(report, ExplorationReport)
     assert report["evidence"]["columns"] == ["at n = 3, e <= 2", "any n"]
     row = next(p for p in report["properties"] if p["name"] == "agreement")
     assert [(e["kind"], e["claim"], e["status"]) for e in row["evidence"]] == [

@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 from .commands import SAMPLES, commands
+from .declared import DeclaredFuzzer, run_here
 from .ends import LATE, Case, odd_files, signals_at_random, walk, wrong
 from .files import damaged, samples
 from .running import Outcome, load, run
@@ -62,6 +63,18 @@ def ends(folder: Path, found: Iterable[Case], limit: float) -> Iterator[tuple[Ou
         yield outcome, [*found_wrong, *about] if found_wrong else []
 
 
+def declarations(folder: Path, count: int, seed: int) -> Iterator[tuple[Outcome, list[str]]]:
+    """So many commands derived from the declarations of requests, each ending with what is wrong about it."""
+    made, work, fuzzer = folder / "made", folder / "work", DeclaredFuzzer(seed)
+    made.mkdir(parents=True)
+    samples(made)
+    for _ in range(count):
+        fresh(made, work)
+        outcome = run_here(fuzzer.command(), work)
+        reports = [path.read_text()[-1500:] for path in work.glob("zabcheck-error-*")]
+        yield outcome, faults(outcome, work) + reports
+
+
 def fresh(made: Path, work: Path) -> None:
     """The files as they were made, in a folder of their own."""
     shutil.rmtree(work, ignore_errors=True)
@@ -77,6 +90,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--commands", type=int, default=2000)
     parser.add_argument("--files", type=int, default=2000)
+    parser.add_argument("--declared", type=int, default=0, help="commands derived from declarations")
     parser.add_argument("--ends", type=int, default=0, help="so many ways to be cut short of each kind and command")
     parser.add_argument("--kind", default="", help="with --ends: these kinds alone, as a,b")
     parser.add_argument("--most", type=int, help="with --ends: so many of all of these")
@@ -97,7 +111,11 @@ def main() -> int:
         if given.commands or given.files:
             fuzzed = campaign(Path(folder), given.commands, given.files, given.seed, given.limit)
         with contextlib.suppress(KeyboardInterrupt):  # the figures say how far it got
-            for o, faulty in chain(fuzzed, ends(Path(other), short, max(LATE, given.limit)) if short else ()):
+            for o, faulty in chain(
+                fuzzed,
+                ends(Path(other), short, max(LATE, given.limit)) if short else (),
+                declarations(Path(folder) / "declared", given.declared, given.seed) if given.declared else (),
+            ):
                 name = o.words[0] if o.words and not o.words[0].startswith("-") else "explore"
                 codes[name, o.code] += 1
                 bad += bool(faulty)

@@ -20,7 +20,7 @@ from .running import Outcome, run
 ORDERS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # What is wrong with a request: a sentence, and for a protocol's source the line with a caret below it.
 SENTENCE = re.compile(r"zabcheck: .+\n(    .+\n    .+\n)?")
-REASON = re.compile("(?i)no verdict|undecided|cannot|no quorum|none of|false|interrupted|reached|no end|not")
+REASON = re.compile("(?i)no verdict|undecided|neither|cannot|no quorum|none of|false|interrupted|reached|no end|not")
 RANGES = ("max_epoch", "channel")  # a run within some is one within others, and says nothing that is not so
 # What a trace from before there was such a budget is taken to say.
 NOT_THEN = {"start": "", **{name: 0 for name, b in BUDGETS.items() if not any(b.usual.values())}}

@@ -17,7 +17,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration
 from checker.graph.build import graph_of
 from checker.graph.questions import answers, least_budgets, steps_of_all
-from checker.requests.graph import StateGraph
+from checker.requests.graph import GraphRequest
 from checker.requests.model import ModelRequest
 from tests.commands.running import run
 from tests.models import DEFAULT, python_successors
@@ -141,8 +141,8 @@ def test_a_step_on_every_violating_run_is_a_crash_inside_a_step() -> None:
 
 def test_a_graph_that_is_cut_says_so_in_every_answer() -> None:
     request = ModelRequest(variant="small-quorum", nodes=2, txns=1, budgets=NO_FAULTS)
-    whole = StateGraph(**vars(request), properties=("durability",)).answer()
-    cut = StateGraph(**vars(request), properties=("durability",), depth=11).answer()
+    whole = GraphRequest(**vars(request), properties=("durability",)).answer()
+    cut = GraphRequest(**vars(request), properties=("durability",), depth=11).answer()
     texts = [re.sub(r"\s+", " ", "\n".join(str(p) for p in report.parts())) for report in (whole, cut)]
     assert "Of every run that violates it within these budgets:" in texts[0]
     assert "Of every run that violates it within these budgets and has at most 11 steps:" in texts[1]
@@ -152,7 +152,7 @@ def test_a_graph_that_is_cut_says_so_in_every_answer() -> None:
     assert "unknown" in texts[1]
     assert all("The graph gives no verdict" in text for text in texts)
     assert (whole.exit_code, cut.exit_code) == (1, 1)
-    shallow = StateGraph(**vars(request), properties=("durability",), depth=3).answer()
+    shallow = GraphRequest(**vars(request), properties=("durability",), depth=3).answer()
     assert shallow.exit_code == 0
     assert "no state or step of this graph violates a property" in shallow.sentence
     assert {v.verdict for v in shallow.said()} == {"no verdict"}

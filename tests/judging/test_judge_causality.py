@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from checker.errors import RequestError
-from checker.requests.judge import JudgeTable
+from checker.requests.judge import JudgeRequest
 from tests.definitions import OF_HISTORIES, judged_by_definition, unknowns
 from tests.histories import Synthetic
 from tests.judge_tables import rows_of as rows_of_history
@@ -112,7 +112,7 @@ def test_figures_3_and_4_by_hand() -> None:
 
 def test_the_sentence_says_who_delivered_what_without_what(tmp_path: Path) -> None:
     path = written(tmp_path / "t.parquet", [rows_of_history(leads_again().history)])
-    found = JudgeTable(str(path), properties=(NAME,)).answer()
+    found = JudgeRequest(str(path), properties=(NAME,)).answer()
     assert found.exit_code == 1
     said = "t1 <1,1> happens before t3 <3,1> (p0 broadcast it earlier), but p0 delivered t3 <3,1> without t1 <1,1>."
     assert [(v.property, v.why) for v in found.totals.violations] == [(NAME, said)]
@@ -120,11 +120,11 @@ def test_the_sentence_says_who_delivered_what_without_what(tmp_path: Path) -> No
 
 def test_a_table_is_judged_by_it_only_where_it_is_named(tmp_path: Path) -> None:
     path = written(tmp_path / "t.parquet", [rows_of_history(leads_again().history)])
-    found = JudgeTable(str(path)).answer()
+    found = JudgeRequest(str(path)).answer()
     assert NAME not in found.judged
     report = found.as_json()
     assert NAME in report.pop("not_checked")
     assert NAME not in json.dumps(report)
     assert NAME not in {v.property for v in found.totals.violations}
     with pytest.raises(RequestError, match="did you mean dsn-causal-order"):
-        JudgeTable(str(path), properties=("dsn-causal-ordr",)).answer()
+        JudgeRequest(str(path), properties=("dsn-causal-ordr",)).answer()

@@ -7,11 +7,9 @@ import os
 import random
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
@@ -21,6 +19,7 @@ from checker.explore.result import Limits
 from checker.live.code import LiveCode
 from checker.live.lasso import lasso_of
 from checker.live.run import ALL, LiveRun
+from checker.report.documents import LiveReport
 from tests.live.lock import LOCK
 from traces import Trace, build_trace, read_trace, verify
 from traces.record.fair import NotFair, StableWorld
@@ -28,6 +27,7 @@ from traces.record.lasso import Lasso
 from traces.replay.replay import replay
 from zabspec.language.reference import StateView
 from zabspec.model import Configuration, Model
+from zabspec.typed import read
 
 CRASH = {"nodes": 3, "txns": 1, "timeouts": 0, "crashes": 1, "losses": 0, "max_epoch": 6}
 LOSS = {"nodes": 3, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 1, "max_epoch": 6}
@@ -183,8 +183,7 @@ def test_the_command_holds_reports_and_fits_its_schema(tmp_path: Path) -> None:
     assert result.output.startswith("holds: no process starves in any fair run, 4 of 4 progress properties;")
     assert "not assumed, and explored both ways: that a process that is down recovers" in result.output
     report = json.loads(asked(*words, "--progress-property", "joins", "--json", cwd=tmp_path).output)
-    schema = json.loads(files("checker").joinpath("report/schema/live.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(report)
+    read(report, LiveReport)
     assert [goal["name"] for goal in report["progress_properties"]] == ["joins"]
 
 
@@ -198,8 +197,7 @@ def test_a_violated_goal_names_the_reading_under_which_it_holds(tmp_path: Path) 
     assert result.exit_code == 1
     assert "joins holds under another reading, --variant yield-to-promise, within" in result.output
     report = json.loads(asked(*LOCKED_OUT, *CUT, "--json", cwd=tmp_path).output)
-    schema = json.loads(files("checker").joinpath("report/schema/live.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(report)
+    read(report, LiveReport)
     assert [goal["holds_with"] for goal in report["progress_properties"]] == ["yield-to-promise"]
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 LIBRARIES = (
     "pytest", "hypothesis", "hypothesis.strategies", "click.testing", "rich.console", "llvmlite.binding", "z3",
-    "numpy", "jsonschema", "networkx", "concurrent.futures", "multiprocessing",
+    "numpy", "networkx", "concurrent.futures", "multiprocessing",
 )  # fmt: skip
 LATER = ("pyarrow", "pyarrow.parquet", "pandas")  # only where a test of the file reads tables
 MEMORY = 6 << 30  # bytes of address space that a child may have beyond the server's

@@ -10,11 +10,11 @@ import pytest
 
 from checker.explore.compiled import Compiled
 from checker.live.code import LiveCode
-from checker.requests.live import LiveCheck
+from checker.requests.live import LiveRequest
 from checker.requests.refine import Refine
 
 REFINED = Refine(nodes=2, txns=1)
-PROGRESS = LiveCheck("zab", nodes=2, txns=1, budgets={"timeouts": 1, "crashes": 1, "losses": 0})
+PROGRESS = LiveRequest("zab", nodes=2, txns=1, budgets={"timeouts": 1, "crashes": 1, "losses": 0})
 
 
 def refined() -> Any:

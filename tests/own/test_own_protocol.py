@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
@@ -20,6 +19,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from checker.explore.vacuous import vacuous
+from checker.report.documents import ExplorationReport
 from invariants import Property, binding, properties_of
 from tests.own.conftest import EARLIER
 from zabspec.authoring.checks import SIMULATED
@@ -28,8 +28,8 @@ from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.model import Cluster
+from zabspec.typed import read
 
-SCHEMA = Path(__file__).parents[2] / "checker" / "report" / "schema" / "report.schema.json"
 TEXT = EARLIER.read_text(encoding="utf-8")
 NO_LIMIT = Limits(None, None, None, None)
 
@@ -325,7 +325,7 @@ def test_what_is_there_for_nothing_is_in_the_json_report(written) -> None:
     )
     code, said, _ = run("--protocol", path, "--depth", 1, "--json", "--no-trace")
     report = json.loads(said)
-    Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8"))).validate(report)
+    read(report, ExplorationReport)
     (line,) = report["unused"]
     assert re.fullmatch(r"nothing calls on_timeout \(.*tpc\.py:\d+\)", line)
     assert code == 3  # at depth 1 nothing is put to the test

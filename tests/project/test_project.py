@@ -157,7 +157,7 @@ def test_every_package_that_is_imported_is_declared() -> None:
 
 # What takes long to import, and what only other questions need.
 HEAVY = (
-    "html", "jinja2", "jsonschema", "matplotlib", "multiprocessing", "networkx", "numpy", "pandas", "pyarrow",
+    "html", "jinja2", "matplotlib", "multiprocessing", "networkx", "numpy", "pandas", "pyarrow",
     "pyspark", "rich", "z3", "checker.distributed", "checker.proof", "checker.symbolic",
     "traces.record", "traces.explain.text", "traces.pictures",
 )  # fmt: skip

@@ -25,7 +25,7 @@ TOP = Path(__file__).parents[2]
 RECIPES = TOP / "docs/recipes"
 PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")
 # How many files of code a change of each kind touches at most.
-MOST_FILES = {"property": 1, "step": 1, "variant": 2, "protocol": 0, "fault": 6, "format": 1, "request": 1}
+MOST_FILES = {"property": 1, "step": 1, "variant": 2, "protocol": 0, "fault": 6, "format": 1, "request": 1, "option": 1}
 
 
 def bytecode_of(folder: Path) -> Path | None:

@@ -7,9 +7,9 @@ import posixpath
 import re
 from pathlib import Path
 
-import click
 import pytest
 
+import zabcheck
 from checker.ci.shipped import gallery
 from checker.cli import main
 
@@ -64,21 +64,21 @@ def test_links_of_every_page_that_leave_the_stage_are_words() -> None:
                     assert posixpath.normpath(posixpath.join(posixpath.dirname(target), link)) in files.values(), source
 
 
-def test_the_page_of_commands_has_every_option() -> None:
-    page = site.BUILT["reference/command-line.md"]()
-    with click.Context(main) as context:
-        for name in main.list_commands(context):
-            command = main.get_command(context, name)
-            assert command is not None
-            section = page.partition(f"\n## zabcheck {name}\n")[2].partition("\n## ")[0]
-            assert f"Usage: zabcheck {name}" in section
-            for option in (flag for param in command.params for flag in param.opts if flag.startswith("--")):
-                assert option in section or option in hidden(command), (name, option)
+def test_every_command_and_every_public_name_has_a_page() -> None:
+    pages = site.built_pages()
+    for command in (name for group in main.groups.values() for name in group):
+        assert f":prog: zabcheck {command}" in pages[f"reference/command-line/{command}.md"]
+        assert site.__getattr__(command.replace("-", "_")).name == command
+    for name in zabcheck.__all__:
+        assert f":: zabcheck.{name}\n" in pages[f"reference/zabcheck/{name}.md"]
+    assert {"reference/zabcheck.language/send.md", "reference/zabcheck.spark/judge.md"} <= pages.keys()
 
 
-def hidden(command: click.Command) -> set[str]:
-    """Return the options that a command's help leaves out."""
-    return {flag for param in command.params if getattr(param, "hidden", False) for flag in param.opts}
+def test_a_function_of_the_api_is_documented_with_the_sentences_of_its_options() -> None:
+    lines: list[str] = ["Replay `traces`."]
+    site.completed(None, "function", "", zabcheck.realise, None, lines)
+    assert lines[0] == "Replay ``traces``."
+    assert "    attempts: Largest number of runs to try." in lines
 
 
 def test_the_gallery_links_its_runs() -> None:

@@ -147,7 +147,7 @@ def test_safe_variant_is_exhausted_and_holds(v: Shown) -> None:
     assert looked_through(c, result)
     assert not result.error
     assert not result.violations
-    assert set(result.witnessed) == set(v.check.expect.premises or (p.name for p in JUDGED))
+    assert set(result.witnessed) == set(v.check.expect.required or (p.name for p in JUDGED))
     assert (v.check.expect.verdict, v.check.expect.exhausted) == ("holds", True)
 
 

@@ -75,7 +75,7 @@ def test_a_file_gives_the_number_of_processes(tmp_path: Path) -> None:
     report = json.loads(done.stdout)
     c = report["configuration"]
     assert (c["nodes"], c["quorums"]) == (5, "groups {1,2},{3,4},{5}")
-    assert report["request"]["model"]["quorums"] == c["quorums"]
+    assert report["request"]["quorums"] == c["quorums"]
 
 
 @pytest.mark.slow(seconds=2)
@@ -171,7 +171,7 @@ def test_a_trace_whose_request_names_another_system_is_refused(tmp_path: Path) -
     path = tmp_path / "two.trace.json"
     assert run("--quorums", DISJOINT, *SMALL, "--trace", str(path)).exit_code == 1
     content = json.loads(path.read_text())
-    content["request"]["model"]["quorums"] = "weights 1,1,1"
+    content["request"]["quorums"] = "weights 1,1,1"
     path.write_text(json.dumps(content))
     done = run("replay", str(path))
     assert done.exit_code == 2, done.output

@@ -523,7 +523,7 @@ ALTERED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         put("initial", "role", 0, value=1),
         r"initial state, role\[0\]: the trace says 1, the simulator gives 0",
     ),
-    "budget": (put("configuration", "crashes", value=2), r"accepted must have 4 entries, not 2"),
+    "budget": (put("configuration", "crashes", value=2), r"accepted must be a list of 4 entries"),
     "sent": (
         lambda c: c["steps"][0]["sent"][0]["fields"].update(epoch=1),
         r"step 1, sent\[0\]\.fields\.epoch: the trace says 1, the simulator gives 0",

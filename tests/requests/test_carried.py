@@ -19,14 +19,14 @@ from checker.requests.bmc import Bmc
 from checker.requests.carried import verified_trace
 from checker.requests.explore import Explore
 from checker.requests.kinds import from_json
-from checker.requests.live import LiveCheck
+from checker.requests.live import LiveRequest
 from checker.requests.minimise import Minimise
 from checker.requests.model import ModelRequest
-from checker.requests.plan import CapacityRequest
+from checker.requests.plan import PlanRequest
 from checker.requests.quorums import Quorums
 from checker.requests.realise import Realise
 from checker.requests.replay import Replay
-from checker.requests.search import RandomSearch
+from checker.requests.search import SearchRequest
 from checker.requests.simulate import Simulate
 from traces import TraceError, read_trace, verify
 
@@ -35,11 +35,13 @@ WIDE = replace(TINY, nodes=5, timeouts=None, crashes=None, losses=None)
 LOSSY = ModelRequest(nodes=2, txns=1, network="lossy", budgets={"timeouts": 1, "crashes": 0, "losses": 0, "drops": 1})
 ANSWERS: dict[str, tuple[Any, Any]] = {
     "explore": (None, Explore(**vars(TINY), properties=("durability",), trace="run.json")),
-    "live": (None, LiveCheck(**vars(LOSSY), progress_properties=("joins",), trace="run.json")),
+    "live": (None, LiveRequest(**vars(LOSSY), progress_properties=("joins",), trace="run.json")),
     "bmc": (None, Bmc(**vars(TINY), depth=12, properties=("delivered-is-chosen",), trace="run.json")),
     "search": (
         None,
-        RandomSearch(**vars(TINY), properties=("durability",), how="random", seed=1, time_limit=20.0, trace="run.json"),
+        SearchRequest(
+            **vars(TINY), properties=("durability",), how="random", seed=1, time_limit=20.0, trace="run.json"
+        ),
     ),
 }
 
@@ -64,7 +66,7 @@ def test_what_a_command_writes_as_json_carries_the_request(
     trace, config = str(violated[1]), "server.1=a:1:2\nserver.2=b:1:2\nserver.3=c:1:2\n"
     Path("zoo.cfg").write_text(config)
     for words, wanted in (
-        (("plan", "--outstanding", "2"), CapacityRequest(outstanding=2)),
+        (("plan", "--outstanding", "2"), PlanRequest(outstanding=2)),
         (("quorums", "zoo.cfg"), Quorums("zoo.cfg")),
         (("replay", trace), Replay(trace)),
         (("realise", trace, "--attempts", "1", "--threads", "1"), Realise(trace, 1, threads=1)),
@@ -123,7 +125,7 @@ def test_a_report_is_explored_again_only_if_its_request_is_its_own(violated: tup
     for other, sentence in (
         (replace(given, nodes=3), "for another configuration"),
         (replace(given, properties=("agreement",)), "for other properties"),
-        (LiveCheck(**vars(TINY)), "of kind 'live', not explore"),
+        (LiveRequest(**vars(TINY)), "of kind 'live', not explore"),
     ):
         with pytest.raises(RequestError, match=sentence):
             rerun.differences(report | {"request": other.as_json()})
@@ -146,7 +148,7 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
 
     assert from_json(read(given.as_json()).request) == given
     assert read(replace(given, properties=()).as_json())
-    assert read(RandomSearch(**vars(WIDE), how="swarm").as_json())
+    assert read(SearchRequest(**vars(WIDE), how="swarm").as_json())
     assert read(Minimise("run.trace.json").as_json())
     for other, sentence in (
         (replace(given, nodes=3).as_json(), "for another configuration, with another nodes"),
@@ -154,18 +156,18 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
         (replace(given, **vars(LOSSY)).as_json(), "for another configuration"),
         (replace(given, properties=("agreement",)).as_json(), "for other properties than durability"),
         (Simulate(protocol="zab", nodes=2).as_json(), "for another configuration, with another variant"),
-        (RandomSearch(**vars(replace(TINY, nodes=1)), how="random").as_json(), "with another nodes"),
-        (CapacityRequest().as_json(), "not one that makes traces"),
+        (SearchRequest(**vars(replace(TINY, nodes=1)), how="random").as_json(), "with another nodes"),
+        (PlanRequest().as_json(), "not one that makes traces"),
         ({}, "not one that makes traces"),
         ({"kind": "explore"}, "for another configuration"),
-        ({"kind": "explore", "model": {"nodes": "two"}}, "its request is invalid"),
-        ({"kind": "explore", "model": {"protocol": "none-such"}}, "its request is invalid"),
+        ({"kind": "explore", "nodes": "two"}, "its request is invalid"),
+        ({"kind": "explore", "protocol": "none-such"}, "its request is invalid"),
         (given.as_json() | {"properties": "durability"}, "its request is invalid"),
         (given.as_json() | {"seed": 3}, "its request is invalid"),
         ({"kind": ["explore"]}, "not one that makes traces"),
         (Bmc(**vars(TINY), depth=9).as_json() | {"depth": "deep"}, "its request is invalid"),
         (
-            RandomSearch(
+            SearchRequest(
                 **vars(replace(TINY, nodes=5, timeouts=None, crashes=None, losses=None)), how="swarm"
             ).as_json()
             | {"seeds": 1},

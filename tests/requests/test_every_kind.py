@@ -91,6 +91,12 @@ BESIDE: dict[str, dict[str, Any]] = {
 }
 
 
+def test_a_class_of_a_request_is_named_by_its_kind() -> None:
+    for name, kind in all_kinds().items():
+        camel = "".join(word.capitalize() for word in name.split("-"))
+        assert kind.__name__ in (camel, f"{camel}Request")
+
+
 @pytest.mark.parametrize("kind", FULL)
 def test_a_request_is_read_again_as_it_was_written(kind: str) -> None:
     beside = BESIDE.get(kind, {})
@@ -179,18 +185,16 @@ def test_what_cannot_be_is_no_request(kind: str, values: dict[str, Any], sentenc
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (plan.CapacityRequest(servers=99), "--servers must be 2 to 13, not 99"),
-        (plan.CapacityRequest(latency=3), "--latency must be 0.05 to 20 ms"),
-        (plan.CapacityRequest(size=0), "--size must be 128 to 16384 bytes"),
-        (plan.CapacityRequest(outstanding=0), "--outstanding must be 1 to 1000"),
-        (plan.CapacityRequest(disk="ssb"), "there is no disk 'ssb'; did you mean ssd?"),
-        (plan.CapacityRequest(disk="none", forced_write=10**6), "--forced-write does not go with --disk none"),
-        (plan.CapacityRequest(forced_write=10**12), "--forced-write must be 0.05 to 50 ms"),
+        (plan.PlanRequest(servers=99), "--servers must be 2 to 13, not 99"),
+        (plan.PlanRequest(latency=3), "--latency must be 0.05 to 20 ms"),
+        (plan.PlanRequest(size=0), "--size must be 128 to 16384 bytes"),
+        (plan.PlanRequest(outstanding=0), "--outstanding must be 1 to 1000"),
+        (plan.PlanRequest(disk="ssb"), "there is no disk 'ssb'; did you mean ssd?"),
+        (plan.PlanRequest(disk="none", forced_write=10**6), "--forced-write does not go with --disk none"),
+        (plan.PlanRequest(forced_write=10**12), "--forced-write must be 0.05 to 50 ms"),
     ],
 )
-def test_an_ensemble_that_the_model_was_not_validated_for_is_refused(
-    given: plan.CapacityRequest, sentence: str
-) -> None:
+def test_an_ensemble_that_the_model_was_not_validated_for_is_refused(given: plan.PlanRequest, sentence: str) -> None:
     with pytest.raises(RequestError) as raised:
         given.answer()
     assert str(raised.value).startswith(sentence)
@@ -225,10 +229,10 @@ def test_rows_and_releases_that_there_are_not_are_refused(tmp_path: Path) -> Non
     with pytest.raises(RequestError, match=r"^there is no row ZK-9999"):
         zookeeper.ZookeeperRequest(("ZK-9999",)).answer()
     with pytest.raises(RequestError, match=r"9\.9\.9"):
-        zookeeper_residue.ResidueRequest("9.9.9").answer()
+        zookeeper_residue.ZookeeperResidueRequest("9.9.9").answer()
     (tmp_path / "m").write_text("{}\n")
     with pytest.raises(RequestError, match=":1 is not a valid cell of the matrix"):
-        zookeeper_matrix.MatrixRequest(str(tmp_path / "m")).answer()
+        zookeeper_matrix.ZookeeperMatrixRequest(str(tmp_path / "m")).answer()
     with pytest.raises(RequestError, match=r"^there is no run of ZK-9999 to play"):
         reenact.ReenactRequest(trace="ZK-9999").answer()
     with pytest.raises(RequestError, match=r"^there is no step 999 in ZK-4394"):
@@ -328,7 +332,7 @@ report = AuditLogsRequest(("zk.log",)).answer()
 assert report.exit_code == 0 and report.as_json()["request"] == {"kind": "audit-logs", "servers": ["zk.log"]}
 """,
     "quorums": "from checker.requests.quorums import *; assert Quorums('zoo.cfg').answer().passed",
-    "plan": "from checker.requests.plan import *; assert CapacityRequest(outstanding=2).answer().plan.throughput",
+    "plan": "from checker.requests.plan import *; assert PlanRequest(outstanding=2).answer().plan.throughput",
 }
 
 

@@ -11,11 +11,9 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
@@ -26,6 +24,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.groups import groups_of
 from checker.explore.result import Limits
 from checker.explore.symmetry import asymmetry
+from checker.report.documents import ExplorationReport
 from checker.report.induction import answer_of, as_object, as_text, counterexample
 from checker.requests.clauses import everything_assumed, sorted_out
 from checker.symbolic import pool
@@ -46,6 +45,7 @@ from zabspec.language.reference import RangeError, StateView
 from zabspec.language.symbolic_memory import values_of
 from zabspec.language.symbolic_terms import Term, evaluate
 from zabspec.model import Configuration, Model
+from zabspec.typed import read
 
 pytestmark = pytest.mark.slow(seconds=1)  # each is small; the model that they share is not
 
@@ -524,7 +524,7 @@ def test_symbolic_adds_to_the_report_of_an_exploration():
     found = CliRunner().invoke(main, [*small, "--symbolic", "100", "--json"])
     assert found.exit_code == 0
     report = json.loads(found.output)
-    jsonschema.validate(report, json.loads(files("checker.report").joinpath("schema/report.schema.json").read_text()))
+    read(report, ExplorationReport)
     assert {p["symbolic"]["verdict"] for p in report["properties"]} == {"inductive"}
     late = CliRunner().invoke(main, [*small, "--symbolic", "0.001"])
     assert late.exit_code == 0

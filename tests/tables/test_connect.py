@@ -13,7 +13,7 @@ pytest.importorskip("pyspark")
 
 from checker.errors import RequestError
 from checker.requests.explore import Explore
-from checker.requests.judge import JudgeTable
+from checker.requests.judge import JudgeRequest
 from checker.requests.running import EngineTask, on_spark
 from traces.spark import NoSpark, SparkFailed
 from traces.spark import guest as of_guests
@@ -34,7 +34,7 @@ def test_where_a_server_is() -> None:
 def test_no_word_has_the_token_of_a_server() -> None:
     master = "sc://here:7/;token=SECRET;user_id=me"
     assert without_secrets(f"{master} is not there") == "sc://here:7 is not there"
-    assert "SECRET" not in json.dumps(JudgeTable(table="t", master=master).as_json())
+    assert "SECRET" not in json.dumps(JudgeRequest(table="t", master=master).as_json())
     with pytest.raises(NoSpark) as caught:
         check_reachable("sc://127.0.0.1:1/;token=SECRET")
     assert "sc://127.0.0.1:1: no answer" in str(caught.value)

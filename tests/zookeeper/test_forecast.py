@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.report.audit import news
+from checker.report.audit_document import AuditReport
 from checker.report.audit_forecast import forecast_lines, verdict_of
 from tests.servers import SPARK, official
 from tests.zookeeper.drawn import draw
@@ -34,9 +35,9 @@ from traces.zookeeper.folding import fold
 from traces.zookeeper.forecast import Forecast, ForecastOutcome
 from traces.zookeeper.rules import rules_for
 from traces.zookeeper.server import find_directory
+from zabspec.typed import read
 from zabspec.zoo_cfg import parse
 
-SCHEMA = Path(__file__).parents[2] / "checker" / "report" / "schema" / "audit.schema.json"
 SEED, PAIR = 2, (0, 1)  # of a run, and of the accident that its directories have; what is started of them
 PAIRS = (["server1", "server2"], ["server1", "server3"], ["server2", "server3"])
 
@@ -87,8 +88,6 @@ def test_a_healthy_ensemble_loses_nothing_whoever_starts(tmp_path: Path) -> None
 
 def test_a_server_whose_epoch_is_ahead_cuts_what_others_have(tmp_path: Path) -> None:
     """Report as text, as JSON by its schema, and on the page; nothing advises to delete."""
-    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-
     folders = with_ids(ensemble(tmp_path, *epoch_before_its_transactions(alike())))
     words = ["audit", *map(str, folders), "--release", "3.9.5", "--forecast"]
     said = " ".join(CliRunner().invoke(main, [*words, "--html", str(tmp_path / "a.html")]).output.split())
@@ -102,8 +101,7 @@ def test_a_server_whose_epoch_is_ahead_cuts_what_others_have(tmp_path: Path) -> 
     assert "run with --forecast" not in said
     assert "run with --forecast" in " ".join(CliRunner().invoke(main, words[:-1]).output.split())
     report = json.loads(CliRunner().invoke(main, [*words, "--json"]).output)
-    schema = json.loads(SCHEMA.read_text())
-    Draft202012Validator(schema).validate(report)
+    read(report, AuditReport)
     assert report["forecast"]["verdict"] == "DANGER"
     assert [o["loses"] for o in report["forecast"]["outcomes"][:3]] == [[], *[[lost.split("..")]] * 2]
     page = (tmp_path / "a.html").read_text()

@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import main
+from checker.report.audit_document import AuditReport
 from tests.fuzz.audited import originals, resealed
 from tests.patience import HANG
 from tests.zookeeper.test_findings import TXNS, healthy
@@ -29,6 +30,7 @@ from traces.zookeeper.audit import audit
 from traces.zookeeper.memory import ByteBuffer, Scan, Tree
 from traces.zookeeper.server import find_directory
 from zabspec.language.kernels import machine
+from zabspec.typed import read, schema
 
 TOP = Path(__file__).parents[2]
 
@@ -149,13 +151,11 @@ def test_what_nodes_hold_is_not_shown_unless_asked_for(tmp_path: Path) -> None:
 def test_the_report_keeps_its_schema(tmp_path: Path) -> None:
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-    top = Path(__file__).parents[2]
-    schema = json.loads((top / "checker" / "report" / "schema" / "audit.schema.json").read_text())
-    Draft202012Validator.check_schema(schema)
     s = healthy()
     s[1] = server([t for t in TXNS if t.zxid != zxid(2, 3)])
     found = json.loads(run(*ensemble(tmp_path, *s), "--json").output)
-    Draft202012Validator(schema).validate(found)
+    Draft202012Validator(schema(AuditReport)).validate(found)
+    read(found, AuditReport)
     assert [f["code"] for f in found["findings"]] == ["GAP", "MISSING"]
 
 

@@ -7,10 +7,12 @@ its kind; `verify` checks that the run is a true one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar, Union
+
+from msgspec import UNSET, Meta, UnsetType
 
 from invariants import NO_RUNTIME_ERROR, properties_of
 from traces.explain.names import counted
@@ -32,11 +34,13 @@ from traces.record.trace import (
     model_of,
     text_of,
 )
-from traces.record.values import in_order
+from traces.record.values import state_json, state_of
+from zabspec.configuration import ConfigurationJson
 from zabspec.files import read_bytes, write_whole
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.schema import Layout, Role
 from zabspec.model import ConfigError, Configuration, Model
+from zabspec.typed import Typed, WrongValue, hints_of, list_of, object_type, one_of, read
 from zabspec.worlds.steps import KINDS
 
 LARGEST = 1 << 26  # bytes that a trace can have
@@ -107,9 +111,8 @@ def found_beside(content: Any, source: Path) -> Any:
             if there.exists():
                 moved = content | {"configuration": {**content["configuration"], "protocol": str(there)}}
                 request = content.get("request")
-                model = request.get("model") if isinstance(request, dict) else None
-                if isinstance(request, dict) and isinstance(model, dict) and model.get("protocol") == named:
-                    moved["request"] = {**request, "model": {**model, "protocol": str(there)}}
+                if isinstance(request, dict) and request.get("protocol") == named:
+                    moved["request"] = {**request, "protocol": str(there)}
                 return moved
     return content
 
@@ -125,292 +128,208 @@ def trace_of(content: Any) -> Trace:
     version = content.get("version")
     if type(version) is not int or version != VERSION:
         raise TraceError(f"has version {json.dumps(version)[:40]}, and this zabcheck reads {VERSION}")
-    bad = _Bad("")
-    said = ("tool", "text", "property", "statement", "source")
-    more = tuple(name for name in ("lasso", "error", "premise_of") if name in content)
+    head = typed(content, TraceFile)
+    more = [name for name in ("lasso", "error", "premise_of") if name in content]
     if len(more) > 1:
-        raise bad.inside(more[1]).error(f"is given besides {more[0]!r}, but a run shows one thing")
-    request = content.get("request")
-    answers = ("request",) if "request" in content else ()
-    bad.keys(content, ("format", "version", *said, "configuration", *more, *answers, "initial", "steps"))
-    if answers:
-        bad.inside("request").type(request, dict)
-    for name in said:
-        bad.inside(name).type(content[name], str)
-    name = content["property"]
-    configuration = _configuration(content["configuration"])
-    if content["text"] != text_of(configuration.protocol):
-        raise TraceError(f"is a trace of another version of the source of {configuration.protocol}")
-    if name and name not in {p.name for p in (*properties_of(configuration.protocol), NO_RUNTIME_ERROR)}:
-        raise TraceError(f"names an unknown property: {name!r}")
-    model = model_of(configuration)
-    check_state(model.program.layout, content["initial"], "the initial state")
-    bad.inside("steps").type(content["steps"], list)
-    steps = tuple(_step(model, raw, k + 1) for k, raw in enumerate(content["steps"]))
-    lasso = _lasso(content["lasso"], name, model.configuration.nodes, len(steps)) if "lasso" in more else None
-    failure = _failure(content["error"], name, len(steps)) if "error" in more else None
-    if name == NO_RUNTIME_ERROR.name and failure is None:
-        raise bad.inside("property").error("is for run-time errors, but the run ends in none")
-    meets = content["premise_of"] if "premise_of" in more else ""
-    bad.inside("premise_of").type(meets, str)
-    if "premise_of" in more and (name or meets not in {p.name for p in properties_of(configuration.protocol)}):
-        raise bad.inside("premise_of").error("must name a property, and no violated property besides")
-    head = configuration, name, content["statement"], content["source"], content["initial"]
-    return Trace(*head, steps, content["tool"], lasso, failure, request, meets)
-
-
-@dataclass(frozen=True)
-class _Bad:
-    """Builds error messages for one place of a file."""
-
-    place: str
-
-    def inside(self, name: str) -> _Bad:
-        return _Bad(f"{self.place}, {name}" if self.place else name)
-
-    def error(self, problem: str) -> TraceError:
-        return TraceError(f"is not a sound trace: {self.place or 'the file'} {problem}")
-
-    def type(self, value: Any, kind: type) -> None:
-        # bool is a subclass of int, and no number here is written as true
-        if type(value) is not kind:
-            names = {int: "a number", str: "a text", list: "a list", dict: "an object", bool: "true or false"}
-            raise self.error(f"must be {names[kind]}")
-
-    def number(self, value: Any, low: int, high: int) -> int:
-        if type(value) is not int or not low <= value <= high:
-            raise self.error(f"must be a number {low} to {high}, not {json.dumps(value)[:40]}")
-        return value
-
-    def keys(self, value: Any, names: Sequence[str]) -> None:
-        self.type(value, dict)
-        for name in names:
-            if name not in value:
-                raise self.error(f"lacks {name!r}")
-        for name in value:
-            if name not in names:
-                raise self.error(f"has an unknown {name!r}")
-
-
-def _lasso(raw: Any, breaks: str, nodes: int, steps: int) -> Lasso:
-    """Read a lasso and check its form; `certify` checks that it is true."""
-    bad = _Bad("lasso")
-    bad.keys(raw, [f.name for f in fields(Lasso)])
-    if breaks:
-        raise bad.error("is given besides a property, but a run shows one thing")
-    for name in ("progress_property", "statement", "source"):
-        bad.inside(name).type(raw[name], str)
-    bad.inside("process").number(raw["process"], 0, nodes - 1)
-    if raw["named"] is not None:
-        bad.inside("named").number(raw["named"], 0, nodes - 1)
-    bad.inside("stabilization_time").number(raw["stabilization_time"], 0, steps)
-    if raw["loop"] is not None:
-        bad.inside("loop").number(raw["loop"], raw["stabilization_time"], steps - 1)
-    return Lasso(**raw)
-
-
-def _failure(raw: Any, breaks: str, steps: int) -> Failure:
-    """Read the run-time error in which a run ends, and check its form; `verify` checks that it is true."""
-    bad = _Bad("error")
-    bad.keys(raw, [f.name for f in fields(Failure)])
-    for name in ("where", "judged", "sentence", "file", "code", "widen"):
-        bad.inside(name).type(raw[name], str)
-    if raw["where"] not in (START, STEP, ENABLED, JUDGED):
-        raise bad.inside("where").error("must have the place where it occurs")
-    if (raw["where"] == START and steps) or (raw["where"] == STEP and not steps):
-        raise bad.inside("where").error(f"is wrong for a run of {counted(steps, 'step')}")
-    for name in ("line", "column", "end"):
-        bad.inside(name).number(raw[name], 0, 1 << 31)
-    if (breaks == NO_RUNTIME_ERROR.name) == bool(raw["widen"]) or (breaks and breaks != NO_RUNTIME_ERROR.name):
-        raise bad.error("does not go with the property of the trace")
-    values = bad.inside("values")
-    values.type(raw["values"], list)
-    for pair in raw["values"]:
-        values.type(pair, list)
-        if len(pair) != 2 or any(type(x) is not str for x in pair):
-            raise values.error("must be pairs of strings")
-    return Failure(**{**raw, "values": tuple((a, b) for a, b in raw["values"])})
-
-
-def _configuration(raw: Any) -> Configuration:
-    bad = _Bad("configuration")
-    default = Configuration().as_dict()
-    given = dict(raw) if isinstance(raw, dict) else raw
-    quorums = given.pop("quorums", "") if isinstance(given, dict) else ""  # of a file that says none: majorities
-    bad.inside("quorums").type(quorums, str)
-    roles = given.pop("roles", "") if isinstance(given, dict) else ""
-    bad.inside("roles").type(roles, str)
-    if isinstance(given, dict) and "passes" in given:  # written only where passes are kept
-        default["passes"] = True
-    bad.keys(given, tuple(default))
-    for name, value in default.items():
-        bad.inside(name).type(given[name], type(value))
+        raise unsound(f"{more[1]} is given besides {more[0]!r}, but a run shows one thing")
+    name = head.property
     try:
-        return Configuration(**given, quorums=quorums, roles=roles)
+        configuration = Configuration(**content["configuration"])
     except ConfigError as error:
         raise TraceError(f"has an invalid configuration: {error}") from error
+    if head.text != text_of(configuration.protocol):
+        raise TraceError(f"is a trace of another version of the source of {configuration.protocol}")
+    known = {p.name for p in properties_of(configuration.protocol)}
+    if name and name not in {*known, NO_RUNTIME_ERROR.name}:
+        raise TraceError(f"names an unknown property: {name!r}")
+    model = model_of(configuration)
+    check_state(model.program.layout, head.initial, "the initial state")
+    steps, kind = [], step_type(model)
+    for number, raw in enumerate(head.steps, 1):
+        typed(raw, kind, f"step {number}")
+        if raw["number"] != number:
+            raise unsound(f"step {number}, number must be {number}")
+        check_state(model.program.layout, raw["state"], f"step {number}, state")
+        steps.append(step_of(raw))
+    lasso = lasso_of(head.lasso, name, model.configuration.nodes, len(steps)) if "lasso" in more else None
+    failure = failure_of(head.error, name, len(steps)) if "error" in more else None
+    if name == NO_RUNTIME_ERROR.name and failure is None:
+        raise unsound("property is for run-time errors, but the run ends in none")
+    if "premise_of" in more and (name or head.premise_of not in known):
+        raise unsound("premise_of must name a property, and no violated property besides")
+    return Trace(
+        configuration, name, head.statement, head.source, head.initial, tuple(steps), head.tool, lasso, failure,
+        content.get("request"), head.premise_of,
+    )  # fmt: skip
+
+
+# --- the types of a file -----------------------------------------------------------------------------
+
+T = TypeVar("T")
+Long = Annotated[int, Meta(ge=0, le=1 << 31)]
+
+
+class TraceFile(Typed, frozen=True, kw_only=True):
+    """A trace as JSON. What depends on its model is read by the model's own types."""
+
+    format: str
+    version: int
+    tool: str
+    text: str
+    property: str
+    statement: str
+    source: str
+    configuration: ConfigurationJson
+    lasso: Any = None
+    error: Any = None
+    premise_of: str = ""
+    request: dict[str, Any] | UnsetType = UNSET
+    initial: dict[str, Any]
+    steps: list[Any]
+
+
+def unsound(problem: str) -> TraceError:
+    return TraceError(f"is not a sound trace: {problem}")
+
+
+def typed(value: Any, kind: type[T], place: str = "") -> T:
+    """Return a part of a trace as a type.
+
+    Raises:
+        TraceError: it is another.
+    """
+    try:
+        return read(value, kind)
+    except WrongValue as problem:
+        where = place + "".join(f"[{key}]" if isinstance(key, int) else f", {key}" for key in problem.path)
+        raise unsound(problem.at(where.removeprefix(", "))) from None
+
+
+def between(low: int, high: int) -> Any:
+    return Annotated[int, Meta(ge=low, le=high)]
+
+
+def union_of(kinds: Iterable[Any]) -> Any:
+    return Union[tuple(kinds)]  # noqa: UP007  # of as many as there are
+
+
+def value_type(kind: Kind) -> Any:
+    """Return the type of a value of a state as JSON."""
+    if isinstance(kind, Bool):
+        return bool
+    if isinstance(kind, Int):
+        return between(kind.lo, kind.hi)
+    if isinstance(kind, Record):
+        return object_type("Record", types_of(kind.fields))
+    if isinstance(kind, SetOf):
+        return list_of(between(0, kind.count - 1))
+    if isinstance(kind, Seq):
+        return list_of(value_type(kind.element), max_length=kind.capacity)
+    assert isinstance(kind, MessageUnion)
+    named = ((m.name, types_of(kind.envelope) | types_of(m.fields)) for m in kind.messages)
+    return union_of(object_type(name, inside, tag="kind") for name, inside in named)
+
+
+def types_of(kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    return {name: value_type(kind) for name, kind in kinds.items()}
+
+
+@lru_cache(maxsize=8)
+def state_type(layout: Layout) -> Any:
+    """Return the type of a state as JSON: of each field over its axes."""
+    out = {}
+    for f in layout.schema.fields:
+        hint = value_type(f.kind)
+        for size in reversed(layout.axis_sizes(f)):
+            said = counted(size, "entry")
+            hint = list_of(hint, min_length=size, max_length=size, description=f"a list of {said}")
+        if f.role is not Role.SCRATCH:
+            out[f.name] = hint
+    return object_type("State", out)
 
 
 def check_state(layout: Layout, raw: Any, place: str) -> None:
     """Check a state as JSON against the schema.
 
     Raises:
-        TraceError: a field is missing, unknown or not of its kind.
+        TraceError: a field is missing, unknown, not of its kind, or a set or a bag is not written in its order.
     """
-    bad = _Bad(place)
-    kept = [f for f in layout.schema.fields if f.role is not Role.SCRATCH]
-    bad.keys(raw, [f.name for f in kept])
-    for f in kept:
-        _check_axes(f.kind, raw[f.name], layout.axis_sizes(f), bad.inside(f.name))
+    typed(raw, state_type(layout), place)
+    for name, value in state_json(state_of(layout, raw)).items():
+        if value != raw[name]:
+            raise unsound(f"{place}, {name} must list the members of a set, and a bag, in order")
 
 
-def _check_axes(kind: Kind, raw: Any, sizes: tuple[int, ...], bad: _Bad) -> None:
-    if not sizes:
-        _check_value(kind, raw, bad)
-        return
-    bad.type(raw, list)
-    if len(raw) != sizes[0]:
-        raise bad.error(f"must have {counted(sizes[0], 'entry')}, not {len(raw)}")
-    for k, value in enumerate(raw):
-        _check_axes(kind, value, sizes[1:], _Bad(f"{bad.place}[{k}]"))
+def step_type(model: Model) -> Any:
+    """Return the type of a step as JSON; its state has one of its own."""
+    layout = model.program.layout
+    node, epoch = between(0, layout.schema.nodes - 1), between(0, layout.schema.constants["EPOCHS"])
+    txn, log = value_type(model.txn), value_type(model.parts.types.get("History", Seq(model.txn, 0)))
+    union, byte = layout.fields["event_message"].kind, between(0, 255)
+    assert isinstance(union, MessageUnion)
+    ends = {"source": node, "destination": node, "connection": Long, "number": Long, "lost": bool}
+    sent = union_of(
+        object_type(m.name, ends | {"fields": object_type("Fields", types_of(m.fields))}, tag="kind")
+        for m in union.messages
+    )
+    words = (object_type(row.name, dict.fromkeys((*row.names, "choice"), byte), tag="kind") for row in KINDS.values())
+    observed: list[Any] = []
+    for name, shown in model.protocol.text.observations.items():
+        own = {key: bool if kind == "bool" else int for key, kind in shown.fields.items() if key != shown.acts}
+        by = {"process": node if shown.acts else node | None, "fields": object_type("Fields", own)}
+        observed.append(object_type(name, by, tag="name"))
+    return object_type(
+        "Step",
+        {
+            "number": int, "word": union_of(words), "label": str, "process": node | None, "message": sent | None,
+            "abcast": txn | None, "sent": list_of(sent), "state": dict[str, Any],
+            "delivered": list_of(object_type("Delivery", {"process": node, "txn": txn})),
+            "accepted": list_of(object_type("Acceptance", {"process": node, "epoch": epoch, "txn": txn})),
+            "established": list_of(object_type("E", {"process": node, "epoch": epoch, "initial_history": log})),
+            "observed": list_of(union_of(observed)) if observed else list_of(Any, max_length=0),
+        },
+    )  # fmt: skip
 
 
-def _check_value(kind: Kind, raw: Any, bad: _Bad) -> None:
-    if isinstance(kind, Bool):
-        bad.type(raw, bool)
-    elif isinstance(kind, Int):
-        bad.number(raw, kind.lo, kind.hi)
-    elif isinstance(kind, Record):
-        bad.keys(raw, tuple(kind.fields))
-        for name, inner in kind.fields.items():
-            _check_value(inner, raw[name], _Bad(f"{bad.place}.{name}"))
-    elif isinstance(kind, SetOf):
-        bad.type(raw, list)
-        for member in raw:
-            bad.number(member, 0, kind.count - 1)
-        if raw != sorted(set(raw)):
-            raise bad.error("must list the members of a set in order, each once")
-    elif isinstance(kind, Seq):
-        bad.type(raw, list)
-        if len(raw) > kind.capacity:
-            raise bad.error(f"must have at most {counted(kind.capacity, 'entry')}")
-        for k, value in enumerate(raw):
-            _check_value(kind.element, value, _Bad(f"{bad.place}[{k}]"))
-        if kind.bag and raw != in_order(raw):
-            raise bad.error("must list a bag in the order of its strings")
-    else:
-        assert isinstance(kind, MessageUnion)
-        bad.type(raw, dict)
-        inside = {k: v for k, v in raw.items() if k != "kind"}
-        _check_message(kind, raw.get("kind"), inside, bad, kind.envelope)
-
-
-def _check_message(union: MessageUnion, name: Any, inside: Any, bad: _Bad, envelope: Mapping[str, Kind]) -> None:
-    known = {m.name: m for m in union.messages}
-    if not isinstance(name, str) or name not in known:
-        raise bad.error("must name the kind of a message")
-    held = {**envelope, **known[name].fields}
-    bad.keys(inside, tuple(held))
-    for field, kind in held.items():
-        _check_value(kind, inside[field], _Bad(f"{bad.place}.{field}"))
-
-
-class _Reader:
-    """Reads the parts of one step."""
-
-    def __init__(self, model: Model) -> None:
-        layout = model.program.layout
-        self.nodes = layout.schema.nodes
-        self.epochs = layout.schema.constants["EPOCHS"]
-        self.observes = model.protocol.text.observations
-        txn, log = model.txn, model.parts.types.get("History", Seq(model.txn, 0))
-        union = layout.fields["event_message"].kind
-        assert isinstance(union, MessageUnion)
-        self.txn, self.log, self.union = txn, log, union
-
-    def word(self, raw: Any, bad: _Bad) -> StepWord:
-        bad.type(raw, dict)
-        kind = raw.get("kind")
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise bad.error("must name a kind of step")
-        bad.keys(raw, ("kind", *KINDS[kind].names, "choice"))
-        for name in (*KINDS[kind].names, "choice"):
-            bad.inside(name).number(raw[name], 0, 255)
-        return StepWord(kind, {name: raw[name] for name in KINDS[kind].names}, raw["choice"])
-
-    def process(self, raw: Any, bad: _Bad) -> int:
-        return bad.number(raw, 0, self.nodes - 1)
-
-    def transmission(self, raw: Any, bad: _Bad) -> Transmission:
-        bad.keys(raw, tuple(f.name for f in fields(Transmission)))
-        _check_message(self.union, raw["kind"], raw["fields"], bad, {})
-        for name in ("source", "destination"):
-            self.process(raw[name], bad.inside(name))
-        for name in ("connection", "number"):
-            bad.inside(name).number(raw[name], 0, 1 << 31)
-        bad.inside("lost").type(raw["lost"], bool)
-        return Transmission(**raw)
-
-    def delivery(self, raw: Any, bad: _Bad) -> Delivery:
-        bad.keys(raw, ("process", "txn"))
-        _check_value(self.txn, raw["txn"], bad.inside("txn"))
-        return Delivery(self.process(raw["process"], bad), raw["txn"])
-
-    def acceptance(self, raw: Any, bad: _Bad) -> Acceptance:
-        bad.keys(raw, ("process", "epoch", "txn"))
-        _check_value(self.txn, raw["txn"], bad.inside("txn"))
-        epoch = bad.inside("epoch").number(raw["epoch"], 0, self.epochs)
-        return Acceptance(self.process(raw["process"], bad), epoch, raw["txn"])
-
-    def establishment(self, raw: Any, bad: _Bad) -> Establishment:
-        bad.keys(raw, ("process", "epoch", "initial_history"))
-        _check_value(self.log, raw["initial_history"], bad.inside("initial_history"))
-        epoch = bad.inside("epoch").number(raw["epoch"], 0, self.epochs)
-        return Establishment(self.process(raw["process"], bad), epoch, raw["initial_history"])
-
-    def observation(self, raw: Any, bad: _Bad) -> Observation:
-        bad.keys(raw, ("name", "process", "fields"))
-        shown = self.observes.get(raw["name"]) if isinstance(raw["name"], str) else None
-        if shown is None:
-            raise bad.inside("name").error("must name an observation of the protocol")
-        if raw["process"] is not None or shown.acts:
-            self.process(raw["process"], bad.inside("process"))
-        own = {name: kind for name, kind in shown.fields.items() if name != shown.acts}
-        bad.keys(raw["fields"], tuple(own))
-        for name, kind in own.items():
-            if kind == "bool":
-                bad.inside(name).type(raw["fields"][name], bool)
-            else:
-                bad.inside(name).number(raw["fields"][name], -(1 << 63), (1 << 63) - 1)
-        return Observation(raw["name"], raw["process"], raw["fields"])
-
-
-def _step(model: Model, raw: Any, number: int) -> Step:
-    bad = _Bad(f"step {number}")
-    bad.keys(raw, tuple(f.name for f in fields(Step)))
-    layout, reader = model.program.layout, _Reader(model)
-    bad.inside("number").number(raw["number"], number, number)
-    bad.inside("label").type(raw["label"], str)
-    if raw["process"] is not None:
-        reader.process(raw["process"], bad.inside("process"))
-    if raw["abcast"] is not None:
-        _check_value(reader.txn, raw["abcast"], bad.inside("abcast"))
-    for name in ("sent", "delivered", "accepted", "established", "observed"):
-        bad.inside(name).type(raw[name], list)
+def step_of(raw: dict[str, Any]) -> Step:
+    """Return a step of its type."""
+    operands = {name: value for name, value in raw["word"].items() if name not in ("kind", "choice")}
     message = raw["message"]
-    word = reader.word(raw["word"], bad.inside("word"))
-    check_state(layout, raw["state"], f"step {number}, state")
     return Step(
-        number,
-        word,
+        raw["number"],
+        StepWord(raw["word"]["kind"], operands, raw["word"]["choice"]),
         raw["label"],
         raw["process"],
-        None if message is None else reader.transmission(message, bad.inside("message")),
+        None if message is None else Transmission(**message),
         raw["abcast"],
-        tuple(reader.transmission(x, bad.inside("sent")) for x in raw["sent"]),
-        tuple(reader.delivery(x, bad.inside("delivered")) for x in raw["delivered"]),
-        tuple(reader.acceptance(x, bad.inside("accepted")) for x in raw["accepted"]),
-        tuple(reader.establishment(x, bad.inside("established")) for x in raw["established"]),
-        tuple(reader.observation(x, bad.inside("observed")) for x in raw["observed"]),
+        tuple(Transmission(**x) for x in raw["sent"]),
+        tuple(Delivery(**x) for x in raw["delivered"]),
+        tuple(Acceptance(**x) for x in raw["accepted"]),
+        tuple(Establishment(**x) for x in raw["established"]),
+        tuple(Observation(**x) for x in raw["observed"]),
         raw["state"],
     )
+
+
+def lasso_of(raw: Any, breaks: str, nodes: int, steps: int) -> Lasso:
+    """Read a lasso and check its form; `certify` checks that it is true."""
+    node = between(0, nodes - 1)
+    hints = hints_of(Lasso) | {"process": node, "named": node | None, "stabilization_time": between(0, steps)}
+    typed(raw, object_type("Lasso", hints), "lasso")
+    if breaks:
+        raise unsound("lasso is given besides a property, but a run shows one thing")
+    if raw["loop"] is not None and not raw["stabilization_time"] <= raw["loop"] < steps:
+        raise unsound(f"lasso, loop must be {raw['stabilization_time']} to {steps - 1}, not {raw['loop']}")
+    return Lasso(**raw)
+
+
+def failure_of(raw: Any, breaks: str, steps: int) -> Failure:
+    """Read the run-time error in which a run ends, and check its form; `verify` checks that it is true."""
+    place = Annotated[str, one_of(START, STEP, ENABLED, JUDGED)]
+    hints = hints_of(Failure) | {"where": place, "line": Long, "column": Long, "end": Long}
+    typed(raw, object_type("Failure", hints), "error")
+    if (raw["where"] == START and steps) or (raw["where"] == STEP and not steps):
+        raise unsound(f"error, where is wrong for a run of {counted(steps, 'step')}")
+    if (breaks == NO_RUNTIME_ERROR.name) == bool(raw["widen"]) or (breaks and breaks != NO_RUNTIME_ERROR.name):
+        raise unsound("error does not go with the property of the trace")
+    return Failure(**{**raw, "values": tuple((a, b) for a, b in raw["values"])})

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
-import json
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar, get_origin, get_type_hints
+from typing import TypeVar
 
+from traces.record.reading import strict_json
 from zabspec.files import read_bytes
+from zabspec.typed import WrongValue, hints_of, object_type, read
 
 LARGEST = 256 << 20  # bytes
 
@@ -36,18 +36,16 @@ def read_lines(kind: type[T], file: Path, what: str) -> list[T]:
         if isinstance(problem, OSError) and problem.errno == errno.ENOENT:
             return []
         raise NotRead(f"cannot read {file}: {problem}") from None
-    hints, out = get_type_hints(kind), []
-    names = {f.name for f in fields(kind)}  # type: ignore[arg-type]
+    line_type, out = object_type("Line", hints_of(kind)), []
     for number, line in enumerate(lines, 1):
         try:
-            given: Any = json.loads(line)
+            given = strict_json(line.encode())
+            read(given, line_type)
+        except WrongValue as problem:
+            raise NotRead(
+                f"{file}:{number} is not a valid {what}: {problem.at(', '.join(map(str, problem.path)))}"
+            ) from None
         except ValueError as problem:
             raise NotRead(f"{file}:{number} is not a valid {what}: {problem}") from None
-        if not isinstance(given, dict) or given.keys() != names:
-            raise NotRead(f"{file}:{number} is not a valid {what}: it has other fields")
-        for name, value in given.items():
-            wanted = get_origin(hints[name]) or hints[name]
-            if type(value) is not wanted and not (wanted is float and type(value) is int):
-                raise NotRead(f"{file}:{number} is not a valid {what}: its {name} is {value!r}")
         out.append(kind(**given))
     return out
