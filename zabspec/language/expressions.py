@@ -28,6 +28,7 @@ from zabspec.language.comprehensions import (
     written,
 )
 from zabspec.language.diagnostics import place_at
+from zabspec.language.effects import Effects
 from zabspec.language.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE, members_of
 from zabspec.language.kinds import MOST_MEMBERS, Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
@@ -99,6 +100,10 @@ class Context(Protocol):
     roles: Mapping[str, OfRole]
     has_optional: bool
     sets: dict[tuple[str, str], SetOf]
+
+    @property
+    def effects(self) -> Mapping[str, Effects]:
+        """Return the effects of the program's functions."""
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:
         """Return the type that an annotation names, or None."""
@@ -357,7 +362,7 @@ class Expressions:
             case ast.UnaryOp(op=ast.USub()):
                 inner = self.integer(node.operand)
                 if isinstance(inner, t.Const):
-                    return self.constant(-inner.value, node)
+                    return t.Const(t.INT, -inner.value)
                 self.used_as_number(inner)
                 return t.Binary(t.INT, "-", t.Const(t.INT, 0), inner)
             case ast.UnaryOp(op=ast.Not()):
@@ -525,7 +530,7 @@ class Expressions:
             case t.Load(place=t.Memory(kind=NodeId())) | t.OneOfRole() | t.OneOfSet():
                 return True
             case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
-                return isinstance(record.fields[value.name], NodeId)
+                return isinstance(record.fields[record.part(value.shift, value.bits)], NodeId)
             case t.Choice():
                 return self.is_process(value.then) or self.is_process(value.other)
         return False
@@ -807,7 +812,7 @@ class Expressions:
             if node.attr not in record.fields:
                 raise self.fail(node, f"{record.name} has no field {node.attr}")
             k = record.fields[node.attr]
-            return t.RecordField(kind_type(k), value, node.attr, record.shift(node.attr), k.bits, k.lo)
+            return t.RecordField(kind_type(k), value, record.shift(node.attr), k.bits, k.lo)
         if isinstance(value.type, t.MessageType):
             if node.attr == "kind":
                 return t.MessageKind(t.NameType(), value)
@@ -1023,7 +1028,7 @@ class Expressions:
         for value in (
             usual[max(0, len(node.args) - (len(wanted) - len(usual))) :] if len(node.args) < len(wanted) else ()
         ):
-            given.append(t.Const(t.BOOL, int(value)) if isinstance(value, bool) else self.constant(int(value), node))
+            given.append(t.Const(t.BOOL if isinstance(value, bool) else t.INT, int(value)))
         if len(wanted) != len(given):
             raise self.fail(node, f"{name} takes {len(wanted)} arguments, and {len(node.args)} are given")
         args = [self.coerce(value, kind, node) for value, kind in zip(given, wanted, strict=True)]
@@ -1083,12 +1088,12 @@ class Expressions:
         assert isinstance(union, MessageUnion)
         tag = self.tag(name, node)
         message = union.named(name)
-        given = {k.arg: k.value for k in node.keywords}
+        given = {k.arg or "**": k.value for k in node.keywords}
         if node.args or set(given) != set(message.fields):
             raise self.fail(node, f"{name} takes exactly the fields {', '.join(message.fields)}, by name")
         parts = []
-        for fname, kind in message.fields.items():
-            value = self.expr(given[fname])
+        for fname, argument in given.items():  # in the order in which they are written
+            kind, value = message.fields[fname], self.expr(argument)
             if kind.scalar:
                 value = self.coerce_kind(value, kind, node, f"{name}.{fname}")
             elif not (isinstance(value.type, t.SeqType) and value.type.kind == kind):
@@ -1100,15 +1105,15 @@ class Expressions:
         return t.MakeMessage(t.MessageType(union, name), tag, parts, self.state_in_scope())
 
     def make_record(self, record: Record, node: ast.Call) -> t.Expr:
-        given = {k.arg: k.value for k in node.keywords}
+        given = {k.arg or "**": k.value for k in node.keywords}
         if node.args or set(given) != set(record.fields):
             raise self.fail(node, f"{record.name} takes exactly the fields {', '.join(record.fields)}, by name")
         parts = []
-        for fname, kind in record.fields.items():
-            site, label = 0, f"{record.name}.{fname}"
+        for fname, argument in given.items():  # in the order in which they are written
+            kind, site, label = record.fields[fname], 0, f"{record.name}.{fname}"
             if isinstance(kind, Int) and not isinstance(kind, Bool):
                 site = self.site(node, label, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
-            parts.append((fname, self.coerce_kind(self.expr(given[fname]), kind, node, label), site))
+            parts.append((fname, self.coerce_kind(self.expr(argument), kind, node, label), site))
         return t.MakeRecord(t.RecordType(record), record, parts, self.state_in_scope())
 
 

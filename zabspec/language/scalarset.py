@@ -195,7 +195,7 @@ class Sorts:
                 self.compare(e)
             case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
                 self.of(e.value)
-                held = record.fields[e.name]
+                held = record.fields[record.part(e.shift, e.bits)]
                 return Sort(PROCESS if isinstance(held, NodeId) else NUMBER)
             case t.InRole():
                 self.want(e.process, PROCESS, "the role of a number is used")

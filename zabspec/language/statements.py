@@ -9,11 +9,13 @@ from types import FunctionType
 from typing import TypeGuard
 
 from zabspec.language import tree as t
+from zabspec.language.bag_order import statements
 from zabspec.language.comprehensions import called, load, loops, placed, store, sure
 from zabspec.language.error_sites import BELOW_ZERO, asserted, members_of
 from zabspec.language.expressions import NOTED, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
 from zabspec.language.meanings import constant, misused_names
+from zabspec.language.order import Order
 from zabspec.language.place import is_own_file
 from zabspec.language.refusals import refusal
 from zabspec.language.sentence_typing import Sentences, said, writes
@@ -99,6 +101,30 @@ class FunctionTyper(Sentences):
         return out
 
     def statement(self, node: ast.stmt) -> list[t.Stmt]:
+        """Return a typed statement, whose result is the same in every order of evaluation."""
+        made = self.typed(node)
+        if not self.is_kernel and any(isinstance(part, ast.Call) for part in ast.walk(node)):
+            self.check_order(node, made)
+        return made
+
+    def check_order(self, node: ast.stmt, made: list[t.Stmt]) -> None:
+        """Check that no call in a statement changes what is touched beside it.
+
+        Raises:
+            LanguageError: one does.
+        """
+        order = Order(self.front.effects, self.front.layout.fields)
+        simple = not isinstance(node, (ast.If, ast.For, ast.While))
+        each = [order.statement(s) for s in (statements(made) if simple else made)]
+        in_turn = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
+        if simple and not in_turn:
+            order.beside(each)
+        if order.found:
+            called = self.front.function(order.found).called
+            said = f"the result depends on whether {called} or what is beside it in this statement is evaluated first"
+            raise self.fail(node, f"{said}: give {called} a line of its own, x = ...")
+
+    def typed(self, node: ast.stmt) -> list[t.Stmt]:
         """Return a typed statement."""
         line = node.lineno
         match node:
