@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -243,6 +244,87 @@ def test_a_step_whose_set_is_empty_is_not_enabled(changes: list, states: int | N
     whole = ["--no-symmetry", "--reduction", "none", "--no-trace", "--nodes", "2", "--property", "no-runtime-error"]
     found = CliRunner().invoke(main, ["--protocol", str(tmp_path / "numbers.py"), *whole])
     assert f"distinct states        {sum(every.levels):,}\n" in found.stdout
+
+
+FIRST = """from __future__ import annotations
+
+from zabcheck.language import (
+    Each, Field, Fields, Int, Node, Processes, SetOf, Size, Variant, action, any_of, choose, declare, stored,
+)
+
+
+class State(Fields):
+    x: Each[Node, int]
+    v: Each[Node, set[int]]
+    a: Each[Node, Each[int, int]]
+
+
+def state(size: Size) -> list[Field]:
+    return [stored("x", Int(0, 4), "x"), stored("v", SetOf(3), "v"), stored("a", Int(0, 4), "a", 3)]
+
+
+@action()
+def up(s: State, p: Node) -> None:
+    if s.x[p] < 3:
+        s.x[p] += 1
+
+
+@action()
+def fill(s: State, p: Node) -> None:
+    s.v[p].add(s.x[p] % 3)
+
+
+def peek(s: State, p: Node) -> bool:
+    return s.x[p] < 3
+
+
+def peek_w(s: State, p: Node) -> bool:
+    ACTS
+
+
+@action()
+def first(s: State, p: Node) -> None:
+    STATEMENT
+        s.a[p][1] = s.x[p]
+
+
+PROTOCOL = declare(__name__, state=state, nodes=1, variants=[Variant("w", "it acts", {"peek": peek_w})])
+"""
+IS = "any_of(s, {k for k in s.v[p] if k < 2})"
+STATEMENTS = [
+    f"if 1 < s.x[p] < {IS} + 2:",
+    f"if s.x[p] == 1 == s.x[p] < {IS}:",
+    f"if {IS} == 1 and s.x[p] == 2:",
+    f"if s.x[p] > 1 and (s.x[p] == 2 or {IS} == 1) and {IS} == 0:",
+    f"if ({IS} if s.x[p] > 1 else s.x[p]) == 1:",
+    f"if (1 if s.x[p] > 1 else {IS} if s.x[p] == 1 else 0) == {IS}:",
+    f"if not (s.x[p] > 1 and peek(s, p) and {IS} == 1):",
+    f"s.a[p][{IS}] = 1\n    if True:",
+    f"q = 1 if s.x[p] > 1 and {IS} == 1 else 0\n    if q == 0 and {IS} == 1:",
+    f"assert s.x[p] < 4\n    q, r = 1, s.x[p]\n    if {IS} == r:",
+    f"if peek(s, p):\n        q = {IS}",
+    f"if s.x[p] > 1 and peek(s, p):\n        q = {IS}",
+]
+
+
+ACTING = ("s.x[p] = 4; return True", "return choose(s, 2) == 1")
+
+
+@pytest.mark.parametrize(
+    ("statement", "acts"), [(text, acts) for text in STATEMENTS for acts in ("", *(ACTING if "peek" in text else ()))]
+)
+def test_the_first_choice_of_a_step_is_a_condition_wherever_it_is(statement: str, acts: str, tmp_path: Path) -> None:
+    """Where it is reached, as the second semantics has it; not behind a function of a variant that acts."""
+    path, variant = tmp_path / "first.py", "w" if acts else ""
+    path.write_text(FIRST.replace("STATEMENT", statement).replace("ACTS", acts or "return True"))
+    request = {"protocol": str(path), "nodes": 1, "network": "datagrams", "budgets": {}, "properties": []}
+    plain = explore({**request, "variant": variant})
+    asked = ["--protocol", str(path), "--property", "no-runtime-error", "--no-trace", "--reduction", "none"]
+    for engine in ("interpret", "compiled"):
+        found = CliRunner().invoke(main, [*asked, "--engine", engine, *(["--variant", variant] if variant else [])])
+        assert found.exit_code == int(bool(plain["errors"])), found.output
+        if not plain["errors"]:
+            assert re.search(rf"distinct states +{len(plain['states'])}\b", found.stdout), found.stdout
 
 
 @pytest.mark.parametrize("engine", ["interpret", "compiled"])

@@ -103,7 +103,7 @@ class Program:
         for module in self.protocol:
             for plain, value in own_names(module).items():
                 if any(mark in vars(value) for mark in MARKS if isinstance(value, FunctionType)):
-                    out[name_of(plain)] = may_choose(out[self.apart.get(plain, plain)], plain)
+                    out[name_of(plain)] = may_choose(out[self.apart.get(plain, plain)], plain, out)
         if any(f.disk for f in self.schema.fields):
             lasting = frozenset(f.name for f in self.schema.fields if f.role is Role.PERSISTENT)
             for name in self.handlers & out.keys():
