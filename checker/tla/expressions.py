@@ -326,7 +326,7 @@ class Expressions(Facts):
     def on_RecordField(self, e: t.RecordField, env: Env) -> Node:
         if not e.bits:
             return number(e.lo)
-        return TlaText(f"{self.text(e.value, env).tight}.{named(self.part_of_record(e))}")
+        return TlaText(f"{self.text(e.value, env).tight}.{named(e.name)}")
 
     def on_MakeRecord(self, e: t.MakeRecord, env: Env) -> Node:
         parts = (f"{named(n)} |-> {flat(self.kept_as(e.record.fields[n], v, env)).text}" for n, v, _ in e.parts)

@@ -145,8 +145,7 @@ class Facts:
                 return e.name in sorts.names and sorts.names[e.name].found().kind == PROCESS
             case t.RecordField():
                 assert isinstance(e.value.type, t.RecordType)
-                name = self.part_of_record(e)
-                return isinstance(e.value.type.record.fields[name], NodeId)
+                return isinstance(e.value.type.record.fields[e.name], NodeId)
         return False
 
     # --- what is known while translating --------------------------------------------------------
@@ -227,11 +226,6 @@ class Facts:
             return found
         a, b = self.static(e.left, env), self.static(e.right, env)
         return None if a is None or b is None else arithmetic(e.op, int(a), int(b))
-
-    def part_of_record(self, e: t.RecordField) -> str:
-        """Return the name of the field that is read from a record."""
-        assert isinstance(e.value.type, t.RecordType)
-        return e.value.type.record.part(e.shift, e.bits)
 
     def where(self, _: Any) -> str:
         """Return the current function and its location, for a message."""

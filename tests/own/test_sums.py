@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,16 +15,19 @@ TEXT = """from __future__ import annotations
 from zabcheck.language import Field, Int, Node, Record, Size, State, action, declare, safety, stored, choose
 HUGE = 2**62
 def types(size: Size) -> dict[str, Record]:
-    return {"Pair": Record("Pair", {"a": Int(0, HUGE // 2)})}
+    return {"Pair": Record("Pair", {"one": Int(5, 5), "a": Int(0, HUGE // 2), "two": Int(7, 7)})}
 def state(size: Size) -> list[Field]:
     pair = types(size)["Pair"]
     return [stored("x", Int(0, 3), "x"), stored("load", Int(0, HUGE), "load"), stored("pair", pair, "pair"),
-            stored("debt", Int(-HUGE, 0), "debt"), stored("side", Int(0, 2**31), "side")]
+            stored("debt", Int(-HUGE, 0), "debt"), stored("side", Int(0, 2**31), "side"),
+            stored("least", Int(-HUGE - HUGE + 1, 0), "least")]
 @action(budget="begins")
 def begin(s: State, p: Node) -> None:
     BODY
 def plus(a: int, b: int) -> int:
     return a + b
+def shared(a: int) -> int:
+    return a + a
 def half(s: State, p: Node) -> int:
     return s.load[p] // 2
 def loads(s: State, p: Node) -> int:
@@ -39,7 +44,7 @@ def small(s: State) -> bool:
     for p in range(s.NODES):
         if s.x[p] == 3:
             return False
-    return True
+    return shared(1) == 2
 PROTOCOL = declare(__name__, state=state, types=types, nodes=1, budgets={"begins": 1})
 """
 LEAVES = {
@@ -55,6 +60,9 @@ LEAVES = {
     "of a result that is gathered": "loads(s, p) + s.load[p]",
     "in a helper": "plus(s.load[p], s.load[p])",
     "in a helper, at the second call": "plus(1, 2) + plus(s.load[p], HUGE)",
+    "in a helper that a property calls with less": "shared(s.load[p])",
+    "in a comparison of two that are the same": "(1 if s.load[p] + s.load[p] == s.load[p] + s.load[p] else 0)",
+    "behind a test of a field with one value": "(s.load[p] + s.load[p] if s.pair[p].one == 5 else 0)",
 }
 LEAVES_BY_NAME = {
     "a name": "x = s.load[p]\n    x = x + x",
@@ -66,6 +74,17 @@ LEAVES_BY_NAME = {
     "left by continue": (
         "x = 1\n    for q in range(64):\n        x -= s.side[p] * s.side[p]\n        if x < 0:\n            continue"
     ),
+}
+QUOTIENTS_THAT_LEAVE = {
+    "of a field": "(s.least[0] - 1) // s.debt[0]",
+    "by a constant": "(s.least[0] - 1) // -1",
+    "of a constant": "(-HUGE - HUGE) // s.debt[0]",
+}
+QUOTIENTS_THAT_STAY = {
+    "of a field": "s.least[0] // -1",
+    "by a divisor below -1": "(s.least[0] - 1) // (s.x[0] - 5)",
+    "of a constant": "(-HUGE - HUGE) // (s.x[0] + 1)",
+    "a rest": "s.least[0] % -1",
 }
 STAYS = {
     "a sum": "s.load[p] + s.side[p]",
@@ -87,8 +106,8 @@ STAYS_BY_NAME = {
 }
 
 
-def written(folder: Path, body: str) -> str:
-    (folder / "mine.py").write_text(TEXT.replace("BODY", body))
+def written(folder: Path, body: str, holds: str = "shared(1) == 2") -> str:
+    (folder / "mine.py").write_text(TEXT.replace("BODY", body).replace("shared(1) == 2", holds))
     return str(folder / "mine.py")
 
 
@@ -104,6 +123,67 @@ def test_a_sum_that_can_leave_64_bits_is_refused(folder: Path, name: str) -> Non
         result.exit_code,
         "which does not fit 64 bits: declare a smaller range" in " ".join(result.stderr.split()),
     ) == (2, True)
+
+
+@pytest.mark.parametrize("name", QUOTIENTS_THAT_LEAVE)
+def test_a_quotient_that_can_leave_64_bits_is_refused(folder: Path, name: str) -> None:
+    """It does only for -2**63 // -1, at which a machine's division ends the process."""
+    path = written(folder, "s.x[p] = 2", f"{QUOTIENTS_THAT_LEAVE[name]} > -5")
+    result = CliRunner().invoke(main, ["--protocol", path, "--engine", "interpret"])
+    assert (result.exit_code, "a quotient here can be 9223372036854775808" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", QUOTIENTS_THAT_STAY)
+@pytest.mark.parametrize("words", [[], ["bmc", "--depth", "1"], ["--engine", "interpret"]], ids=str)
+def test_a_quotient_that_stays_is_accepted(folder: Path, words: list[str], name: str) -> None:
+    path = written(folder, "s.x[p] = 2", f"{QUOTIENTS_THAT_STAY[name]} != -5")
+    result = CliRunner().invoke(main, [*words, "--protocol", path])
+    assert result.exit_code == 0, result.output
+
+
+REST = """from __future__ import annotations
+from zabcheck.language import Field, Int, Node, Size, State, action, declare, safety, stored
+LOW = -2**63
+def state(size: Size) -> list[Field]:
+    return [stored("least", Int(-2**63, -2**62), "least"), stored("by", Int(-1, 9), "by")]
+@action(budget="begins")
+def begin(s: State, p: Node) -> None:
+    s.least[p] = LOW
+    s.by[p] = -1
+def begun(s: State) -> bool:
+    \"\"\"One has begun.\"\"\"
+    return s.begins_left == 0
+@safety(witness=begun)
+def small(s: State) -> bool:
+    \"\"\"One has begun and there is no rest.\"\"\"
+    return s.begins_left == 1 or s.least[0] % BY != 0
+PROTOCOL = declare(__name__, state=state, nodes=1, budgets={"begins": 1})
+"""
+
+
+@pytest.mark.parametrize("by", ["s.by[0]", "-1"])
+@pytest.mark.parametrize("words", [[], ["bmc", "--depth", "1"], ["--engine", "interpret"]], ids=str)
+def test_the_least_number_by_minus_one_leaves_no_rest(folder: Path, words: list[str], by: str) -> None:
+    """A machine's division has no result for it, and ends the process."""
+    (folder / "rest.py").write_text(REST.replace("BY", by))
+    command = [
+        sys.executable,
+        "-c",
+        "from checker.cli import main; main()",
+        *words,
+        "--protocol",
+        str(folder / "rest.py"),
+    ]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, "VIOLATED" in ended.stdout) == (1, True), ended.stderr
+
+
+@pytest.mark.parametrize("low", ["-LOW", "abs(LOW)", "default()"])
+def test_a_negated_constant_is_a_number_of_64_bits(folder: Path, low: str) -> None:
+    text = TEXT.replace("HUGE = 2**62", "HUGE = 2**62\nLOW = -2**63\ndef default(a: int = 2**64) -> int:\n    return a")
+    (folder / "mine.py").write_text(text.replace("BODY", f"if s.x[p] < {low}:\n        s.x[p] = 1"))
+    result = CliRunner().invoke(main, ["--protocol", str(folder / "mine.py")])
+    assert (result.exit_code, "does not fit 64 bits" in " ".join(result.stderr.split())) == (2, True)
 
 
 @pytest.mark.parametrize("name", [*STAYS, *STAYS_BY_NAME])

@@ -207,8 +207,7 @@ class _Cases:
             case t.Builtin(op="min" | "max" as which):
                 return (min if which == "min" else max)(self.of(value, names) for value in e.args)
             case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
-                names_of = [name for name, kind in record.fields.items() if kind.bits and record.shift(name) == e.shift]
-                return self.field(self.of(e.value, names), record, names_of[0]) if names_of else e.lo
+                return self.field(self.of(e.value, names), record, e.name)
             case t.MakeRecord():
                 return {name: self.of(value, names) for name, value, _ in e.parts}
             case t.SetHas(value=t.Expr(type=t.SetType(kind=kind))):

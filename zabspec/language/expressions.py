@@ -362,7 +362,7 @@ class Expressions:
             case ast.UnaryOp(op=ast.USub()):
                 inner = self.integer(node.operand)
                 if isinstance(inner, t.Const):
-                    return t.Const(t.INT, -inner.value)
+                    return self.constant(-inner.value, node)
                 self.used_as_number(inner)
                 return t.Binary(t.INT, "-", t.Const(t.INT, 0), inner)
             case ast.UnaryOp(op=ast.Not()):
@@ -530,7 +530,7 @@ class Expressions:
             case t.Load(place=t.Memory(kind=NodeId())) | t.OneOfRole() | t.OneOfSet():
                 return True
             case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
-                return isinstance(record.fields[record.part(value.shift, value.bits)], NodeId)
+                return isinstance(record.fields[value.name], NodeId)
             case t.Choice():
                 return self.is_process(value.then) or self.is_process(value.other)
         return False
@@ -812,7 +812,7 @@ class Expressions:
             if node.attr not in record.fields:
                 raise self.fail(node, f"{record.name} has no field {node.attr}")
             k = record.fields[node.attr]
-            return t.RecordField(kind_type(k), value, record.shift(node.attr), k.bits, k.lo)
+            return t.RecordField(kind_type(k), value, node.attr, record.shift(node.attr), k.bits, k.lo)
         if isinstance(value.type, t.MessageType):
             if node.attr == "kind":
                 return t.MessageKind(t.NameType(), value)
@@ -1028,7 +1028,7 @@ class Expressions:
         for value in (
             usual[max(0, len(node.args) - (len(wanted) - len(usual))) :] if len(node.args) < len(wanted) else ()
         ):
-            given.append(t.Const(t.BOOL if isinstance(value, bool) else t.INT, int(value)))
+            given.append(t.Const(t.BOOL, int(value)) if isinstance(value, bool) else self.constant(int(value), node))
         if len(wanted) != len(given):
             raise self.fail(node, f"{name} takes {len(wanted)} arguments, and {len(node.args)} are given")
         args = [self.coerce(value, kind, node) for value, kind in zip(given, wanted, strict=True)]

@@ -10,7 +10,7 @@ function; here they meet.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -63,8 +63,11 @@ class FrontEnd:
         self.effects = LazyEffects(self.program, layout)
         self.writers: dict[str, bool] = {}  # for each function asked about whether it, or one that it calls, writes
         self.sets: dict[tuple[str, str], SetOf] = {}  # what local names for sets may hold, by function and name
-        self.summed: set[str] = set()  # the functions whose sums are checked
-        self._busy: set[str] = set()
+        self.summed: set[str] = set()  # the functions of which the sums have been checked
+        self.users: set[str] = set()  # those of them that are a user's
+        self.entered: set[str] = set()  # roots, and what functions of this project call, found since
+        self.intervals = Intervals(self.program.functions, self.users)
+        self._busy: list[str] = []
         self.has_optional = has_optional((*(f.kind for f in layout.schema.fields), *types.values()))
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:
@@ -102,29 +105,32 @@ class FrontEnd:
         Raises:
             LanguageError: it, or one it calls, is outside the language.
         """
-        done = self.program.functions.get(name)
-        if done is not None:
-            return done
+        if not self._busy or is_own_file(self.namespace[self._busy[-1]].__code__.co_filename):
+            self.entered.add(name)
+        found = self.program.functions.get(name) or self.make(name)
+        if not self._busy and self.declares:
+            self.check_sums()
+        return found
+
+    def make(self, name: str) -> t.Function:
+        """Type a function, and all it calls."""
         python = self.namespace.get(name)
         if not isinstance(python, FunctionType):
             raise LanguageError("<program>", 0, f"the program has no function {name!r}")
         worker = FunctionTyper(self, name, python)
         if name in self._busy:
             raise LanguageError(worker.file, worker.node.lineno, f"{worker.name} is recursive")
-        self._busy.add(name)
+        self._busy.append(name)
         while True:
             try:
                 result = worker.run()
                 break
             except Widened:  # at most as often as a set has members
                 worker = FunctionTyper(self, name, python)
-        self._busy.discard(name)
+        self._busy.pop()
         self.enter(result, python, worker.reads)
         if worker.lifted:
             Sorts(result, self.program, self.layout.schema, lambda _: "").infer()
-        if self.declares and not self._busy:
-            self.check_sums([f for f in self.program.functions if f not in self.summed and not self.is_own(f)])
-            self.summed.update(self.program.functions)
         return result
 
     def enter(self, result: t.Function, python: FunctionType, reads: Collection[str]) -> None:
@@ -147,24 +153,29 @@ class FrontEnd:
         self.program.functions[result.name] = result
         self.program.reads[result.name] = frozenset(reads)
 
-    def check_sums(self, users: Sequence[str]) -> None:
-        """Check that no sum in a user's function can leave 64 bits by the ranges of what it adds.
+    def check_sums(self) -> None:
+        """Check that no sum or quotient in a user's function can leave 64 bits by the ranges of what it is made of.
 
-        A function that others call is checked for what they call it with.
+        A function is checked for all that others call it with; if it was `entered`, for what the world passes.
 
         Raises:
-            LanguageError: a sum can.
+            LanguageError: one can.
         """
         functions, processes = self.program.functions, (NOBODY, self.layout.schema.nodes - 1)
-        intervals = Intervals(functions, [f for f in functions if not self.is_own(f)])
-        for name in reversed(users):  # callers come behind what they call
-            if name not in {key[0] for key in intervals.known}:
+        new = [f for f in functions if f not in self.summed]
+        self.summed.update(new)
+        self.users.update(f for f in new if not self.is_own(f))
+        self.intervals.rounds = 0
+        entered = self.entered & self.users
+        self.entered.clear()
+        for name in [*sorted(entered), *(f for f in reversed(new) if f in self.users)]:  # callers behind what they call
+            if name in entered or name not in self.intervals.known:
                 of = functions[name]
                 numbers = {p: processes if p in of.processes else COUNTED for p, kind in of.params if kind == t.INT}
-                intervals.result(name, numbers)
-        for (name, line), value in intervals.leaving.items():
-            if name in users:
-                said = f"a sum here can be {value}, which does not fit 64 bits: declare a smaller range"
+                self.intervals.result(name, numbers)
+        for (name, line), found in self.intervals.leaving.items():
+            if name in self.users:
+                said = f"{found}, which does not fit 64 bits: declare a smaller range"
                 raise LanguageError(functions[name].file, line, said)
 
     def is_own(self, name: str) -> bool:

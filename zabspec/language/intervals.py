@@ -21,6 +21,7 @@ Names = dict[str, Interval]
 ANY: Interval = (-(1 << 63), (1 << 63) - 1)
 TRUTH: Interval = (0, 1)
 TRUE, FALSE = (1, 1), (0, 0)
+LEAVING = {"+": "sum", "-": "sum", "//": "quotient"}  # what no engine checks while it runs, in words
 MANY = 1 << 12  # iterations of a loop that are followed one by one
 MOST_ROUNDS = 1 << 15  # iterations of all loops, which are
 
@@ -55,10 +56,9 @@ def calculated(op: str, left: Interval, right: Interval) -> Interval:
             return a - d, b - c
         case "*":
             return extremes([x * y for x in left for y in right])
-        case "//" if c > 0:
-            return extremes([x // y for x in left for y in right])
         case "//":  # by zero is an error
-            return -max(abs(a), abs(b), 1), max(abs(a), abs(b), 1)
+            divisors = [y for y in (c, min(d, -1), max(c, 1), d) if y and c <= y <= d]
+            return extremes([x // y for x in left for y in divisors or [1]])
         case "%":
             return left if 0 <= a <= b < c else (min(0, c + 1), max(0, d - 1))
         case "&" if a >= 0 or c >= 0:
@@ -89,13 +89,13 @@ class Intervals:
         followed: the functions whose loops are followed round by round; in others, what a loop assigns is any number.
 
     Attributes:
-        leaving: by function and line, a value outside 64 bits that a sum there can have.
+        leaving: by function and line, what a sum or a quotient there can be that does not fit 64 bits, in words.
     """
 
     def __init__(self, functions: Mapping[str, t.Function], followed: Collection[str] = ()) -> None:
         self.functions, self.followed = functions, followed
-        self.known: dict[tuple[str, tuple[tuple[str, Interval], ...]], Interval] = {}
-        self.leaving: dict[tuple[str, int], int] = {}
+        self.known: dict[str, dict[tuple[tuple[str, Interval], ...], Interval]] = {}  # by name and arguments
+        self.leaving: dict[tuple[str, int], str] = {}
         self.at = ("", 0)  # the function and the line that are evaluated
         self.ends: list[list[Names]] = []  # for each loop around what the names hold where an iteration ends
         self.rounds = 0  # of all loops
@@ -103,16 +103,16 @@ class Intervals:
     def result(self, name: str, values: Mapping[str, Interval]) -> Interval:
         """Return the interval of a function's results for such arguments."""
         function = self.functions[name]
-        key = (name, tuple(sorted(values.items())))
-        if key not in self.known:
+        known, key = self.known.setdefault(name, {}), tuple(sorted(values.items()))
+        if key not in known:
             names = {p: values.get(p, of_type(kind)) for p, kind in function.params}
             returns: list[Interval] = []
             here, self.at = self.at, (name, function.line)
             around, self.ends = self.ends, []
             self.block(function.body, names, returns)
             self.at, self.ends = here, around
-            self.known[key] = joined(returns) if returns else of_type(function.returns)
-        return self.known[key]
+            known[key] = joined(returns) if returns else of_type(function.returns)
+        return known[key]
 
     # --- statements ---------------------------------------------------------------------------
 
@@ -183,16 +183,26 @@ class Intervals:
                 return
             names.update(after)
 
-    def inside(self, e: Any, names: Names) -> None:
-        """Evaluate what a statement, an expression or a list of them holds."""
+    def inside(self, e: Any, names: Names) -> Any:
+        """Evaluate all expressions within a statement, an expression or a list of them, whatever it is.
+
+        Returns:
+            the interval of an expression, and for a list that of each.
+        """
         if isinstance(e, t.Expr):
-            self.of(e, names)
-        elif isinstance(e, (list, tuple)):
-            for x in e:
-                self.inside(x, names)
-        elif isinstance(e, t.Node):
-            for name in e.nesting:
-                self.inside(getattr(e, name), names)
+            return self.of(e, names)
+        if isinstance(e, (list, tuple)):
+            return [self.inside(x, names) for x in e]
+        return self.parts(e, names) if isinstance(e, t.Node) else None
+
+    def parts(self, e: t.Node, names: Names) -> dict[str, Any]:
+        """Evaluate what a statement or an expression has in its fields; of a choice, the sides that there can be."""
+        found: dict[str, Any] = {}
+        for name in e.nesting:
+            decided = {"then": FALSE, "other": TRUE}.get(name) if isinstance(e, t.Choice) else None
+            if decided is None or found["test"] != decided:
+                found[name] = self.inside(getattr(e, name), names)
+        return found
 
     # --- expressions --------------------------------------------------------------------------
 
@@ -203,82 +213,77 @@ class Intervals:
                 return e.value, e.value
             case t.Var():
                 return names.get(e.name, of_type(e.type))
+        return self.made_of(e, self.parts(e, names))
+
+    def made_of(self, e: t.Expr, found: Mapping[str, Any]) -> Interval:
+        """Return the interval of an expression.
+
+        Args:
+            e: the expression.
+            found: the intervals of what it has in its fields.
+        """
+        match e:
             case t.Load(place=t.Memory(kind=Int() as kind)):
                 return kind.lo, kind.hi
             case t.Compare():
-                return self.compare(e, names)
+                return compared_as(e, found["left"], found["right"])
             case t.SameSeq():
                 return TRUE if alike(e.left, e.right) else TRUTH
-            case t.Logic():
-                return self.logic(e, names)
+            case t.Logic(op=op):
+                ends = zip(*found["parts"], strict=True)
+                low, high = map(min if op == "and" else max, ends)
+                return low, high
             case t.Not():
-                low, high = self.of(e.value, names)
+                low, high = found["value"]
                 return 1 - high, 1 - low
             case t.Choice():
-                test = self.of(e.test, names)
-                sides = [e.then] if test == TRUE else [e.other] if test == FALSE else [e.then, e.other]
-                return joined([self.of(side, names) for side in sides])
+                return joined([found[side] for side in ("then", "other") if side in found])
             case t.Call():
-                params = self.functions[e.function].params
-                return self.result(
-                    e.function,
-                    {
-                        name: self.of(value, names)
-                        for (name, kind), value in zip(params, e.args, strict=True)
-                        if kind in (t.INT, t.BOOL)
-                    },
-                )
-        return self.number(e, names)
+                params = zip(self.functions[e.function].params, found["args"], strict=True)
+                return self.result(e.function, {name: v for (name, kind), v in params if kind in (t.INT, t.BOOL)})
+        return self.number(e, found)
 
-    def number(self, e: t.Expr, names: Names) -> Interval:
+    def number(self, e: t.Expr, found: Mapping[str, Any]) -> Interval:
         match e:
             case t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind))):
-                self.of(e.seq, names)
                 return 0, kind.capacity
             case t.SetSize(value=t.Expr(type=t.SetType(kind=members))):
-                self.of(e.value, names)
                 return 0, members.count
             case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
-                self.of(e.value, names)
-                kinds = [kind for name, kind in record.fields.items() if record.shift(name) == e.shift and kind.bits]
-                return (kinds[0].lo, kinds[0].hi) if kinds else (e.lo, e.lo + (1 << e.bits) - 1)
+                held = record.fields[e.name]
+                return held.lo, held.hi
             case t.Binary(op=op):
-                low, high = calculated(op, self.of(e.left, names), self.of(e.right, names))
-                if op in ("+", "-") and (low, high) != clipped(low, high) and not isinstance(e, t.OneOfRole):
-                    self.leaving.setdefault(self.at, high if high > ANY[1] else low)
+                low, high = calculated(op, found["left"], found["right"])
+                if op in LEAVING and (low, high) != clipped(low, high) and not isinstance(e, t.OneOfRole):
+                    said = f"a {LEAVING[op]} here can be {high if high > ANY[1] else low}"
+                    self.leaving.setdefault(self.at, said)
                 return clipped(low, high)
-            case t.Builtin(op="unsigned_rem", args=[_, divisor]):
-                low, high = self.of(divisor, names)
+            case t.Builtin(op="unsigned_rem", args=[_, _]):
+                low, high = found["args"][1]
                 return (0, max(0, high - 1)) if low >= 0 else ANY
-            case t.Builtin(op="min" | "max" as which, args=[one, other]):
-                (a, b), (c, d) = self.of(one, names), self.of(other, names)
-                return (min(a, c), min(b, d)) if which == "min" else (max(a, c), max(b, d))
-        for name in e.nesting:
-            self.inside(getattr(e, name), names)
+            case t.Builtin(op="min" | "max" as which, args=[_, _]):
+                low, high = map(min if which == "min" else max, *found["args"])
+                return low, high
         return of_type(e.type)
 
-    def logic(self, e: t.Logic, names: Names) -> Interval:
-        found = [self.of(part, names) for part in e.parts]
-        if e.op == "and":
-            return min(v[0] for v in found), min(v[1] for v in found)
-        return max(v[0] for v in found), max(v[1] for v in found)
 
-    def compare(self, e: t.Compare, names: Names) -> Interval:
-        if alike(e.left, e.right) and not calls(e.left):
-            return TRUE if e.op in ("==", "<=", ">=") else FALSE
-        if e.left.type not in (t.INT, t.BOOL):
-            return TRUTH
-        (a, b), (c, d) = self.of(e.left, names), self.of(e.right, names)
-        same, apart = a == b == c == d, b < c or d < a
-        decided = {
-            "==": (same, apart),
-            "!=": (apart, same),
-            "<": (b < c, a >= d),
-            "<=": (b <= c, a > d),
-            ">": (a > d, b <= c),
-            ">=": (a >= d, b < c),
-        }[e.op]
-        return TRUE if decided[0] else FALSE if decided[1] else TRUTH
+def compared_as(e: t.Compare, left: Interval, right: Interval) -> Interval:
+    """Return the interval of a comparison's result."""
+    if alike(e.left, e.right) and not calls(e.left):
+        return TRUE if e.op in ("==", "<=", ">=") else FALSE
+    if e.left.type not in (t.INT, t.BOOL):
+        return TRUTH
+    (a, b), (c, d) = left, right
+    same, apart = a == b == c == d, b < c or d < a
+    decided = {
+        "==": (same, apart),
+        "!=": (apart, same),
+        "<": (b < c, a >= d),
+        "<=": (b <= c, a > d),
+        ">": (a > d, b <= c),
+        ">=": (a >= d, b < c),
+    }[e.op]
+    return TRUE if decided[0] else FALSE if decided[1] else TRUTH
 
 
 def alike(a: object, b: object) -> bool:

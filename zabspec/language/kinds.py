@@ -222,10 +222,6 @@ class Record(Kind):
         """Return the shift of a field."""
         return self._shifts[name]
 
-    def part(self, shift: int, bits: int) -> str:
-        """Return the name of the field with a given shift and number of bits."""
-        return next(n for n, k in self.fields.items() if self.shift(n) == shift and k.bits == bits)
-
     def pack(self, values: Mapping[str, int]) -> int:
         """Return the word for the values of its fields; a set is given as its mask."""
         return sum((values[n] - k.lo) << self.shift(n) for n, k in self.fields.items())

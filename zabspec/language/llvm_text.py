@@ -377,6 +377,9 @@ class _Emitter(FlowEmitter):
                 zero = self.value(f"icmp eq i64 {right}, 0")
                 self.report(zero, e.state, e.site)
                 right = self.value(f"select i1 {zero}, i64 1, i64 {right}")
+            if e.op == "%" and not (isinstance(e.right, t.Const) and e.right.value > 0):
+                # the machine has no -2**63 % -1; by 1 there is no rest either. `//` is refused where it may be that
+                right = self.value(f"select i1 {self.value(f'icmp eq i64 {right}, -1')}, i64 1, i64 {right}")
             return self.floor(e.op, left, right)
         if e.op == "*" and e.state is not None:
             pair = self.value(f"call {{i64, i1}} @llvm.smul.with.overflow.i64(i64 {left}, i64 {right})")

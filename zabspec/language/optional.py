@@ -52,7 +52,7 @@ def origins(e: t.Expr, names: Origins, functions: Functions) -> frozenset[str]:
         case t.Load():
             return frozenset({DECLARED}) if isinstance(e.place.kind, OptionalInt) else NONE
         case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
-            kind = record.fields[record.part(e.shift, e.bits)]
+            kind = record.fields[e.name]
             return frozenset({DECLARED}) if isinstance(kind, OptionalInt) else NONE
         case t.Choice():
             return origins(e.then, names, functions) | origins(e.other, names, functions)
@@ -131,7 +131,7 @@ def called(e: t.Expr, functions: Functions) -> str:
         case t.Load():
             return e.place.field
         case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
-            return f"{record.name}.{record.part(e.shift, e.bits)}"
+            return f"{record.name}.{e.name}"
         case t.Choice():
             return called(e.then if origins(e.then, {}, functions) else e.other, functions)
         case t.Call():

@@ -195,7 +195,7 @@ class Sorts:
                 self.compare(e)
             case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
                 self.of(e.value)
-                held = record.fields[record.part(e.shift, e.bits)]
+                held = record.fields[e.name]
                 return Sort(PROCESS if isinstance(held, NodeId) else NUMBER)
             case t.InRole():
                 self.want(e.process, PROCESS, "the role of a number is used")

@@ -511,8 +511,7 @@ class Expressions:
             return e.lo
         kind = self._kinds.get(id(e))
         if kind is None:
-            record = e.value.type.record
-            kind = self._kinds[id(e)] = record.fields[record.part(e.shift, e.bits)]
+            kind = self._kinds[id(e)] = e.value.type.record.fields[e.name]
         if isinstance(kind, Bool):
             return bit(word, e.shift)
         held = extract(word, e.shift, e.bits)

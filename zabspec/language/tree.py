@@ -267,6 +267,7 @@ class RecordField(Expr):
     """A field of a record, which lies in some of its bits."""
 
     value: Expr
+    name: str
     shift: int
     bits: int
     lo: int
