@@ -15,7 +15,7 @@ TEXT = """from __future__ import annotations
 from zabcheck.language import Field, Int, Node, Record, Size, State, action, declare, safety, stored, choose
 HUGE = 2**62
 def types(size: Size) -> dict[str, Record]:
-    return {"Pair": Record("Pair", {"one": Int(5, 5), "a": Int(0, HUGE // 2), "two": Int(7, 7)})}
+    return {"Pair": Record("Pair", {"one": Int(5, 5), "a": Int(0, HUGE // 2), "two": Int(-7, -7)})}
 def state(size: Size) -> list[Field]:
     pair = types(size)["Pair"]
     return [stored("x", Int(0, 3), "x"), stored("load", Int(0, HUGE), "load"), stored("pair", pair, "pair"),
@@ -60,9 +60,8 @@ LEAVES = {
     "of a result that is gathered": "loads(s, p) + s.load[p]",
     "in a helper": "plus(s.load[p], s.load[p])",
     "in a helper, at the second call": "plus(1, 2) + plus(s.load[p], HUGE)",
-    "in a helper that a property calls with less": "shared(s.load[p])",
     "in a comparison of two that are the same": "(1 if s.load[p] + s.load[p] == s.load[p] + s.load[p] else 0)",
-    "behind a test of a field with one value": "(s.load[p] + s.load[p] if s.pair[p].one == 5 else 0)",
+    "behind a test of a field with one value": "(s.load[p] + s.load[p] if s.pair[p].two == -7 else 0)",
 }
 LEAVES_BY_NAME = {
     "a name": "x = s.load[p]\n    x = x + x",
@@ -123,6 +122,16 @@ def test_a_sum_that_can_leave_64_bits_is_refused(folder: Path, name: str) -> Non
         result.exit_code,
         "which does not fit 64 bits: declare a smaller range" in " ".join(result.stderr.split()),
     ) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["bmc", "--depth", "1"], ["simulate", "--check"], ["--engine", "interpret"]], ids=str
+)
+def test_a_helper_is_checked_for_all_that_it_is_called_with(folder: Path, words: list[str]) -> None:
+    """The property, which is typed before the step by some engines, calls it with less."""
+    path = written(folder, "if shared(s.load[p]) > 5:\n        s.x[p] = 2")
+    result = CliRunner().invoke(main, [*words, "--protocol", path])
+    assert (result.exit_code, "a sum here can be 9223372036854775808" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("name", QUOTIENTS_THAT_LEAVE)
