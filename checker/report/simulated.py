@@ -102,7 +102,9 @@ class Simulated(Answered):
 
     @property
     def exit_code(self) -> int:
-        return NO_VERDICT if self.unsaved else VIOLATED if self.broken else HELD
+        """3 too where a check put nothing to the test: what is untested does not hold."""
+        untested = self.check and not any(v.met for v, _ in self.judged)
+        return VIOLATED if self.broken and not self.unsaved else NO_VERDICT if self.unsaved or untested else HELD
 
     @property
     def raw(self) -> str:

@@ -59,7 +59,7 @@ class Simulate(Request):
     come first in their tick.
 
     Exit codes: 0; 1 --check found a violation, or a user protocol has a run-time error; 2 the request is wrong; 3 the
-    run has no end.
+    run has no end, or --check put no property to the test.
     """
 
     kind: ClassVar[str] = "simulate"

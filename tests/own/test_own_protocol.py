@@ -199,6 +199,13 @@ WRONG = (
         r":\d+: sys.settrace cannot be called here: import settrace",
     ),
     ("variants=[", "flight=lambda size: 1 // 0,\n    variants=[", r": flight:\d+: ZeroDivisionError"),
+    ("variants=[", 'variants=[Variant("v,w", "", {}), ', r": a variant's name is a word, and 'v,w' is not"),
+    ("variants=[", 'variants=[Variant(3, "", {}), ', r": a variant's name is a word, and 3 is not"),
+    (
+        "variants=[",
+        'variants=[Variant("v", "", 5), ',
+        r'variant v: overrides is \{"function": .*\}, not 5',
+    ),
     ("variants=[", 'variants=["lazy", ', r": variants must be Variant\(...\), and 'lazy' is not"),
     (
         JUDGING,

@@ -347,3 +347,10 @@ def test_a_run_with_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
         r"zabcheck: the run does not end: \w+ (would leave its range|has no entry outside).* at tick \d+\n",
         result.stderr,
     )
+
+
+def test_a_check_that_puts_nothing_to_the_test_is_no_verdict() -> None:
+    result = run("--check", "--rounds", "1")
+    assert "premise not reached" in result.stdout
+    assert " holds" not in result.stdout
+    assert result.exit_code == 3

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -823,13 +824,18 @@ class _Reader:
             if not isinstance(named, (Mapping, list, tuple)):
                 raise misdeclared(self.name, place, f"variants: VARIANTS of {given} must be a list of Variant(...)")
             given = tuple(named.values() if isinstance(named, Mapping) else named)
-        self.stood = {stood for v in given if isinstance(v, Variant) for stood in v.overrides}
+        for variant in given:
+            at: tuple[str, ...] = ("argument", "variants")
+            if not isinstance(variant, Variant):
+                raise misdeclared(self.name, at, f"variants must be Variant(...), and {variant!r} is not")
+            if not isinstance(variant.name, str) or not re.fullmatch(r"[\w.+-]+", variant.name):
+                raise misdeclared(self.name, at, f"a variant's name is a word, and {variant.name!r} is not")
+            if not isinstance(overrides := vars(variant)["overrides"], Mapping):
+                said = f'variant {variant.name}: overrides is {{"function": its replacement}}, not {overrides!r}'
+                raise misdeclared(self.name, ("variant", variant.name), said)
+        self.stood = {stood for v in given for stood in v.overrides}
         out: dict[str, Variant] = {}
         for variant in given:
-            if not isinstance(variant, Variant):
-                raise misdeclared(
-                    self.name, ("argument", "variants"), f"variants must be Variant(...), and {variant!r} is not"
-                )
             if variant.name in out:
                 said = f"two variants are called {variant.name}"
                 raise misdeclared(self.name, ("variant", variant.name), said)
