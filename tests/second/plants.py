@@ -103,12 +103,12 @@ BY_ANOTHER = {
         "interpreter",
         needs="choose\\(",
     ),
-    "members-kept": Plant(
-        "a loop through a set goes through the members that it had at first",
+    "members-moving": Plant(
+        "a loop through a set goes through the members that it has by then",
         "interpreted",
         "zabspec/language/reference.py",
-        "return (k for k in range(self.kind.count) if self.mask >> k & 1)  #",
-        "return iter([k for k in range(self.kind.count) if self.mask >> k & 1])  #",
+        "return iter(self.kind.members(self.mask))",
+        "return (k for k in range(self.kind.count) if self.mask >> k & 1)",
         "interpreter",
         needs="for i\\w* in s\\.",
     ),
