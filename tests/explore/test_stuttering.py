@@ -185,15 +185,15 @@ def test_the_environment_sees_no_mail(path: Path) -> None:
 
 
 def test_what_a_property_is_called_says_nothing_of_what_it_reads(tmp_path: Path) -> None:
-    """Not even where it is called as what asks a claim of every message, and the rest of its name is a handler's."""
-    text = TEXT.replace("token_exists", "on_token_of_every_message")
+    """Not even where it is called as what asks a claim of every message."""
+    text = TEXT.replace("token_exists", "one_token_of_every_message")
     path = tmp_path / "named.py"
     path.write_text(text, encoding="utf-8")
     c = Configuration(str(path))
-    judged = [p for p in properties_of(str(path)) if p.name == "on-token-of-every-message"]
+    judged = [p for p in properties_of(str(path)) if p.name == "one-token-of-every-message"]
     assert len(judged) == 1
     found = Explorer(Compiled(Model(c), judged, False), 1).run(Limits(None, None, None, None), True)
-    assert {name: v.depth for name, v in found.violations.items()} == {"on-token-of-every-message": 3}
+    assert {name: v.depth for name, v in found.violations.items()} == {"one-token-of-every-message": 3}
 
 
 # --- where they are not left out -------------------------------------------------------------------

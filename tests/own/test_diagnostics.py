@@ -169,7 +169,7 @@ CASES = {
         LEVEL,
         LEVEL[:-1] + ', "NODE")',
         None,
-        "field level: an axis is NODE, or 1 entry or more: 'NODE'",
+        "field level: an axis is NODE or has 1 entry or more, not 'NODE'",
     ),
     "no kind": (LEVEL, LEVEL.replace("Int(0, 3)", "7"), None, "field level is of 7, which is not a kind"),
     "a range of words": (

@@ -406,7 +406,8 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
         check_kind(name, at, f"field {f.name}", f.kind)
         for axis in f.axes:
             if axis != NODE and not (is_number(axis) and axis >= 1):
-                raise misdeclared(name, at, f"field {f.name}: an axis is NODE, or 1 entry or more: {described(axis)}")
+                said = f"an axis is NODE or has 1 entry or more, not {described(axis)}"
+                raise misdeclared(name, at, f"field {f.name}: {said}")
         most = MOST_NODE_AXES[f.observed]
         if f.node_axes > most:
             said = f"field {f.name} has {f.node_axes} axes of processes in a row, and there may be {most}"
