@@ -284,7 +284,7 @@ def test_export_believes_no_file(folder: Path) -> None:
 
 
 def test_a_run_that_breaks_nothing_says_that_no_trace_was_saved(folder: Path) -> None:
-    flags = ("simulate", "--rounds", "50", "--proposals", "1", "--check", "--trace", "t.json")
+    flags = ("simulate", "--rounds", "400", "--proposals", "2", "--check", "--trace", "t.json")
     result = run(*flags)
     assert result.exit_code == 0
     assert "nothing was saved in t.json" in result.stdout

@@ -42,6 +42,7 @@ from zabspec.abstract.protocol import AbstractAction, Definition
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.language import SetOf, StateView
 from zabspec.language.lang import AnyMessage, Node, State
+from zabspec.language.source import register_source
 from zabspec.model import ConfigError, Configuration, Model
 
 pytestmark = pytest.mark.slow(seconds=1)  # each is small; the model that they share is not
@@ -424,10 +425,9 @@ def test_a_wrong_line_of_the_mapping_is_caught(what: str) -> None:
 
 def rebound(function: Callable[..., None]) -> Any:
     """The function with the program's own names where it says `mapping.`: as a text of the language has them."""
-    code = function.__code__
-    text = inspect.getsource(function).replace("mapping.", "")
+    text = "from __future__ import annotations\n" + inspect.getsource(function).replace("mapping.", "")
     made: dict[str, Any] = {}
-    exec(compile("from __future__ import annotations\n" + text, code.co_filename, "exec"), made)
+    exec(register_source(f"<{function.__name__}: {hash(text)}>", text).code, made)
     return made[function.__name__]
 
 

@@ -210,7 +210,9 @@ def between(low: int, high: int) -> Any:
 
 
 def union_of(kinds: Iterable[Any]) -> Any:
-    return Union[tuple(kinds)]  # noqa: UP007  # of as many as there are
+    """Return the type of a value of one of some types; of none, as of messages where there are none, null alone."""
+    found = tuple(kinds)
+    return Union[found] if found else type(None)  # noqa: UP007  # of as many as there are
 
 
 def value_type(kind: Kind) -> Any:
