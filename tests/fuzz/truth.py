@@ -24,7 +24,6 @@ REASON = re.compile("(?i)no verdict|undecided|neither|cannot|no quorum|none of|f
 RANGES = ("max_epoch", "channel")  # a run within some is one within others, and says nothing that is not so
 # What a trace from before there was such a budget is taken to say.
 NOT_THEN = {"start": "", **{name: 0 for name, b in BUDGETS.items() if not any(b.usual.values())}}
-FOR_MACHINES = ("check", "gallery")
 ANSWERING = 5.0  # CPU seconds: one that was told to end may have had its answer already
 MOST_BRUTE = 9  # servers of which all sets are tried
 
@@ -38,8 +37,8 @@ def faults(o: Outcome, folder: Path) -> list[str]:
         out.append("an error that was not foreseen")
     if ORDERS.search(o.out) or ORDERS.search(o.err):
         out.append("control characters")
-    unsaid = o.words[:1] and o.words[0] in FOR_MACHINES and "--json" in o.words  # these say there too what is wrong
-    if o.code == 2 and ((o.out and not unsaid) or not SENTENCE.fullmatch(o.err)):
+    other = o.out and not ("--json" in o.words and json.loads(o.out).get("exit_code") == 2)  # as JSON it is said there
+    if o.code == 2 and (other or not SENTENCE.fullmatch(o.err)):
         out.append("2 is one sentence on stderr, perhaps with a line of the source, and nothing on stdout")
     if o.code == 1 and not o.out:
         out.append("1 without a word of what was found")
