@@ -164,20 +164,8 @@ class FunctionTyper(Sentences):
                 other = self.block(node.orelse)
                 self.assigned = both(after_then, self.assigned)
                 return [t.If(line, test, then, other)]
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id=which)) as through, orelse=[]) if (
-                which == "range" or (which == "processes" and self.is_of_language(which))
-            ):
-                return [self.counted(node, name, through)]
-            case ast.For(target=ast.Tuple(elts=[ast.Name(id=name) as at, one]), orelse=[]) if (
-                isinstance(node.iter, ast.Call)
-                and ast.unparse(node.iter.func) == "enumerate"
-                and len(node.iter.args) == 1
-            ):
-                return self.numbered(node, node.iter.args[0], at, one)
-            case ast.For(target=ast.Name(id=name), orelse=[]):
-                return self.each(node, name)
             case ast.For():
-                raise self.fail(node, "a loop must be `for name in range(...)`, a sequence or a set, without else")
+                return self.for_loop(node)
             case ast.While(orelse=[]):
                 if self.is_handler or (self.front.declares and not is_own_file(self.python.__code__.co_filename)):
                     raise self.fail(node, "a protocol has no `while`: its loops have bounds")
@@ -196,11 +184,7 @@ class FunctionTyper(Sentences):
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr="pop")) as call):
                 return self.pop(call)
             case ast.Assert():
-                said = getattr(node.msg, "value", None)  # of one that is written here (`comprehensions.sure`)
-                site = self.site(node, *(said if isinstance(said, tuple) else asserted(node.test)))
-                divisor = t.Choice(t.INT, self.truth(node.test), t.Const(t.INT, 1), t.Const(t.INT, 0))
-                whole = t.Const(t.INT, 1)  # a division by zero is an error that every engine knows
-                return [t.Evaluate(line, t.Binary(t.INT, "//", whole, divisor, site, self.state_in_scope()))]
+                return [self.asserted(node)]
             case ast.Expr(value=ast.Call() as call):
                 special = self.method_statement(call)
                 if special is not None:
@@ -209,6 +193,31 @@ class FunctionTyper(Sentences):
         if isinstance(node, ast.Expr):
             self.expr(node.value)
         raise self.fail(node, refusal(node))
+
+    def asserted(self, node: ast.Assert) -> t.Evaluate:
+        """Return what meets a run-time error where the test is false."""
+        said = getattr(node.msg, "value", None)  # of one that is written here (`comprehensions.sure`)
+        site = self.site(node, *(said if isinstance(said, tuple) else asserted(node.test)))
+        divisor = t.Choice(t.INT, self.truth(node.test), t.Const(t.INT, 1), t.Const(t.INT, 0))
+        whole = t.Const(t.INT, 1)  # a division by zero is an error that every engine knows
+        return t.Evaluate(node.lineno, t.Binary(t.INT, "//", whole, divisor, site, self.state_in_scope()))
+
+    def for_loop(self, node: ast.For) -> list[t.Stmt]:
+        """Return a loop, with what comes before it."""
+        match node:
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id=which)) as through, orelse=[]) if (
+                which == "range" or (which == "processes" and self.is_of_language(which))
+            ):
+                return [self.counted(node, name, through)]
+            case ast.For(target=ast.Tuple(elts=[ast.Name(id=name) as at, one]), orelse=[]) if (
+                isinstance(node.iter, ast.Call)
+                and ast.unparse(node.iter.func) == "enumerate"
+                and len(node.iter.args) == 1
+            ):
+                return self.numbered(node, node.iter.args[0], at, one)
+            case ast.For(target=ast.Name(id=name), orelse=[]):
+                return self.each(node, name)
+        raise self.fail(node, "a loop must be `for name in range(...)`, a sequence or a set, without else")
 
     def counted(self, node: ast.For, name: str, through: ast.Call) -> t.For:
         """Return a loop through `range(...)`, or through the processes of a role."""
