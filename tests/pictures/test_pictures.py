@@ -275,7 +275,7 @@ def test_what_finds_a_run_draws_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         refused = run("replay", "run.trace.json", "--html", wrong)
         assert (refused.exit_code, refused.stdout) == (2, "")
     assert json.loads(Path("run.trace.json").read_text())["property"] == "prefix"
-    well = ("simulate", "--seed", "3", "--rounds", "100")
+    well = ("simulate", "--seed", "3", "--rounds", "400", "--proposals", "2")
     broken = ("simulate", "--seed", "14", "--rounds", "310", "--proposals", "3", "--check")
     assert run(*broken, "--html", "simulated.html").exit_code == 1
     assert "is violated after" in Path("simulated.html").read_text(encoding="utf-8")
