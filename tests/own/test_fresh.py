@@ -89,3 +89,13 @@ def test_a_module_that_the_caller_imported_is_read_again_and_stays_the_callers(
         assert sys.modules["of_a_caller"] is of_a_caller
         assert of_a_caller.LIMIT == 1
     del sys.modules["of_a_caller"]
+
+
+def test_a_constant_of_a_function_from_beside_is_named_with_its_import(folder: Path) -> None:
+    head = "from __future__ import annotations\nfrom zabcheck.language import Node, State\nLIMIT = 1\n"
+    (folder / "put.py").write_text(f"{head}def put(s: State, p: Node) -> None:\n    s.x[p] = LIMIT\n")
+    text = TEXT.replace("HERE", "MOST = 3\nfrom put import put").replace("    s.x[p] = LIMIT", "    put(s, p)")
+    (folder / "mine.py").write_text(text)
+    result = CliRunner().invoke(main, ["--protocol", "mine.py"])
+    assert result.exit_code == 2
+    assert "LIMIT is not imported where put is: import it there too" in result.stderr

@@ -164,11 +164,8 @@ def test_what_a_function_from_beside_calls_is_imported_too(tmp_path: Path) -> No
     rules = "def may_time_out(s: State, p: Node) -> bool:\n    return False\n\n\n"
     rules += "def may_abcast(s: State, p: Node) -> bool:\n    return may_time_out(s, p)\n"
     path = written(tmp_path, "", "from rules import may_abcast\n\n\n", rules=rules)
-    assert "may_abcast uses may_time_out" in (said := refused(path))
+    assert "may_abcast calls may_time_out" in (said := refused(path))
     assert "does not import: import it there too" in said
-    rules = "LIMIT = 1\n\n\ndef may_abcast(s: State, p: Node) -> bool:\n    return s.now < LIMIT\n"
-    path = written(tmp_path, "", "from rules import may_abcast\n\n\n", rules=rules)
-    assert "may_abcast uses LIMIT, which" in refused(path)
 
 
 DISK = '''"""A process notes that it came back."""

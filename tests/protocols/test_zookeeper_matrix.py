@@ -53,9 +53,9 @@ def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tm
     ("name", "value", "said"),
     [
         ("sources", "0" * 64, "cells:1 is of another version of the model; start a new file"),
-        ("depth", "7", "cells:1 is not a valid cell of the matrix: its depth is '7'"),
-        ("depth", None, "cells:1 is not a valid cell of the matrix: its depth is None"),
-        ("more", 1, "cells:1 is not a valid cell of the matrix: it has other fields"),
+        ("depth", "7", "cells:1 is not a valid cell of the matrix: depth must be a whole number, not '7'"),
+        ("depth", None, "cells:1 is not a valid cell of the matrix: depth must be a whole number, not None"),
+        ("more", 1, "cells:1 is not a valid cell of the matrix: there is no key 'more'; did you mean sources?"),
     ],
 )
 def test_answers_of_another_text_are_not_gone_on_from(tmp_path: Path, name: str, value: object, said: str) -> None:

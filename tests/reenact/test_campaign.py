@@ -87,7 +87,7 @@ def test_runs_of_another_text_or_build_are_not_gone_on_from(tmp_path: Path) -> N
         (now, True, "has runs, perhaps of another build"),
         (LINE, False, "has runs of another protocol or version"),
         (replace(LINE, asked=campaign.question("trunc")), False, "has runs of another protocol or version"),
-        (replace(now, agreed=None), False, f"{FILE}:1 is not a valid run: its agreed is None"),  # type: ignore[arg-type]
+        (replace(now, agreed=None), False, f"{FILE}:1 is not a valid run: agreed must be a whole number, not None"),  # type: ignore[arg-type]
     ):
         file.write_text(json.dumps(asdict(line)) + "\n")
         if said:

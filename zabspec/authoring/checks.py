@@ -19,7 +19,7 @@ from zabspec.authoring.places import misdeclared
 from zabspec.language.bytecode import global_names
 from zabspec.language.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
-from zabspec.language.meanings import constant, described, is_number, is_value
+from zabspec.language.meanings import constant, described, is_number
 from zabspec.language.place import SourcePlace, is_own_file
 from zabspec.language.reference import MessageView, RecordValue, StateView
 from zabspec.language.schema import NODE, Field, Role
@@ -143,9 +143,9 @@ def check_one_meaning(
             if read in keys.get(id(theirs), ()):
                 continue
             here, there = vars(module).get(read), theirs.get(read)
-            if here is None and ((isinstance(there, FunctionType) and not is_ours(there)) or is_value(there)):
+            if here is None and isinstance(there, FunctionType) and not is_ours(there):
                 place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
-                said = f"{function.__name__} uses {read}, which {name} does not import: import it there too"
+                said = f"{function.__name__} calls {read}, which {name} does not import: import it there too"
                 raise ProtocolError(f"{place.text}: {said}", place)
             if (
                 here is None

@@ -787,6 +787,8 @@ class Expressions:
             return self.constant(number, node)
         if isinstance(value, MessageName):
             return t.Const(t.NameType(), self.tag(value.name, node))
+        if constant(self.python.__globals__.get(name)) is not None:  # of the module of a function that is imported
+            raise self.fail(node, f"{name} is not imported where {self.name} is: import it there too")
         raise self.fail(node, f"{name} is neither a local name nor a constant")
 
     def tag(self, name: str, node: ast.AST) -> int:
