@@ -442,7 +442,7 @@ def test_what_is_read_is_what_the_file_says_now(tmp_path: Path) -> None:
     [
         ("    s.phase[0] = 0\n", r"rules.py:\d+: a handler touches its own process only"),
         ("    s.outcome[p] = 0\n", r"rules.py:\d+: a handler may not read ghost field outcome"),
-        ("    return p == LIMIT\n\n\nWORKING, LIMIT = 3, 4\n", r"rules.py:\d+: enough uses LIMIT, which"),
+        ("    return p == LIMIT\n\n\nWORKING, LIMIT = 3, 4\n", r"rules.py:\d+: LIMIT is not imported where enough is"),
         (
             "    return p == WORKING\n\n\nWORKING = 3\n",
             r"rules.py:\d+: enough means another WORKING than .*tpc.py does",
