@@ -56,7 +56,11 @@ def read_report(path: Path) -> dict[str, Any]:
 
 
 def without_evidence(report: dict[str, Any]) -> None:
-    """Remove the evidence beside the exploration: it does not follow from the figures, and is of other sources."""
+    """Remove the evidence beside the exploration: it does not follow from the figures, and is of other sources.
+
+    So is what was recorded of other explorations, which reach the premises.
+    """
+    report["to_reach"] = []
     for said in (report, *report["properties"]):
         said.pop("evidence", None)
 
