@@ -2,7 +2,7 @@
 
 Every command begins as one that is answered at once. Options are added to it with values at, below and beyond the
 limits of their fields, of other types, with files that there are not; flags are repeated, misspelt, or of another
-command. A field that is declared anew is tried without a word here.
+command. A field that is declared later is tried without a change here.
 """
 
 from __future__ import annotations
