@@ -4,7 +4,7 @@ Flags, reports, traces and their types follow from the rows. The effect stands o
 in what a script sets up for the simulator, which must come to the same state (docs/decisions/0005). Here the network of
 datagrams loses all that is in flight at once. Then
 add a row to docs/reference/faults-and-networks.md, and write the fault's rule into docs/reference/semantics.md and the
-second semantics (`tests/second/`).
+second semantics (`zabspec/second/`).
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ BY_NAME = {
     "zabspec.authoring.reading": [
         ("zabspec.authoring.reading", str(name)) for d in DECLARED for name in (d.variants, d.oracle) if name
     ],
+    "zabspec.second.load": [],  # what a protocol's source imports
     "zabspec.live.phase": [("zabspec.live.phase", d.progress) for d in DECLARED],
 }
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.second.kinds import Fault
-from tests.second.properties import Judge, Property
-from tests.second.world import World
+from zabspec.second.kinds import Fault
+from zabspec.second.properties import Judge, Property
+from zabspec.second.world import World
 
 
 @dataclass

@@ -8,10 +8,10 @@ from typing import Any
 
 import networkx as nx
 
-from tests.second.connections import UNORDERED, Connections
 from tests.second.explore import Graph
-from tests.second.kinds import Fault
-from tests.second.world import Step, World
+from zabspec.second.connections import UNORDERED, Connections
+from zabspec.second.kinds import Fault
+from zabspec.second.world import Step, World
 
 
 @dataclass

@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.second.configure import build
 from tests.second.explore import explore as search
-from tests.second.properties import MET, declared
-from tests.second.world import World
+from zabspec.second.own import build
+from zabspec.second.properties import MET, declared
+from zabspec.second.world import World
 
 
 def world_of(request: dict[str, Any]) -> World:

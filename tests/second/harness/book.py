@@ -18,7 +18,7 @@ from typing import Any
 from tests.second.harness.plain import canonical
 
 ROOT = Path(__file__).parents[3]
-NOT_OF_IT = ("__main__", "planted", "plants", "solvers", "test_reference", "test_second")
+READS = ("zabspec/second/*.py", "tests/second/explore.py", "tests/second/progress.py", "tests/second/reference.py")
 
 
 class ReferenceFailed(RuntimeError):
@@ -174,6 +174,4 @@ def kept_at(request: Mapping[str, Any]) -> Path | None:
 @cache
 def reference_text() -> str:
     """The source of the second explorer."""
-    return "\n".join(
-        path.read_text() for path in sorted((ROOT / "tests" / "second").glob("*.py")) if path.stem not in NOT_OF_IT
-    )
+    return "\n".join(path.read_text() for pattern in READS for path in sorted(ROOT.glob(pattern)))

@@ -6,10 +6,10 @@ import json
 from itertools import combinations, permutations
 from typing import Any
 
-from tests.second.quorums import quorums_of
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.reference import MessageView, StateView
 from zabspec.language.schema import NODE, Field, Layout, Role
+from zabspec.second.quorums import quorums_of
 
 SECTIONS = {
     Role.PERSISTENT: "fields", Role.VOLATILE: "fields", Role.ENVIRONMENT: "fields", Role.SHARED: "fields",

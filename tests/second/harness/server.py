@@ -31,8 +31,8 @@ def main() -> None:
 
 
 def is_ours(path: str) -> bool:
-    """Whether a module's file is one of the product: the second mind may bind these names to modules of its own."""
-    return "/tests/second/" not in path
+    """Whether a module's file is one of the product, and not of the second semantics or the folder that it is in."""
+    return "/second/" not in path and not path.endswith("/zabspec/__init__.py")
 
 
 if __name__ == "__main__":

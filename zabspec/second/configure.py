@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.second import connections, datagrams, language
-from tests.second.kinds import MessageUnion, Record
-from tests.second.language import Declaration, MessageName, RecordName, Size
-from tests.second.load import Loader, Program, chosen
-from tests.second.world import Model, World
+from zabspec.second import connections, datagrams, language
+from zabspec.second.kinds import MessageUnion, Record
+from zabspec.second.language import Declaration, MessageName, RecordName, Size
+from zabspec.second.load import Loader, Program, chosen
+from zabspec.second.world import Model, World
 
 WORLDS = {
     "datagrams": (datagrams.Datagrams, datagrams.NETWORKS),
@@ -23,14 +23,8 @@ USUAL = {"datagrams": {"timeouts": 2}, "connections": {"timeouts": 2, "crashes":
 ALLOWED_ON = {"drops": "lossy", "duplicates": "duplicating"}  # over connections (B2)
 
 
-def build(request: dict[str, Any]) -> World:
-    """Return the model that a request names."""
-    from tests.second import own
-
-    name = request["protocol"]
-    if name in own.SOURCES:
-        return own.build(request)
-    path = own.ZOOKEEPER if name == "zookeeper" else Path(name)
+def user_model(request: dict[str, Any], path: Path) -> World:
+    """Return the model of a user protocol in a file."""
     loader = Loader(path)
     main = loader.run(path)
     declaration = main.PROTOCOL
@@ -107,7 +101,8 @@ def founders(declaration: Declaration, counts: dict[str, int], nodes: int) -> li
     """Return who is a member at the beginning (U1); None: members do not change."""
     if declaration.members is None:
         return None
-    out, begin = [], 0
+    out: list[int] = []
+    begin = 0
     named = declaration.members if counts else {"": declaration.members}
     for role, count in (counts or {"": nodes}).items():
         out += range(begin, begin + named.get(role, count))

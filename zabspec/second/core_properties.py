@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.second.language import is_quorum
+from zabspec.second.language import is_quorum
 
 
 def each(s: Any) -> Iterator[tuple[int, list, list]]:

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
-from tests.second import language
-from tests.second.kinds import Fault, SetView
-from tests.second.language import Mark, MessageName, Variant
+from zabspec.second import language
+from zabspec.second.kinds import Fault, SetView
+from zabspec.second.language import Mark, MessageName, Variant
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGE = {
@@ -68,7 +68,7 @@ class Exact(ast.NodeTransformer):
         return node
 
     @staticmethod
-    def _checked(at: ast.AST, left: ast.expr, op: ast.operator, right: ast.expr) -> ast.AST:
+    def _checked(at: ast.AST, left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
         name = ast.Name("__checked__", ast.Load())
         return ast.copy_location(ast.Call(name, [left, ast.Constant(type(op).__name__), right], []), at)
 
@@ -211,7 +211,7 @@ class Program:
 
     def marked(self, *sorts: str) -> list[tuple[str, Mark, Callable]]:
         """Return the functions with a mark of these sorts, in the order of their definitions (L4)."""
-        result = []
+        result: list[tuple[str, Mark, Callable]] = []
         for name, value in self.names.items():
             mark = getattr(value, "mark", None)
             if isinstance(value, FunctionType) and mark and mark.sort in sorts and name in self.visible:

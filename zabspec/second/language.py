@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.second.kinds import (
+from zabspec.second.kinds import (
     NOBODY,
     Bool,
     Int,
@@ -22,8 +22,8 @@ from tests.second.kinds import (
     Seq,
     SetOf,
 )
-from tests.second.quorums import quorums_of, smallest
-from tests.second.state import NODE, Field, Role
+from zabspec.second.quorums import quorums_of, smallest
+from zabspec.second.state import NODE, Field, Role
 
 __all__ = [
     "NOBODY", "NODE", "Bool", "Field", "Int", "Kind", "Message", "MessageUnion", "NodeId", "OneOf", "Processes",
@@ -283,7 +283,7 @@ class Mark:
 
 def _marker(mark: Mark) -> Callable:
     def decorate(function: Callable) -> Callable:
-        function.mark = mark
+        vars(function)["mark"] = mark
         return function
 
     return decorate
@@ -382,7 +382,7 @@ def arm_timer(s: Any, p: int, timer: int = 0) -> None:
 
 
 def members_of(s: Any, role: Any = None) -> range:
-    """The processes of a role, or all (A1)."""
+    """Return the processes of a role, or all (A1)."""
     return range(s.world.n) if role is None else s.world.model.ranges[role.__name__]
 
 
@@ -395,24 +395,24 @@ def is_a(s: Any, p: int, role: Any) -> bool:
 
 
 def only(s: Any, role: Any) -> int:
-    """The process of a role with one (A4)."""
+    """Return the process of a role with one (A4)."""
     (p,) = members_of(s, role)
     return p
 
 
 def any_of(s: Any, role: Any) -> int:
-    """A process of a role, or of a set, by choice (A5)."""
+    """Choose a process of a role, or of a set (A5)."""
     if role is not None and not hasattr(role, "__name__"):
         there = sorted(role)
         if not there:
             s.world.nothing_to_choose(sys._getframe(1).f_code)
         return there[choose(s, len(there))]
-    there = members_of(s, role)
-    return there[choose(s, len(there)) if len(there) > 1 else 0]
+    everybody = members_of(s, role)
+    return everybody[choose(s, len(everybody)) if len(everybody) > 1 else 0]
 
 
 def any_process(s: Any) -> int:
-    """A process, by choice (A5)."""
+    """Choose a process (A5)."""
     return any_of(s, None)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.second.kinds import Fault, Int, Kind, Letter, canonical
-from tests.second.state import NODE, Field, Role, part
-from tests.second.world import Step, World
+from zabspec.second.kinds import Fault, Int, Kind, Letter, canonical
+from zabspec.second.state import NODE, Field, Role, part
+from zabspec.second.world import Step, World
 
 NETWORKS = ("datagrams", "ordered", "fifo")
 UNORDERED, ORDERED, FIFO = range(3)

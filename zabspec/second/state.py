@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any
 
-from tests.second.kinds import Fault, Int, Kind, Record
+from zabspec.second.kinds import Fault, Int, Kind, Record
 
 NODE = "node"
 

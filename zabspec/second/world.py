@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
 
-from tests.second.disks import Disks
-from tests.second.history import History
-from tests.second.kinds import NO_MESSAGE, NOBODY, Bool, Fault, Int, Letter, MessageUnion, SetOf
-from tests.second.language import Mark, Size
-from tests.second.load import Program
-from tests.second.state import NODE, Field, Layout, Role, part
+from zabspec.second.disks import Disks
+from zabspec.second.history import History
+from zabspec.second.kinds import NO_MESSAGE, NOBODY, Bool, Fault, Int, Letter, MessageUnion, SetOf
+from zabspec.second.language import Mark, Size
+from zabspec.second.load import Program
+from zabspec.second.state import NODE, Field, Layout, Role, part
 
 WRITING = {"add", "append", "clear", "discard", "pop", "remove"}  # methods of places
 LOOKING = {"broken", "is_a", "is_down", "is_quorum", "only", "processes"}  # what only looks
@@ -65,7 +65,7 @@ class Step:
 
     label: str
     number: int
-    effect: Callable[[], None]
+    effect: Callable[[], Any]
     process: int = NOBODY
     peer: int = NOBODY
     message: Letter | None = None
@@ -162,8 +162,10 @@ class World(Disks, History):
         return constants | ANNOTATIONS | {"accepts": 0, "accept_epoch": 0}
 
     def _steps(self, sort: str) -> list[tuple[str, str, Callable | None, Callable]]:
-        """Return label, budget, guard and function of each action, or of each environment step (L4); of a timer that
-        fires these have to do with it (B6)."""
+        """Return label, budget, guard and function of each action, or of each environment step (L4).
+
+        Guard and function of a timer that fires read and disarm it (B6).
+        """
         return [
             (
                 f"{sort}:{mark.name or name.replace('_', '-')}",
@@ -216,9 +218,9 @@ class World(Disks, History):
         """Whether p is no member in the state that `s` shows (U2)."""
         return self.model.founders is not None and p not in s.members
 
-    def _receivers(self) -> dict[tuple[int, str], Callable]:
+    def _receivers(self) -> dict[tuple[int, str | None], Callable]:
         """Return the `@receives` functions by their number of parameters and kind of message."""
-        found = {}
+        found: dict[tuple[int, str | None], Callable] = {}
         for name, _, function in self.program.marked("receives"):
             found[function.__code__.co_argcount, self.program.messages_of(function, name)[-1]] = function
         return found
@@ -247,14 +249,14 @@ class World(Disks, History):
         return self.program.hook(name) is not None
 
     def takes(self, function: Callable) -> range:
-        """The processes that a function is of, by the type of its second parameter (A3)."""
+        """Return the processes that a function is of, by the type of its second parameter (A3)."""
         original = self.program.base.get(function.__name__, function)
         code = original.__code__
         given = str(original.__annotations__.get(code.co_varnames[1], "")) if code.co_argcount > 1 else ""
         return self.model.ranges.get(given, range(self.n))
 
     def hook_of(self, name: str, args: tuple) -> Callable | None:
-        """The function of section 3.2 for what it is asked of: of a role's processes, the role's own (A3)."""
+        """Return the function of section 3.2 that concerns its arguments: a role's own for its processes (A3)."""
         if args and self.model.counts and name != "is_down":
             for role, members in zip(self.model.counts, self.model.ranges.values(), strict=True):
                 if args[0] in members and f"{name}_{role}" in self.program.visible:
@@ -455,7 +457,7 @@ class World(Disks, History):
                 yield Step(label, 21, lambda b=budget, f=function: self.change(b, f))
 
     def ticking(self) -> list[int]:
-        """The processes that have a clock (T2)."""
+        """Return the processes that have a clock (T2)."""
         whose = {f.clock_of for f in self.clocks}
         roles = zip(self.model.counts, self.model.ranges.values(), strict=True)
         return [*range(self.n)] if "" in whose else [p for role, members in roles if role in whose for p in members]

@@ -81,7 +81,7 @@ class Int(Kind):
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and (self.lo, self.hi) == (other.lo, other.hi)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Bool(Int):
@@ -179,7 +179,7 @@ class SetView(Set):
         """Remove all members."""
         self._write(0)
 
-    def __contains__(self, value: int) -> bool:
+    def __contains__(self, value: Any) -> bool:
         return 0 <= value < self.kind.count and bool(self.cells[self.index] >> value & 1)
 
     def __len__(self) -> int:
@@ -189,14 +189,14 @@ class SetView(Set):
         held = self.cells[self.index]  # E6
         return iter([k for k in range(self.kind.count) if held >> k & 1])
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: Any) -> bool:
         return set(self) == set(other)
 
     @classmethod
     def _from_iterable(cls, members: Any) -> frozenset:
         return frozenset(members)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Record(Kind):
@@ -228,7 +228,7 @@ class Record(Kind):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Record) and (self.name, self.fields) == (other.name, other.fields)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Seq(Kind):
@@ -286,7 +286,7 @@ class Seq(Kind):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Seq) and (self.capacity, self.element) == (other.capacity, other.element)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 class SeqView:
@@ -361,7 +361,7 @@ class SeqView:
             return self.stored() == other.stored()
         return list(self) == list(other)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 class _Elements:
@@ -424,7 +424,7 @@ class Letter:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Letter) and self.raw == other.raw
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 NO_MESSAGE = Letter(None, ())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.second.kinds import Bool, Int, NodeId, Seq, SetOf
-from tests.second.state import NODE, Field, Role, part
+from zabspec.second.kinds import Bool, Int, NodeId, Seq, SetOf
+from zabspec.second.state import NODE, Field, Role, part
 
 
 class History:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import combinations
 from typing import Any
 
-from tests.second.kinds import Int, Letter, Seq
-from tests.second.state import NODE, Field, Role, part
-from tests.second.world import Step, World
+from zabspec.second.kinds import Int, Letter, Seq
+from zabspec.second.state import NODE, Field, Role, part
+from zabspec.second.world import Step, World
 
 NETWORKS = ("fifo", "lossy", "unordered", "duplicating")
 UNORDERED = 2
@@ -25,7 +25,7 @@ class Election:
         quorum: who follows, in ascending order.
     """
 
-    def __init__(self, world: World, leader: int, quorum: tuple[int, ...]) -> None:
+    def __init__(self, world: Connections, leader: int, quorum: tuple[int, ...]) -> None:
         self.world, self.leader, self.quorum = world, leader, quorum
 
     def __call__(self, run: Callable[[int, Callable], None] | None = None) -> None:
@@ -182,8 +182,8 @@ class Connections(World):
             if len(channel) > 0 and self.has_left("crashes"):
                 m = self.fixed(channel, 0)
                 for point in range(1, self.ask("durable_points", 0, m) + 1):
-                    effect = lambda k=point, m=m: self.crash_in_receipt(f, l, k, m)  # noqa: E731
-                    yield Step("crash_in_receipt", 16, effect, f, l, m)
+                    fails = lambda k=point, m=m: self.crash_in_receipt(f, l, k, m)  # noqa: E731
+                    yield Step("crash_in_receipt", 16, fails, f, l, m)
             if learns:
                 yield Step("follower_learns", 5, lambda: self.handle("on_leader_lost", f), f, l, fails=True)
         if self.has_left("drops"):

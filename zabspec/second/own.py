@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tests.second import configure, language
-from tests.second.connections import NETWORKS as CONNECTIONS
-from tests.second.connections import Connections
-from tests.second.datagrams import NETWORKS as DATAGRAMS
-from tests.second.datagrams import Datagrams
-from tests.second.kinds import MessageUnion, Record
-from tests.second.language import Size
-from tests.second.load import ROOT, Loader, Program, chosen
-from tests.second.world import Model, World
+from zabspec.second import configure, language
+from zabspec.second.connections import NETWORKS as CONNECTIONS
+from zabspec.second.connections import Connections
+from zabspec.second.datagrams import NETWORKS as DATAGRAMS
+from zabspec.second.datagrams import Datagrams
+from zabspec.second.kinds import MessageUnion, Record
+from zabspec.second.language import Size
+from zabspec.second.load import ROOT, Loader, Program, chosen
+from zabspec.second.world import Model, World
 
 PROTOCOLS = ROOT / "zabspec" / "protocols"
 ZOOKEEPER = PROTOCOLS / "zookeeper" / "text.py"
@@ -30,6 +31,14 @@ AMOUNTS = {
 
 
 def build(request: dict[str, Any]) -> World:
+    """Return the model that a request names."""
+    name = request["protocol"]
+    if name in SOURCES:
+        return built_in(request)
+    return configure.user_model(request, ZOOKEEPER if name == "zookeeper" else Path(name))
+
+
+def built_in(request: dict[str, Any]) -> World:
     """Return the model of a protocol whose budgets and bounds are its world's (O3)."""
     name, sizes = request["protocol"], request.get("sizes") or {}
     world, networks = ("datagrams", DATAGRAMS) if name == "db19" else ("connections", CONNECTIONS)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from tests.second.core_properties import core
-from tests.second.kinds import NO_MESSAGE, Fault
-from tests.second.world import Step, World
+from zabspec.second.core_properties import core
+from zabspec.second.kinds import NO_MESSAGE, Fault
+from zabspec.second.world import Step, World
 
 MET = "no-runtime-error"
 

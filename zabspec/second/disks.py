@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.second.kinds import NOBODY, Fault, Int
-from tests.second.state import NODE, Field, Role, part
+from zabspec.second.kinds import NOBODY, Fault, Int
+from zabspec.second.state import NODE, Field, Role, part
 
 
 class Failed(Exception):
