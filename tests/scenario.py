@@ -25,6 +25,8 @@ it changed; of a step that is not possible, one line.
     drop KIND from p0 to p1; drop everything  db19: never received; no step
     show; in flight; check                    each process; what may arrive; every property
 
+Behind `given`, a command has no output: it leads to where a story begins, and another story shows it.
+
 `simulate db19 seed=42 nodes=3 rounds=1000 proposals=5` begins a run of the simulator. It also takes
 `least_delay`, `delays`, `variant` and `network`. Name a fault before the run has passed its tick.
 
@@ -43,7 +45,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.scenario_steps import Stepped
+from tests.scenario_steps import NOT_POSSIBLE, Stepped
 from tests.scenario_story import Output, Story, Trouble
 from tests.scenario_ticks import Simulated
 from traces import TraceError
@@ -53,6 +55,7 @@ from zabspec.simulator.run import Run, SimulationError
 from zabspec.worlds.steps import BUDGETS
 
 INDENT = "    "
+GIVEN = "given "
 
 # The numbers that a run may be given: in the explorer's world, where budgets are none unless given,
 # and in the simulator.
@@ -174,7 +177,11 @@ def played(scenario: Scenario) -> Played:
                 elif story is None:
                     raise Trouble("a scenario begins with `start` or `simulate`")
                 else:
-                    output = story.do(line)
+                    output = story.do(line.removeprefix(GIVEN))
+                    if line.startswith(GIVEN):
+                        if output == NOT_POSSIBLE:
+                            raise Trouble("what is given is not possible")
+                        output = []
                 steps = len(story.steps) if isinstance(story, Stepped) else 0
                 commands.append(Command(number, line, tuple(output), story, steps))
                 out += [INDENT + said for said in output]

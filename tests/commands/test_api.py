@@ -246,40 +246,6 @@ def test_every_command_is_a_function_with_an_answer() -> None:
         assert f"`{answer.__name__}`" in row
 
 
-LOG = "2026-11-21 07:21:31,600 [myid:1] - INFO  [main:Learner@1] - LOOKING\n"
-LISTED = ("variants", "properties")
-ASKED: dict[str, Callable[[zabcheck.Explored, Path], Answered]] = {
-    "witness": lambda found, _: zabcheck.witness(properties=["integrity"], **TINY),
-    "live": lambda found, _: zabcheck.live(**TINY),
-    "replay": lambda found, _: zabcheck.replay(trace_of(found)),
-    "export": lambda found, _: zabcheck.export(trace_of(found), "text"),
-    "minimise": lambda found, _: zabcheck.minimise(trace_of(found), search=0.01),
-    "simulate": lambda found, _: zabcheck.simulate(seed=14, rounds=60, check=True),
-    "audit_logs": lambda found, folder: zabcheck.audit_logs(folder / "zk1.log"),
-    "variants": lambda found, _: zabcheck.variants(["joiner", "proposals"]),
-    "properties": lambda found, _: zabcheck.properties("integrity", protocol="zab"),
-}
-WITHOUT_RUN = {"live", *LISTED}
-
-
-def trace_of(found: zabcheck.Explored) -> zabcheck.Trace:
-    trace = found["durability"].trace
-    assert trace is not None
-    return trace
-
-
-@pytest.mark.parametrize("name", ASKED)
-def test_an_answer_has_text_json_page_and_picture(name: str, broken: zabcheck.Explored, tmp_path: Path) -> None:
-    (tmp_path / "zk1.log").write_text(LOG)
-    found = ASKED[name](broken, tmp_path)
-    assert found.text().strip()
-    assert json.loads(json.dumps(found.as_json()))
-    page = found.html()
-    assert page.startswith("<!doctype html>")
-    assert bool(found.picture()) == (name not in WITHOUT_RUN)
-    assert found.picture() == "" or ("<svg" in page and found.picture().startswith("<"))
-
-
 def test_a_saved_report_is_an_answer(broken: zabcheck.Explored, tmp_path: Path) -> None:
     saved = tmp_path / "report.json"
     saved.write_text(json.dumps(broken.as_json()))
@@ -312,18 +278,6 @@ def test_an_author_finds_all_there_is_to_write_with_in_one_place() -> None:
     provided = {name for name, value in vars(actor).items() if hasattr(value, "acts")} - {"wrote"}  # nobody calls that
     assert set(language.__all__) >= (set(declaration.__all__) - own) | provided
     assert all(hasattr(language, name) for name in language.__all__)
-
-
-def test_importing_it_imports_nothing_else(tmp_path: Path) -> None:
-    code = "import sys, zabcheck, zabcheck.pytest_plugin; print(*sorted({n.split('.')[0] for n in sys.modules}))"
-    loaded = python("-c", code, cwd=tmp_path, check=True).stdout.split()
-    assert not {*shadowed_packages.PACKAGES[:4], "click", "rich", "llvmlite", "z3", "numpy"} & set(loaded)
-
-
-def test_python_m_is_the_command(tmp_path: Path) -> None:
-    done = python("-m", "zabcheck", "export", "--help", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Usage: zabcheck export ")
 
 
 @pytest.mark.parametrize("name", shadowed_packages.PACKAGES[:4])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import pty
@@ -22,14 +21,11 @@ from click.testing import Result
 
 from checker.cli import main
 from checker.explore import breadth_first
-from checker.explore.compiled import Compiled
 from checker.report.documents import ExplorationReport
 from checker.report.formats.junit import clean
-from checker.report.result import plural
 from invariants import PROPERTIES
 from tests.commands.running import BROKEN, HEARING, TINY, assert_refused, interrupted, run
 from tests.patience import HANG, ticking
-from traces.explain.folding import aligned
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.typed import read, schema
 
@@ -157,41 +153,6 @@ def test_export_refuses_a_file_that_is_no_trace(folder: Path) -> None:
     assert result.stdout == ""
 
 
-# --- another protocol ----------------------------------------------------------------------------
-
-LAB = ("--protocol", "db19", "--nodes", "2", "--timeouts", "1")
-
-
-@pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize(("network", "broken"), [("datagrams", {"delivered-stands", "durability"}), ("ordered", set())])
-def test_db19_is_judged_by_the_properties_of_histories(network: str, broken: set[str]) -> None:
-    """Its own budgets and network, no symmetry; `delivered-stands` is among them and invariants 1 to 5 are not."""
-    result = run(*LAB, "--txns", "1", "--heartbeats", "1", "--network", network, "--json", "--keep-going", "--no-trace")
-    report = report_of(result)
-    assert result.exit_code == bool(broken)
-    assert {p["name"] for p in report["properties"] if p["violation"]} == broken
-    assert report["configuration"]["network"] == network
-    assert (report["configuration"]["heartbeats"], report["configuration"]["losses"]) == (1, 0)
-    assert [p["name"] for p in report["properties"]] == [p.name for p in PROPERTIES if p.default and p.judges("db19")]
-    assert report["coverage"]["exhausted"]
-
-
-def test_db19_says_its_bounds_in_its_own_terms() -> None:
-    """No lost connections, which it does not have, and heartbeats, which it does."""
-    first = first_sentence(run(*LAB, "--txns", "1", "--heartbeats", "1", "--depth", "3").stdout)
-    assert first.endswith("db19, 2 nodes, 1 transaction, 1 timeout, 0 crashes, 1 heartbeat, network datagrams")
-
-
-@pytest.mark.slow(seconds=1)
-def test_a_counterexample_of_db19(folder: Path) -> None:
-    result = run(*LAB, "--txns", "2", "--json")
-    report = report_of(result)
-    assert result.exit_code == 1
-    broken = {p["name"]: p["violation"]["depth"] for p in report["properties"] if p["violation"]}
-    assert broken == {"delivered-is-chosen": 11, "durability": 11}
-    assert [p.name for p in folder.iterdir()]
-
-
 # --- all held ----------------------------------------------------------------------------------
 
 
@@ -221,55 +182,6 @@ def test_a_bounded_run_reports_its_bound_and_claims_nothing_untested() -> None:
     result = run(*TINY, "--depth", "0", "--property", "integrity")
     assert result.exit_code == 3
     assert "explored to depth 0" in first_sentence(result.stdout)
-
-
-def test_the_json_report_keeps_its_schema() -> None:
-    report = report_of(run(*TINY, "--json"))
-    assert report["verdict"] == "holds"
-    assert report["coverage"]["exhausted"]
-    assert sum(report["states"]["levels"]) == report["states"]["distinct"]
-    assert report["states"]["depth"] == len(report["states"]["levels"]) - 1
-    assert report["never_taken"] == [name for name, n in report["steps"].items() if n == 0]
-    assert sum(report["events"].values()) == report["states"]["generated"]
-    by_name = {p["name"]: p for p in report["properties"]}
-    assert [*by_name] == [p.name for p in PROPERTIES if p.default and p.judges("zab")]
-    assert by_name["integrity"]["verdict"] == "holds"
-    assert by_name["integrity"]["witnessed_at"] > 0
-    assert by_name["agreement"]["verdict"] == "premise not reached"
-    assert by_name["agreement"]["witnessed_at"] is None
-
-
-@pytest.mark.slow(seconds=2)
-def test_both_engines_and_both_ways_of_counting_report_the_same() -> None:
-    reports = {
-        (engine, symmetry): report_of(
-            run(*TINY, "--json", "--engine", engine, *([] if symmetry else ["--no-symmetry"]))
-        )
-        for engine, symmetry in itertools.product(("compiled", "interpret"), (True, False))
-    }
-    for symmetry in (True, False):
-        a, b = reports["compiled", symmetry], reports["interpret", symmetry]
-        assert {k: v for k, v in a["states"].items() if k != "collision_probability"} == {
-            k: v for k, v in b["states"].items() if k != "collision_probability"
-        }
-        assert all(a[k] == b[k] for k in ("steps", "events", "coverage", "properties", "verdict", "sentence"))
-    on, off = reports["compiled", True], reports["compiled", False]
-    assert on["states"]["raw"] == off["states"]["distinct"] > on["states"]["distinct"]
-    assert off["engine"]["symmetry_off"] == "--no-symmetry"
-    assert on["engine"]["symmetry_off"] is None
-
-
-@pytest.mark.parametrize("engine", ["compiled", "interpret"])
-def test_where_symmetry_is_not_sound_it_is_off_and_the_report_says_why(
-    engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    why = "a property distinguishes a state from its renaming"
-    monkeypatch.setattr(Compiled, "of", lambda model, judged, *how: (Compiled(model, judged, False), why))
-    report = report_of(run(*TINY, "--json", "--engine", engine))
-    assert report["engine"]["symmetry"] is False
-    assert report["engine"]["symmetry_off"] == why
-    assert report["states"]["distinct"] == report["states"]["raw"] == 88
-    assert f"symmetry               off: {why}" in run(*TINY, "--engine", engine).stdout
 
 
 def test_the_literal_invariant_is_judged_only_if_named() -> None:
@@ -375,12 +287,6 @@ def test_junit_has_a_case_for_each_property(folder: Path) -> None:
     assert clean("a\x00b\x1b[0m") == "a?b?[0m"
 
 
-def test_a_closed_stdout_is_one_sentence():
-    shut = ("sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, "induct", "--list")
-    done = subprocess.run(shut, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "zabcheck: stdout is closed: the result cannot be written\n")
-
-
 @pytest.mark.slow(seconds=1)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_exit_3_and_the_verdict_is_still_printed() -> None:
@@ -454,16 +360,6 @@ def test_ctrl_c_before_the_exploration_is_exit_3_without_a_traceback(tmp_path: P
     assert code == 3, err
     assert "Traceback" not in err
     assert out.startswith("no verdict: interrupted") or err == "zabcheck: interrupted; there is no verdict\n"
-
-
-def test_a_reader_that_goes_away_is_silent() -> None:
-    process = subprocess.Popen([*COMMAND, *TINY], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    process.stderr.close()
-    assert process.wait(HANG) == 0
 
 
 # --- the terminal, tables, words ---------------------------------------------------------------
@@ -544,42 +440,6 @@ def test_a_list_is_searched_by_words() -> None:
 def rows_of(table: str) -> list[str]:
     """The rows of a table, without its head and what stands below each."""
     return [line for line in table.splitlines()[1:] if not line.startswith(" ")]
-
-
-def test_text_has_eighty_columns_and_no_name_is_cut(folder: Path) -> None:
-    """A line that is longer is one word, or ends with it."""
-    report = run(*BROKEN)
-    for text in (
-        run("variants").stdout,
-        run("properties").stdout,
-        run(*TINY).stdout,
-        report.stdout,
-        run("export", next(folder.iterdir()).name, "--to", "text").stdout,
-    ):
-        for line in text.splitlines():
-            assert len(line) <= 80 or len(line.lstrip().split(" ")) <= 2, line
-    said = " ".join(run("variants").stdout.split())
-    for variant in (v for p in PROTOCOLS.values() for v in p.variants.values()):
-        assert f" {variant.name} " in said
-        assert " ".join(variant.summary.split()) in said
-    copied = [
-        line.rstrip("\\")
-        for line in run(*TINY).stdout.partition("as last measured, by:")[2].partition("\n\n")[0].splitlines()[1:]
-    ]
-    assert shlex.split(" ".join(copied))[0] == "zabcheck"
-
-
-def test_why_comes_before_the_steps(folder: Path) -> None:
-    text = " ".join(run(*BROKEN).stdout.split())
-    assert 0 < text.index("no quorum had accepted it") < text.index("Configuration: ") < text.index(" 1 p")
-
-
-def test_words() -> None:
-    assert plural(1, "crash") == "1 crash"
-    assert plural(2, "crash") == "2 crashes"
-    assert plural(2, "property") == "2 properties"
-    assert plural(0, "node") == "0 nodes"
-    assert aligned([("a", "bbb"), ("cc", "d")]) == "a   bbb\ncc  d"
 
 
 def spent() -> float:

@@ -50,10 +50,6 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(main, ["docs", *words])
 
 
-def topics(*words: str) -> list[str]:
-    return [each["topic"] for each in json.loads(run(*words, "--json").stdout)["sections"]]
-
-
 def test_the_list_has_every_page_by_kind(installed: Path) -> None:
     listed = json.loads(run("--json").stdout)
     assert listed["folder"] == str(installed)
@@ -64,13 +60,6 @@ def test_the_list_has_every_page_by_kind(installed: Path) -> None:
     assert text.index("How to") < text.index("Check in CI") < text.index("Reference") < text.index("Baseline files")
 
 
-def test_a_page_is_shown_by_its_path_or_its_last_part(installed: Path) -> None:
-    for topic in ("ci", "how-to/ci", "docs/how-to/ci.md", "CI"):
-        assert run(topic).stdout == PAGES["how-to/ci.md"], topic
-    assert run("ci-files").stdout == "# Baseline files\n\nThe baseline is a file of violations.\n", "without comments"
-    assert run("notebook").stdout == "```python\nimport zabcheck\n```\n"
-
-
 def test_a_section_is_shown_with_those_below_it(installed: Path) -> None:
     shown = run("ci#the-baseline").stdout
     assert shown.startswith("## The baseline\n")
@@ -79,18 +68,6 @@ def test_a_section_is_shown_with_those_below_it(installed: Path) -> None:
     wrong = run("ci#not-a-heading")
     assert wrong.exit_code == 2
     assert "has no section not-a-heading; it has check-in-ci, the-baseline, renew-it, hooks" in wrong.stderr
-
-
-def test_a_search_lists_pages_about_it_first_and_records_last(installed: Path) -> None:
-    assert topics("the", "baseline", "violation") == [
-        "reference/ci-files",
-        "how-to/ci#the-baseline",
-        "decisions/0001-baseline",
-    ]
-    assert topics("--search", "ci")[0] == "how-to/ci"
-    assert topics("xylophone", "hooks") == ["how-to/ci#hooks"], "one of two words is enough"
-    assert run("xylophone", "zither", "hooks").exit_code == 2, "one of three is not"
-    assert "none has all of them" in run("xylophone", "hooks").stdout
 
 
 def test_what_no_page_has_is_an_error(installed: Path) -> None:
@@ -111,54 +88,6 @@ def test_every_page_of_the_project_is_listed_and_shown() -> None:
         assert page.sections[0].level == 1, page.topic
         assert (found := manual.page_named(page.topic, there)) is not None
         assert found.path == page.path
-
-
-def test_a_search_shows_the_row_of_a_table_that_explains_a_word(installed: Path) -> None:
-    (installed / "reference/words.md").write_text(
-        "# Words\n\nSome.\n\n| word | it is |\n|---|---|\n| **orbit** | a `state`, up to [x](y.md) |\n"
-    )
-    (installed / "how-to/orbit.md").write_text("# Count\n\nAn orbit is counted, orbit by orbit.\n")
-    found = json.loads(run("--search", "what", "is", "an", "orbit", "--json").stdout)
-    assert found["query"] == ["orbit"]
-    assert found["sections"][0] == {"topic": "reference/words", "excerpt": "orbit: a state, up to x"}
-
-
-def test_a_search_shows_the_sentence_that_has_the_words(installed: Path) -> None:
-    (installed / "reference/words.md").write_text(
-        "# Words\n\n```sh\nzabcheck plum --no-op  # a line\n```\n\n| apple | pear |\n|---|---|\n| **plum** | a `tree` |"
-        f"\n\nIt\ngrows. An *apple* is\na fruit. It ends.\n\n## List\n\n- **A pear** is\n  green.\n- Not this.\n\n"
-        f"## Long\n\n{'x ' * 150}pear {'x ' * 150}\n\n## Bare pear\n"
-    )
-    page = manual.page_named("words", manual.pages(installed))
-    assert page is not None
-    words = {section.heading: section for section in page.sections}
-
-    def shown(heading: str, *terms: str) -> str:
-        return words[heading].excerpt([manual.Term(term) for term in terms])
-
-    assert shown("Words", "fruit", "apple") == "An apple is a fruit."
-    assert shown("Words", "--no-op") == "zabcheck plum --no-op # a line"
-    assert shown("Words", "plum") == "plum: a tree", "a row, but not the head of a table"
-    assert shown("List", "pear") == "A pear is green."
-    assert shown("Bare pear", "pear") == "Bare pear"
-    long = shown("Long", "pear")
-    assert re.fullmatch(r"\.\.\. (x )+pear( x)+ \.\.\.", long)
-    assert len(long) < 220
-
-
-def test_a_heading_and_an_exact_term_come_first_and_there_are_ten(installed: Path) -> None:
-    """`docs III.1` gave 413 sections, for `iii` and `1`."""
-    filler = "".join(
-        f"## Part {k}\n\nThere is no op III of 1, and III.10. A leader leads {'leaders ' * k}.\n\n"
-        for k in range(1, 20)
-    )
-    about = "## A fig\n\nIt has a no-op (III.1).\n\n## Append a no-op\n\nIt is added.\n\n## A leader\n\nIt is one.\n"
-    (installed / "reference/many.md").write_text(f"# Many\n\n{filler}{about}")
-    assert topics("III.1") == ["reference/many#a-fig"]
-    assert topics("no-op") == ["reference/many#append-a-no-op", "reference/many#a-fig"]
-    assert topics("leader")[0] == "reference/many#a-leader", "but `leaders` is more frequent elsewhere"
-    assert len(topics("leader")) == 10
-    assert topics("no-xylophone-op")[:1] != [], "no section has the term: its words are searched for"
 
 
 @pytest.mark.parametrize("words", ["III.1", "no-op", "--symbolic", "strict causality", "f.2.1"])

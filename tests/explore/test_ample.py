@@ -26,7 +26,6 @@ from checker.explore.ample import (
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.reducible import why_not_narrowed
-from checker.explore.reduction import MOST_CASES, NEVER
 from checker.explore.result import Exploration, Limits
 from checker.requests.running import EngineTask
 from invariants import properties_of
@@ -104,29 +103,6 @@ def test_what_is_broken_is_found_broken(variant: str, budgets: tuple[int, int, i
     full, less = both(configuration)
     agree(full, less)
     assert conclusive(less) is False
-
-
-@pytest.mark.slow(seconds=4)
-@pytest.mark.parametrize(
-    ("configuration", "symmetry"),
-    [(SMALL, True), (CRASHES, True), (replace(SMALL, variant="no-promise"), True), (replace(SMALL, nodes=2), False)],
-    ids=["timeout", "crash", "broken", "without symmetry"],
-)
-def test_sleep_sets_leave_out_none_of_the_states_that_are_left(configuration: Configuration, symmetry: bool) -> None:
-    """As found, from whom, by which step: with steps that sleep where nobody is on its own, and with none."""
-    usual, awake = (AmpleExplorer(narrowing(configuration, symmetry), 1) for _ in range(2))
-    awake.relate([NEVER] * MOST_CASES**2)
-    a, b = usual.run(Limits(), keep_going=True), awake.run(Limits(), keep_going=True)
-    assert usual.preds.every() == awake.preds.every()
-    assert (a.levels, a.raw_levels, a.terminal, a.witnessed) == (b.levels, b.raw_levels, b.terminal, b.witnessed)
-    assert a.violations.keys() == b.violations.keys()
-    assert a.generated < 0.9 * b.generated
-
-
-@pytest.mark.slow(seconds=1)
-def test_any_number_of_threads_gives_the_same() -> None:
-    one, two = (AmpleExplorer(narrowing(SMALL), n).run(Limits()) for n in (1, 2))
-    assert (one.levels, one.generated, one.witnessed) == (two.levels, two.generated, two.witnessed)
 
 
 class Bound(Narrowing):

@@ -93,14 +93,6 @@ def test_a_packed_state_has_room_for_the_longest_sleep_set() -> None:
 
 
 @pytest.mark.slow(seconds=1)
-def test_any_number_of_threads_gives_the_same_tree() -> None:
-    one, two = (ReducedExplorer(reducing(SMALL, True), n) for n in (1, 2))
-    a, b = one.run(Limits()), two.run(Limits())
-    assert one.preds.every() == two.preds.every()
-    assert (a.generated, a.step_counts) == (b.generated, b.step_counts)
-
-
-@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_block_that_is_begun_and_filled_in_one_batch_is_in_use(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     """It was given to the next states of the same level, which then stood where its own had been."""
@@ -109,12 +101,6 @@ def test_a_block_that_is_begun_and_filled_in_one_batch_is_in_use(monkeypatch: py
     for stream in (12_000, 30_000, 60_000):
         monkeypatch.setattr(blocks, "STREAM", stream)
         assert found(ReducedExplorer(reducing(SMALL, True), threads).run(Limits(), keep_going=True)) == found(full)
-
-
-def test_states_that_may_be_are_shared_out_as_without_reduction() -> None:
-    full, less = both(SMALL, max_states=1000)
-    assert all(1000 <= r.distinct < 1016 for r in (full, less))  # sixteen groups share what is left
-    assert less.stopped == full.stopped == "--max-states 1000 reached"
 
 
 # --- every declared pair commutes, byte for byte --------------------------------------------------

@@ -20,7 +20,6 @@ from checker.distributed.cluster import Here
 from checker.distributed.code import ExplorationTask
 from checker.distributed.explore import SparkExplorer
 from checker.distributed.storage import Storage
-from checker.explore import kernel
 from checker.explore.breadth_first import Explorer
 from checker.explore.checkpointed import Kept
 from checker.explore.compiled import Compiled
@@ -299,15 +298,6 @@ def test_so_it_is_with_faults(asked: dict[str, Any]) -> None:
     assert few.distinct < whole.distinct
 
 
-def test_both_engines_leave_out_the_same() -> None:
-    for every in (False, True):
-        slow = interpreted(lines(), every)
-        fast = Explorer(Compiled(model(lines()), slow.properties, False, every), 1).run(Limits(), True)
-        for what in ("levels", "generated", "terminal", "step_counts", "event_counts", "witnessed", "stuttering_off"):
-            assert getattr(fast, what) == getattr(slow, what), what
-        assert verdicts(fast) == verdicts(slow)
-
-
 class Recorder:
     """Takes steps in the CPython world, and records what they do: it counts calls of `send`, and looks for each message
     that was in flight."""
@@ -479,16 +469,6 @@ def test_a_step_that_is_only_entered_by_them_is_taken() -> None:
     assert {k for k, n in few.step_counts.items() if n} == {k for k, n in whole.step_counts.items() if n}
 
 
-def test_several_explorations_go_through_the_same_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More properties than one can judge: if one of them sees what is in flight, each receipt is a step for all."""
-    monkeypatch.setattr(kernel, "MOST_PROPERTIES", 1)
-    words = ("--variant", "passes", "--engine", "interpret", "--no-symmetry")
-    calm = ("--property", "nobody-is-answered", "--property", "not-thrice")
-    assert engine_of(*words, *calm) == (0, 5, True, None)
-    assert engine_of(*words, *calm, "--property", "nothing-ahead")[1:3] == (7, False)
-    assert engine_of(*words, *calm, "--reduction", "none")[1:3] == (7, False)
-
-
 def test_a_module_has_every_step() -> None:
     judging = [p for p in properties_of(str(LINES)) if p.name == "nobody-is-answered"]
     text = module_of(model(lines("passes")), judging, "Lines").text
@@ -533,13 +513,6 @@ def test_an_old_checkpoint_is_refused(tmp_path: Path) -> None:
     assert "Traceback" not in ran.output
 
 
-def test_one_over_connections_says_nothing_of_it() -> None:
-    """So those of before are gone on from."""
-    connected = Compiled(model(Configuration(nodes=1, txns=1)), (), False, True)
-    assert connected.stuttering_steps is None
-    assert connected.identity == Compiled(model(Configuration(nodes=1, txns=1)), (), False).identity
-
-
 @pytest.mark.slow(seconds=4)
 def test_tasks_of_a_cluster_take_the_same_steps(tmp_path: Path) -> None:
     pytest.importorskip("numpy")
@@ -550,13 +523,3 @@ def test_tasks_of_a_cluster_take_the_same_steps(tmp_path: Path) -> None:
     found = explorer.run(Here(), Limits(), True)
     here = Explorer(code(False), 1).run(Limits(), True)
     assert (found.levels, found.terminal, found.stuttering_off) == (here.levels, here.terminal, here.stuttering_off)
-
-
-# --- figures of before and now ---------------------------------------------------------------------
-
-
-def test_states_of_the_lab_s_protocol_in_order() -> None:
-    """322 of these 402 were found where a receipt that overtook a message and sent one was taken for nothing."""
-    c = Configuration(protocol="db19", nodes=2, txns=1, timeouts=1, crashes=1, network="ordered")
-    found = [Interpreter(model(c), (), False, every).run(Limits()) for every in (False, True)]
-    assert [(r.distinct, r.complete) for r in found] == [(402, True), (402, True)]

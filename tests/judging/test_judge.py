@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +13,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checker.explore.breadth_first import Explorer
-from checker.explore.compiled import Compiled
-from checker.explore.result import Limits
 from tests.broken_histories import BREAKS
 from tests.histories import (
     Abcast,
     Accept,
-    DatagramWalk,
     Deliver,
     History,
     Instance,
-    Recorder,
     Replace,
     Synthetic,
     Txn,
-    Walk,
-    model_of,
 )
 from tests.judge_tables import (
     ALL,
@@ -44,17 +37,14 @@ from tests.judge_tables import (
     verdicts_of,
     written,
 )
-from traces import build_trace
 from traces.judging.judge import judge_plainly, read_units
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, needs
 from traces.judging.simulated import judge
 from traces.judging.single_run import judge_rows
 from traces.judging.totals import COUNTS, Unit, judge_unit
 from traces.judging.unknowns import BY_PRIMARY, BY_QUORUM
-from traces.record.runner import Runner
-from traces.tables.recorded import rows_of_run, rows_of_trace
+from traces.tables.recorded import rows_of_run
 from traces.tables.table import OBSERVED, TableError, parts_of
-from zabspec.model import Configuration
 from zabspec.simulator.run import Fault, Run
 
 NAMES = tuple(p.name for p in JUDGED)
@@ -268,66 +258,6 @@ def test_redelivery_and_lag_break_nothing(tmp_path: Path) -> None:
 # --- walks, counterexamples, simulated runs ------------------------------------------------------
 
 
-def walked(walk: Walk | DatagramWalk, steps: int) -> Iterator[tuple[Recorder, int]]:
-    """A random walk; yields it after every step, with how many events there are."""
-    for _ in range(steps):
-        if not walk.step():
-            return
-        yield walk, len(walk.events)
-
-
-@pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize(
-    ("configuration", "seeds"),
-    [
-        (Configuration(txns=4, timeouts=3, crashes=2, losses=2, partitions=1), range(4)),
-        (Configuration(txns=4, timeouts=3, crashes=1, losses=1, network="unordered"), range(6)),
-        (Configuration(txns=4, timeouts=3, crashes=1, losses=1, network="duplicating", duplicates=4), range(4)),
-        (Configuration("db19", txns=4, timeouts=6, crashes=2, heartbeats=8), range(8)),
-    ],
-    ids=("fifo", "unordered", "duplicating", "db19"),
-)
-def test_a_walk_is_judged_as_in_memory(tmp_path: Path, configuration: Configuration, seeds: range) -> None:
-    """A step is a moment; the ghosts are judged after each."""
-    model = model_of(configuration)
-    for seed in seeds:
-        walk = Walk(model, seed) if configuration.protocol == "zab" else DatagramWalk(model, seed)
-        code = compiled_ghosts(walk)
-        broken = met = 0
-        moments: list[int] = []
-        for step, (_, events) in enumerate(walked(walk, 200)):
-            if events > len(moments):
-                moments += [step] * (events - len(moments))
-                state = code.state(bytes(walk.state.buffer))
-                broken |= code.judge_state(state, (1 << len(walk.judged)) - 1)
-                met |= code.witness_state(state, (1 << len(walk.judged)) - 1)
-        memory = {p.name: verdict(broken >> k & 1, met >> k & 1) for k, p in enumerate(walk.judged)}
-        table = judged_alone(tmp_path / "t.parquet", walk.history, moments)
-        compare(table, memory, (seed, walk.events))
-
-
-def compiled_ghosts(walk: Recorder) -> Compiled:
-    return Compiled(walk.model, walk.judged, False)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", ["commit-on-propose", "commit-named-only,acks-ignored"])
-def test_counterexamples_break_in_their_table_what_they_break(tmp_path: Path, variant: str) -> None:
-    model = model_of(Configuration(timeouts=1, crashes=0, losses=0, variant=variant))
-    of_histories = tuple(p for p in JUDGED if p.name in KERNEL and p.judges("zab"))
-    found = Explorer(Compiled(model, of_histories, True), 1).run(Limits(), keep_going=True).violations
-    assert found
-    for name, violation in found.items():
-        trace = build_trace(model, None, violation.schedule)
-        runner, broken = Runner(model), set()
-        for word in violation.schedule:
-            runner.step(word)
-            broken |= {p.name for p in of_histories if not runner.keeps(p)}
-        path = written(tmp_path / "t.parquet", [rows_of_trace(trace)])
-        verdicts = verdicts_of(judge_unit(Unit(tuple(parts_of(path))), ALL))
-        assert {n for n, v in verdicts.items() if v == "violated" and n in KERNEL} == broken >= {name}
-
-
 RUNS = (
     Run(42, rounds=600),
     Run(14, rounds=700),
@@ -374,33 +304,6 @@ def test_the_witness_alone_breaks_the_property(tmp_path: Path, make: Callable[[S
             assert rows.columns["process"][e.row] == e.process
             assert rows.columns["position"][e.row] == e.position
             assert e.txn == "" or e.txn in v.why or e.kind in ("accept", "abcast", "abdeliver")
-
-
-def test_each_sentence_reads_as_it_should(tmp_path: Path) -> None:
-    said: dict[str, str] = {}
-    for make in BREAKS:
-        s = Synthetic.of()
-        make(s)
-        path = written(tmp_path / "t.parquet", [rows_of(s.history)])
-        said |= {f"{make.__name__}: {v.property}": v.why for v in judge_plainly(read_units(path), (), 1).violations}
-    assert said["of_nowhere: integrity"] == "p0 delivered t1 <1,1>, which no process had broadcast."
-    otherwise = "p2 delivered in one pass otherwise than in another, or the same twice in one. Of these rows: "
-    assert said["twice_in_one_pass: total-order"] == (
-        f"{otherwise}p2 delivered t1 <1,1> in pass 0; p2 delivered t1 <1,1> in pass 0."
-    )
-    assert said["second_pass_in_another_order: agreement"] == (
-        f"{otherwise}p2 delivered t1 <1,1> in pass 0; p2 delivered t2 <1,2> in pass 1."
-    )
-    assert said["without_what_others_delivered_before: total-order"] == (
-        "p1 delivered t1 <1,1> before t2 <2,1>, but p2 delivered t2 <2,1> without t1 <1,1>."
-    )
-    assert said["second_before_first: local-primary-order"] == (
-        "Primary p0 broadcast t1 <1,1> before t2 <1,2>, but p0 delivered t2 <1,2> before t1 <1,1>."
-    )
-    assert said["primary_behind: primary-integrity"] == (
-        "p1, primary of epoch 2, broadcast t2 <2,1> without having delivered t1 <1,1> of the earlier epoch 1, which p0 "
-        "delivered."
-    )
 
 
 # --- what a table does not say -------------------------------------------------------------------

@@ -16,20 +16,15 @@ from checker.cli import main
 from tests.histories import Abcast, Accept, Deliver, Establish, Event, History, Instance, Replace, Txn
 from tests.judge_tables import Verdicts, rows_of, verdicts_of, written
 from traces.judging import causality, numbers, runs
-from traces.judging.runs import BITS, COLUMNS, Batch
+from traces.judging.runs import COLUMNS, Batch
 from traces.judging.single_run import judge_rows
 from traces.judging.totals import Totals
 from traces.judging.unknowns import (
-    ALWAYS_SAID,
     GAPS,
-    TRANSACTIONS,
     Unknown,
     Where,
-    affected,
     among,
     first_row,
-    merged,
-    sentence,
 )
 from traces.tables.table import OBSERVED, Rows, schema
 
@@ -407,16 +402,6 @@ def test_what_a_table_says_in_text_is_shown_and_not_obeyed(tmp_path: Path) -> No
     assert "zabcheck ?[2J? simulate" in result.stdout
 
 
-def test_rows_with_the_same_gap_are_told_by_the_first_of_them() -> None:
-    early, late = Where(2, 7, 3), Where(4, 0, 2)
-    assert merged(None, late) == late
-    assert merged(early, late) == merged(late, early) == Where(2, 7, 5)
-    gap = GAPS[0]
-    assert sentence(gap, Where(2, -1)) == f"process is null (run 2: {gap.why})"
-    assert sentence(gap, Where(2, 0)) == f"process is null (run 2, row 0: {gap.why})"
-    assert sentence(gap, early) == f"process is null (run 2, row 7: {gap.why}, and so in 2 more runs)"
-
-
 MORE_THAN_NULLS: dict[int, tuple[list[Event], int]] = {
     numbers.G_OTHER_EPOCH: ([Abcast(FIRST, A), Abcast(FIRST, C), Abcast(LATER, B)], 2),
     numbers.G_OUTSIDER: ([Abcast(FIRST, A), Deliver(1, 0, A), Deliver(5, 0, A), Deliver(4, 0, A)], 3),
@@ -431,15 +416,3 @@ def test_what_is_said_of_rows_is_told_by_the_first_row_that_has_it(gap: Unknown)
     ((_, found),) = batch.judged()
     assert gap in among(int(found[0][3])), "the kernel noted it"
     assert first_row(batch, 0, gap) == Where(0, row)
-
-
-def test_every_unknown_has_its_own_bit_and_leaves_something_open() -> None:
-    assert [gap.bit for gap in GAPS] == list(range(len(GAPS)))
-    assert tuple(among((1 << len(GAPS)) - 1)) == GAPS
-    assert all({*gap.sure} <= {*gap.affects} for gap in GAPS)
-    assert {gap.bit for gap in GAPS if not gap.affects} <= set(ALWAYS_SAID)
-    assert {name for gap in GAPS for name in gap.affects} < set(BITS)
-    assert {name for gap in GAPS for name in gap.kinds} == {"run", "establish", "revise", *TRANSACTIONS}
-    more_than_nulls = {numbers.G_KIND, numbers.G_OTHER_EPOCH, numbers.G_OUTSIDER, numbers.G_MANY}
-    assert {gap.bit for gap in GAPS if not gap.null} == more_than_nulls
-    assert affected(1 << GAPS[1].bit) == dict.fromkeys(GAPS[1].affects, (GAPS[1],))

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
@@ -1188,59 +1186,6 @@ def test_steps_are_counted_in_both_worlds(worlds: Worlds) -> None:
             assert {name for k, name in enumerate(steps) if found >> k & 1} == expected
 
 
-# One operator translated wrongly, and the function that must show it.
-SWAPPED = [
-    ("OPS", "+", "sub", "add"), ("OPS", "-", "add", "subtract"),
-    ("OPS", "<<", "ashr", "left"), ("OPS", ">>", "lshr", "right"), ("PREDICATES", "==", "ne", "equal"),
-    ("PREDICATES", "!=", "eq", "unequal"), ("PREDICATES", "<", "sle", "less"), ("PREDICATES", "<", "ult", "less"),
-    ("PREDICATES", "<=", "slt", "at_most"), ("PREDICATES", "<=", "ule", "at_most"), ("PREDICATES", ">", "sge", "greater"),
-    ("PREDICATES", ">", "ugt", "greater"), ("PREDICATES", ">=", "sgt", "at_least"), ("PREDICATES", ">=", "uge", "at_least"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("table", "symbol", "wrong", "name"), SWAPPED)
-def test_a_broken_translation_is_seen(
-    table: str, symbol: str, wrong: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With one operator translated wrongly, the comparison above fails."""
-    monkeypatch.setitem(getattr(llvm_text, table), symbol, wrong)
-    broken = Worlds(program(tmp_path, WORLD, OPERATORS), {name: (functions_of(OPERATORS) | functions_of(WORLD))[name]})
-    inputs = [args for called, args in calls() if called == name]
-    assert any(
-        broken.compiled(name, broken.state(), *args) != broken.python(name, broken.state(), *args) for args in inputs
-    )
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong", "name"),
-    [
-        ("{i64, i1} @llvm.smul", "{i64, i1} @llvm.sadd", "multiply"),
-        (" = sdiv i64", " = udiv i64", "divided_anyhow"),
-        (" = srem i64", " = urem i64", "divided_anyhow"),
-        ("icmp slt i64", "icmp sgt i64", "divided_anyhow"),
-        (" = urem i64", " = srem i64", "left_over"),
-        ("call i64 @llvm.smin", "call i64 @llvm.smax", "smallest"),
-        ("call i64 @llvm.smax", "call i64 @llvm.smin", "largest"),
-        (" = xor i1", " = or i1", "negation"),
-    ],
-)
-def test_broken_machine_code_is_seen(
-    right: str, wrong: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same with one instruction replaced by another."""
-    original = llvm_text.emit_program
-
-    def changed(*args: Any) -> str:
-        text: str = original(*args)
-        assert right in text
-        return text.replace(right, wrong)
-
-    monkeypatch.setattr(llvm_text, "emit_program", changed)
-    broken = Worlds(program(tmp_path, WORLD, OPERATORS), {name: (functions_of(OPERATORS) | functions_of(WORLD))[name]})
-    inputs = [args for called, args in calls() if called == name]
-    assert any(broken.compiled(name, broken.state(), *a) != broken.python(name, broken.state(), *a) for a in inputs)
-
-
 MEMORY = """
 def words(w: Words, b: Bytes) -> int:
     w[0] = load_word(b, 3)
@@ -1296,113 +1241,6 @@ def test_bits_are_gathered_without_the_instruction(tmp_path: Path, worlds: World
                 function(ctypes.create_string_buffer(bytes(worlds.state().buffer)), *args)
                 == worlds.python(name, worlds.state(), *args).result
             )
-
-
-# --- random programs -----------------------------------------------------------------------------
-
-INT_OPS = ("+", "-", "|", "&", "^")
-
-
-@st.composite
-def number(draw: st.DrawFn, depth: int = 2) -> str:
-    """An expression that is an integer, of less than 40 bits."""
-    if depth == 0:
-        return draw(
-            st.sampled_from(
-                ("a", "b", "v0", "v1", "s.x[p]", "s.y[p]", "len(s.few[p])", "s.few[p][1]", "FIVE", "-3", "0", "1", "2")
-            )
-        )
-    inner = number(depth=depth - 1)
-    kind = draw(st.integers(0, 9))
-    if kind <= 3:
-        return f"({draw(inner)} {draw(st.sampled_from(INT_OPS))} {draw(inner)})"
-    if kind == 4:
-        return f"(({draw(inner)} & 255) * ({draw(inner)} & 255))"
-    if kind == 5:
-        return f"{draw(st.sampled_from(('min', 'max')))}({draw(inner)}, {draw(inner)})"
-    if kind == 6:
-        return f"({draw(inner)} if {draw(truth(depth=depth - 1))} else {draw(inner)})"
-    if kind == 7:
-        return draw(
-            st.sampled_from((f"(-{draw(inner)})", "len(s.group[p])", "s.log[p][0].counter", "s.log[p][1].epoch"))
-        )
-    if kind == 8:
-        return f"(({draw(inner)} & 4095) {draw(st.sampled_from(('//', '%')))} {draw(st.integers(1, 9))})"
-    return f"(({draw(inner)} & 255) {draw(st.sampled_from(('<<', '>>')))} ({draw(inner)} & 7))"
-
-
-@st.composite
-def truth(draw: st.DrawFn, depth: int = 1) -> str:
-    """An expression that is true or false."""
-    n = number(depth=depth)
-    kind = draw(st.integers(0, 6))
-    if kind <= 2:
-        return f"({draw(n)} {draw(st.sampled_from(('==', '!=', '<', '<=', '>', '>=')))} {draw(n)})"
-    if kind == 3:
-        return (
-            f"({draw(n)} {draw(st.sampled_from(('in', 'not in')))} "
-            f"{draw(st.sampled_from(('s.group[p]', 's.acks[p][1]')))})"
-        )
-    if kind == 4 and depth > 0:
-        return f"({draw(truth(depth=0))} {draw(st.sampled_from(('and', 'or')))} {draw(truth(depth=0))})"
-    if kind == 5 and depth > 0:
-        return f"(not {draw(truth(depth=0))})"
-    return draw(
-        st.sampled_from(
-            ("s.flag[p]", "s.log[p] == s.spare[p]", "s.group[p] != s.other[p]", "s.log[p][0] == s.log[p][1]")
-        )
-    )
-
-
-@st.composite
-def statement(draw: st.DrawFn, indent: str = "    ", depth: int = 2) -> str:
-    n, few = number(), number(depth=1)
-    kind = draw(st.integers(0, 15 if depth else 11))
-    simple = {
-        0: lambda: f"v{draw(st.integers(0, 1))} = {draw(n)}",
-        1: lambda: f"v{draw(st.integers(0, 1))} {draw(st.sampled_from(('+', '-', '^')))}= {draw(few)}",
-        2: lambda: f"s.x[p] = {draw(n)} & 63",
-        3: lambda: f"s.y[p] = {draw(few)}",
-        4: lambda: f"s.flag[p] = {draw(truth())}",
-        5: lambda: f"s.group[p].{draw(st.sampled_from(('add', 'discard')))}({draw(few)} & 1)",
-        6: lambda: f"s.acks[p][{draw(few)} & 1].add({draw(few)} & 7)",
-        7: lambda: f"s.few[p].append(({draw(few)} & 7) - 1)",
-        8: lambda: f"s.few[p].remove({draw(few)} & 1)",
-        9: lambda: f"s.log[p].append(Txn(epoch={draw(few)} & 7, counter=({draw(few)} & 7) - 2, value={draw(few)} & 1))",
-        10: lambda: draw(
-            st.sampled_from(
-                ("s.spare[p] = s.log[p]", "s.log[p].clear()", "s.other[p] = s.group[p]", "s.few[p].clear()")
-            )
-        ),
-        11: lambda: f"s.wide[p] = {draw(n)}",
-    }
-    if kind in simple:
-        return indent + simple[kind]() + "\n"
-    body = "".join(draw(st.lists(statement(indent + "    ", depth - 1), min_size=1, max_size=3)))
-    if kind <= 13:
-        other = draw(st.booleans()) and f"{indent}else:\n{draw(statement(indent + '    ', depth - 1))}"
-        return f"{indent}if {draw(truth())}:\n{body}{other or ''}"
-    last = draw(st.sampled_from(("", f"{indent}    if v0 > 9:\n{indent}        break\n")))
-    return f"{indent}for k{depth} in range({draw(few)} & 3):\n{body}{last}"
-
-
-@st.composite
-def program_text(draw: st.DrawFn) -> str:
-    body = "".join(draw(st.lists(statement(), min_size=2, max_size=7)))
-    return f"def h(s: State, p: Node, a: int, b: int) -> int:\n    v0 = a\n    v1 = b\n{body}    return v0 * 3 + v1\n"
-
-
-@pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-@given(program_text(), st.lists(st.tuples(st.integers(-9, 200), st.integers(-9, 9)), min_size=3, max_size=3))
-def test_random_programs_mean_the_same_in_both_worlds(
-    tmp_path_factory: pytest.TempPathFactory, text: str, inputs: list[tuple[int, int]]
-) -> None:
-    """Random texts over integers, truths, sets, sequences and records give the same result and state in both worlds, or
-    the same first error."""
-    both = Worlds(program(tmp_path_factory.getbasetemp(), "", text), {"h": 3})
-    for k, (a, b) in enumerate(inputs):
-        both.agree("h", k % NODES, a, b)
 
 
 # --- where the worlds once differed ----------------------------------------------------------

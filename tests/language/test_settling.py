@@ -3,7 +3,6 @@
 # ruff: noqa: PT018
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,10 @@ from checker.explore.interpret import Interpreter
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
-from checker.search.code import SearchCode
-from checker.search.search import RandomSearch
 from tests.models import DEFAULT
-from tests.patience import HANG
 from zabspec.language import tiered
 from zabspec.language.tiered import TieredCode
 from zabspec.model import Configuration, Model
-from zabspec.simulator.plan import Run
-from zabspec.simulator.run import Simulator, rooms
 
 SMALL = Configuration(nodes=2, txns=1, timeouts=1, crashes=1, losses=0)
 OF_THE_MACHINE = ("seconds", "cpu_seconds", "compile_seconds", "memory", "engine", "properties")
@@ -112,37 +106,3 @@ def test_an_exploration_that_changes_code_on_the_way_finds_the_same(
         told_in_python = told(Interpreter(model, DEFAULT, True).run(Limits(depth=14), True))
         for name in ("levels", "raw_levels", "generated", "witnessed", "violations", "step_counts"):
             assert told_in_python[name] == told(quick)[name], name
-
-
-@pytest.mark.slow(seconds=2)
-def test_a_search_that_changes_code_finds_the_same_walk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = Model(Configuration(nodes=3, txns=2, timeouts=1, crashes=0, losses=0, variant="small-quorum"))
-
-    def searched(change: Callable[[SearchCode], None]) -> tuple[int, tuple[int, ...]]:
-        code = SearchCode(model, DEFAULT)
-        change(code)
-        broken = RandomSearch(code, "random", 5, 1).run(HANG).broken
-        least = min(broken.values(), key=lambda b: b.walk)
-        return least.walk, least.schedule
-
-    quick = searched(lambda code: None)
-    assert searched(lambda code: code.worked(1e6, 1e6)) == quick
-
-
-@pytest.mark.slow(seconds=2)
-def test_a_simulated_run_that_changes_code_on_the_way_ends_the_same(
-    folder: Path, ways: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = Run(nodes=3, seed=7, rounds=400, proposals=8)
-
-    def ended(settle: float, engine: str = "compiled") -> bytes:
-        monkeypatch.setattr(tiered, "SETTLE", settle)
-        simulator = Simulator(next(rooms(run, False)), engine)
-        simulator.begin(run)
-        simulator.advance(run.rounds)
-        return bytes(simulator.state.buffer)
-
-    quick = ended(NEVER)
-    assert ways == [False]
-    assert ended(AT_ONCE) == quick and ways == [False, True]
-    assert ended(NEVER, "interpret") == quick

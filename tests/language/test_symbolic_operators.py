@@ -4,7 +4,6 @@ machine code against CPython; and a wrong translation of any one of them is caug
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import random
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -15,7 +14,7 @@ import z3
 
 from tests.language.test_language import OPERATORS, WORLD, Worlds, arguments, functions_of, program
 from tests.symbolic_states import compile_z3, floor_mod, random_state, signed, towards_zero
-from zabspec.language import StateView, expressions, tree, z3_terms
+from zabspec.language import StateView, tree, z3_terms
 from zabspec.language import symbolic_numbers as numbers
 from zabspec.language import symbolic_terms as terms
 from zabspec.language.error_sites import site_number
@@ -240,186 +239,6 @@ def other_value(value: Any) -> Any:
 
 def wrong(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: other_value(function(*args))
-
-
-def wrong_expression(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Another value, where it is a value: not a state's place in memory, and not nothing."""
-
-    def run(self: Any, e: tree.Expr, env: Any) -> Any:
-        value = function(self, e, env)
-        return value if e.type in (tree.STATE, tree.VOID) else other_value(value)
-
-    return run
-
-
-def skipped(*args: Any) -> None:
-    """A statement that does nothing."""
-
-
-def wrong_assign(self: Any, s: tree.Assign, env: Any, frame: Any) -> None:
-    env.local[s.name] = other_value(self.expr(s.value, env))
-
-
-def wrong_message(self: Any, e: tree.MakeMessage, env: Any) -> Any:
-    """A message of the next kind."""
-    made = TRUE["on_MakeMessage"](self, e, env)
-    assert isinstance(e.type, tree.MessageType)
-    messages = e.type.union.messages
-    self.write(env, self.key(made[0][1], len(messages).bit_length()), e.tag % len(messages) + 1)
-    return made
-
-
-def wrong_leave(self: Any, env: Any, value: Any, frame: Any) -> None:
-    """A result that is not what was returned."""
-    TRUE["leave"](self, env, None if value is None else other_value(value), frame)
-
-
-def wrong_join(self: Any, test: Any, a: Any, c: Any, kinds: Any) -> Any:
-    """The two sides changed for each other."""
-    return TRUE["join"](self, test, c, a, kinds)
-
-
-TRUE: dict[str, Callable[..., Any]] = {n: getattr(SymbolicProgram, n) for n in dir(SymbolicProgram) if n[:2] != "__"}
-EXPRESSIONS = (
-    "Const", "Var", "Load", "Memory", "Binary", "Compare", "SameSeq", "Logic", "Not", "Choice", "Call", "RecordField",
-    "MakeRecord", "SetHas", "SetSize", "SetWith", "IsQuorum", "SeqLength", "MessageKind",
-)  # fmt: skip
-STATEMENTS = (
-    "Store", "Copy", "SetChange", "Clear", "Append", "Remove", "If", "For", "While", "Break", "Continue", "Evaluate",
-)  # fmt: skip
-# Of what has no name in the tree: what they do is part of several operators.
-PARTS: dict[str, Callable[..., Any]] = {
-    "builtin_min": wrong(TRUE["builtin_min"]),
-    "builtin_max": wrong(TRUE["builtin_max"]),
-    "builtin_forget": skipped,
-    "enter": skipped,
-    "report": skipped,
-    "zero": skipped,
-    "copy": skipped,
-    "set_length": skipped,
-    "length": wrong(TRUE["length"]),
-    "element": wrong(TRUE["element"]),
-    "place": wrong(TRUE["place"]),
-    "choose": wrong(TRUE["choose"]),
-    "join": wrong_join,
-}
-# Whose operator each of them is part of.
-PART_OF = {
-    "enter": "step", "report": "Store", "zero": "Clear", "copy": "Copy", "set_length": "Append", "length": "SeqLength",
-    "element": "Append", "place": "Memory", "choose": "Choice", "join": "If",
-}  # fmt: skip
-
-
-def negated(make: Callable[..., Any]) -> Callable[..., Any]:
-    """An operator of z3's, its result turned round."""
-
-    def build(c: Any, t: Term, a: Any) -> Any:
-        made = make(c, t, a)
-        return z3.Z3_mk_bvnot(c, made) if t.width else z3.Z3_mk_not(c, made)
-
-    return build
-
-
-def method(name: str, other: Callable[..., Any]) -> Callable[[pytest.MonkeyPatch], None]:
-    return lambda m: m.setattr(SymbolicProgram, name, other)
-
-
-def entry(table: dict[str, Any], name: str, other: Callable[..., Any]) -> Callable[[pytest.MonkeyPatch], None]:
-    return lambda m: m.setitem(table, name, other)
-
-
-MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
-    **{name: method(f"on_{name}", wrong_expression(TRUE[f"on_{name}"])) for name in EXPRESSIONS},
-    "MakeMessage": method("on_MakeMessage", wrong_message),
-    **{name: method(f"do_{name}", skipped) for name in STATEMENTS},
-    "Assign": method("do_Assign", wrong_assign),
-    "Return": method("leave", wrong_leave),
-    **{f"binary {op}": entry(numbers.BINARY, op, wrong(f)) for op, f in numbers.BINARY.items()},
-    **{f"compare {op}": entry(numbers.COMPARE, op, wrong(f)) for op, f in numbers.COMPARE.items()},
-    "overflows": lambda m: m.setattr(numbers, "overflows", lambda op, x, y: False),
-    **{f"part {name}": method(name, other) for name, other in PARTS.items()},
-    **{f"z3 {op}": entry(z3_terms.OPERATORS, op, negated(f)) for op, f in z3_terms.OPERATORS.items()},
-}
-
-
-def nodes_under(x: object) -> Iterator[object]:
-    """Everything in a part of the tree."""
-    if isinstance(x, (list, tuple)):
-        for item in x:
-            yield from nodes_under(item)
-    elif isinstance(x, (tree.Expr, tree.Stmt, tree.Term)):
-        yield x
-        for f in dataclasses.fields(x):
-            yield from nodes_under(getattr(x, f.name))
-
-
-@cache
-def uses(worlds: Worlds, name: str) -> frozenset[str]:
-    """The mutants that a function can tell of: what its tree has, and what it hands to z3."""
-    found = set(true_translation(worlds, name).of_z3)
-    for function in worlds.program.typed([name]).functions.values():
-        found |= {"step"} if function.paper_step else set()
-        for x in nodes_under(function.body):
-            found.add(type(x).__name__)
-            if isinstance(x, tree.Binary):
-                found |= {f"binary {x.op}"} | ({"overflows"} if x.site else set())
-            elif isinstance(x, tree.Compare):
-                found.add(f"compare {x.op}")
-            elif isinstance(x, tree.Builtin):
-                found.add(f"part builtin_{x.op}")
-    return frozenset(found)
-
-
-@pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("name", MUTANTS)
-def test_a_broken_translation_of_any_operator_is_caught(
-    name: str, worlds: Worlds, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Some function that uses it differs from machine code."""
-    told = [f for f in NAMES if PART_OF.get(name.removeprefix("part "), name) in uses(worlds, f)]
-    told.sort(key=lambda f: sum(1 for g in worlds.program.typed([f]).functions.values() for _ in nodes_under(g.body)))
-    assert told, "no function of the tests uses it"
-    MUTANTS[name](monkeypatch)
-    for function in told:
-        try:
-            translated = Translated(worlds, function)
-        except (
-            AssertionError,
-            AttributeError,
-            IndexError,
-            KeyError,
-            TypeError,
-            ValueError,
-            Untranslatable,
-            z3.Z3Exception,
-        ):
-            return
-        if not all(translated.agrees(s, args) for s, args in runs(worlds, function, 25)):
-            return
-    raise AssertionError(f"nothing tells {name} from the true one")
-
-
-def classes_under(base: type[Any]) -> set[str]:
-    found: set[str] = set()
-    for c in base.__subclasses__():
-        if c.__module__ == tree.__name__:  # a back end may have expressions of its own, for what it has translated
-            found |= {c.__name__} | classes_under(c)
-    return found
-
-
-def test_every_operator_of_the_language_has_its_mutant() -> None:
-    """Listed from the tree and from the front end's tables, so that an operator added later needs one, too."""
-    # `PutWord` is of the kernel's memory but for one form, which the next test is about; slots are of its structs
-    # questions and choices of roles and sets are comparisons, sums and choices by another name, for what looks for
-    # symmetry
-    elsewhere = {"Builtin", "PutWord", "Slot", "PutSlot", "InRole", "OneOfRole", "OneOfSet"}
-    assert (classes_under(tree.Expr) | classes_under(tree.Stmt)) - elsewhere <= set(MUTANTS)
-    powers = {"**"}  # of constants, worked out by the front end
-    assert {f"binary {op}" for op in set(expressions.BINARY.values()) - powers} <= set(MUTANTS)
-    assert {f"compare {op}" for op in expressions.COMPARE.values()} <= set(MUTANTS)
-    builtins = {n for n in dir(SymbolicProgram) if n.startswith("builtin_")}
-    assert builtins == {n for n in PARTS if n.startswith("builtin_")}
-    assert not builtins & {f"builtin_{name}" for name in expressions.KERNEL}
 
 
 @pytest.mark.parametrize("name", sorted(OF_KERNELS))

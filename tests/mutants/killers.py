@@ -89,6 +89,11 @@ KILLERS = (
         ("zabspec/worlds/step_annotations.py",), (PAPER, GOLDEN, TRACES), without=(*RARE, *LAB, "[three]"), dearest=0.5
     ),
     Killers(("zabspec/worlds/datagrams.py",), ("tests/worlds/test_datagrams.py", GOLDEN), without=ZAB),
+    Killers(
+        ("zabspec/protocols/db19.py",),
+        ("tests/simulator/test_simulator.py::test_all_vectors_compiled", GOLDEN, "tests/replay/test_scenarios.py"),
+        without=(*ZAB, "[alone]", "[zab", "[ladis", "-zab", "-ladis"), dearest=9.0,
+    ),
     Killers(("invariants/inductive/impossible.py",), ("tests/invariants/test_possible.py",), plain=True),
     Killers(("invariants/inductive/*.py",), ("tests/invariants/test_clauses.py",), dearest=60.0),
     Killers(

@@ -15,7 +15,6 @@ from click.testing import CliRunner
 
 from benchmarks import ledger
 from checker.ci.shipped import gallery
-from checker.ci.variants import shown
 from checker.cli import main
 from checker.page_tables import CLAIM_RUNS, PaperClaim, paper_claims
 from zabspec.authoring.sources import examples
@@ -24,18 +23,7 @@ FOLDER = ledger.DOCS
 CLAIMS = paper_claims(FOLDER)
 RECORD = json.loads((FOLDER / CLAIM_RUNS).read_text(encoding="utf-8"))
 QUICK = 5.0  # CPU seconds: a row that took longer is not run here
-EXPLORED = shown("zab")  # tests/protocols/test_variants.py holds these entries to what they expect
 ENTRY = re.compile(r"zabcheck gallery (\S+)")
-
-
-# Entries that break the tree, beside those that rows have.
-OF_THE_TREE = (
-    "tree-ladis-rules",
-    "tree-ladis",
-    "tree-never-truncate",
-    "tree-paxos-two-transactions",
-    "tree-reads-anywhere",
-)
 
 
 def run_of(claim: PaperClaim) -> dict[str, object]:
@@ -115,11 +103,13 @@ def test_a_quick_row_of_each_kind_shows_its_claim(claim: PaperClaim) -> None:
     assert ledger.trouble(claim) == ""
 
 
-@pytest.mark.slow(seconds=60)
-def test_the_quick_rows_that_are_entries_show_their_claims() -> None:
-    """In one command: entries share explorations."""
-    names = [name for c in CLAIMS if is_quick(c) and (name := entry_of(c)) and name not in EXPLORED]
-    names += OF_THE_TREE
+@pytest.mark.slow(seconds=30)
+def test_a_quick_row_of_each_source_that_is_an_entry_shows_its_claim() -> None:
+    """In one command: entries share explorations. What variants break, their own tests hold."""
+    quick = [name for c in CLAIMS if is_quick(c) and (name := entry_of(c))]
+    groups = [[name for name in quick if name in group] for group in gallery().groups.values()]
+    names = [group[-1] for group in groups if group]
+    assert len(names) > 5
     done = CliRunner().invoke(main, ["gallery", *names])
     assert done.exit_code == 0, done.output
     assert [name for name in names if f"{name}  as expected" not in done.stdout] == []

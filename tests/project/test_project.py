@@ -90,13 +90,6 @@ def test_pages_that_sources_name_are_there() -> None:
     assert {page for page in named if not (TOP / page).exists()} == set()
 
 
-def test_no_message_shows_an_attribute_in_braces() -> None:
-    """Ruff (RUF027) finds a name in braces in a string that is no f-string, but no attribute."""
-    plain = re.compile(r'^\s*\(?"[^"\n]*\{[a-z_]+\.[a-z_.]+[^}"\n]*\}', re.MULTILINE)
-    files = [path for folder in ("checker", "traces", "invariants", "zabspec") for path in (TOP / folder).rglob("*.py")]
-    assert {path.name: found[0] for path in files if (found := plain.search(path.read_text()))} == {}
-
-
 def test_what_is_no_python_is_shipped_with_the_package() -> None:
     tools = PROJECT["tool"]["setuptools"]
     found = tools["packages"]["find"]["include"]

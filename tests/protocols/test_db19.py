@@ -141,26 +141,6 @@ def test_a_history_with_a_hole_wins_an_election() -> None:
 # --- repairs -------------------------------------------------------------------------------------
 
 
-def test_discovery_once_takes_away_the_zxid_used_twice() -> None:
-    found = shortest(explored("discovery-once", 12))
-    assert "unique-zxid" not in found
-    assert found["prefix"] == 12, "and leaves the hole that an overtaken proposal makes"
-
-
-def test_no_holes_takes_away_what_is_skipped() -> None:
-    found = shortest(explored("no-holes", 12))
-    assert not {"prefix", "delivered-is-chosen", "total-order"} & set(found)
-    assert found["unique-zxid"] == 11, "and leaves the counter that begins again"
-
-
-@pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize(
-    ("variant", "left"), [("all-but-discovery-once", "unique-zxid"), ("all-but-no-holes", "prefix")]
-)
-def test_a_repair_left_out_is_missed(variant: str, left: str) -> None:
-    assert left in shortest(explored(variant, 12))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("wide", [False, True])
 def test_all_repairs_together_hold(wide: bool) -> None:

@@ -41,13 +41,6 @@ def test_a_price_is_refused_where_somebody_does_not_deliver(monkeypatch: pytest.
         commit_price.measured(3, "")
 
 
-@pytest.mark.slow(seconds=4)
-@pytest.mark.parametrize("name", ["ladis-with-commit", "ladis-without-commit", "ladis-acks-of-any-epoch"])
-def test_the_gallery_has_what_holds_and_what_breaks(name: str) -> None:
-    found = CliRunner().invoke(main, ["gallery", name])
-    assert found.exit_code == 0, found.output
-
-
 def test_without_commit_nobody_sends_one(tmp_path: Path) -> None:
     events = tmp_path / "events.jsonl"
     words = ["--takeovers", "2", "--proposals", "6", "--rounds", "400", "--variant", "acks-to-all"]

@@ -20,11 +20,11 @@ from checker.ci.variants import Shown
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
-from checker.explore.result import Exploration, Limits, Violation
+from checker.explore.result import Exploration, Limits
 from invariants import MODULES, binding
 from invariants.binding import bound
 from invariants.registry import STEP, Property, property_named
-from tests.protocols.explored import FAR, JUDGED, SHOWN, UNSAFE, explored, reach
+from tests.protocols.explored import JUDGED, SHOWN, UNSAFE, explored, reach
 from traces import build_trace
 from traces.replay.replay import replay
 from zabspec import zab
@@ -98,6 +98,7 @@ def test_unsafe_variant_breaks_what_it_says(v: Shown) -> None:
         assert {name for name, depth in found_at.items() if depth == v.depth} == set(v.breaks)
     for found in result.violations.values():
         assert kept(model, found.property, found.schedule) == [True] * (found.depth - 1) + [False]
+        assert len(replay(build_trace(model, found.property, found.schedule)).steps) == found.depth
 
 
 @pytest.mark.slow(seconds=1)
@@ -108,35 +109,6 @@ def test_the_shortest_run_of_the_largest_spaces_breaks_what_it_says(v: Shown) ->
     broken = property_named(name, JUDGED)
     assert kept(model, broken, SHORTEST) == [True] * (v.depth - 1) + [False]
     assert len(replay(build_trace(model, broken, SHORTEST)).steps) == v.depth
-
-
-@pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("v", marked(UNSAFE))
-def test_every_counterexample_replays(v: Shown) -> None:
-    """The simulator takes the same steps, each to an equal state."""
-    model = Model(v.configuration)
-    for name, found in explored(model.configuration).violations.items():
-        result = replay(build_trace(model, found.property, found.schedule))
-        assert result.property_name == name
-        assert len(result.steps) == found.depth
-
-
-# of each property that a variant breaks first, the variant that does so in the fewest steps
-FIRST = {next(iter(v.breaks)): v for v in sorted(UNSAFE, key=lambda v: -v.depth)}
-
-
-@pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize(
-    "v", [v for v in FIRST.values() if v.variant not in FAR and v.base != LARGEST], ids=lambda v: v.variant
-)
-def test_first_violation_is_found_without_going_on(v: Shown) -> None:
-    """Not of those whose spaces are the largest: nothing else is different about them."""
-    c, name = v.configuration, next(iter(v.breaks))
-    result = Explorer(Compiled(Model(c), JUDGED, True), 1).run(Limits())
-    assert result.depth == v.depth
-    first: Violation = result.violations[name]
-    assert first.schedule == explored(c).violations[name].schedule
-    assert {found.depth for found in result.violations.values()} == {v.depth}
 
 
 @pytest.mark.slow(seconds=2)

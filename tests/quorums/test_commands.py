@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-import zabcheck
 from checker.cli import main
 from checker.errors import RequestError
 from checker.explore.compiled import Compiled
@@ -51,15 +50,6 @@ def explored(*words: str) -> dict[str, Any]:
 # --- what is explored ------------------------------------------------------------------------------
 
 
-@pytest.mark.slow(seconds=2)
-def test_majority_is_the_model_without_a_system(tmp_path: Path) -> None:
-    plain, said = explored("--nodes", "3"), explored("--quorums", "majority")
-    file = explored("--quorums", zoo(tmp_path, 3))
-    for report in (plain, said, file):
-        assert "quorums" not in report["configuration"]
-        assert report["states"] == plain["states"]
-
-
 def test_majority_as_weights_has_equal_counts(tmp_path: Path) -> None:
     plain, weights = explored("--nodes", "3"), explored("--quorums", zoo(tmp_path, 3, "group.1=1:2:3"))
     assert weights["configuration"]["quorums"] == "weights 1,1,1"
@@ -92,26 +82,6 @@ def test_disjoint_quorums_make_two_leaders_that_replay(tmp_path: Path) -> None:
     assert again.exit_code == 0, again.output
     assert "one-leader-an-epoch is violated" in again.output
     assert replay(read_trace(trace)).failure is None
-
-
-def test_quorums_that_intersect_have_no_warning(tmp_path: Path) -> None:
-    done = run("--quorums", "weights 2,1,1", *SMALL, "--no-trace")
-    assert done.exit_code == 0
-    assert "warning" not in done.output
-
-
-def test_a_ballot_of_two_leaders_says_who_voted() -> None:
-    report = explored_ballot("weights 3,3,-3", "--keep-going")
-    (said,) = (p for p in report["properties"] if p["name"] == "one-leads")
-    assert said["verdict"] == "violated"
-    assert "leads, and so does" in said["violation"]["why"]
-    assert explored_ballot("weights 2,1,1")["verdict"] == "holds"
-
-
-def explored_ballot(quorums: str, *more: str) -> dict[str, Any]:
-    done = run("--protocol", str(HERE / "ballots.py"), "--quorums", quorums, "--no-trace", "--json", *more)
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report
 
 
 @pytest.mark.slow(seconds=4)
@@ -197,16 +167,6 @@ def test_a_report_is_run_again_under_its_system(tmp_path: Path) -> None:
     content["configuration"]["quorums"] = "weights 1,1,1"
     path.write_text(json.dumps(content))
     assert run("report", str(path), "--rerun", "--html", str(tmp_path / "run.html")).exit_code == 2
-
-
-def test_python_takes_a_path_and_a_text(tmp_path: Path) -> None:
-    path = Path(zoo(tmp_path, 3, "group.1=1:2:3", "weight.1=2"))
-    counts = [
-        zabcheck.explore("zab", quorums=q, depth=6, trace=None, **{"txns": 1, "timeouts": 0, "crashes": 0, "losses": 0})
-        for q in (path, str(path), "weights 2,1,1")
-    ]
-    assert len({json.dumps(r.as_json()["states"]) for r in counts}) == 1
-    assert {r.as_json()["configuration"]["quorums"] for r in counts} == {"weights 2,1,1"}
 
 
 def test_no_event_table_is_written_that_would_be_judged_otherwise(tmp_path: Path) -> None:
@@ -332,12 +292,6 @@ def test_a_variant_that_counts_for_itself_is_refused() -> None:
     assert "half calculates with s.NODES" in own.output
     others = run("--variant", "strict-rejoin", "--quorums", "weights 2,1,1", *SMALL, "--no-trace")
     assert others.exit_code == 0, others.output
-
-
-def test_small_quorum_means_what_it_meant() -> None:
-    done = run("--variant", "small-quorum", "--nodes", "2", *SMALL, "--no-trace", "--json")
-    report = json.loads(done.stdout)
-    assert (report["states"]["distinct"], report["states"]["depth"]) == (84, 11)
 
 
 def test_zookeeper_takes_no_server_without_weight() -> None:

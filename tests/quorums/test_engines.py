@@ -38,18 +38,6 @@ def test_liveness_is_the_same_with_symmetry_and_without(quorums: str) -> None:
     assert said[0] == said[1]
 
 
-@pytest.mark.slow(seconds=5)
-def test_liveness_of_majority_as_weights_has_equal_counts() -> None:
-    """In states of one size: which state stands for an orbit follows from its bytes, and the stable phase has no
-    symmetry."""
-    words = ["--live", *SMALL, "--no-trace", "--channel", "6"]
-    plain, ones = answered(*words, "--nodes", "3")[1], answered(*words, "--quorums", "weights 1,1,1")[1]
-    for what in ("fault_phase", "stable_phase"):
-        assert {k: v for k, v in ones[what].items() if "second" not in k} == {
-            k: v for k, v in plain[what].items() if "second" not in k
-        }
-
-
 def test_a_process_is_named_by_what_the_renamings_allow() -> None:
     """Of weights 2,1,1 the first is like no other, and the others are alike."""
 
@@ -75,19 +63,6 @@ def test_bmc_finds_two_leaders_and_none_where_quorums_intersect() -> None:
     assert (code, found["violated"], found["configuration"]["quorums"]) == (1, ["one-leads"], "weights 3,3,-3")
     code, none = answered(*words, "--quorums", "weights 2,1,1")
     assert (code, none["violated"]) == (0, [])
-
-
-@pytest.mark.slow(seconds=15)
-@pytest.mark.parametrize("protocol", [["--protocol", "zab", *SMALL], BALLOTS], ids=["zab", "ballots"])
-def test_z3_says_something_beside_an_exploration(protocol: list[str]) -> None:
-    """The clauses of zab's proof count majorities, so that nothing is inductive with them here."""
-    words = [*protocol, "--quorums", "weights 2,1,1", "--symbolic", "3", "--depth", "3", "--no-trace"]
-    done = CliRunner().invoke(main, [*words, "--json"])
-    assert done.exit_code in (0, 3), done.output
-    said = {p["name"]: p["symbolic"] for p in json.loads(done.stdout)["properties"] if p.get("symbolic")}
-    assert said
-    if "zab" in protocol:
-        assert {x["verdict"] for x in said.values()} <= {"bounded", "undecided"}
 
 
 @pytest.mark.slow(seconds=10)

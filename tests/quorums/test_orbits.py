@@ -114,15 +114,6 @@ def test_all_permutations_are_found_out_by_trial(monkeypatch: pytest.MonkeyPatch
     assert code.asymmetry or why_not_symmetric(code, walks=64)
 
 
-@pytest.mark.slow(seconds=3)
-def test_majority_as_weights_has_the_same_orbits() -> None:
-    counts = []
-    for quorums in ("", "weights 1,1,1", "weights 3,3,3"):
-        r = explored(Configuration(quorums=quorums, nodes=3, **SMALL), True, None)
-        counts.append((list(r.levels), r.raw, r.generated, r.terminal))
-    assert counts[0] == counts[1] == counts[2]
-
-
 def test_the_interpreter_has_the_same_orbits() -> None:
     c = Configuration(quorums="weights 2,1,1", **SMALL)
     found = Interpreter(Model(c), JUDGED, symmetry=True, every_step=True).run(Limits(depth=9))

@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from checker.errors import RequestError
-from checker.explore.breadth_first import Explorer
-from checker.explore.compiled import Compiled
-from checker.explore.result import Limits
-from checker.requests.properties import chosen_properties
 from checker.requests.sweep import SweepRequest
 from traces.sweep.grid import Grid
 from zabspec.authoring.declaration import ConfigError
-from zabspec.model import Configuration, Model
+from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-ASKING = ["zab", "db19", "zookeeper", str(EXAMPLES / "paxos.py")]
 WEIGHTS = "weights 2,1,1"
 OBSERVED = "weights 1,1,1,0"
-
-
-@pytest.mark.slow(seconds=10)
-@pytest.mark.parametrize("protocol", ASKING, ids=[Path(p).stem for p in ASKING])
-def test_majority_as_weights_explores_the_same(protocol: str) -> None:
-    levels = []
-    for quorums in ("", "weights 1,1,1"):
-        model = Model(Configuration(protocol, nodes=3, quorums=quorums))
-        code, _ = Compiled.of(model, chosen_properties((), protocol), True, every_step=True)
-        r = Explorer(code, 1).run(Limits(depth=6), keep_going=True)
-        levels.append((list(r.levels), r.raw, r.generated, {n: v.depth for n, v in r.violations.items()}))
-    assert levels[0] == levels[1]
-    assert "MAJORITY" not in Model(Configuration(protocol, quorums=WEIGHTS)).program.schema.constants
 
 
 @pytest.mark.slow(seconds=1)

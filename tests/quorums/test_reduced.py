@@ -24,7 +24,7 @@ def run(engine: Explorer) -> Exploration:
 
 
 @pytest.mark.slow(seconds=20)
-@pytest.mark.parametrize("quorums", SYSTEMS)
+@pytest.mark.parametrize("quorums", ["groups {1,2},{3}"])
 def test_sleep_sets_find_the_same_states(quorums: str) -> None:
     model = Model(Configuration(quorums=quorums, **SMALL))
     full = run(Explorer(Compiled(model, DEFAULT, True), 1))
@@ -36,7 +36,7 @@ def test_sleep_sets_find_the_same_states(quorums: str) -> None:
 
 
 @pytest.mark.slow(seconds=20)
-@pytest.mark.parametrize("quorums", ["weights 2,1,1", "weights 3,3,-3"])
+@pytest.mark.parametrize("quorums", ["weights 3,3,-3"])
 def test_ample_sets_judge_alike(quorums: str) -> None:
     budgets = SMALL if quorums != "weights 3,3,-3" else SMALL | {"crashes": 0}
     model = Model(Configuration(quorums=quorums, **budgets))

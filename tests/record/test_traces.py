@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import dataclasses
 import json
@@ -21,7 +20,6 @@ from traces import (
     Trace,
     TraceError,
     build_trace,
-    changes,
     read_trace,
     state_json,
     to_itf,
@@ -37,9 +35,7 @@ from traces.record.trace import Step, StepWord
 from traces.record.values import state_of
 from zabspec.language.reference import StateView
 from zabspec.language.sentences import ExplainedFalse, sentence_of
-from zabspec.language.source import definition
 from zabspec.model import Configuration, Model
-from zabspec.worlds.steps import KINDS
 
 FAULTY = Configuration(timeouts=1, crashes=1, losses=1)
 LAB = Configuration(protocol="db19", timeouts=3, crashes=1, heartbeats=2)
@@ -114,13 +110,6 @@ def test_a_state_comes_back_from_json(configuration: Configuration) -> None:
         assert state_json(again) == step.state
         if configuration.protocol == "zab":
             assert again.key() == runner.state.key()
-
-
-def test_every_kind_of_step_has_named_operands() -> None:
-    for row in KINDS.values():
-        word = StepWord(row.name, dict(zip(row.names, (1, 2, 3), strict=False)), 1)
-        assert StepWord.of(word.word) == word
-        assert word.word >> 24 & 255 == row.number
 
 
 def test_an_unwritable_path_is_one_sentence(tmp_path: Path) -> None:
@@ -259,69 +248,6 @@ def test_a_property_that_does_not_break_is_refused() -> None:
         verify(claimed)
     with pytest.raises(TraceError, match="header, statement"):
         verify(dataclasses.replace(claimed, statement="anything"))
-
-
-def test_messages_are_numbered_by_connection_and_channel() -> None:
-    """Every message received was sent over that connection under that number, in order."""
-    for seed in range(6):
-        sent: dict[tuple[int, int, int, int], Any] = {}
-        last: dict[tuple[int, int, int], int] = {}
-        for step in plain(seed).steps:
-            m = step.message
-            # p -> p is two channels, to and from the leader that p is of itself
-            if m is not None and m.source != m.destination:
-                channel = (m.source, m.destination, m.connection)
-                assert sent[*channel, m.number] == (m.kind, m.fields)
-                assert m.number == last.get(channel, 0) + 1
-                last[channel] = m.number
-            for x in step.sent:
-                if not x.lost and x.source != x.destination:
-                    key = (x.source, x.destination, x.connection, x.number)
-                    assert key not in sent
-                    sent[key] = (x.kind, x.fields)
-
-
-def test_datagrams_are_numbered_by_source_and_target() -> None:
-    """Every datagram received was sent under that number, and none is received twice."""
-    overtaken = 0
-    for seed in range(6):
-        sent: dict[tuple[int, int, int], Any] = {}
-        count: dict[tuple[int, int], int] = {}
-        last: dict[tuple[int, int], int] = {}
-        for step in plain(seed, LAB).steps:
-            m = step.message
-            if m is not None:
-                assert sent.pop((m.source, m.destination, m.number)) == (m.kind, m.fields)
-                assert (m.connection, m.lost) == (0, False)
-                assert step.process == m.destination
-                overtaken += m.number < last.get((m.source, m.destination), 0)
-                last[m.source, m.destination] = m.number
-            for x in step.sent:
-                count[x.source, x.destination] = count.get((x.source, x.destination), 0) + 1
-                assert x.number == count[x.source, x.destination]
-                sent[x.source, x.destination, x.number] = (x.kind, x.fields)
-        flying = sorted((p, q, kind) for (p, q, _), (kind, _) in sent.items())
-        assert flying == sorted((m["source"], m["target"], m["kind"]) for m in plain(seed, LAB).states[-1]["in_flight"])
-    assert overtaken
-
-
-def test_an_ordered_network_loses_what_is_overtaken() -> None:
-    """The text says so, and what is left in flight keeps its numbers."""
-    lost = 0
-    for seed in range(4):
-        trace = plain(seed, Configuration(protocol="db19", timeouts=3, network="ordered"))
-        last: dict[tuple[int, int], int] = {}
-        for step in trace.steps:
-            m = step.message
-            gone = [line for line in changes(trace, step.number) if line.endswith(" is lost")]
-            assert m is not None or not gone
-            if m is not None:
-                passed = m.number - last.get((m.source, m.destination), 0) - 1
-                assert len(gone) == passed
-                assert all(line.startswith(f"p{m.source} -> p{m.destination}: ") for line in gone)
-                last[m.source, m.destination] = m.number
-            lost += len(gone)
-    assert lost
 
 
 # --- the sentences ---------------------------------------------------------------------------------
@@ -537,28 +463,6 @@ def test_a_trace_that_is_no_true_run_is_shown_or_refused() -> None:
             assert said
 
 
-def test_every_property_says_a_sentence_beside_each_false() -> None:
-    """What a property returns is True, a sentence, or what another says, all of which do."""
-    asked = [p.holds for p in PROPERTIES]
-    for function in asked:
-        for node in ast.walk(definition(function)):
-            if not isinstance(node, ast.Return):
-                continue
-            said = ast.unparse(node.value or ast.Constant(None))
-            if said == "True" or said.startswith("broken(f"):
-                continue
-            match node.value:  # the last part of what is asked of each: what is false says why
-                case ast.Call(func=ast.Name("all"), args=[ast.GeneratorExp(elt=ast.BoolOp(op=ast.Or(), values=parts))]):
-                    if ast.unparse(parts[-1]).startswith("broken(f"):
-                        continue
-            # what is asked to make a set of processes says nothing
-            made = {id(inner) for s in ast.walk(node) if isinstance(s, ast.SetComp) for inner in ast.walk(s)}
-            calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call) and id(n) not in made]
-            called = [f.id for f in calls if isinstance(f, ast.Name)]
-            assert called, (function.__name__, said)
-            asked += [f for name in called if (f := function.__globals__[name]) not in asked]
-
-
 def test_a_property_that_holds_has_no_reason() -> None:
     with pytest.raises(TraceError, match="nothing in the last state violates"):
         why(of_states(history()), "agreement")
@@ -670,49 +574,6 @@ def test_a_trace_that_goes_on_after_the_violation_is_refused() -> None:
 # --- text and the other formats ------------------------------------------------------------------
 
 
-def test_the_text_has_every_step() -> None:
-    text = to_text(plain())
-    lines = text.splitlines()
-    for step in plain().steps:
-        assert any(line.lstrip().startswith(f"{step.number}  ") and step.label in line for line in lines) or (
-            step.word.kind in ("oracle", "leader_learns", "follower_learns", "lose_connection", "partition")
-        )
-    assert "Configuration: zab, 3 nodes, 2 transactions, timeouts 1, crashes 1, losses 1, network fifo" in " ".join(
-        text.split()
-    )
-
-
-def test_changes_of_the_lab() -> None:
-    said = [line for seed in range(4) for k in range(60) for line in changes(plain(seed, LAB), k + 1)]
-    assert "p0.role LOOKING -> FOLLOWING" in said
-    assert "p2 -> p1: Vote(voter_id=p2, last_zxid=<0,0>, peer_epoch=0, leader_id=p2)" in said
-    assert any(" forgets vote_target_id, vote_view" in line for line in said)
-    assert not any("in_flight" in line or "is lost" in line for line in said)
-    text = to_text(plain(0, LAB))
-    configuration = (
-        "Configuration: db19, 3 nodes, 2 transactions, timeouts 3, crashes 1, heartbeats 2, network datagrams"
-    )
-    assert configuration in " ".join(text.split())
-    assert ": election timer, looking\n" in text
-
-
-def test_changes_are_in_the_papers_notation() -> None:
-    trace = plain()
-    said = [line for step in trace.steps for line in changes(trace, step.number)]
-    assert "p1.promised_epoch 0 -> 1" in said
-    assert "p1 -> p2: ACK_E(current_epoch=0, history=[])" in said
-    assert "p1 delivers t1 <1,1>" in said
-    assert "p2 is the established leader of epoch 1, initial history []" in said
-    assert "t1 <1,1> is chosen in epoch 1" in said
-    assert "connection of p1 to p0 OPEN -> LOST" in said
-
-
-def test_one_step_is_no_plural() -> None:
-    trace = build_trace(plain().model, None, plain().schedule[:1])
-    assert to_text(trace).startswith("A run of 1 step.\n")
-    assert json.loads(to_itf(trace))["#meta"]["description"] == "a run of 1 step"
-
-
 @pytest.mark.slow(seconds=1)
 def test_itf_reads_back() -> None:
     trace = plain()
@@ -762,16 +623,6 @@ def test_other_networks_number_their_messages() -> None:
         verify(trace)
         for export in EXPORTS.values():
             assert export(trace)
-
-
-def test_partitions_are_told() -> None:
-    for seed in range(30):
-        trace = plain(seed, Configuration(timeouts=0, crashes=0, losses=0, partitions=1))
-        if any(step.word.kind == "partition" for step in trace.steps):
-            assert "network: partition cuts off p" in to_text(trace)
-            assert "Note over p0,p2: " in to_mermaid(trace)
-            return
-    raise AssertionError("no walk met a partition")
 
 
 def test_a_crash_inside_a_step_is_told() -> None:

@@ -77,6 +77,9 @@ def test_what_the_scenarios_show() -> None:
     assert "unique-zxid" in found["db19-zxid-used-twice"]
     assert {"total-order", "delivered-is-chosen"} <= found["db19-overtaken-proposal"]
     assert "total-order" in found["db19-healed-partition"]
+    stories = [run for name in NAMES if name.startswith("zab-paper") for run in played_once(name).runs]
+    taken = {label for run in stories for step in run.steps for label in step.label.split(", ")}
+    assert set(stories[0].model.program.steps) <= taken
 
 
 @pytest.mark.parametrize("name", ["zab-late-joiner", "ladis-figure-4", "db19-zxid-used-twice"])
@@ -108,6 +111,10 @@ CHANGES = {
     "zab-deposed-leader": ("small-quorum", "equal-epoch", "late-cepoch-joins"),
     "zab-crash-and-redelivery": ("strict-rejoin", "stale-commit-ld"),
     "zab-healed-partition": ("keep-commit-index",),
+    "zab-paper-system-model": ("small-quorum",),
+    "zab-paper-phases-1-and-2": ("equal-epoch",),
+    "zab-paper-phase-3": ("commit-on-propose", "join-deliver-acked", "acks-ignored"),
+    "zab-paper-in-detail": ("small-quorum", "no-sync"),
     "ladis-figure-3": ("no-sync", "commit-out-of-order"),
     "ladis-figure-4": ("small-quorum", "keep-commit-index"),
     "ladis-figure-4-as-leader": ("history-by-length", "history-by-zxid"),

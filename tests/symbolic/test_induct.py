@@ -119,13 +119,6 @@ def test_a_larger_action_keeps_every_clause(induction: Induction):
     assert {f.clause for f in found if f.answer is not SolverAnswer.PROVED} == set()
 
 
-@pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("label", ["to_follower(follower=0, leader=1) PROPOSE", "abcast(process=0)"])
-def test_no_action_is_kept_for_want_of_a_state_to_take_it_from(induction: Induction, label: str):
-    action = induction.action(move_of(induction, label))
-    assert induction.solver(induction.known, action.guard).check().answer is SolverAnswer.COUNTEREXAMPLE
-
-
 @pytest.mark.slow(seconds=1)
 def test_one_of_the_actions_that_are_alike_is_asked_about(induction: Induction):
     labels = {m.label for m in induction.moves}

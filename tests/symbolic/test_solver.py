@@ -26,51 +26,11 @@ def pigeons(holes: int) -> list[z3.BoolRef]:
     return [z3.Or(row) for row in sits] + [z3.Not(z3.And(sits[p][h], sits[q][h])) for p, q, h in pairs]
 
 
-def test_three_answers():
-    x = z3.Int("x")
-    assert ask([x > 3, x < 3]).answer is SolverAnswer.PROVED
-    found = ask([x > 3, x < 5])
-    assert found.answer is SolverAnswer.COUNTEREXAMPLE
-    assert found.model[x].as_long() == 4
-    undecided = ask(pigeons(12), seconds=0.3)
-    assert undecided.answer is SolverAnswer.UNDECIDED
-    assert not undecided.proved
-    assert undecided.reason == "out of time"
-
-
 def test_a_limit_holds_and_the_solver_can_be_asked_again():
     solver = Solver(seconds=0.3)
     assert solver.whether(z3.And(pigeons(12))).answer is SolverAnswer.UNDECIDED
     assert solver.check().answer is SolverAnswer.COUNTEREXAMPLE
     assert solver.check(seconds=0).reason == "no time left"
-
-
-def test_a_core_names_what_was_used():
-    x = z3.Int("x")
-    solver = Solver(simple=True)
-    for name, formula in {"above": x > 3, "below": x < 3, "idle": x < 100}.items():
-        solver.track(name, formula)
-    assert sorted(solver.check().core) == ["above", "below"]
-
-
-def test_clauses_by_number():
-    solver = Solver(logic="QF_FD")
-    solver.add_clauses(3, [(1, -2), (2, 3)])
-    assert solver.check(solver.bit(-1), solver.bit(-3)).answer is SolverAnswer.PROVED
-    found = solver.check(solver.bit(-1))
-    assert solver.bits(found.model) == {3}
-
-
-@pytest.mark.parametrize(
-    "settings", [{"seconds": 0}, {"seconds": float("nan")}, {"logic": "NO_SUCH_LOGIC", "seconds": -1}]
-)
-def test_a_wrong_setting_is_refused(settings):
-    with pytest.raises(SolverError):
-        Solver(**settings)
-
-
-def test_a_limit_longer_than_z3_counts_is_as_long_as_it_can_be():
-    assert ask([z3.Bool("p")], seconds=1e300).answer is SolverAnswer.COUNTEREXAMPLE
 
 
 def test_a_query_z3_refuses_is_an_error_and_not_an_answer():

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from checker.explore.breadth_first import Explorer
-from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from checker.explore.stuttering import stutters
@@ -655,25 +654,8 @@ def replay(configuration: Configuration, p: Any, words: tuple[int, ...]) -> None
 @pytest.mark.slow(seconds=4)
 def test_some_of_these_break_the_lab_protocol() -> None:
     """The test above compares violations, so there must be some."""
-    found = {name for c, depth in EXPLORED[:6] for name in depths(Explorer(compiled(c), 1).run(Limits(), True))}
-    assert {"delivered-is-chosen", "total-order", "local-primary-order", "delivered-stands"} <= found
-
-
-def test_threads_change_nothing() -> None:
-    configuration = lab(nodes=2, txns=2, timeouts=2)
-    one, two = (Explorer(compiled(configuration), threads).run(Limits(), True) for threads in (1, 2))
-    assert one.levels == two.levels and one.complete and two.complete
-    assert {n: v.schedule for n, v in one.violations.items()} == {n: v.schedule for n, v in two.violations.items()}
-
-
-@pytest.mark.slow(seconds=1)
-def test_processes_of_db19_are_told_apart() -> None:
-    """Votes for the highest id: symmetry is left out, with a sentence."""
-    code, reason = Compiled.of(model(lab(nodes=2, txns=1, timeouts=1)), JUDGED, True)
-    assert not code.symmetry
-    assert (
-        "distinguishes processes: processes are compared by their order (>) (zabspec/protocols/election.py:" in reason
-    )
+    found = {name for c, depth in EXPLORED for name in depths(interpreted(c, depth)[1])}
+    assert {"delivered-is-chosen", "total-order", "local-primary-order"} <= found
 
 
 # --- stuttering receipts -------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import pytest
 from checker.ci.variants import shown
 from checker.explore import kernel
 from checker.explore.breadth_first import Explorer
-from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from invariants.registry import STEP, Property
@@ -328,35 +327,6 @@ def test_compiled_and_interpreted_explorations_agree(
     assert fast.distinct > 10
     if depth is None:
         assert fast.complete
-
-
-BREAKS = ("small-quorum", "commit-on-propose")
-
-
-def replayed(code: Compiled, words: tuple[int, ...]) -> list[bytes]:
-    """The states along a path of step words, in the CPython world."""
-    configuration = code.model.configuration
-    at = code.model.program.initial().key()
-    out = [at]
-    for word in words:
-        at = dict(python_successors(configuration, at))[word]
-        out.append(at)
-        at = at[: code.layout.size]
-    return out
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", [v for v in BREAKS if v in VARIANTS])
-def test_explorations_of_variants_agree(variant: str) -> None:
-    """The same of variants; where one breaks, both engines' paths lead to a state that breaks the property."""
-    configuration = Configuration(variant=variant, nodes=2, txns=2, timeouts=1, crashes=0, losses=0)
-    fast, slow = agreed(configuration, True, 12)
-    code = compiled(configuration, True)
-    for result in (fast, slow):
-        for found in result.violations.values():
-            if found.property.of != STEP:
-                last = replayed(code, found.schedule)[-1]
-                assert not python_names(configuration)[found.property.holds.__name__](StateView(code.layout, last))
 
 
 # --- what a step says of itself -------------------------------------------------------------------------
