@@ -16,6 +16,7 @@ from checker.ci.judging import (
     KNOWN,
     NEW,
     NOT_RUN,
+    PREMISE_LOST,
     UNDECIDED,
     CheckOutcome,
     Difference,
@@ -177,7 +178,7 @@ class Checked(Answered):
         folder = Path(self.request.html)
         pages = [(folder / f"{name}.html", to_html(trace).encode()) for name, trace in self.new_runs.items()]
         drawn = {o.check.name: [name for name, _ in self.runs_of(o)] for o in self.outcomes}
-        index = index_of(self.sentence, self.what, self.outcomes, drawn, self.notes())
+        index = index_of(self.sentence, self.what, self.outcomes, drawn, [*filter(None, map(notes_of, self.outcomes))])
         return [*pages, (folder / INDEX[self.what], index.encode())]
 
     @property
@@ -318,7 +319,13 @@ def row(o: CheckOutcome) -> tuple[str, ...]:
 
 def notes_of(o: CheckOutcome) -> list[str]:
     name, out = o.check.name, []
+    lost = [d for d in o.new if d.what == PREMISE_LOST and d.name]
+    if len(lost) > 1:
+        premises = some([d.name for d in lost])
+        out.append(f"{name}: the premises of {premises} are not reached, and were expected to be")
     for d in o.differences:
+        if len(lost) > 1 and d in lost:
+            continue
         out.append(f"{name}: {d.says}" + (f" (let pass {d.known})" if d.known else ""))
         shown = o.found.counterexamples.get(d.name) if o.found is not None else None
         if shown is not None and shown.why and not d.known:

@@ -89,7 +89,7 @@ class LogsAudited(Answered):
     def drawing(self) -> str:
         from traces.zookeeper.log_picture import page_of_logs
 
-        return page_of_logs(self.drawn)
+        return page_of_logs(self.drawn, headline(self))
 
     def picture(self) -> str:
         """Return the history that the logs record, as an SVG diagram."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from checker.plain_text import plain
+from checker.report.result import installed_version
 from traces.pages.colours import PALETTE
 from traces.pages.shell import environment
 from traces.zookeeper.audit import Audit
@@ -53,7 +55,8 @@ def as_html(
         environment("checker.report")
         .get_template("audit.html.j2")
         .render(
-            first=plain(first), sentence=plain(sentence), colour=COLOURS.get(audit.verdict, "faint"),
+            first=plain(first), sentence=plain(sentence), made=plain(made_of(audit)),
+            colour=COLOURS.get(audit.verdict, "faint"),
             hues=len(PALETTE), epochs=list(scale.epochs()),
             servers=[server_of(s, audit, scale) for s in audit.servers],
             starts=[plain(said) for said in starts],
@@ -64,6 +67,12 @@ def as_html(
             quorums=plain(audit.quorums), open=[plain(said) for said in audit.open],
         )
     )  # fmt: skip
+
+
+def made_of(audit: Audit) -> str:
+    """Return when the audit was made, by which version, and of which directories."""
+    folders = ", ".join(dict.fromkeys(name for s in audit.servers for name in s.directory.named_folders()))
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, zabcheck {installed_version()}; {folders}"
 
 
 def finding_of(f: AuditFinding, words: Callable[[str, Any], list[str]]) -> dict[str, Any]:

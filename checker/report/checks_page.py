@@ -14,7 +14,11 @@ COLOURS = {DIFFERS: "bad", AS_EXPECTED: "good", KNOWN: "good"}
 
 
 def index_of(
-    sentence: str, what: str, outcomes: Sequence[CheckOutcome], runs: Mapping[str, Sequence[str]], notes: Sequence[str]
+    sentence: str,
+    what: str,
+    outcomes: Sequence[CheckOutcome],
+    runs: Mapping[str, Sequence[str]],
+    notes: Sequence[Sequence[str]],
 ) -> str:
     """Return the page of all outcomes.
 
@@ -22,7 +26,7 @@ def index_of(
         sentence: what came out.
         what: the noun for a check.
         runs: by check, the names of its runs that have a page of their own beside it.
-        notes: what follows.
+        notes: of each check that is not as expected, why, line by line.
     """
     ran = [o for o in outcomes if o.status != NOT_RUN]
     return (
@@ -30,7 +34,7 @@ def index_of(
         .get_template("check.html.j2")
         .render(
             sentence=plain(sentence), what=what, rows=[row_of(o, runs[o.check.name]) for o in ran],
-            left_out=len(outcomes) - len(ran), notes=[plain(note) for note in notes],
+            left_out=len(outcomes) - len(ran), notes=[plain("\n".join(lines)) for lines in notes],
         )
     )  # fmt: skip
 

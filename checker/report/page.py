@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from checker.report.command import witness_command
@@ -71,9 +70,6 @@ def runs_of(report: Mapping[str, Any], broken: Sequence[Mapping[str, Any]]) -> l
         else:
             why = reason(trace)
             runs[steps]["also"].append({**p, "why": why.sentence if why is not None else ""})
-    if first := next(iter(runs.values()), None):  # of which the page's head says why
-        said, _, rest = first["picture"].why.partition(". ")
-        first["headline"], first["picture"] = said.rstrip("."), replace(first["picture"], why=rest)
     return list(runs.values())
 
 

@@ -61,7 +61,7 @@ def story(one: RowOutcome) -> list[tuple[str, str]]:
     out += [
         ("violated property", f"{row.breaks}: {prop.statement}"),
         ("violated rule", row.split),
-        ("release asked", asked(row) + (f" (as {', '.join(numbers)})" if len(numbers) > 1 else "")),
+        ("release", asked(row) + (f" (as {', '.join(numbers)})" if len(numbers) > 1 else "")),
         ("other fixes in it", ", ".join(row.others)),
         ("its fix", "; ".join(f"{name}: {known[name].summary}" for name in row.fix)),
         ("without its fix" if one.recorded else "as it is", said(one, False)),

@@ -78,6 +78,19 @@
     }
   });
 
+  // a label of a diagram has a ground of its own, over the arrows, and lies beside the lanes
+  for (const slice of document.querySelectorAll(".slice")) {
+    const lanes = [...slice.querySelectorAll("rect[class^='t']")].map(e => e.getBoundingClientRect()).filter(e => e.width < 20);
+    for (const label of slice.querySelectorAll(".labels span:not(.turned)")) {
+      const box = label.getBoundingClientRect(), told = said(label.textContent);
+      if (!box.width) continue;
+      if (numbers(getComputedStyle(label).backgroundColor)[3] === 0) wrong.push(`bare: ${told}`);
+      if (label.classList.contains("middle")) continue;
+      if (lanes.some(e => e.left < box.right - 1 && box.left < e.right - 1 && e.top < box.bottom - 1 && box.top < e.bottom - 1))
+        wrong.push(`lane: ${told}`);
+    }
+  }
+
   for (const e of document.querySelectorAll("a[href], button, summary, input, select, [tabindex='0'], [role='img']")) {
     const name = e.getAttribute("aria-label") || e.labels?.[0]?.textContent || (e.matches("[role='img']") ? "" : e.textContent);
     if (!name.trim()) wrong.push(`nameless: ${e.outerHTML.slice(0, 60)}`);

@@ -44,7 +44,7 @@ DATA = TOP / "tests" / "data" / "saved"
 MEASURE = Path(__file__).with_name("geometry.js").read_text(encoding="utf-8")
 START = "2026-11-21 07:21:31,600 [myid:{n}] - INFO  [main:Learner@1] - "
 ESTABLISHED = "Have quorum of supporters, sids: [[1, 2]]; starting up and setting last processed zxid: 0x500000000"
-SIZES = {"phone": (390, 844), "screen": (1280, 800)}
+SIZES = {"phone": (390, 844), "screen": (1280, 800), "large": (1920, 1080)}
 # Markup, quotes, a mark that turns what follows around, and a word that no line has room for.
 NASTY = f"{HOSTILE}\"'\u202e{'x' * 300}"
 UNFOLD = "for (const e of document.querySelectorAll('details')) e.open = true"
@@ -234,6 +234,10 @@ FAULTS = {
     "pale": "<p style='color: #ccc; background: #fff'>pale</p>",
     "over": "<p style='height: 0'>under this line</p><p>lies another one</p>",
     "nameless": "<button></button>",
+    "bare": "<div class='slice'><div class='labels'><span>on an arrow</span></div></div>",
+    "lane": "<div class='slice'><svg aria-hidden='true' width='15' height='20' style='position: absolute'>"
+    "<rect class='t0' width='15' height='20'/></svg><div class='labels'><span style='background: #fff'>on a lane</span>"
+    "</div></div>",
 }
 
 

@@ -205,7 +205,7 @@ def test_screen_readers_get_the_text(page: Browser, folder: Path) -> None:
     nodes = page("Accessibility.getFullAXTree")["nodes"]
     names = [str(n.get("name", {}).get("value", "")) for n in nodes if not n.get("ignored")]
     text = " ".join(names)
-    assert "Epoch 1 has more than one established leader." in text
+    assert "Epoch 1 has more than one established leader" in text
     assert "p1: l.2.2 on ACK_LD from p1" in text
     assert not any(n.get("role", {}).get("value") == "graphics-document" for n in nodes if not n.get("ignored"))
 

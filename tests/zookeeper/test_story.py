@@ -59,7 +59,7 @@ def test_a_row_is_a_story_with_its_run(folder: Path) -> None:
     assert "Learner.registerWithLeader" in methods
     steps = to_text(trace).partition("\n\n 1")[2]
     assert "epoch 2 served {} -> {<1,1>" in steps
-    assert "shown: founds(epoch=2, tree={<1,1>" in steps
+    assert "founds(epoch=2, tree={<1,1>" in steps
     for where in (steps, Path("run.html").read_text().partition('class="steps"')[2].partition("<script")[0]):
         shown = re.sub(r"<[^<>]*>", " ", html.unescape(where)) if "<li" in where else where
         assert not re.search(r"(?:exposed|founded|tree)\S* \d+ -> ", shown)
@@ -162,7 +162,7 @@ def test_a_row_of_settings_is_asked_of_the_release_itself(
     one = ask(of_release(row, release), None)
     assert ",".join(x for x in texts[0].split(",") if x == f"before-{issue}") == has
     assert f" with {row.settings} and " in headline(one)
-    numbers = next(text for name, text in story(one) if name == "release asked")
+    numbers = next(text for name, text in story(one) if name == "release")
     assert release in numbers
     assert unlike not in numbers
 

@@ -122,7 +122,7 @@ def _observed(model: Model, step: Step) -> Iterator[Change]:
     ghosts = tuple(f.name for f in model.parts.fields if f.observed)
     for x in step.observed:
         whose = frozenset() if x.process is None else frozenset({x.process})
-        yield Change(f"shown: {observation_text(model, x)}", ghosts, whose)
+        yield Change(observation_text(model, x), ghosts, whose)
 
 
 def _changed_fields(model: Model, before: JsonState, step: Step) -> Iterator[Change]:

@@ -19,11 +19,12 @@ COLOURS = {
     "link": ("#155f9c", "#6db3ee"),
 }
 
-# Lines and tints of epochs 0, 1, 2, ..., and again, light and dark; none of them is the red of what is wrong.
+# Lines and tints of epochs 0, 1, 2, ..., and again, light and dark; a line is legible as text on the red of what is
+# wrong, and none is that red.
 PALETTE = (
-    ("#6b7280", "#e3e6ea", "#9aa4b1", "#39414b"), ("#1769aa", "#cfe3f5", "#6db3ee", "#173f5f"),
-    ("#b45309", "#fbe2c4", "#f0a35a", "#5b3410"), ("#2e7d32", "#d3edd4", "#7ccb80", "#1d4a20"),
-    ("#7b3fa0", "#ead8f5", "#c795e6", "#46245c"), ("#00798a", "#c9ecf0", "#5cc7d6", "#0d464f"),
+    ("#636a77", "#e3e6ea", "#9aa4b1", "#39414b"), ("#1769aa", "#cfe3f5", "#6db3ee", "#173f5f"),
+    ("#ad4f08", "#fbe2c4", "#f0a35a", "#5b3410"), ("#2c7930", "#d3edd4", "#7ccb80", "#1d4a20"),
+    ("#7b3fa0", "#ead8f5", "#c795e6", "#46245c"), ("#007686", "#c9ecf0", "#5cc7d6", "#0d464f"),
     ("#7a6500", "#f1e7b3", "#d6c04d", "#4a3f0b"),
 )  # fmt: skip
 

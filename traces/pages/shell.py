@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
@@ -12,6 +13,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from traces.pages.colours import variables
 from traces.pages.markup import visible
 
+END = re.compile("[.;] ")  # of a clause
 LONGEST = 60  # characters of a title: what tabs, bookmarks and histories show
 
 
@@ -33,7 +35,7 @@ def environment(*packages: str) -> Environment:
         return policy_of([source(name) for name in scripts], connects)
 
     out.globals |= {"colours": variables(), "source": source, "policy": policy}
-    out.filters["short"] = short
+    out.filters |= {"short": short, "headline": headline, "rest": rest}
     return out
 
 
@@ -48,6 +50,17 @@ def policy_of(scripts: Sequence[str], connects: bool) -> str:
     said = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "img-src data:", "style-src 'unsafe-inline'"]
     said += [f"script-src {' '.join(digests)}"] + (["connect-src 'self'"] if connects else [])
     return "; ".join(said)
+
+
+def headline(said: str) -> str:
+    """Return the first clause of a text as a headline: without its full stop; a word that begins it has a capital."""
+    first = END.split(said, 1)[0].removesuffix(".")
+    return first[:1].upper() + first[1:] if first.partition(" ")[0].isalpha() else first
+
+
+def rest(said: str) -> str:
+    """Return what follows the headline of a text, which may be nothing."""
+    return "".join(END.split(said, 1)[1:])
 
 
 def short(said: str) -> str:

@@ -37,6 +37,8 @@ def parts(picture: Picture) -> list[tuple[int, int, bool]]:
 def what_happens(picture: Picture, first: int, last: int) -> str:
     """Return the kinds of the steps from `first` to `last`, in the order in which they first occur."""
     said = [row.headline.partition(": ")[2] or row.headline for row in picture.rows[first - 1 : last]]
-    kinds = dict.fromkeys(x.partition(" on ")[2].partition(" ")[0] or x.partition(",")[0] for x in said)
+    kinds = dict.fromkeys(
+        x.partition(" on ")[2].partition(" ")[0] or x.partition(",")[0].partition(" (")[0] for x in said
+    )
     named = list(kinds)[:MOST_KINDS]
     return ", ".join(named) + (f" and {len(kinds) - len(named)} more kinds" if len(kinds) > len(named) else "")

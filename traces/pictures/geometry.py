@@ -221,7 +221,7 @@ def placed_row(picture: Picture, row: Row, top: float, side: int, wide: float, b
         beside: the step also has a label in the column beside all lanes.
     """
     what = "fault" if row.fault else "label"
-    letters, bold = int((wide - 26) / LETTER), int((wide - 26) / BOLD)
+    letters, bold = int((wide - 26) / LETTER), int((wide - 34) / BOLD)
     lines = [
         Line(t, what, k == 0, row.last)
         for k, t in enumerate(folded(row.label, bold if row.last or row.fault else letters))

@@ -32,7 +32,7 @@ def page(trace: Trace, cone: Cone | None = None, story: Sequence[tuple[str, str]
     Args:
         trace: the trace.
         cone: the step whose causal cone is highlighted; None for no highlight.
-        story: paragraphs to show before the run, each as a heading and text.
+        story: paragraphs, each as a heading and text: two to show before the run, the others after it.
 
     Raises:
         TraceError: the trace does not violate the property that it names.
@@ -40,14 +40,16 @@ def page(trace: Trace, cone: Cone | None = None, story: Sequence[tuple[str, str]
     return rendered(shown(trace, cone=cone), story)
 
 
-def rendered(run: Mapping[str, Any], story: Sequence[tuple[str, str]] = ()) -> str:
+def rendered(run: Mapping[str, Any], story: Sequence[tuple[str, str]] = (), first: str = "") -> str:
     """Return the page of one run.
 
     Args:
         run: the values for the template of a run.
-        story: paragraphs to show before it, each as a heading and text.
+        story: paragraphs, each as a heading and text: two to show before the run, the others after it.
+        first: what the page begins with, if that is not why the run violates its property.
     """
-    return environment("traces.pictures").get_template("trace.html.j2").render(style=STYLE, run=run, story=story)
+    page = environment("traces.pictures").get_template("trace.html.j2")
+    return page.render(style=STYLE, run=run, story=story, first=first)
 
 
 def events_of(picture: Picture) -> list[tuple[int, str]]:
@@ -104,8 +106,9 @@ class Labels(Pen):
         self, said: str, x: float, y: float, how: str = "", anchor: str = "start", step: int | None = None
     ) -> str:
         side = f"right:{self.g.width - x:.1f}px" if anchor == "end" else f"left:{x:.1f}px"
-        faint = " outside" if outside(self.picture, step) else ""
-        kind = f"{how} {anchor}{faint}".strip()
+        kind = f"{how} {anchor}{' outside' if outside(self.picture, step) else ''}".strip()
+        if step is not None and self.picture.rows[step - 1].named:
+            kind += " on"
         place = {"class": kind, "style": f"{side};top:{y - self.top - ASCENT:.1f}px"}
         self.said.append(tag("span", place | ({"data-step": str(step)} if step is not None else {}), text(said)))
         return ""

@@ -14,7 +14,6 @@ from traces.zookeeper.replay import WORD, Ends, Episode, Replay, Replayed, Resta
 from traces.zookeeper.server import LOW, Server
 from traces.zookeeper.trees import Node
 
-SHOWN = 10  # nodes that are listed
 CAUSES = ("GAP", "MISSING", "ZXID_DECREASE", "DUP_DIFFERS", "DIVERGENT_TXN", "ABANDONED_APPLIED", "EPOCH_BOUNDARY",
           "CRC", "BAD_EOR", "BAD_LEN", "BAD_BODY", "DATA_AFTER_END", "BAD_MAGIC", "SNAP_LOST", "UNKNOWN_TYPE",
           "GAP_UNKNOWN", "LOGS_DELETED", "PACKED_LOG")  # fmt: skip
@@ -202,7 +201,7 @@ def restart_of(
     what = f"from {base.name} a restart builds another tree at {zxid_text(again.last)} than the log: "
     what += f"{len(nodes)} nodes differ"
     finding = AuditFinding("RESTART_DIFFERS", VIOLATION, what, server.name, base.name, -1, again.last)
-    finding.evidence["nodes"] = dict(list(nodes.items())[:SHOWN])
+    finding.list_nodes(nodes)
     return [finding]
 
 
@@ -228,7 +227,7 @@ def between(servers: list[Server], ends: Ends, told: set[str]) -> list[AuditFind
             what = f"at {zxid_text(at)} the trees of {one} and {two} differ in {len(nodes)} nodes"
             code, severity = ("TREE_DIFFERS", VIOLATION) if real else ("TREE_STATS", NOTE)
             finding = AuditFinding(code, severity, what, wrong, "", -1, at, -1, [one, two])
-            finding.evidence["nodes"] = dict(list(nodes.items())[:SHOWN])
+            finding.list_nodes(nodes)
             out.append(finding)
     return out
 
@@ -263,7 +262,7 @@ def side_by_side(
     what = f"the trees of {', '.join(accused)}, a quorum, are{since} not those of the digests in the logs, and those "
     what += f"of {', '.join(others)} are: no file shows which of them is right"
     out = AuditFinding("TREES_APART", VIOLATION, what, zxid=first, servers=[s.name for s in servers])
-    out.evidence["nodes"] = dict(list(who_has_what(servers, ends).items())[:SHOWN])
+    out.list_nodes(who_has_what(servers, ends))
     for n, f in enumerate(mine, 1):
         out.evidence[f"{n}. {f.code} {f.server}".rstrip()] = f.sentence
     return [*(f for f in found if not any(f is m for m in mine)), out]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ RANKS = {VIOLATION: 0, DANGER: 1, WARN: 2, NOTE: 3}
 # What another finding may have caused, which is reported first.
 DERIVED = ("MISSING", "COMMITTED_LOST", "DIGEST_MISMATCH", "DIGEST_SHARED", "TREE_DIFFERS", "SNAPSHOT_DIGEST",
            "RESTART_DIFFERS", "TREES_APART")  # fmt: skip
+LISTED = 10  # nodes of a finding
 GRAVE = (VIOLATION, DANGER, WARN)  # everything but notes
 
 
@@ -42,6 +44,13 @@ class AuditFinding:
     servers: list[str] = field(default_factory=list)
     evidence: dict[str, Any] = field(default_factory=dict)
     advice: str = ""
+
+    def list_nodes(self, nodes: Mapping[str, str] | Sequence[str]) -> None:
+        """Add nodes to the evidence: the first ones, and the number of the others."""
+        first = list(nodes)[:LISTED]
+        self.evidence["nodes"] = {p: nodes[p] for p in first} if isinstance(nodes, Mapping) else first
+        if len(nodes) > LISTED:
+            self.evidence["further nodes"] = len(nodes) - LISTED
 
     def order(self) -> tuple[Any, ...]:
         first = (RANKS[self.severity], self.code in DERIVED)

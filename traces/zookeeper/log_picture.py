@@ -165,7 +165,8 @@ class Drawing:
         headline, label, mark = said_of(item, lane)
         places = [e.place] if len(item.events) == 1 else [f"{item.events[0].place} to {e.place}"]
         marks = (mark,) if mark is not None else ()
-        headline = f"{headline} ({places[0]})"
+        headline = f"{e.time[:23]} {headline} ({places[0]})".lstrip()
+        label = f"{e.time[11:19]} {label}".strip()
         self.rows.append(Row(number, (lane,), headline, label, False, marks, tuple(item.told), False, tuple(places)))
         self.note(item, lane, number)
         if e.kind.startswith("sends "):
@@ -225,17 +226,17 @@ def said_of(item: Item, lane: int) -> tuple[str, str, Mark | None]:
         zxids = zxid_text(first.value)
         if len(item.events) > 1:
             zxids += f" to {zxid_text(e.value)} ({len(item.events):,})"
-        return f"server {e.server} {verb} {zxids}", f"line {e.number}", Mark(what, lane, f"{verb} {zxids}", named)
+        return f"server {e.server}: {verb} {zxids}", "", Mark(what, lane, f"{verb} {zxids}", named)
     headline = phase_text(e)
     label = headline.partition(": ")[2]
     if e.kind == "serves":
         text = f"is the established leader of epoch {e.value >> 32}"
-        return headline, f"line {e.number}", Mark("establish", lane, text, named)
+        return headline, "", Mark("establish", lane, text, named)
     return headline, label, None
 
 
-def page_of_logs(drawn: LogPicture) -> str:
-    """Return the page to walk through."""
+def page_of_logs(drawn: LogPicture, verdict: str) -> str:
+    """Return the page to walk through, which begins with the verdict."""
     from traces.pictures.html import drawn as diagram_of
     from traces.pictures.html import events_of, explained, rendered
 
@@ -259,4 +260,4 @@ def page_of_logs(drawn: LogPicture) -> str:
             "count": len(picture.rows), "fields": fields,
         },
     }  # fmt: skip
-    return rendered(run)
+    return rendered(run, first=verdict)

@@ -18,7 +18,6 @@ from traces.zookeeper.server import Server
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
 
-SHOWN = 10
 MZXID, OWNER = 1, 8  # places among a node's statistics
 DELETES = (k.DELETE, k.DELETE_CONTAINER, k.CLOSE_SESSION)
 
@@ -102,7 +101,7 @@ def standalone_findings(servers: Sequence[Server], ends: Ends) -> list[AuditFind
             what = f"up to {zxid_text(last)} it was a standalone server, which acknowledges alone, and {len(lost)} "
             what += "nodes of that time are in no server's tree: the ensemble went on without them; its log has them"
             finding = AuditFinding("STANDALONE_LOST", VIOLATION, what, s.name, "", -1, s.runs[0].lo, last)
-            finding.evidence["nodes"] = sorted(lost)[:SHOWN]
+            finding.list_nodes(sorted(lost))
             out.append(finding)
     return out
 
@@ -178,6 +177,6 @@ def vanishing_findings(
         what += f"goes on to {zxid_text(top)}, and no log says that they were deleted"
         file = restart.base.name if restart is not None else ""
         finding = AuditFinding("NODES_VANISH", DANGER, what, name, file, -1, top)
-        finding.evidence["nodes"] = {p: f"on {', '.join(names)}" for p, names in list(nodes.items())[:SHOWN]}
+        finding.list_nodes({p: f"on {', '.join(names)}" for p, names in nodes.items()})
         out.append(finding)
     return out

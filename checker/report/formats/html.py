@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from checker.plain_text import plain
 from checker.report.formats.format import Format
 from checker.report.formats.terminal import text_of
-from checker.report.result import Result
+from checker.report.result import Result, Row, Table
+
+KINDS = ("explore", "audit", "graph", "plan", "quorums")
 
 
 def as_html(result: Result) -> bytes:
@@ -18,12 +22,17 @@ def as_html(result: Result) -> bytes:
 
 
 def page_of_parts(result: Result) -> str:
-    """Return a page that has the parts of a result as text."""
+    """Return a page that has the parts of a result: tables as tables, the rest as text."""
     from traces.pages.shell import environment
 
-    said = [plain(text_of(part)) for part in result.parts()]
+    blocks: list[tuple[str, Sequence[str], Sequence[Row], str]] = []
+    for part in result.parts():
+        if isinstance(part, Table):
+            blocks.append((plain(part.title or part.above), part.head, part.rows, plain(part.below)))
+        elif " ".join((said := plain(text_of(part))).split()) != result.sentence:
+            blocks.append((said, (), (), ""))
     template = environment("checker.report").get_template("parts.html.j2")
-    return template.render(sentence=plain(result.sentence), parts_said=said)
+    return template.render(sentence=plain(result.sentence), code=result.exit_code, blocks=blocks)
 
 
-FORMAT = Format("html", "Also write the report as a page, with what it draws.", as_html, ("explore", "audit"))
+FORMAT = Format("html", "Also write the report as a page, with what it draws.", as_html, KINDS)

@@ -25,8 +25,8 @@ function violated(p, depth, go) {
   const out = make("div", {class: "verdict broken", "data-property": p.name},
     make("p", {}, make("b", {}, `\u2717 ${p.name}`), ` ${when(p, depth)}, because: ${p.because}`));
   if (p.events.length) {
-    out.append(make("ul", {class: "events"}, ...p.events.map(([number, said]) => make("li", {},
-      make("button", {type: "button", class: "plain", on: {click: () => go(number)}}, `step ${number}`), `: ${said}`))));
+    out.append(make("details", {}, make("summary", {}, `the ${counted(p.events.length, "event")} that show it`), make("ul", {class: "events"}, ...p.events.map(([number, said]) => make("li", {},
+      make("button", {type: "button", class: "plain", on: {click: () => go(number)}}, `step ${number}`), `: ${said}`)))));
   }
   return out;
 }
