@@ -240,8 +240,7 @@ def parameter(field: Field, option: Option, everywhere: bool) -> Any:
         everywhere: whether every kind of request that the command makes has it; else click demands none.
     """
     several = get_origin(field.type) in (tuple, Mapping)
-    plain = str if option.reads or field.choices else field.element
-    settings: dict[str, Any] = {"type": TYPES[option.place or plain]}
+    settings: dict[str, Any] = {"type": TYPES[option.place or (str if option.reads else field.element)]}
     if option.complete:
         settings["shell_complete"] = getattr(completing, option.complete)
     elif field.choices:

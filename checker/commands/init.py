@@ -10,10 +10,12 @@ from checker.commands import completing
 from checker.commands.common import PATH, Subcommand
 from checker.commands.publishing import publish
 from checker.ending import Answer
+from checker.errors import RequestError
 from checker.report.result import StatedResult, Words
+from zabspec.files import folder_of
 
-START = Path(__file__).parent / "start" / "two_phase_commit.py"
-CALLED = "tpc.py"  # the name of the protocol in its own text
+START = (folder_of("examples", "paxos.py", "examples") or Path("examples")) / "start" / "tpc.py"
+CALLED = START.name  # the name of the protocol in its own text
 BROKEN = "hasty"  # a variant that it declares
 
 EXAMPLES = """\b
@@ -22,6 +24,18 @@ Examples:
   zabcheck --protocol tpc.py
   zabcheck init mine.py --from raft         a copy of example:raft
 """
+
+
+def start_text(name: str) -> str:
+    """Return a file that a user starts with.
+
+    Raises:
+        RequestError: the examples are not installed.
+    """
+    try:
+        return (START.parent / name).read_text(encoding="utf-8")
+    except OSError:
+        raise RequestError("the examples are not installed: share/doc/zabcheck is not there") from None
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
@@ -43,7 +57,7 @@ def init(path: Path, source: str | None) -> Answer:
         text = path_of(name).read_text(encoding="utf-8").replace(name, str(path))
         said = f"{path} is written, a copy of {name}; {explores}"
     else:
-        text = START.read_text(encoding="utf-8").replace(CALLED, str(path))
+        text = start_text(CALLED).replace(CALLED, str(path))
         said = (
             f"{path} is written: two-phase commit, complete and runnable; {explores}, and "
             f"zabcheck --protocol {path} --variant {BROKEN} explores it with one rule changed, and shows the run to a "

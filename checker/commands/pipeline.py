@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from checker.commands.common import PATH, Subcommand
-from checker.commands.init import START
+from checker.commands.init import start_text
 from checker.ending import Answer
 from checker.errors import HELD
 from zabspec.extras import installing
@@ -35,7 +35,8 @@ def pipeline(what: str, folder: Path) -> Answer:
         raise click.UsageError(f"{folder} already exists, and is not an empty folder")
     if not folder.absolute().parent.is_dir():
         raise click.UsageError(f"{folder}: there is no folder {folder.parent}")
+    files = [(folder / name, start_text(name).encode()) for name in FILES]
     folder.mkdir(exist_ok=True)
     program = shlex.quote(str(folder / FILES[0]))
     said = f"{folder} has a complete pipeline. Run it: python {program} ({installing('spark')} installs what it needs)"
-    return Answer(HELD, [said], files=[(folder / name, (START.parent / name).read_bytes()) for name in FILES])
+    return Answer(HELD, [said], files=files)

@@ -54,7 +54,6 @@ class ExplorationRequest(BoundedRequest):
             "With --engine spark: bits of a fingerprint, 64 or 128; by default 128 on a cluster or for very many "
             "states.",
             metavar="BITS",
-            reads=int,
         ),
     ] = None
     trace: TraceOutput = None

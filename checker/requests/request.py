@@ -9,6 +9,7 @@ docs/decisions/0008-a-request-is-a-type.md says what follows from it. `checker/c
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import sys
@@ -105,7 +106,7 @@ class Field:
     Attributes:
         name: its name.
         type: without limits, and without None.
-        element: the type of a value that a flag gives: of its elements, if it has several.
+        element: the type of a value that a flag gives: of its elements, if it has several; of its choices.
         hint: the whole annotation, for msgspec.
         option: its option; None if it has none.
         default: its default; `MISSING` if it has none.
@@ -201,7 +202,8 @@ def fields_of(kind: type[Request]) -> dict[str, Field]:
 def declared(f: dataclasses.Field[Any], hint: Any) -> Field:
     """Return a field, with what its annotation declares."""
     ((kind, marks),) = (each for each in alternatives(hint) if each[0] is not types.NoneType)
-    element = alternatives(get_args(kind)[0])[0][0] if get_origin(kind) is tuple else kind
+    origin, inner = get_origin(kind), get_args(kind)
+    element = alternatives(inner[0])[0][0] if origin is tuple else type(inner[0]) if origin is typing.Literal else kind
     option = next((m for m in marks if isinstance(m, Option)), None)
     default = f.default if f.default_factory is MISSING else f.default_factory()
     return Field(f.name, kind, element, hint, option, default)
@@ -210,6 +212,22 @@ def declared(f: dataclasses.Field[Any], hint: Any) -> Field:
 def flag(name: str) -> str:
     """Return the flag of a field, as messages name it."""
     return f"--{name.replace('_', '-')}"
+
+
+class PlainSignature:
+    """The signature of a request, and of its function: the types that a caller gives, without limits and options."""
+
+    def __get__(self, request: object, kind: type[Request]) -> inspect.Signature:
+        _, *given = inspect.signature(kind.__init__).parameters.values()
+        return inspect.Signature([p.replace(annotation=plain_type(p.annotation)) for p in given])
+
+
+def plain_type(annotation: str) -> str:
+    """Return the source of an annotation without what `Annotated` adds to its type."""
+    found = ast.parse(annotation, mode="eval").body
+    while isinstance(found, ast.Subscript) and ast.unparse(found.value) == "Annotated":
+        found = typing.cast("ast.Tuple", found.slice).elts[0]
+    return ast.unparse(found)
 
 
 @dataclass(frozen=True)
@@ -223,6 +241,7 @@ class Request:
         RequestError: a value has the wrong type or is out of range, or two values contradict each other.
     """
 
+    __signature__ = PlainSignature()
     kind: ClassVar[str] = ""
     command: ClassVar[bool] = False  # whether `zabcheck KIND` makes it
     others: ClassVar[tuple[str, ...]] = ()  # kinds that the command makes too, if an option chooses their mode

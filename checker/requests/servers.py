@@ -46,12 +46,15 @@ class ServersRequest(Request):
         """Return the servers of a release.
 
         Raises:
+            RequestError: a folder, or a jar, that the request names has none.
             NoVerdict: they cannot be run here.
         """
-        from traces.reenact.distributions import Cannot, find_release
+        from traces.reenact.distributions import Cannot, NoServers, find_release
 
         try:
             return find_release(release, self.zookeeper, self.servers, self.jar)
+        except NoServers as problem:
+            raise RequestError(str(problem)) from None
         except Cannot as problem:
             raise NoVerdict(str(problem)) from None
 

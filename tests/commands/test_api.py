@@ -22,7 +22,7 @@ from click.testing import CliRunner
 
 import zabcheck
 from checker.cli import main
-from checker.commands.init import BROKEN
+from checker.commands.init import BROKEN, START
 from checker.page_tables import with_tables
 from checker.report.answer import Answered
 from invariants.inductive import CLAUSES
@@ -187,9 +187,6 @@ def test_a_wrong_question_is_an_error_with_the_command_s_sentence(ask: Callable[
         ask()
     assert sentence in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-START = TOP / "checker/commands/start/two_phase_commit.py"
 
 
 def test_a_user_protocol_is_named_by_file_module_or_declaration(

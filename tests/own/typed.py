@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NewType, assert_type
 
-from checker.commands.start import two_phase_commit as start
+import tpc as start
 from zabcheck.language import (
     NOBODY, Each, Fields, MessageType, Node, RecordType, SeqOf, Txn, action, any_of, only, processes, receives, safety,
     send,

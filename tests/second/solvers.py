@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TPC = ROOT / "checker" / "commands" / "start" / "two_phase_commit.py"
+TPC = ROOT / "examples" / "start" / "tpc.py"
 TINY = ("--nodes", "2", "--txns", "1")
 # what is asked, each in one process of its own; of `refine` there is nothing, it explores
 COMMANDS: Mapping[str, Sequence[str]] = {

@@ -106,7 +106,7 @@ def test_cvc5_answers_queries_of_the_proof_as_z3_does(folder: Path) -> None:
 
 @pytest.mark.slow(seconds=3)
 def test_cvc5_answers_a_bounded_search_as_z3_does(tmp_path: Path) -> None:
-    start = Path(__file__).parents[2] / "checker" / "commands" / "start" / "two_phase_commit.py"
+    start = Path(__file__).parents[2] / "examples" / "start" / "tpc.py"
     size = ["--nodes", "2", "--channel", "2", "--depth", "1", "--every", "1"]
     words = ["bmc", "--protocol", str(start), *size, "--no-trace"]
     ran = CliRunner().invoke(main, [*words, "--smt2", str(tmp_path / "made")])

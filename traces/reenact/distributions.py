@@ -55,6 +55,10 @@ class Cannot(Exception):
     """Real servers cannot be run here, or did not behave as required; the message says why in one sentence."""
 
 
+class NoServers(Cannot):
+    """The folder, or the jar, that was named has no servers."""
+
+
 @dataclass(frozen=True)
 class Release:
     """A release of ZooKeeper to start.
@@ -111,7 +115,8 @@ def find_release(release: str, zookeeper: str = "", servers: str = "", jar: str 
         jar: a server's jar, in place of that of what was found.
 
     Raises:
-        Cannot: something is missing.
+        NoServers: a place that was named has none.
+        Cannot: something else is missing.
     """
     if sys.platform != "linux":
         raise Cannot("real ZooKeeper servers are run on Linux alone")
@@ -121,8 +126,6 @@ def find_release(release: str, zookeeper: str = "", servers: str = "", jar: str 
         java = find_runtime(LEAST_JAVA)
     except NoJava as problem:
         raise Cannot(f"real ZooKeeper servers need {problem}") from None
-    if zookeeper and servers:
-        raise Cannot("--zookeeper and --servers contradict each other: give one")
     if zookeeper:
         jars, origin = of_build(Path(zookeeper)), zookeeper
     elif servers:
@@ -131,7 +134,7 @@ def find_release(release: str, zookeeper: str = "", servers: str = "", jar: str 
         jars, origin = installed(release)
     if jar:
         if not is_server(Path(jar)):
-            raise Cannot(f"{jar} is not the jar of a ZooKeeper server")
+            raise NoServers(f"{jar} is not the jar of a ZooKeeper server")
         jars, origin = [Path(jar).resolve(), *jars[1:]], f"{jar}, the other jars from {origin}"
     return Release(release, java, tuple(jars), origin)
 
@@ -156,13 +159,13 @@ def of_build(folder: Path) -> list[Path]:
     """Return the class path of a build, or of an unpacked distribution.
 
     Raises:
-        Cannot: the folder is neither.
+        NoServers: the folder is neither.
     """
     target = folder / "zookeeper-server" / "target"
     places = (folder, folder / "lib", target / "lib", target)
     jars = server_first(path for place in places for path in sorted(place.glob("*.jar")))
     if not jars:
-        raise Cannot(
+        raise NoServers(
             f"{folder} is no build of ZooKeeper: neither it nor its lib or zookeeper-server/target has a server's jar"
         )
     return jars
@@ -172,7 +175,7 @@ def of_distribution(folder: Path, release: str) -> list[Path]:
     """Return the class path of a release's distribution: the folder, or one directly below.
 
     Raises:
-        Cannot: it is not there.
+        NoServers: it is not there.
     """
     names = [f"zookeeper-{name}.jar" for name in (release, official(release))]
     for place in ("lib", "*/lib", ".", "*"):  # 3.4 has its jar beside lib
@@ -181,7 +184,7 @@ def of_distribution(folder: Path, release: str) -> list[Path]:
                 root = found.parent.parent if found.parent.name == "lib" else found.parent
                 if jars := server_first([found, *root.glob("*.jar"), *root.glob("lib/*.jar")]):
                     return jars
-    raise Cannot(f"{folder} has no distribution of ZooKeeper {release}: no zookeeper-{release}.jar; {how_to(release)}")
+    raise NoServers(f"{folder} has no distribution of ZooKeeper {release}: no zookeeper-{release}.jar; {how_to(release)}")
 
 
 def official(release: str) -> str:
