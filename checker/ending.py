@@ -249,7 +249,7 @@ def no_answer(problem: BaseException, words: Sequence[str], later: bool = False)
         said, code = problem.format_message(), WRONG
     elif isinstance(problem, RequestError):
         said, code = str(problem), WRONG
-    elif said := wrong_text(problem) or wrong_file(problem, words):
+    elif said := wrong_file(problem, words):
         code = WRONG
     else:
         cut = cut_short(problem) or NoVerdict(unforeseen(problem, words), foreseen=False)
@@ -349,18 +349,6 @@ def failed_column(problem: Exception) -> str:
     """Return why a column of a report has no verdict; an unforeseen error is written to a file."""
     cut = cut_short(problem)
     return cut.message if cut is not None else unforeseen(problem, sys.argv[1:])
-
-
-def wrong_text(problem: BaseException) -> str:
-    """Return the message of an exception that reports a mistake in a protocol or its configuration; "" of others."""
-    kinds = []
-    for module, name in (
-        ("zabspec.authoring.declaration", "ConfigError"),
-        ("zabspec.language.source", "LanguageError"),
-    ):
-        if module in sys.modules:
-            kinds.append(getattr(sys.modules[module], name))
-    return str(problem) if isinstance(problem, tuple(kinds)) else ""
 
 
 def wrong_file(problem: BaseException, words: Sequence[str]) -> str:

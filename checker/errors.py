@@ -2,26 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from zabspec.errors import NoVerdict, RequestError
+
+__all__ = ["HELD", "NO_VERDICT", "VIOLATED", "WRONG", "NoVerdict", "RequestError"]
 
 HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
-
-
-class RequestError(ValueError):
-    """The request is wrong. The message is one sentence that says how. Exit code 2."""
-
-
-class NoVerdict(RuntimeError):
-    """There is no verdict. Exit code 3.
-
-    Attributes:
-        message: one sentence that says why.
-        foreseen: False for an error of zabcheck itself.
-        answer: what a command prints of it instead, if there is an answer of another kind.
-    """
-
-    answer: Any = None
-
-    def __init__(self, message: str, foreseen: bool = True) -> None:
-        super().__init__(message)
-        self.message, self.foreseen = message, foreseen

@@ -55,13 +55,9 @@ def __getattr__(name: str) -> Any:
 @contextmanager
 def refusing() -> Iterator[None]:
     """Turn what other floors refuse into a `RequestError`."""
-    from traces.spark import NoSpark
-    from traces.tables.table import TableError
-    from zabspec.model import ConfigError
-
     try:
         yield
-    except (NoSpark, TableError, ConfigError, OSError) as problem:
+    except OSError as problem:
         raise RequestError(str(problem)) from None
 
 

@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
+from zabspec.errors import RequestError
+
 SMALL = 1 << 16
 LARGEST_SOURCE = 8 << 20  # bytes of a protocol's file: far more than anybody writes
 NOT_REGULAR = "this is not a regular file"
@@ -28,7 +30,7 @@ NEW = ".new-"  # how files begin that are not whole yet: readers of folders pass
 FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
-class Unreadable(OSError):
+class Unreadable(OSError, RequestError):
     """A file cannot be read; its text is the reason."""
 
     def __str__(self) -> str:

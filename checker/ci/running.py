@@ -79,14 +79,11 @@ def asked_by(matrix: Matrix, checks: Iterable[Check]) -> list[ReadyCheck]:
     Raises:
         MatrixError: one is wrong, or expects something of a property that it does not judge.
     """
-    from zabspec.authoring.declaration import ConfigError
-    from zabspec.language import LanguageError
-
     out = []
     for check in checks:
         try:
             asked = ready(check)
-        except (RequestError, ConfigError, LanguageError) as problem:
+        except RequestError as problem:
             raise MatrixError(f"{matrix.path}: check {check.name}: {problem}") from None
         for name in (*check.expect.violated, *(check.expect.required or ())):
             refuse_unjudged(name, asked, f"{matrix.path}: check {check.name}")
@@ -220,9 +217,6 @@ def answers(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
         NoVerdict: there is no answer.
         MatrixError: the protocol's source is wrong.
     """
-    from zabspec.authoring.declaration import ConfigError
-    from zabspec.language import LanguageError
-
     try:
         if group[0].configuration is None:
             found = found_of(group[0])
@@ -230,7 +224,7 @@ def answers(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
             return
         for a, report in reports(group, shared):
             yield a, report.check_findings
-    except (RequestError, ConfigError, LanguageError) as problem:
+    except RequestError as problem:
         raise MatrixError(f"check {group[0].check.name}: {problem}") from None
 
 

@@ -215,7 +215,6 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
     places = [k for k, word in enumerate(words[:-1]) if word == "--protocol"]
     if not places or "--budget" not in known:
         return list(args)
-    from zabspec.authoring.declaration import ConfigError
     from zabspec.authoring.sources import is_elsewhere
     from zabspec.protocols.registry import NAMES, PROTOCOLS
 
@@ -233,10 +232,7 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
         if not is_said and not ahead:
             raise click.UsageError(f"Option '{flag}' requires an argument.")
         amount = f"{own[flag]}={value if is_said else ahead.pop(0)}"
-        try:
-            PROTOCOLS[protocol].own_budgets(amount)
-        except ConfigError as problem:
-            raise click.UsageError(str(problem)) from None
+        PROTOCOLS[protocol].own_budgets(amount)
         out += ["--budget", amount]
     return out
 

@@ -541,7 +541,8 @@ class Compiled:
             )
             word, concrete = next(same, (-1, b""))
             if word < 0:
-                raise NotRenamings(f"step {len(words) + 1} of the path to a state is not enabled in a renamed state")
+                said = f"step {len(words) + 1} of the path to a state is not enabled in a renamed state"
+                raise NotRenamings(f"{said}; rerun with --no-symmetry")
             words.append(word)
         return tuple(words)
 

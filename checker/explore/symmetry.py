@@ -14,6 +14,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from checker.errors import NoVerdict
 from checker.refinement import masks
 from invariants.binding import full_namespace
 from invariants.registry import STEP, Property
@@ -65,7 +66,7 @@ class Asymmetric(ValueError):
     """A source distinguishes processes, and was to be explored as if it did not; one sentence says where."""
 
 
-class NotRenamings(RuntimeError):
+class NotRenamings(NoVerdict):
     """States that were treated as renamings of each other are not: an error of zabcheck, not of the protocol."""
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FunctionType
 
+from checker.errors import RequestError
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.groups import groups_of
@@ -25,8 +26,7 @@ from invariants.registry import NO_RUNTIME_ERROR, Property
 from zabspec.authoring.sources import path_of
 from zabspec.language.error_sites import met
 from zabspec.language.reference import ERRORS
-from zabspec.language.source import LanguageError
-from zabspec.model import ConfigError, Configuration, Model
+from zabspec.model import Configuration, Model
 from zabspec.temporary import temporary_folder
 
 NOTICED, SURVIVES, UNDECIDED = "noticed", "survives", "undecided"
@@ -242,7 +242,7 @@ class _Work:
             if not begins(model):
                 return Judged(m, NOTICED, NO_RUNTIME_ERROR.name, 0)
             r = explored(model, judged, replace(limits, max_states=given), self.threads, self.plain.raw <= SMALL)
-        except (ConfigError, LanguageError):
+        except RequestError:
             return None
         return self.outcome(m, r, limits, given)
 

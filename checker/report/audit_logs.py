@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.errors import HELD, NO_VERDICT, VIOLATED, RequestError
+from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.plain_text import one_line
 from checker.report.answer import Answered
 from checker.report.result import Part, Verdict, installed_version
@@ -99,13 +99,10 @@ class LogsAudited(Answered):
 
     @property
     def outputs(self) -> Sequence[tuple[Path, bytes]]:
-        from traces.pictures.png import NoRasterizer, rasterised
+        from traces.pictures.png import rasterised
 
         named = self.request.outputs if self.request else {}
-        try:
-            drawn = {kind: rasterised(self.picture()) if kind == "png" else self.picture().encode() for kind in named}
-        except NoRasterizer as missing:
-            raise RequestError(str(missing)) from None
+        drawn = {kind: rasterised(self.picture()) if kind == "png" else self.picture().encode() for kind in named}
         return [(named[kind], data) for kind, data in drawn.items()]
 
     def parts(self) -> Sequence[Part]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from checker.errors import RequestError
 from checker.explore.result import Exploration, Limits, Violation
 from checker.explore.vacuous import vacuous
 from checker.report.documents import ExplorationReport
@@ -23,8 +24,7 @@ from invariants.registry import NO_RUNTIME_ERROR, Property
 from traces.record.reading import strict_json
 from traces.record.verification import first_apart
 from zabspec.files import read_bytes
-from zabspec.language import LanguageError
-from zabspec.model import ConfigError, Configuration, Model
+from zabspec.model import Configuration, Model
 from zabspec.typed import WrongValue, read
 from zabspec.worlds.steps import NUMBERED
 
@@ -85,7 +85,7 @@ def contradiction(report: Claim) -> str:
         model = Model(Configuration(**report["configuration"]))
         known = (*properties_of(model.configuration.protocol), NO_RUNTIME_ERROR)
         steps = list(model.program.steps)
-    except (ConfigError, LanguageError, KeyError, OSError) as problem:
+    except (RequestError, KeyError, OSError) as problem:
         return f"its configuration cannot be explored: {problem}"
     there = {p.name: p for p in known}
     for p in report["properties"]:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from checker.errors import RequestError
 from checker.report.command import witness_command
 from invariants import properties_of, property_named
 from invariants.registry import RUNTIME
@@ -20,13 +21,12 @@ from traces.pages.markup import Attributes, tag, text
 from traces.pages.shell import environment
 from traces.pictures.html import shown
 from traces.pictures.svg import STYLE
-from zabspec.language import LanguageError
-from zabspec.model import ConfigError, Configuration, Model
+from zabspec.model import Configuration, Model
 
 HEIGHT, BAR = 130, 14  # of the plot of levels, in pixels
 
 
-class ReportError(Exception):
+class ReportError(RequestError):
     """There is no report, or it contradicts itself; the message is one sentence."""
 
 
@@ -85,7 +85,7 @@ def trace_of(report: Mapping[str, Any], broken: Mapping[str, Any]) -> Trace:
         prop = property_named(name, properties_of(model.configuration.protocol))
         trace = build_trace(model, prop, broken["violation"]["schedule"])
         verify(trace)
-    except (ConfigError, LanguageError) as problem:
+    except RequestError as problem:
         raise ReportError(f"the counterexample to {name} cannot be rerun: {problem}") from None
     except (TraceError, KeyError) as problem:
         raise ReportError(f"the report says that {name} is violated, but its steps do not show it: {problem}") from None

@@ -185,18 +185,12 @@ def answer_here(
             directories, config, request.show_data, request.digests, before, keep=keep, release=request.release,
             forecast=request.forecast, options=options_given(request.server_options),
         )  # fmt: skip
-    from traces.spark import NoSpark, SparkFailed
     from traces.zookeeper.spark import audit_on_spark
 
-    try:
-        return audit_on_spark(
-            directories, config, request.show_data, request.digests, request.master, request.release, request.forecast,
-            options_given(request.server_options),
-        )  # fmt: skip
-    except NoSpark as problem:
-        raise RequestError(str(problem)) from None
-    except SparkFailed as problem:
-        raise NoVerdict(str(problem)) from None
+    return audit_on_spark(
+        directories, config, request.show_data, request.digests, request.master, request.release, request.forecast,
+        options_given(request.server_options),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -240,8 +234,7 @@ def copied(request: AuditRequest) -> Iterator[list[Sources]]:
     if not any(isinstance(place, Address) for places in named for place in places):
         yield [Sources(w, tuple(Path(str(p)) for p in places)) for w, places in zip(words, named, strict=True)]
         return
-    from traces.spark import NoSpark, SparkFailed
-    from traces.tables.remote import RemoteError
+    from traces.spark import SparkFailed
 
     try:
         with temporary_folder("audit") as top, session_for(request, named) as spark:
@@ -252,8 +245,6 @@ def copied(request: AuditRequest) -> Iterator[list[Sources]]:
                 origins = tuple(str(place).rstrip("/") for place in places)
                 out.append(Sources(",".join(origins), tuple(paths), origins))
             yield out
-    except (NoSpark, RemoteError) as problem:
-        raise RequestError(str(problem)) from None
     except SparkFailed as problem:
         raise NoVerdict(without_secrets(str(problem))) from None
 

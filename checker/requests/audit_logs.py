@@ -39,14 +39,10 @@ class AuditLogsRequest(Request):
     def answer(self, watch: Watch = QUIET) -> LogsAudited:
         from checker.report.audit_logs import LogsAudited
         from traces.zookeeper.text_logs import read_text_logs
-        from zabspec.files import Unreadable
 
         for name, path in self.outputs.items():
             check_writable(path, f"--{name}")
-        try:
-            history = read_text_logs([Path(name) for name in names_in(self.servers)])
-        except Unreadable as problem:
-            raise RequestError(str(problem)) from None
+        history = read_text_logs([Path(name) for name in names_in(self.servers)])
         if not history.phases and history.rows is None:
             raise RequestError("no line of these files is one in which ZooKeeper logs a phase, a proposal or a commit")
         judged, breaks = properties(history)
@@ -64,12 +60,9 @@ def properties(history: TextHistory) -> tuple[dict[str, str], list[BrokenConditi
     """
     if history.rows is None:
         return {}, []
-    from traces.tables.table import TableError, check_arrow
+    from traces.tables.table import check_arrow
 
-    try:
-        check_arrow("numpy")
-    except TableError as problem:
-        raise RequestError(str(problem)) from None
+    check_arrow("numpy")
     from traces.judging.runs import JUDGED
     from traces.judging.single_run import judge_rows
     from traces.judging.totals import COUNTS

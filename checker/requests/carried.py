@@ -54,8 +54,6 @@ def check_carried(trace: Trace, name: str) -> None:
         RequestError: it is not a request that makes traces, or is about something else.
     """
     from invariants.registry import NO_RUNTIME_ERROR
-    from zabspec.language import LanguageError
-    from zabspec.model import ConfigError
 
     if trace.request is None:
         return
@@ -65,7 +63,7 @@ def check_carried(trace: Trace, name: str) -> None:
     try:
         given = kind.from_json(trace.request)
         asked = given.traced()
-    except (RequestError, ConfigError, LanguageError) as problem:
+    except RequestError as problem:
         raise RequestError(f"{name}: its request is invalid: {problem}") from None
     if asked is not None:
         wanted, there = asked.as_dict(), trace.configuration.as_dict()

@@ -48,15 +48,13 @@ def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None =
     from checker.report.simulated import Simulated
     from traces import TraceError
     from traces.causality.graph import graph_of
-    from traces.causality.sources import MissingData
-    from traces.tables.table import TableError
     from zabspec.files import Unreadable
     from zabspec.simulator.run import SimulationError
 
     check_relation(relation)
     try:
         return graph_of(events_in(run.run if isinstance(run, Simulated) else run, relation, number))
-    except (MissingData, TableError, TraceError) as problem:
+    except TraceError as problem:
         raise RequestError(str(problem)) from None
     except Unreadable as problem:
         named = f"{fspath(run)}: " if isinstance(run, (str, PathLike)) else ""  # of several files the reason names one

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from checker.errors import NoVerdict, RequestError
+from checker.errors import RequestError
 from checker.requests.conform import Conform
 from checker.requests.reenact import new_folder
 from checker.requests.request import Count, File, Option, Seconds, function
@@ -61,20 +61,16 @@ class ChaosRequest(ServersRequest):
     def answer(self, watch: Watch = QUIET) -> Conformed:
         from checker.report.conformed import conformed_result, recorded_result
         from traces.conform.chaos import Chaos, ChaosPlan
-        from traces.reenact.distributions import Cannot
 
         real = self.found(self.release)
-        try:
-            folder = new_folder(Path(self.output or f"chaos-{self.release}-{self.seed}"))
-            plan = ChaosPlan(self.seconds, self.seed, self.clients, self.writes, self.kinds)
-            ensemble = Chaos(folder, real, plan)
-            with watch.working() as show:
-                try:
-                    ensemble.run(show)
-                finally:
-                    ensemble.end()
-        except Cannot as problem:
-            raise NoVerdict(str(problem)) from None
+        folder = new_folder(Path(self.output or f"chaos-{self.release}-{self.seed}"))
+        plan = ChaosPlan(self.seconds, self.seed, self.clients, self.writes, self.kinds)
+        ensemble = Chaos(folder, real, plan)
+        with watch.working() as show:
+            try:
+                ensemble.run(show)
+            finally:
+                ensemble.end()
         if self.record_only:
             return recorded_result(self.as_json(), folder)
         done = Conform(record=str(ensemble.record), release=self.release).explained(watch)

@@ -95,15 +95,11 @@ class Conform(Request):
             RequestError: this is not a record, or nothing determines the model.
         """
         from traces.conform.explained import conformed
-        from traces.conform.record import BadRecord, read_record
-        from zabspec.authoring.declaration import ConfigError
+        from traces.conform.record import read_record
 
-        try:
-            record = read_record(Path(self.record))
-            with watch.working() as show:
-                return conformed(record, self.variant_of(record), self.time_limit or 0.0, told_by(show))
-        except (BadRecord, ConfigError) as problem:
-            raise RequestError(str(problem)) from None
+        record = read_record(Path(self.record))
+        with watch.working() as show:
+            return conformed(record, self.variant_of(record), self.time_limit or 0.0, told_by(show))
 
 
 def told_by(show: Callable[[str], None]) -> Callable[[int, int], None]:
@@ -128,8 +124,6 @@ def answer_logs(request: Conform) -> FromLines:
     from traces.conform.server_lines import read_server_lines
     from traces.reenact.stores import read_disk
     from traces.zookeeper.text_logs import first_time
-    from zabspec.authoring.declaration import ConfigError
-    from zabspec.files import Unreadable
 
     folder = Path(request.record)
     try:
@@ -150,8 +144,6 @@ def answer_logs(request: Conform) -> FromLines:
         return done
     except OSError as problem:
         raise RequestError(f"{folder} cannot be read: {problem.strerror}") from None
-    except (ConfigError, Unreadable) as problem:
-        raise RequestError(str(problem)) from None
 
 
 def variant_of(request: Conform, lines: ServerLines) -> str:

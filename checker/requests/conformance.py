@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from checker.errors import HELD, NO_VERDICT, NoVerdict, RequestError
+from checker.errors import HELD, NO_VERDICT, RequestError
 from checker.report.answer import Answered
 from checker.report.result import Part, Table
 from checker.requests.reenact import PlayRequest, new_folder
@@ -92,7 +92,6 @@ class ConformanceRequest(PlayRequest):
 
     def answer(self, watch: Watch = QUIET) -> RandomRuns:
         from traces.reenact.campaign import played
-        from traces.reenact.distributions import Cannot
         from traces.reenact.messages import told_run
         from traces.reenact.servers import settings_for
         from traces.reenact.starts import check_start
@@ -100,12 +99,9 @@ class ConformanceRequest(PlayRequest):
         names, texts = self.releases, []
         start = STARTS[self.start]
         sources = {n: self.variant_for(n, start) for n in names}
-        try:
-            places = {n: (replace(self.found(n), settings=settings_for(text)), text) for n, text in sources.items()}
-            for real, text in places.values():
-                check_start(start, real, text)
-        except Cannot as problem:
-            raise NoVerdict(str(problem)) from None
+        places = {n: (replace(self.found(n), settings=settings_for(text)), text) for n, text in sources.items()}
+        for real, text in places.values():
+            check_start(start, real, text)
         folder = Path(self.output or FOLDER)
         before = known(folder, sources, bool(self.zookeeper or self.jar), start)
         folder = folder.resolve() if before else new_folder(folder)
@@ -115,15 +111,12 @@ class ConformanceRequest(PlayRequest):
             texts.append(f"{len(lines)} of {len(todo)} runs were played earlier")
         have = {(x.release, x.seed) for x in lines}
         left = [(*places[n], seed) for n, seed in todo if (n, seed) not in have]
-        try:
-            with watch.working() as show:
-                for line, plan, run in played(folder, left, self.retries, self.patience, start):
-                    lines.append(line)
-                    if not line.whole or line.harm:
-                        texts.append(f"{line.release}, seed {line.seed}: {' '.join(told_run(plan, run))}")
-                    show(f"{len(lines)} of {self.runs} runs played")
-        except Cannot as problem:
-            raise NoVerdict(str(problem)) from None
+        with watch.working() as show:
+            for line, plan, run in played(folder, left, self.retries, self.patience, start):
+                lines.append(line)
+                if not line.whole or line.harm:
+                    texts.append(f"{line.release}, seed {line.seed}: {' '.join(told_run(plan, run))}")
+                show(f"{len(lines)} of {self.runs} runs played")
         return RandomRuns(self, lines, folder, texts)
 
 
@@ -136,13 +129,9 @@ def known(folder: Path, texts: Mapping[str, str], own_build: bool, start: str = 
     Raises:
         RequestError: they are not runs, or are of other servers or another protocol than the request's.
     """
-    from traces.record.lines import NotRead
     from traces.reenact.campaign import played_before, question
 
-    try:
-        before = played_before(folder)
-    except NotRead as problem:
-        raise RequestError(str(problem)) from None
+    before = played_before(folder)
     if before and own_build:
         raise RequestError(f"{folder} has runs, perhaps of another build: give a new folder with --output")
     if any(x.asked != question(texts[x.release], start) for x in before if x.release in texts):

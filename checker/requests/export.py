@@ -119,7 +119,6 @@ class Export(TraceRequest):
     def answer(self, watch: Watch = QUIET) -> Exported:
         from traces import EXPORTS
         from traces.pictures import PICTURES
-        from traces.pictures.png import NoRasterizer
 
         form, output = self.form, Path(self.output) if self.output else None
         if self.relation:
@@ -134,15 +133,12 @@ class Export(TraceRequest):
         if form == "parquet" and output is not None:
             write_table(given, output)
             return Exported(given, self)
-        try:
-            if form == GRAPHML:
-                data = graph_in(given, self.relation)
-            elif form in PICTURES:
-                data = PICTURES[form](given, cone_of(given, self.cone))
-            else:
-                data = plain(EXPORTS[form](given)).encode()
-        except NoRasterizer as problem:
-            raise RequestError(str(problem)) from None
+        if form == GRAPHML:
+            data = graph_in(given, self.relation)
+        elif form in PICTURES:
+            data = PICTURES[form](given, cone_of(given, self.cone))
+        else:
+            data = plain(EXPORTS[form](given)).encode()
         if output is not None:
             save_file(output, data)
         return Exported(given, self, data)
@@ -189,14 +185,12 @@ def write_table(trace: Trace, output: Path) -> None:
     """
     from traces.tables import recorded
     from traces.tables.own import table_of_trace
-    from traces.tables.table import TableError, check_arrow
+    from traces.tables.table import check_arrow
 
     try:
         check_arrow()
         of_replicas = trace.model.protocol.declared.replicas
         rows = recorded.rows_of_trace(trace).as_table() if of_replicas else table_of_trace(trace)
         recorded.write_table(rows, trace.configuration.protocol, output)
-    except TableError as problem:
-        raise RequestError(str(problem)) from None
     except OSError as problem:
         raise NoVerdict(f"cannot write {output}: {problem.strerror}") from None

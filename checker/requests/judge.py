@@ -83,42 +83,37 @@ class JudgeRequest(Request):
     def answer(self, watch: Watch = QUIET) -> Judged:
         from checker.report.judged import Judged
         from traces.tables.places import address_of
-        from traces.tables.table import TableError, check_arrow
+        from traces.tables.table import check_arrow
 
         if self.violations is not None:
             check_writable(Path(self.violations), "--violations")
         source, tally, further = None, None, dict[str, None]()
-        try:
-            check_arrow("numpy")
-            from traces.judging.numbers import MISSPELT
-            from traces.judging.runs import code_of
-            from traces.tables.own import source_of
+        check_arrow("numpy")
+        from traces.judging.numbers import MISSPELT
+        from traces.judging.runs import code_of
+        from traces.tables.own import source_of
 
-            address = address_of(fspath(self.table))
-            table = address or place_of(fspath(self.table))
-            if address is not None and not address.by_arrow:
-                tally, known, usual = judged_by_spark(address, self)
-            elif self.engine == "spark" or self.master is not None:
-                if source_of(table, self.protocol) is not None:
-                    raise RequestError(
-                        "a table of a user protocol is judged in this process: omit --engine and --master"
-                    )
-                tally, known, usual = judged_by_spark(table, self)
+        address = address_of(fspath(self.table))
+        table = address or place_of(fspath(self.table))
+        if address is not None and not address.by_arrow:
+            tally, known, usual = judged_by_spark(address, self)
+        elif self.engine == "spark" or self.master is not None:
+            if source_of(table, self.protocol) is not None:
+                raise RequestError("a table of a user protocol is judged in this process: omit --engine and --master")
+            tally, known, usual = judged_by_spark(table, self)
+        else:
+            source = source_of(table, self.protocol)
+            if source is not None:
+                units, known = own_units(self, table, source)
+                usual = known
+            elif self.protocol:
+                raise RequestError(f"--protocol is for tables of user protocols, and {table} is not one")
             else:
-                source = source_of(table, self.protocol)
-                if source is not None:
-                    units, known = own_units(self, table, source)
-                    usual = known
-                elif self.protocol:
-                    raise RequestError(f"--protocol is for tables of user protocols, and {table} is not one")
-                else:
-                    units, known, usual = event_units(self, table)
-                tally = judged(units, self) if units else None
-                further = dict.fromkeys(name for unit in units for part in unit.parts for name in part.further)
-            if tally is None or not tally.runs:
-                raise NoVerdict(f"{table}: there is no run in this table")
-        except TableError as problem:
-            raise RequestError(str(problem)) from None
+                units, known, usual = event_units(self, table)
+            tally = judged(units, self) if units else None
+            further = dict.fromkeys(name for unit in units for part in unit.parts for name in part.further)
+        if tally is None or not tally.runs:
+            raise NoVerdict(f"{table}: there is no run in this table")
         asked = tuple(name for name in known if name in (names_in(self.properties) or usual))
         note_unused(tally, further, self.rows)
         unsettled = ("undecided",) if self.allow_open else ("undecided", "open")

@@ -67,14 +67,11 @@ class LiveRequest(BoundedRequest):
             ConfigError, LanguageError: the source of the protocol is wrong.
         """
         from zabspec.live.phase import stable_phase
-        from zabspec.model import ConfigError, Model
+        from zabspec.model import Model
 
         protocol_named(self.name)
         configuration = with_room(self.configuration(promises=True))
-        try:
-            phase = stable_phase(Model(configuration))
-        except ConfigError as problem:
-            raise RequestError(str(problem)) from None
+        phase = stable_phase(Model(configuration))
         return chosen_goals(names_in(self.progress_properties), phase.goals), configuration
 
     def answer(self, watch: Watch = QUIET) -> Lived:

@@ -19,12 +19,10 @@ from pathlib import Path
 from checker.errors import RequestError
 from invariants import properties_of
 from invariants.binding import full_namespace
-from zabspec.authoring.declaration import ConfigError
 from zabspec.authoring.reading import read_source
 from zabspec.authoring.unused import unused
 from zabspec.files import LARGEST_SOURCE, read_bytes
 from zabspec.language.frontend import FrontEnd
-from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
 
 MOST = 50  # the maximum number of mistakes to find
@@ -135,7 +133,7 @@ class _Search:
         """Return the first mistake of a file, the original or a copy."""
         try:
             check(str(path))
-        except (ConfigError, LanguageError, ValueError) as problem:
+        except ValueError as problem:
             return self.told(problem, path)
         return None
 

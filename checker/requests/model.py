@@ -206,36 +206,33 @@ class ModelRequest(Request):
             ConfigError, LanguageError: the source of the protocol is wrong.
         """
         from zabspec.configuration import UNSET
-        from zabspec.model import ConfigError, Configuration
+        from zabspec.model import Configuration
 
         protocol = protocol_named(self.name)
         self.refuse_variants(protocol)
         variant = self.variant
         ours: dict[str, Any] = {name: n for name, n in self.amounts.items() if name in BUDGETS}
         own = ",".join(f"{name}={n}" for name, n in self.budgets.items() if name not in BUDGETS)
-        try:
-            if self.release or protocol.declared.releases:
-                from checker.zookeeper.releases import with_settings
+        if self.release or protocol.declared.releases:
+            from checker.zookeeper.releases import with_settings
 
-                variant = with_settings(protocol, variant, self.release)
-            return Configuration(
-                protocol=self.name,
-                variant=protocol.combined(variant, self.repair),
-                nodes=UNSET if self.nodes is None else self.nodes,
-                txns=UNSET if self.txns is None else self.txns,
-                network=self.network,
-                literal=literal,
-                max_epoch=self.max_epoch or 0,
-                channel=self.channel or 0,
-                budgets=own,
-                start=self.start,
-                quorums=fspath(self.quorums),
-                promises=promises,
-                passes=passes,
-                **ours,
-            )
-        except ConfigError as problem:
-            raise RequestError(str(problem)) from None
+            variant = with_settings(protocol, variant, self.release)
+        return Configuration(
+            protocol=self.name,
+            variant=protocol.combined(variant, self.repair),
+            nodes=UNSET if self.nodes is None else self.nodes,
+            txns=UNSET if self.txns is None else self.txns,
+            network=self.network,
+            literal=literal,
+            max_epoch=self.max_epoch or 0,
+            channel=self.channel or 0,
+            budgets=own,
+            start=self.start,
+            quorums=fspath(self.quorums),
+            promises=promises,
+            passes=passes,
+            **ours,
+        )
 
     def refuse_variants(self, protocol: Protocol) -> None:
         """Check that the protocol has the variants.

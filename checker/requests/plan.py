@@ -132,17 +132,13 @@ class PlanRequest(Request):
         Raises:
             RequestError: there is no such disk, or a value is outside what the model was validated for.
         """
-        from zabspec.authoring.declaration import ConfigError
         from zabspec.timed.planned import check_held
         from zabspec.timed.setting import Setting
 
         servers, size, latency = int(self.servers or 0), int(self.size), int(self.latency)
-        try:
-            disk = self.forced_disk()
-            for name in ("servers", "latency", "size", "outstanding", "slow_by"):
-                check_held(f"--{name.replace('_', '-')}", getattr(self, name))
-        except ConfigError as problem:
-            raise RequestError(str(problem)) from None
+        disk = self.forced_disk()
+        for name in ("servers", "latency", "size", "outstanding", "slow_by"):
+            check_held(f"--{name.replace('_', '-')}", getattr(self, name))
         if not 0 <= self.slow < servers:
             raise RequestError(f"--slow must be 0 to {servers - 1}, not {self.slow}: the leader is not slow")
         return Setting(

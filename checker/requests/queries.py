@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated
 
-from checker.errors import NoVerdict, RequestError
+from checker.errors import RequestError
 from checker.requests.request import File, Option
 
 Queries = Annotated[
@@ -34,15 +34,13 @@ def queries_into(given: str | PathLike[str] | None, note: str = "") -> Iterator[
         yield
         return
     folder = Path(given)
-    from checker.symbolic.smt2 import NotWritten, index, record_into
+    from checker.symbolic.smt2 import index, record_into
 
     make_ready(folder)
     record_into(folder)
     try:
         yield
         index(folder, sys.argv[1:], note)
-    except NotWritten as problem:
-        raise NoVerdict(str(problem)) from None
     finally:
         record_into(None)
 

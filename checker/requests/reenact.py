@@ -180,7 +180,6 @@ class ReenactRequest(PlayRequest):
 
     def answer(self, watch: Watch = QUIET) -> Reenacted:
         from checker.zookeeper.releases import release_of
-        from traces.reenact.distributions import Cannot
         from traces.reenact.messages import told_plan, told_run
         from traces.reenact.plan import decisive, plan_for
         from traces.reenact.reenactment import tried
@@ -190,32 +189,29 @@ class ReenactRequest(PlayRequest):
         given = self.read()
         release = self.release or release_of("zookeeper", given.configuration.variant)
         left_out = (self.without or decisive(given)) if self.control else 0
-        try:
-            plan = plan_for(given, self.variant_of(given.configuration, release), left_out)
-            real = replace(self.found(release), settings=settings_for(plan.configuration.variant))
-            folder = new_folder(Path(self.output) if self.output else path.with_suffix(f".{release}"))
-            texts += [real.described(), *told_plan(plan)]
-            if self.control:
-                left = given.steps[left_out - 1]
-                texts.append(f"control: without step {left.number}, {left.label}")
-            runs = []
-            with watch.working() as show:
+        plan = plan_for(given, self.variant_of(given.configuration, release), left_out)
+        real = replace(self.found(release), settings=settings_for(plan.configuration.variant))
+        folder = new_folder(Path(self.output) if self.output else path.with_suffix(f".{release}"))
+        texts += [real.described(), *told_plan(plan)]
+        if self.control:
+            left = given.steps[left_out - 1]
+            texts.append(f"control: without step {left.number}, {left.label}")
+        runs = []
+        with watch.working() as show:
 
-                def failed(sentence: str) -> None:
-                    texts.append(sentence)
-                    show(sentence)
+            def failed(sentence: str) -> None:
+                texts.append(sentence)
+                show(sentence)
 
-                for number in range(1, self.times + 1):
-                    place = folder / f"run{number}"
-                    run, tries = tried(place, real, plan, self.retries, self.patience, failed)
-                    leave(place, tries, given, plan, run)
-                    runs.append(run)
-                    if self.times > 1 or tries > 1:
-                        said = "; ".join(told_run(plan, run))
-                        texts.append(f"run {number}, {tries} tries, {run.seconds:.1f} s: {said}")
-                    show(f"{number} of {self.times} runs played")
-        except Cannot as problem:
-            raise NoVerdict(str(problem)) from None
+            for number in range(1, self.times + 1):
+                place = folder / f"run{number}"
+                run, tries = tried(place, real, plan, self.retries, self.patience, failed)
+                leave(place, tries, given, plan, run)
+                runs.append(run)
+                if self.times > 1 or tries > 1:
+                    said = "; ".join(told_run(plan, run))
+                    texts.append(f"run {number}, {tries} tries, {run.seconds:.1f} s: {said}")
+                show(f"{number} of {self.times} runs played")
         return Reenacted(self, given, plan, folder, runs, texts)
 
 

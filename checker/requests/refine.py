@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from checker.errors import NoVerdict, RequestError
+from checker.errors import NoVerdict
 from checker.output_files import check_writable
 from checker.requests.bounded import BoundedRequest, Symmetry
 from checker.requests.exploration import ExplorationRequest
@@ -87,16 +87,12 @@ class Refine(BoundedRequest):
         from checker.report.report import Explored
         from invariants import NO_RUNTIME_ERROR
         from traces import TraceError
-        from zabspec.model import ConfigError
 
         if self.trace:
             check_writable(Path(self.trace), "--trace", regular=True)
         search = self.exploration()
         configuration = search.configuration()
-        try:
-            model = RefinedModel(configuration)
-        except ConfigError as problem:
-            raise RequestError(str(problem)) from None
+        model = RefinedModel(configuration)
         if self.time_limit is None:  # which counts this too
             make_ready(lambda: Compiled.of(model, model.properties, self.symmetry), "both protocols in machine code")
         exploration, threads, symmetry_off = explored(model, model.properties, search.limits, search, watch)

@@ -16,7 +16,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from functools import update_wrapper
 from importlib import import_module
@@ -365,12 +365,13 @@ def function(kind: Callable[P, Answerable[A]]) -> Callable[P, A]:
     def call(*args: P.args, **given: P.kwargs) -> A:
         import traces.pictures  # noqa: F401  # from then on a notebook shows the picture of a trace
         from checker.terminal import TerminalWatch
+        from zabspec.authoring.sources import begin_request
 
-        with sentences():
-            answer = answered(cast("Request", made(kind, args, given)), TerminalWatch())
-            for path, data in answer.outputs:
-                save_file(path, data)
-            return cast("A", answer)
+        begin_request()
+        answer = answered(cast("Request", made(kind, args, given)), TerminalWatch())
+        for path, data in answer.outputs:
+            save_file(path, data)
+        return cast("A", answer)
 
     update_wrapper(call, kind, updated=())  # its signature, too
     call.__name__ = call.__qualname__ = kind.kind.replace("-", "_")  # type: ignore[attr-defined]
@@ -397,17 +398,3 @@ def made(kind: Callable[..., R], args: tuple[Any, ...], given: Mapping[str, Any]
         if name not in known:
             raise RequestError(f"there is no option {name!r}{near(name, known)}")
     return kind(*args, **{name: value for name, value in given.items() if value is not None})
-
-
-@contextmanager
-def sentences() -> typing.Iterator[None]:
-    """Begin a request, and turn errors in a protocol's source into `RequestError`."""
-    from zabspec.authoring.declaration import ConfigError
-    from zabspec.authoring.sources import begin_request
-    from zabspec.language import LanguageError
-
-    begin_request()
-    try:
-        yield
-    except (ConfigError, LanguageError) as problem:
-        raise RequestError(str(problem)) from None

@@ -9,7 +9,7 @@ from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checker.errors import NoVerdict, RequestError
+from checker.errors import RequestError
 
 if TYPE_CHECKING:
     from checker.explore.breadth_first import Explorer
@@ -67,18 +67,14 @@ class EngineTask:
             NoVerdict: the engine found that states it merged are not renamings of each other.
         """
         from checker.explore.breadth_first import Explorer
-        from checker.explore.symmetry import NotRenamings
 
         limits, ready, request = limits or self.limits, self.spent, self.request
         limits = replace(limits, spent=limits.spent + ready)
-        try:
-            with self.watch.exploring() as progress:
-                if not request.checkpoint or not isinstance(engine, Explorer):
-                    exploration = engine.run(limits, request.keep_going, progress)
-                else:
-                    exploration = run_with_checkpoint(engine, limits, request, self.watch, progress)
-        except NotRenamings as problem:
-            raise NoVerdict(f"{problem}; rerun with --no-symmetry") from None
+        with self.watch.exploring() as progress:
+            if not request.checkpoint or not isinstance(engine, Explorer):
+                exploration = engine.run(limits, request.keep_going, progress)
+            else:
+                exploration = run_with_checkpoint(engine, limits, request, self.watch, progress)
         exploration.compile_seconds += ready
         return exploration
 
@@ -183,7 +179,6 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
         RequestError: Spark is not installed, or the checkpoint does not match the request.
         NoVerdict: Spark failed before anything was found.
     """
-    from traces.spark import NoSpark, SparkFailed
     from traces.spark.connect import SCHEME
     from traces.spark.guest import is_local, master_of
     from traces.spark.session import LOCAL, check_installed
@@ -200,14 +195,12 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
             raise RequestError(f"--master {master} needs --checkpoint: a folder that all its machines can reach")
 
     needs_folder(request.master or LOCAL)
-    try:
-        check_installed("numpy")
-        needs_folder(master_of(request.master, LOCAL))  # the existing session may have another
-        from checker.distributed.checkpoint import Refused
-        from checker.distributed.run import Request, explore_on_spark
-        from checker.distributed.storage import StorageError
-    except NoSpark as problem:
-        raise RequestError(str(problem)) from None
+    check_installed("numpy")
+    needs_folder(master_of(request.master, LOCAL))  # the existing session may have another
+    from checker.distributed.checkpoint import Refused
+    from checker.distributed.run import Request, explore_on_spark
+    from checker.distributed.storage import StorageError
+
     where = Request(
         request.master,
         folder,
@@ -221,10 +214,8 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
             exploration, asymmetry = explore_on_spark(
                 task.model.configuration, task.judged, request.symmetry, limits, request.keep_going, where, progress,
             )  # fmt: skip
-    except (NoSpark, Refused, StorageError) as problem:
+    except (Refused, StorageError) as problem:
         raise RequestError(str(problem)) from None
-    except SparkFailed as problem:
-        raise NoVerdict(str(problem)) from None
     if exploration.stopped and folder is not None:
         task.watch.note(
             f"the checkpoint {folder} is at depth {exploration.expanded_levels}; --resume continues from it"

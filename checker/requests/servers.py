@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from checker.errors import NoVerdict, RequestError
+from checker.errors import RequestError
 from checker.report.answer import Listed
 from checker.report.result import Part, Table, plural
 from checker.requests.request import Option, Request, function
@@ -49,14 +49,9 @@ class ServersRequest(Request):
             RequestError: a folder, or a jar, that the request names has none.
             NoVerdict: they cannot be run here.
         """
-        from traces.reenact.distributions import Cannot, NoServers, find_release
+        from traces.reenact.distributions import find_release
 
-        try:
-            return find_release(release, self.zookeeper, self.servers, self.jar)
-        except NoServers as problem:
-            raise RequestError(str(problem)) from None
-        except Cannot as problem:
-            raise NoVerdict(str(problem)) from None
+        return find_release(release, self.zookeeper, self.servers, self.jar)
 
 
 @dataclass(frozen=True)

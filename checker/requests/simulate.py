@@ -191,7 +191,6 @@ class Simulate(Request):
     def answer(self, watch: Watch = QUIET) -> Simulated:
         from checker.report.simulated import Simulated
         from traces.tables.table import TableError
-        from zabspec.model import ConfigError
         from zabspec.simulator.run import MOST_OBSERVED, SimulationError
 
         for name, path in self.outputs.items():
@@ -203,8 +202,6 @@ class Simulate(Request):
             simulated = Simulated(
                 run, self, self.engine or "compiled", names_in(self.properties), check=self.check, show=self.show
             )
-        except ConfigError as problem:
-            raise RequestError(str(problem)) from None
         except SimulationError as problem:
             raise met_in(run, problem) or NoVerdict(f"the run does not end: {problem}") from None
         except TableError as problem:
@@ -335,16 +332,13 @@ def check_table(run: Run) -> None:
     """
     from traces.tables.own import refuse_start
     from traces.tables.recorded import ready_field, refuse_quorums
-    from traces.tables.table import TableError, check_arrow
+    from traces.tables.table import check_arrow
 
-    try:
-        check_arrow()
-        refuse_start(run.start)
-        if protocol_named(run.protocol).declared.replicas:
-            ready_field(run.protocol)
-            refuse_quorums(run.quorums)
-    except TableError as problem:
-        raise RequestError(str(problem)) from None
+    check_arrow()
+    refuse_start(run.start)
+    if protocol_named(run.protocol).declared.replicas:
+        ready_field(run.protocol)
+        refuse_quorums(run.quorums)
 
 
 def write_table(run: Run, path: Path, number: int) -> str:

@@ -185,17 +185,11 @@ class SweepRequest(Request):
 
     def answer(self, watch: Watch = QUIET) -> Swept:
         from checker.report.swept import Swept
-        from traces.spark import NoSpark, SparkFailed
         from traces.spark.session import check_packages
 
-        try:
-            check_packages("pyarrow", "numpy", "matplotlib")  # before what imports them
-        except NoSpark as problem:
-            raise RequestError(str(problem)) from None
-        from traces.sweep.findings import NotRepeated, findings
+        check_packages("pyarrow", "numpy", "matplotlib")  # before what imports them
+        from traces.sweep.findings import findings
         from traces.tables.places import Address, address_of
-        from traces.tables.table import TableError
-        from zabspec.model import ConfigError
 
         try:
             from traces.sweep.report import write_report
@@ -219,10 +213,6 @@ class SweepRequest(Request):
                 found = findings(grid, summary, digest)
                 files = write_report(place, grid, summary, found) if isinstance(place, Path) else ()
             return Swept(self, grid, summary, found, table, files)
-        except (ConfigError, NoSpark, TableError) as problem:
-            raise RequestError(str(problem)) from None
-        except (NotRepeated, SparkFailed) as problem:
-            raise NoVerdict(str(problem)) from None
         except OSError as problem:
             raise NoVerdict(f"{self.name} cannot be written: {problem.strerror or problem}") from None
 

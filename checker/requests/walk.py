@@ -185,15 +185,11 @@ def of_address(where: str) -> tuple[Serving, str, tuple[Card, ...]]:
     """
     from checker.walk.served import Serving
     from traces.walk.address import Address
-    from traces.walk.walker import WalkError
 
-    try:
-        addresses = [Address.read(each) for each in where.split(BETWEEN, 1)]
-        serving = Serving(tuple(request_of_address(a.protocol, a.options) for a in addresses))
-        said = [beginning(serving, a.text)[1] for a in addresses]
-        return serving, BETWEEN.join(said), ()
-    except WalkError as problem:
-        raise RequestError(str(problem)) from None
+    addresses = [Address.read(each) for each in where.split(BETWEEN, 1)]
+    serving = Serving(tuple(request_of_address(a.protocol, a.options) for a in addresses))
+    said = [beginning(serving, a.text)[1] for a in addresses]
+    return serving, BETWEEN.join(said), ()
 
 
 def cards() -> list[Card]:

@@ -81,7 +81,6 @@ def met(model: Model, judged: Sequence[Property], request: Witness, watch: Watch
     """
     from checker.explore.breadth_first import Explorer, LevelGroup
     from checker.explore.compiled import CompiledForPremises
-    from checker.explore.symmetry import NotRenamings
 
     class Reaching(Explorer):
         """An explorer that ends once every premise is met."""
@@ -90,11 +89,8 @@ def met(model: Model, judged: Sequence[Property], request: Witness, watch: Watch
             return len(self.result.violations) == len(judged) or super().finished(level, keep_going)
 
     code, _ = CompiledForPremises.of(model, judged, request.symmetry)
-    try:
-        with watch.exploring() as progress:
-            return Reaching(code, request.threads or 0).run(request.limits, True, progress)
-    except NotRenamings as problem:
-        raise NoVerdict(f"{problem}; rerun with --no-symmetry") from None
+    with watch.exploring() as progress:
+        return Reaching(code, request.threads or 0).run(request.limits, True, progress)
 
 
 def run_to_premise(

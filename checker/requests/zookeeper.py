@@ -10,7 +10,6 @@ from checker.errors import RequestError
 from checker.output_files import check_writable
 from checker.requests.request import File, Option, Request, Seconds, Words, function, names_in
 from checker.requests.watch import QUIET, Watch
-from zabspec.authoring.declaration import ConfigError
 
 if TYPE_CHECKING:
     from checker.report.track_record import TrackRecord
@@ -93,10 +92,7 @@ class ZookeeperRequest(Request):
         from checker.zookeeper.record import ask
 
         rows = self.rows()
-        try:
-            asked = [of_release(row, self.release) if self.release else row for row in rows]
-        except ConfigError as problem:
-            raise RequestError(str(problem)) from None
+        asked = [of_release(row, self.release) if self.release else row for row in rows]
         return (ask(one, self.time_limit, self.split, one is row) for row, one in zip(rows, asked, strict=True))
 
     def answer(self, watch: Watch = QUIET) -> TrackRecord:

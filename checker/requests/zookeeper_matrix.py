@@ -45,15 +45,11 @@ class ZookeeperMatrixRequest(Request):
         from checker.report.result import Table
         from checker.report.track_record import merged_by_promise
         from checker.zookeeper.matrix import read, run, told
-        from traces.record.lines import NotRead
 
-        try:
-            for cell in run(Path(self.file), self.time_limit, self.stop_after):
-                where = f"ZK-{cell.issue} on {cell.release}"
-                watch.note(f"{where}: {cell.says} ({cell.states:,} states, {cell.seconds} s)")
-            cells = read(Path(self.file))
-        except NotRead as problem:
-            raise RequestError(str(problem)) from None
+        for cell in run(Path(self.file), self.time_limit, self.stop_after):
+            where = f"ZK-{cell.issue} on {cell.release}"
+            watch.note(f"{where}: {cell.says} ({cell.states:,} states, {cell.seconds} s)")
+        cells = read(Path(self.file))
         head, *rows = told(cells)
         known = sum(not c.trouble for c in cells.values())
         hours = sum(c.seconds for c in cells.values()) / 3600

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from checker.errors import HELD, NO_VERDICT, VIOLATED, RequestError
+from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.requests.request import Option, Request, function
 from checker.requests.watch import QUIET, Watch
 from checker.requests.zookeeper import RowLimit
@@ -35,12 +35,8 @@ class ZookeeperResidueRequest(Request):
         """
         from checker.zookeeper.record import NEWEST
         from checker.zookeeper.releases import variant_of
-        from zabspec.model import ConfigError
 
-        try:
-            return (variant_of("zookeeper", self.release) if self.release else "") or NEWEST
-        except ConfigError as problem:
-            raise RequestError(str(problem)) from None
+        return (variant_of("zookeeper", self.release) if self.release else "") or NEWEST
 
     def answer(self, watch: Watch = QUIET) -> StatedAnswer:
         from checker.report.answer import StatedAnswer

@@ -17,6 +17,7 @@ from typing import Any
 
 import z3
 
+from checker.errors import NoVerdict
 from zabspec.files import write_whole
 
 INDEX = "index.json"
@@ -28,7 +29,7 @@ _words: list[str] = []
 _written: dict[str, int] = {}  # how often each name was used
 
 
-class NotWritten(Exception):
+class NotWritten(NoVerdict):
     """A query could not be written; the message is one sentence."""
 
 

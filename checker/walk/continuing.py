@@ -8,11 +8,9 @@ from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING
 
-from checker.errors import NoVerdict
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled, CompiledForPremises
 from checker.explore.result import Limits
-from checker.explore.symmetry import NotRenamings
 from checker.requests.watch import Watch
 from traces.explain.names import counted
 from zabspec.language.program import Program
@@ -95,12 +93,9 @@ def continued(
         NoVerdict: states that were merged are not renamings of each other.
     """
     code, _ = (CompiledForPremises if premise else Compiled).of(model, [p], True)
-    try:
-        with watch.exploring() as progress:
-            limits = Limits(None, bounds.max_states, bounds.time_limit, bounds.memory_limit)
-            r = Explorer(code, bounds.threads or 0).run(limits, False, progress)
-    except NotRenamings as problem:
-        raise NoVerdict(str(problem)) from None
+    with watch.exploring() as progress:
+        limits = Limits(None, bounds.max_states, bounds.time_limit, bounds.memory_limit)
+        r = Explorer(code, bounds.threads or 0).run(limits, False, progress)
     if p.name in r.violations:
         return tuple(r.violations[p.name].schedule), ""
     what = f"reaches the premise of {p.name}" if premise else f"violates {p.name}"

@@ -23,6 +23,7 @@ from traces.record.runner import Runner, StepFailed
 from traces.record.trace import Trace
 from traces.record.values import value_json
 from traces.tables.table import Rows, TableError, parts_of, printable, read_part
+from zabspec.errors import RequestError
 from zabspec.language.notation import naming_processes
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run
@@ -36,7 +37,7 @@ VERBS = {ABCAST: "abcasts", ABDELIVER: "delivers"}
 OF_TWO = {"send": "from", "deliver": "to"}  # the events of a simulated run with two processes, and which it is
 
 
-class MissingData(Exception):
+class MissingData(RequestError):
     """A source lacks what a relation needs; the message says what is missing."""
 
 

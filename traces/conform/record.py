@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from zabspec.errors import RequestError
+
 VERSION = 1
 FORMAT = "zabcheck record"
 MOST_SECONDS = 1e9
@@ -39,7 +41,7 @@ NEEDS: dict[str, dict[str, type]] = {
 }
 
 
-class BadRecord(Exception):
+class BadRecord(RequestError):
     """The file is no record; the message says why in one sentence."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from zabspec.errors import RequestError
 from zabspec.extras import missing
 
 ZOOM = 2.0  # pixels of the PNG for each of the SVG
@@ -9,7 +10,7 @@ LETTER = "<svg xmlns='http://www.w3.org/2000/svg' width='20' height='20'>{}</svg
 WRITTEN = '<text x="2" y="16" font-family="{}">p</text>'  # in the fonts of the pictures: others do not matter
 
 
-class NoRasterizer(RuntimeError):
+class NoRasterizer(RequestError):
     """A PNG cannot be made; the message says in one sentence what is missing."""
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from traces.record.reading import strict_json
+from zabspec.errors import RequestError
 from zabspec.files import read_bytes
 from zabspec.typed import WrongValue, hints_of, object_type, read
 
@@ -15,7 +16,7 @@ LARGEST = 256 << 20  # bytes
 T = TypeVar("T")
 
 
-class NotRead(ValueError):
+class NotRead(RequestError):
     """The file is not of such a run; the message says why in one sentence."""
 
 

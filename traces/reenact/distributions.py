@@ -22,6 +22,7 @@ from pathlib import Path
 
 from traces.spark.java import Java, NoJava, find_runtime
 from traces.zookeeper.rules import version as version_of
+from zabspec.errors import NoVerdict, RequestError
 from zabspec.extras import missing
 from zabspec.files import write_whole
 from zabspec.language.jit import cache_folder
@@ -51,11 +52,11 @@ MAVEN_SECONDS = 300
 PATTERN = re.compile(r"\d+\.\d+\.\d+")
 
 
-class Cannot(Exception):
+class Cannot(NoVerdict):
     """Real servers cannot be run here, or did not behave as required; the message says why in one sentence."""
 
 
-class NoServers(Cannot):
+class NoServers(RequestError):
     """The folder, or the jar, that was named has no servers."""
 
 
@@ -184,7 +185,9 @@ def of_distribution(folder: Path, release: str) -> list[Path]:
                 root = found.parent.parent if found.parent.name == "lib" else found.parent
                 if jars := server_first([found, *root.glob("*.jar"), *root.glob("lib/*.jar")]):
                     return jars
-    raise NoServers(f"{folder} has no distribution of ZooKeeper {release}: no zookeeper-{release}.jar; {how_to(release)}")
+    raise NoServers(
+        f"{folder} has no distribution of ZooKeeper {release}: no zookeeper-{release}.jar; {how_to(release)}"
+    )
 
 
 def official(release: str) -> str:

@@ -6,10 +6,12 @@ Spark gets a sentence.
 
 from __future__ import annotations
 
+from zabspec.errors import NoVerdict, RequestError
 
-class NoSpark(Exception):
+
+class NoSpark(RequestError):
     """There can be no session as things are (no Java, no pyspark, no such master): a sentence."""
 
 
-class SparkFailed(Exception):
+class SparkFailed(NoVerdict):
     """A session was lost, or a job of it failed: a sentence. What had been finished stays."""

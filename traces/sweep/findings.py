@@ -10,10 +10,11 @@ from traces.shorten.realise import command_line
 from traces.sweep.block import answer
 from traces.sweep.grid import Grid
 from traces.sweep.summary import Summary
+from zabspec.errors import NoVerdict
 from zabspec.simulator.run import Run
 
 
-class NotRepeated(Exception):
+class NotRepeated(NoVerdict):
     """A rerun differs from its row, because of a bug or another machine; the message says how."""
 
 

@@ -17,7 +17,8 @@ from traces.record.runner import Runner
 from traces.record.trace import Trace, text_of
 from traces.tables.places import Place
 from traces.tables.table import BOUNDARY, TableError, check_arrow, files_of, opened_parquet
-from zabspec.model import ConfigError, Configuration
+from zabspec.errors import RequestError
+from zabspec.model import Configuration
 from zabspec.simulator.run import Run
 from zabspec.worlds.steps import BUDGETS
 
@@ -155,7 +156,7 @@ def source_of(path: Place, protocol: str = "") -> Source | None:
             budgets=str(said["budgets"]), quorums=str(said.get("quorums", "")), **budgets,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
-        if isinstance(problem, ConfigError):
+        if isinstance(problem, RequestError):
             raise TableError(f"{first}: {problem}") from None
         raise TableError(f"{first}: its footer does not name its protocol") from None
     if text != text_of(where):

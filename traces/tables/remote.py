@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from traces.spark.connect import is_connect
 from traces.spark.trouble import reason
 from traces.tables.places import Address, cleaned, file_systems
+from zabspec.errors import RequestError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class RemoteError(Exception):
+class RemoteError(RequestError):
     """A remote folder cannot be read; the message contains no secret of its address."""
 
 
@@ -77,6 +78,8 @@ def said_of(address: Address) -> Iterator[None]:
     """
     try:
         yield
+    except RemoteError:
+        raise
     except (OSError, ValueError) as problem:
         raise RemoteError(f"{address}: {cleaned(str(problem), address)}") from None
     except Exception as problem:

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from traces.tables.places import Address, Place, cleaned
+from zabspec.errors import RequestError
 from zabspec.extras import missing
 from zabspec.files import Unreadable, check_readable, replacing
 
@@ -80,7 +81,7 @@ KINDS: dict[str, str] = {
 }
 
 
-class TableError(Exception):
+class TableError(RequestError):
     """A table cannot be read, or the file is not one; the message says why in one sentence."""
 
 
@@ -278,6 +279,8 @@ def files_of(path: Place) -> Sequence[Place]:
             for file in inside:
                 readable(file)
             return inside
+    except TableError:
+        raise
     except OSError as problem:
         raise TableError(f"{path}: {problem.strerror or problem}") from None
     except ValueError as problem:  # a zero byte in the name
@@ -322,7 +325,7 @@ def opened_parquet(place: Place | str, **options: Any) -> Iterator[pq.ParquetFil
     try:
         with place.open() as file, pq.ParquetFile(file, **options) as opened:
             yield opened
-    except UnicodeDecodeError:
+    except (UnicodeDecodeError, TableError):
         raise
     except (OSError, ValueError, pa.ArrowException) as problem:
         kind = pa.ArrowInvalid if isinstance(problem, pa.ArrowInvalid) else OSError

@@ -21,6 +21,7 @@ from traces.record.failure import ENABLED, JUDGED, STEP, Failure, failure_of, of
 from traces.record.runner import Known, Mark, NoAlternative, Runner, StepFailed
 from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError
 from traces.record.values import state_json
+from zabspec.errors import RequestError
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.language.schema import Role
 from zabspec.language.sentences import sentence_of
@@ -31,7 +32,7 @@ MOST_KEPT = 1024  # places that are kept, so that going back or on costs nothing
 LONGEST = 2000  # steps of a walk
 
 
-class WalkError(Exception):
+class WalkError(RequestError):
     """There is no such place in the state space; the message says why in one sentence."""
 
 

@@ -17,6 +17,7 @@ from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
 
+from zabspec.errors import RequestError
 from zabspec.language.kinds import NOTHING, Bool, Int, Kind, Message, NodeId, OptionalInt, Record, Seq, SetOf
 from zabspec.language.meanings import is_number
 from zabspec.language.place import SourcePlace, relative
@@ -67,7 +68,7 @@ Does = TypeVar("Does", bound=Callable[..., None])
 Looks = TypeVar("Looks", bound=Callable[..., bool])
 
 
-class ConfigError(ValueError):
+class ConfigError(RequestError):
     """The configuration is invalid; the message says how in one sentence."""
 
 

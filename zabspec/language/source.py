@@ -13,11 +13,12 @@ from functools import cached_property
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE
 from types import CodeType, FunctionType
 
+from zabspec.errors import RequestError
 from zabspec.language.bytecode import all_code, recompiled
 from zabspec.language.place import SourcePlace, relative
 
 
-class LanguageError(Exception):
+class LanguageError(RequestError):
     """A source is outside the language: file, line and reason."""
 
     def __init__(self, file: str, line: int, reason: str, place: SourcePlace | None = None) -> None:
