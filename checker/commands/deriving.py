@@ -44,6 +44,7 @@ TYPES: dict[Any, Any] = {
     "read any": INPUT_OR_FOLDER,
     "table": TABLE,
     "write": PATH,
+    "stream": PATH,
     "folder": PATH,
     "address": PATH_OR_ADDRESS,
     int: Number(int),
@@ -51,6 +52,9 @@ TYPES: dict[Any, Any] = {
     str: click.STRING,
     bool: click.BOOL,
 }
+METAVARS: dict[Any, str] = {
+    "read": "FILE", "write": "FILE", "stream": "FILE", "folder": "DIR", "address": "DIR", int: "N", float: "SECONDS",
+}  # fmt: skip
 
 
 def command_of(kind: type[Request]) -> click.Command:
@@ -240,7 +244,8 @@ def parameter(field: Field, option: Option, everywhere: bool) -> Any:
         everywhere: whether every kind of request that the command makes has it; else click demands none.
     """
     several = get_origin(field.type) in (tuple, Mapping)
-    settings: dict[str, Any] = {"type": TYPES[option.place or (str if option.reads else field.element)]}
+    plain = str if option.reads else field.element
+    settings: dict[str, Any] = {"type": TYPES[option.place or plain]}
     if option.complete:
         settings["shell_complete"] = getattr(completing, option.complete)
     elif field.choices:
@@ -250,7 +255,9 @@ def parameter(field: Field, option: Option, everywhere: bool) -> Any:
         settings |= {"nargs": -1 if several else 1, "required": required, "metavar": option.metavar or None}
         return click.argument(field.name, **settings)
     shown = option.shown and not option.required and field.default not in (None, "", (), {})
-    metavar = option.metavar or (f"[{'|'.join(field.choices)}]" if field.choices else None)
+    metavar = option.metavar or (
+        f"[{'|'.join(field.choices)}]" if field.choices else METAVARS.get(option.place or plain)
+    )
     settings |= {"help": option.help, "metavar": metavar, "multiple": several, "required": option.required}
     if shown:
         settings |= {"show_default": True, "default": option.usual or field.default}

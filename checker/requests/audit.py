@@ -82,15 +82,11 @@ class AuditRequest(Request):
         bool, Option("Also forecast what can happen when they are started, by the release's model.")
     ] = False
     digests: Annotated[
-        bool,
-        Option("Do not replay the logs: faster, but cannot determine which server is wrong.", off=True),
+        bool, Option("Do not replay the logs: faster, but cannot determine which server is wrong.", off=True)
     ] = True
     watch: Annotated[
         Seconds | None,
-        Option(
-            "Repeat the audit after this time; only new records are read. With --json one line for each audit.",
-            metavar="SECONDS",
-        ),
+        Option("Repeat the audit after this time; only new records are read. With --json one line for each audit."),
     ] = None
     engine: Annotated[Literal["local", "spark"], Option("Audit on this machine, or on Spark.")] = "local"
     master: Annotated[

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.output_files import check_writable
 from checker.requests.request import File, Files, Option, Request, function, names_in
 from checker.requests.watch import QUIET, Watch
 
@@ -29,8 +28,8 @@ class AuditLogsRequest(Request):
     mode: ClassVar[str | Option] = Option("The arguments are text logs (zookeeper.log) of the servers.", flag="logs")
 
     servers: Annotated[Files, Option(argument=True)] = ()
-    svg: Annotated[File, Option("With --logs: also draw the events of the logs.", metavar="FILE", place="write")] = ""
-    png: Annotated[File, Option("With --logs: the same picture as PNG.", metavar="FILE", place="write")] = ""
+    svg: Annotated[File, Option("With --logs: also draw the events of the logs.", place="stream")] = ""
+    png: Annotated[File, Option("With --logs: the same picture as PNG.", place="stream")] = ""
 
     def validate(self) -> None:
         if not self.servers:
@@ -40,8 +39,6 @@ class AuditLogsRequest(Request):
         from checker.report.audit_logs import LogsAudited
         from traces.zookeeper.text_logs import read_text_logs
 
-        for name, path in self.outputs.items():
-            check_writable(path, f"--{name}")
         history = read_text_logs([Path(name) for name in names_in(self.servers)])
         if not history.phases and history.rows is None:
             raise RequestError("no line of these files is one in which ZooKeeper logs a phase, a proposal or a commit")

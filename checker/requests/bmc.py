@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from msgspec import Meta
 
 from checker.errors import NoVerdict, RequestError
-from checker.output_files import check_writable
 from checker.requests.bounded import Checked, TraceOutput
 from checker.requests.carried import verified_trace
 from checker.requests.counterexamples import counterexample
@@ -53,26 +52,19 @@ class Bmc(ModelRequest):
     depth: Annotated[
         Annotated[int, Meta(ge=1, le=1000)],
         Option(
-            "Largest number of steps: covers all runs of K steps, and some longer ones.",
-            metavar="K",
-            required=True,
+            "Largest number of steps: covers all runs of K steps, and some longer ones.", metavar="K", required=True
         ),
     ] = 1
     source: Annotated[
-        str,
-        Option("Start from this step of a saved trace (default: its last).", flag="from", metavar="TRACE[:STEP]"),
+        str, Option("Start from this step of a saved trace (default: its last).", flag="from", metavar="TRACE[:STEP]")
     ] = ""
     properties: Checked = ()
     every: Annotated[
-        Count,
-        Option(
-            "Query z3 once in this many steps, and at the end; 1 finds a violation with the fewest rounds.",
-            metavar="N",
-        ),
+        Count, Option("Query z3 once in this many steps, and at the end; 1 finds a violation with the fewest rounds.")
     ] = 4
-    time_limit: Annotated[Seconds, Option("Stop after this time.", metavar="SECONDS")] = 600.0
-    query_limit: Annotated[Seconds | None, Option("Time limit of each query.", metavar="SECONDS")] = None
-    seed: Annotated[Seed, Option("Seed of the solver.", metavar="N")] = 0
+    time_limit: Annotated[Seconds, Option("Stop after this time.")] = 600.0
+    query_limit: Annotated[Seconds | None, Option("Time limit of each query.")] = None
+    seed: Annotated[Seed, Option("Seed of the solver.")] = 0
     trace: TraceOutput = None
     smt2: Queries = ""
 
@@ -90,8 +82,6 @@ class Bmc(ModelRequest):
         from zabspec.model import Model
 
         end = Deadline(self.time_limit)
-        if self.trace:
-            check_writable(Path(self.trace), "--trace", regular=True)
         configuration, start = beginning(self)
         judged = of_every_state(
             chosen_properties(names_in(self.properties), configuration.protocol), names_in(self.properties)

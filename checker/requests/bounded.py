@@ -43,10 +43,9 @@ def size(given: int | str) -> int:
 # Fields that several requests have.
 Depth = Annotated[Natural | None, Option("Largest number of steps; to exhaustion if not given.")]
 Threads = Annotated[Count | None, Option("Number of threads; one for each core if not given.")]
-TimeLimit = Annotated[Seconds | None, Option("Stop after this time.", metavar="SECONDS")]
+TimeLimit = Annotated[Seconds | None, Option("Stop after this time.")]
 Checked = Annotated[
-    Names,
-    Option("Check only this property (repeatable).", flag="property", metavar="NAME", complete="properties"),
+    Names, Option("Check only this property (repeatable).", flag="property", metavar="NAME", complete="properties")
 ]
 DrawnBy = Annotated[Seed | None, Option("With --search and --mutate: seed of the random numbers.", flag="seed")]
 RequiredWitnesses = Annotated[
@@ -64,7 +63,6 @@ TraceOutput = Annotated[
     File | None,
     Option(
         "Save the counterexample to this file.",
-        metavar="FILE",
         place="write",
         unset="",
         none=Option("Do not save the counterexample.", flag="no-trace"),

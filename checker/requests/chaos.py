@@ -40,7 +40,7 @@ class ChaosRequest(ServersRequest):
     record_only: Annotated[bool, Option("Record only, without a search.")] = False
     output: Annotated[
         File,
-        Option("A new folder for the record and the servers' data (chaos-RELEASE-SEED).", short="o", place="write"),
+        Option("A new folder for the record and the servers' data (chaos-RELEASE-SEED).", short="o", place="folder"),
     ] = ""
 
     def validate(self) -> None:

@@ -23,7 +23,7 @@ ALL, NONE = "all", "none"
 # of zab, if the request does not name it
 USUAL = {"nodes": 3, "txns": 2, "max_epoch": 2, "timeouts": 1, "crashes": 1, "losses": 1, "partitions": 0}
 
-InAll = Annotated[Seconds, Option("Stop after this time in all.", metavar="SECONDS")]
+InAll = Annotated[Seconds, Option("Stop after this time in all.")]
 
 
 @dataclass(frozen=True)

@@ -51,12 +51,9 @@ class Conform(Request):
         ),
     ] = ""
     variant: Annotated[
-        str,
-        Option("Search this variant of the model instead.", metavar="NAMES", complete="zookeeper_variants"),
+        str, Option("Search this variant of the model instead.", metavar="NAMES", complete="zookeeper_variants")
     ] = ""
-    time_limit: Annotated[
-        Seconds | None, Option("Stop after this time; the verdict is then UNKNOWN.", metavar="SECONDS")
-    ] = 300.0
+    time_limit: Annotated[Seconds | None, Option("Stop after this time; the verdict is then UNKNOWN.")] = 300.0
 
     def validate(self) -> None:
         if not self.record:

@@ -73,7 +73,7 @@ class ConformanceRequest(PlayRequest):
     kind: ClassVar[str] = "conformance"
     mode: ClassVar[str | Option] = "runs"
 
-    runs: Annotated[Count, Option("Play N random runs.", flag="random", metavar="N", shown=False)] = 1
+    runs: Annotated[Count, Option("Play N random runs.", flag="random", shown=False)] = 1
     seed: Annotated[int, Option("Number of the first random run of --random; the others follow.")] = 1
     start: Annotated[
         Literal["established", "new"],

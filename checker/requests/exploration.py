@@ -33,19 +33,11 @@ class ExplorationRequest(BoundedRequest):
     ] = "auto"
     engine: Annotated[
         Literal["compiled", "interpret", "spark"],
-        Option(
-            "compiled; interpret, slow, in plain Python; spark (how-to/large-models.md).",
-            metavar="NAME",
-        ),
+        Option("compiled; interpret, slow, in plain Python; spark (how-to/large-models.md).", metavar="NAME"),
     ] = "compiled"
     master: Annotated[str, Option("With --engine spark: the Spark master (local[*]).", metavar="URL")] = ""
     checkpoint: Annotated[
-        File,
-        Option(
-            "Save every finished level in this folder, so that --resume can continue.",
-            metavar="DIR",
-            place="address",
-        ),
+        File, Option("Save every finished level in this folder, so that --resume can continue.", place="address")
     ] = ""
     resume: Annotated[bool, Option("With --checkpoint: continue from the last finished level there.")] = False
     fingerprint: Annotated[

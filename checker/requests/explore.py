@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from checker.errors import RequestError
-from checker.output_files import check_writable
 from checker.requests.bounded import RequiredWitnesses
 from checker.requests.counterexamples import counterexample, run_to_error, trace_path
 from checker.requests.exploration import ExplorationRequest
@@ -45,10 +43,7 @@ class Explore(ExplorationRequest):
     require_witness: RequiredWitnesses = ()
     symbolic: Annotated[
         Seconds | None,
-        Option(
-            "Also check with z3, for this time, whether properties are inductive, or hold to some depth.",
-            metavar="SECONDS",
-        ),
+        Option("Also check with z3, for this time, whether properties are inductive, or hold to some depth."),
     ] = None
     evidence: Annotated[
         Literal["explored", "quick", "all"],
@@ -66,8 +61,6 @@ class Explore(ExplorationRequest):
 
         judged, configuration = self.checks()
         required = required_witnesses(names_in(self.require_witness), [p.name for p in judged])
-        if self.trace:
-            check_writable(Path(self.trace), "--trace", regular=True)
         model, limits = Model(configuration), self.limits
         exploration, threads, symmetry_off = explored(model, judged, limits, self, watch)
         found = exploration.violations

@@ -33,7 +33,7 @@ Form = Annotated[
         f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.", flag="to", metavar="FORMAT", complete="formats", required=True
     ),
 ]
-Output = Annotated[File, Option("The file to write; stdout if not given.", metavar="FILE", place="write")]
+Output = Annotated[File, Option("The file to write; stdout if not given.", place="stream")]
 INTO_FILES = {"parquet": "an event table", "png": "a PNG"}  # not for a terminal
 
 
@@ -102,8 +102,7 @@ class Export(TraceRequest):
     output: Output = ""
     relation: Annotated[str, Option("With --to graphml: messages (the default) or broadcasts.", metavar="NAME")] = ""
     cone: Annotated[
-        int | None,
-        Option("In a picture: draw steps that STEP does not depend on faintly.", metavar="STEP"),
+        int | None, Option("In a picture: draw steps that STEP does not depend on faintly.", metavar="STEP")
     ] = None
 
     def validate(self) -> None:
@@ -127,8 +126,8 @@ class Export(TraceRequest):
             check_relation(self.relation)
         if self.cone is not None and form not in DRAWN:
             raise RequestError(f"--cone is for a picture: --to {', '.join(DRAWN[:-1])} or {DRAWN[-1]}")
-        if output is not None:
-            check_writable(output, "--output", regular=form == "parquet")
+        if output is not None and form == "parquet":
+            check_writable(output, "--output", regular=True)
         given = verified_trace(self.trace)
         if form == "parquet" and output is not None:
             write_table(given, output)

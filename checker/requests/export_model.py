@@ -67,8 +67,7 @@ class ExportModel(ModelRequest):
     form: Form = TLA
     output: Output = ""
     properties: Annotated[
-        Names,
-        Option("Write only this property (repeatable).", flag="property", metavar="NAME", complete="properties"),
+        Names, Option("Write only this property (repeatable).", flag="property", metavar="NAME", complete="properties")
     ] = ()
     symmetry: Annotated[bool, Option("Make TLC count renamings of a state separately.", off=True)] = True
 

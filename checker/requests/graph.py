@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.output_files import check_writable, save_file
+from checker.output_files import save_file
 from checker.requests.bounded import Checked, Depth, Symmetry
 from checker.requests.exploration import ExplorationRequest
 from checker.requests.model import ModelRequest
@@ -46,7 +46,7 @@ class GraphRequest(ModelRequest):
     depth: Depth = None
     max_states: Annotated[Count, Option("Refuse a graph with more states.")] = 100_000
     symmetry: Symmetry = True
-    output: Annotated[File, Option("Write the graph to this file, as GraphML.", metavar="FILE", place="write")] = ""
+    output: Annotated[File, Option("Write the graph to this file, as GraphML.", place="write")] = ""
 
     def validate(self) -> None:
         from checker.graph.build import MOST_STATES
@@ -68,8 +68,6 @@ class GraphRequest(ModelRequest):
         from traces.causality.graphml import graphml_of
 
         output = Path(self.output) if self.output else None
-        if output is not None:
-            check_writable(output, "--output", regular=True)
         made = state_graph(self, watch)
         if output is not None:
             save_file(output, graphml_of(made).encode())

@@ -46,16 +46,13 @@ class Induct(ClausesRequest):
     others: ClassVar[tuple[str, ...]] = ("confirm", "clauses")
 
     k: Annotated[Count, Option("Try runs of up to this many steps.")] = 1
-    query_limit: Annotated[Seconds, Option("Time limit of each query.", metavar="SECONDS")] = 60.0
+    query_limit: Annotated[Seconds, Option("Time limit of each query.")] = 60.0
     time_limit: InAll = 1800.0
     seed: Annotated[Seed, Option("Seed of the solver.")] = 0
     jobs: Annotated[Count | None, Option("Solver processes; one for each core if not given.")] = None
     witness_states: Annotated[
         Natural,
-        Option(
-            "Explore at most this many states for a run that reaches the premise of each property; 0: no search.",
-            metavar="N",
-        ),
+        Option("Explore at most this many states for a run that reaches the premise of each property; 0: no search."),
     ] = 1_000_000
     require_witness: RequiredWitnesses = ()
     smt2: Queries = ""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from checker.errors import HELD, NO_VERDICT, VIOLATED, NoVerdict, RequestError
-from checker.output_files import check_writable, save_file
+from checker.output_files import save_file
 from checker.requests.bounded import Checked
 from checker.requests.request import Count, File, Option, Request, function, names_in
 from checker.requests.watch import QUIET, Watch
@@ -54,8 +54,7 @@ class JudgeRequest(Request):
 
     table: Annotated[File, Option(place="table", argument=True)] = ""
     protocol: Annotated[
-        str,
-        Option("For a table of a user protocol: the file of the protocol.", metavar="NAME", complete="protocols"),
+        str, Option("For a table of a user protocol: the file of the protocol.", metavar="NAME", complete="protocols")
     ] = ""
     properties: Checked = ()
     engine: Annotated[
@@ -65,11 +64,11 @@ class JudgeRequest(Request):
     threads: Annotated[
         Count | None, Option("With --engine plain: number of threads; one for each core if not given.")
     ] = None
-    rows: Annotated[Count | None, Option("Rows that the table must have; else exit 3.", metavar="N")] = None
+    rows: Annotated[Count | None, Option("Rows that the table must have; else exit 3.")] = None
     allow_open: Annotated[bool, Option("Exit with 0, not 3, if properties are open and none is violated.")] = False
-    violations: Annotated[
-        File | None, Option("Write every violation to this file, as JSON lines.", metavar="FILE", place="write")
-    ] = None
+    violations: Annotated[File | None, Option("Write every violation to this file, as JSON lines.", place="stream")] = (
+        None
+    )
 
     def validate(self) -> None:
         engine = self.engine
@@ -85,8 +84,6 @@ class JudgeRequest(Request):
         from traces.tables.places import address_of
         from traces.tables.table import check_arrow
 
-        if self.violations is not None:
-            check_writable(Path(self.violations), "--violations")
         source, tally, further = None, None, dict[str, None]()
         check_arrow("numpy")
         from traces.judging.numbers import MISSPELT

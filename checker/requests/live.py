@@ -6,11 +6,9 @@ import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.output_files import check_writable
 from checker.requests.bounded import BoundedRequest, Symmetry, TraceOutput
 from checker.requests.counterexamples import trace_path
 from checker.requests.model import SIZES, check_initial, protocol_named
@@ -82,8 +80,6 @@ class LiveRequest(BoundedRequest):
 
         started = time.perf_counter()
         goals, configuration = self.checks()
-        if self.trace:
-            check_writable(Path(self.trace), "--trace", regular=True)
         model = Model(configuration)
         check_initial(model)
         limits = self.limits

@@ -101,13 +101,10 @@ class Minimise(TraceRequest):
         Option(
             "Where to save the shortened trace (default: beside the trace, as .min.trace.json).",
             place="write",
-            metavar="FILE",
             unset="",
         ),
     ] = None
-    search: Annotated[
-        Seconds, Option("How long to explore the reduced configuration for a shorter one.", metavar="SECONDS")
-    ] = 20.0
+    search: Annotated[Seconds, Option("How long to explore the reduced configuration for a shorter one.")] = 20.0
 
     def validate(self) -> None:
         super().validate()

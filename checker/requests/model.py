@@ -107,10 +107,7 @@ OwnBudgets = Annotated[
         reads=budgets_given,
     ),
 ]
-Start = Annotated[
-    str,
-    Option("The start state, one that the protocol declares.", metavar="NAME", complete="starts"),
-]
+Start = Annotated[str, Option("The start state, one that the protocol declares.", metavar="NAME", complete="starts")]
 Quorums = Annotated[
     File,
     Option(

@@ -31,7 +31,6 @@ class Mutate(BoundedRequest):
         Option(
             "Make N small changes to a user protocol, one at a time, and report those that no property detects.",
             flag="mutate",
-            metavar="N",
             shown=False,
         ),
     ] = 1

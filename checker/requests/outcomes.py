@@ -15,14 +15,10 @@ class OutcomesRequest(Request):
     """A request whose answer has the outcomes of checks, and where their runs go."""
 
     traces: Annotated[
-        File,
-        Option("Save the runs of new violations in this folder, to be replayed.", metavar="DIR", place="folder"),
+        File, Option("Save the runs of new violations in this folder, to be replayed.", place="folder")
     ] = ""
     html: Annotated[
-        File,
-        Option(
-            "Save a page of all checks in this folder, and one page for each violation.", metavar="DIR", place="folder"
-        ),
+        File, Option("Save a page of all checks in this folder, and one page for each violation.", place="folder")
     ] = ""
     github: Annotated[bool, Option("Print annotations for GitHub Actions, and write the step summary.", text=True)] = (
         False

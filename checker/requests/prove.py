@@ -71,11 +71,10 @@ class Prove(Request):
     mutant: Annotated[str, Option("Break one rule, and show what fails; `list` lists the mutants.", metavar="NAME")] = (
         ""
     )
-    seeds: Annotated[Seeds, Option("Seed of the solver (repeatable; default 0).", flag="seed", metavar="N")] = ()
-    query_limit: Annotated[Seconds, Option("Time limit of each query.", metavar="SECONDS")] = 10.0
+    seeds: Annotated[Seeds, Option("Seed of the solver (repeatable; default 0).", flag="seed")] = ()
+    query_limit: Annotated[Seconds, Option("Time limit of each query.")] = 10.0
     search: Annotated[
-        Seconds | None,
-        Option("With --mutant: let z3 search for a violation, instead of showing the known one.", metavar="SECONDS"),
+        Seconds | None, Option("With --mutant: let z3 search for a violation, instead of showing the known one.")
     ] = None
     quorums: Annotated[
         File,

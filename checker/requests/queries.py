@@ -14,11 +14,7 @@ from checker.requests.request import File, Option
 
 Queries = Annotated[
     File,
-    Option(
-        "Write every query as an SMT-LIB file into this new or empty folder, with a list of them.",
-        metavar="DIR",
-        place="write",
-    ),
+    Option("Write every query as an SMT-LIB file into this new or empty folder, with a list of them.", place="folder"),
 ]
 
 

@@ -139,7 +139,7 @@ class Quorums(Request):
     ] = ""
     server_options: ServerOptions = ()
     seed: Annotated[Seed, Option("Seed of the solver.")] = 0
-    query_limit: Annotated[Seconds, Option("Time limit of each query.", metavar="SECONDS")] = 10.0
+    query_limit: Annotated[Seconds, Option("Time limit of each query.")] = 10.0
 
     def answer(self, watch: Watch = QUIET) -> QuorumsChecked:
         from checker.symbolic.solver import interruptibly

@@ -95,7 +95,7 @@ class Realise(TraceRequest):
     command: ClassVar[bool] = True
 
     attempts: Annotated[Count, Option("Largest number of runs to try.")] = 200_000
-    time_limit: Annotated[Seconds, Option("Stop after this time.", metavar="SECONDS")] = 60.0
+    time_limit: Annotated[Seconds, Option("Stop after this time.")] = 60.0
     threads: Annotated[Count | None, Option("Cores to use; all if not given.")] = None
 
     def answer(self, watch: Watch = QUIET) -> Realised:

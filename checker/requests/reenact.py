@@ -47,7 +47,7 @@ class PlayRequest(ServersRequest):
     retries: Annotated[Natural, Option("Retry up to this many times if a step is not observed.")] = 2
     patience: Annotated[Seconds, Option("How long to wait for the effect of a step.")] = 20.0
     output: Annotated[
-        File, Option("A new folder for logs and data (default: one beside the trace).", short="o", place="write")
+        File, Option("A new folder for logs and data (default: one beside the trace).", short="o", place="folder")
     ] = ""
 
     def variant_for(self, release: str, start: str = "established") -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import NoVerdict
-from checker.output_files import check_writable
 from checker.requests.bounded import BoundedRequest, Symmetry
 from checker.requests.exploration import ExplorationRequest
 from checker.requests.explore import explored
@@ -59,8 +58,7 @@ class Refine(BoundedRequest):
     symmetry: Symmetry = True
     smt2: Queries = ""
     trace: Annotated[
-        File,
-        Option("Save the failing run to this file; it is not saved if not given.", metavar="FILE", place="write"),
+        File, Option("Save the failing run to this file; it is not saved if not given.", place="write")
     ] = ""
 
     def exploration(self) -> ExplorationRequest:
@@ -88,8 +86,6 @@ class Refine(BoundedRequest):
         from invariants import NO_RUNTIME_ERROR
         from traces import TraceError
 
-        if self.trace:
-            check_writable(Path(self.trace), "--trace", regular=True)
         search = self.exploration()
         configuration = search.configuration()
         model = RefinedModel(configuration)

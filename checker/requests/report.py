@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from checker.errors import NO_VERDICT, RequestError
-from checker.output_files import check_writable, is_one_file
+from checker.output_files import is_one_file
 from checker.report.answer import Answered
 from checker.report.result import Part
 from checker.requests.request import File, Option, Request, function
@@ -98,8 +98,7 @@ class ReportRequest(Request):
 
     run: Annotated[File, Option(argument=True, metavar="RUN.json|ZK-NAME", place="read")] = ""
     html: Annotated[
-        File,
-        Option("Write the page to this file; stdout if not given.", metavar="[FILE]", bare=STDOUT, place="write"),
+        File, Option("Write the page to this file; stdout if not given.", metavar="[FILE]", bare=STDOUT, place="write")
     ] = ""
     rerun: Annotated[bool, Option("Explore the request again, and report whether the result is the same.")] = False
 
@@ -109,7 +108,6 @@ class ReportRequest(Request):
 
         run = Path(self.run)
         if self.html not in ("", STDOUT):
-            check_writable(Path(self.html), "--html", regular=True)
             if is_one_file(Path(self.html), run):
                 raise RequestError(f"--html {self.html} is the report itself")
         given = read_report(run)

@@ -28,7 +28,7 @@ import msgspec
 from msgspec import Meta
 
 from checker.errors import RequestError
-from checker.output_files import save_file
+from checker.output_files import check_writable, save_file
 from checker.requests.watch import QUIET, Watch
 from zabspec.files import without_secrets
 from zabspec.typed import alternatives, near, wrong
@@ -69,7 +69,8 @@ class Option:
         short: a letter that is its flag as well.
         metavar: what stands for its value in the help; empty for the type's.
         complete: a completer of `checker/commands/completing.py`.
-        place: `read` or `write`, if its value is a file; `read any` if it may be a folder as well; `folder`.
+        place: `read` or `write`, if its value is a file; `read any` if it may be a folder as well; `stream`, if what
+            is written may be a pipe; `folder`.
         text: whether it concerns the text alone: it does not go with `--json`.
         required: whether a command line must have it.
         argument: whether it is an argument, without a flag.
@@ -86,7 +87,7 @@ class Option:
     short: str = ""
     metavar: str = ""
     complete: str = ""
-    place: typing.Literal["", "read", "read any", "table", "write", "folder", "address"] = ""
+    place: typing.Literal["", "read", "read any", "table", "write", "stream", "folder", "address"] = ""
     required: bool = False
     argument: bool = False
     off: bool = False
@@ -284,13 +285,17 @@ class Request:
     @property
     def outputs(self) -> dict[str, Path]:
         """The files that answering writes, by field."""
-        return self.placed("write")
+        return self.placed("write", "stream")
 
     def placed(self, *kinds: str) -> dict[str, Path]:
         """Return the files of the fields of some kinds of places, or of all."""
         found = ((name, f.option, getattr(self, name)) for name, f in fields_of(type(self)).items())
         named = ((name, option.place, value) for name, option, value in found if option and isinstance(value, str))
-        return {name: Path(value) for name, place, value in named if place and value and place in (kinds or [place])}
+        return {
+            name: Path(value)
+            for name, place, value in named
+            if place and value not in ("", "-") and place in (kinds or [place])
+        }
 
     def traced(self) -> Configuration | None:
         """Return the configuration of the traces that it makes, or None if it follows from what the request names.
@@ -380,6 +385,9 @@ def function(kind: Callable[P, Answerable[A]]) -> Callable[P, A]:
 
 def answered(request: Request, watch: Watch) -> Any:
     """Answer a request as commands and functions do: with what is found in other ways."""
+    for name, path in request.outputs.items():
+        declared = fields_of(type(request))[name]
+        check_writable(path, declared.flag, regular=declared.option is not None and declared.option.place == "write")
     answer = request.answer(watch)
     if not request.completed_by:
         return answer

@@ -6,11 +6,9 @@ import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from checker.errors import RequestError
-from checker.output_files import check_writable
 from checker.requests.bounded import Checked, Depth, DrawnBy, KeepGoing, Threads, TimeLimit, TraceOutput
 from checker.requests.counterexamples import counterexample_of, trace_path, verified_and_saved
 from checker.requests.model import ModelRequest, check_initial, protocol_named
@@ -68,8 +66,6 @@ class SearchRequest(ModelRequest):
         protocol_named(self.name)
         judged = chosen_properties(names_in(self.properties), self.name)
         configuration = self.configuration(any(p.name == LITERAL for p in judged), promises=True)
-        if self.trace:
-            check_writable(Path(self.trace), "--trace", regular=True)
         model = Model(configuration)
         check_initial(model)
         walked, most = walk(model, judged, self, watch)

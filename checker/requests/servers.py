@@ -31,8 +31,7 @@ class ServersRequest(Request):
         str, Option("Run the servers of your own build, and compare them with --release.", metavar="DIR")
     ] = ""
     servers: Annotated[
-        str,
-        Option("Folder with the release's unpacked distribution (default: what is installed).", metavar="DIR"),
+        str, Option("Folder with the release's unpacked distribution (default: what is installed).", metavar="DIR")
     ] = ""
     jar: Annotated[
         str, Option("Use this server jar in place of that of the servers found: a patched build.", metavar="FILE")

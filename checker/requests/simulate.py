@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from checker.errors import VIOLATED, NoVerdict, RequestError
-from checker.output_files import check_writable
 from checker.requests.bounded import Checked
 from checker.requests.model import (
     SIZES,
@@ -89,8 +88,7 @@ class Simulate(Request):
         str | None, Option("Least and largest delay of a message in ticks (1:3).", metavar="LEAST:MOST")
     ] = None
     cut: Annotated[
-        Words,
-        Option("From this tick no message from A arrives at B; A-B: both directions.", metavar="A:B@TICK"),
+        Words, Option("From this tick no message from A arrives at B; A-B: both directions.", metavar="A:B@TICK")
     ] = ()
     heal: Annotated[
         Words, Option("From this tick messages arrive again; A-B: both directions.", metavar="A:B@TICK")
@@ -101,19 +99,16 @@ class Simulate(Request):
         Words, Option("Lose the connection of follower F to leader L at this tick.", metavar="F:L@TICK")
     ] = ()
     timeout: Annotated[Words, Option("Let a process time out at this tick.", metavar="P@TICK")] = ()
-    dump: Annotated[File, Option("Write the canonical dump.", metavar="FILE", place="write")] = ""
-    events: Annotated[File, Option("Write all events, as JSON lines.", metavar="FILE", place="write")] = ""
-    table: Annotated[File, Option("Write all events, as an event table (Parquet).", metavar="FILE", place="write")] = ""
+    dump: Annotated[File, Option("Write the canonical dump.", place="stream")] = ""
+    events: Annotated[File, Option("Write all events, as JSON lines.", place="stream")] = ""
+    table: Annotated[File, Option("Write all events, as an event table (Parquet).", place="write")] = ""
     number: Annotated[
-        Natural | None,
-        Option("With --table: the number of the run (default: the seed).", flag="run", metavar="N"),
+        Natural | None, Option("With --table: the number of the run (default: the seed).", flag="run")
     ] = None
     show: Annotated[bool, Option("Print the final state of the cluster.")] = False
     check: Annotated[bool, Option("Check the run against every property of histories.")] = False
     properties: Checked = ()
-    trace: Annotated[
-        File, Option("With --check: save the first violation as a trace.", metavar="FILE", place="write")
-    ] = ""
+    trace: Annotated[File, Option("With --check: save the first violation as a trace.", place="write")] = ""
     engine: Annotated[
         Literal["compiled", "interpret"] | None,
         Option("compiled (the default), or interpret (plain Python).", metavar="NAME"),
@@ -193,8 +188,6 @@ class Simulate(Request):
         from traces.tables.table import TableError
         from zabspec.simulator.run import MOST_OBSERVED, SimulationError
 
-        for name, path in self.outputs.items():
-            check_writable(path, f"--{name}", regular=name in ("table", "trace"))
         try:
             run = self.run()
             if self.table:

@@ -107,8 +107,7 @@ class SweepRequest(Request):
         several("Least and largest delay of a message in ticks, LEAST:MOST (1:3).", "--delay"),
     ] = ()
     partition: Annotated[
-        Words,
-        Option("Directed pairs of processes, or `none`; each repetition adds a value.", metavar="S,D,..."),
+        Words, Option("Directed pairs of processes, or `none`; each repetition adds a value.", metavar="S,D,...")
     ] = ()
     schedule: Annotated[
         Words,
@@ -124,11 +123,11 @@ class SweepRequest(Request):
         Words,
         several("Kinds of random faults: cut, crash, timeout, lose (all).", "--fault-kinds"),
     ] = ()
-    sample: Annotated[Count | None, Option("Run N random configurations of the grid.", metavar="N")] = None
-    sample_seed: Annotated[Natural | None, Option("Seed of the sample (0).", metavar="N")] = None
+    sample: Annotated[Count | None, Option("Run N random configurations of the grid.")] = None
+    sample_seed: Annotated[Natural | None, Option("Seed of the sample (0).")] = None
     events: Annotated[bool, Option("Keep the events of the runs, as an event table: FOLDER/events.")] = False
     master: Annotated[str, Option("Run on Spark, with this master.", metavar="URL")] = ""
-    processes: Annotated[Count | None, Option("Processes of this machine (all cores).", metavar="N")] = None
+    processes: Annotated[Count | None, Option("Processes of this machine (all cores).")] = None
 
     def validate(self) -> None:
         if not self.folder:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.output_files import check_writable
 from checker.requests.bounded import BoundedRequest, Checked, Symmetry, TraceOutput
 from checker.requests.counterexamples import trace_path, verified_and_saved
 from checker.requests.model import BOUNDS, protocol_named
@@ -31,7 +29,7 @@ class Witness(BoundedRequest):
     kind: ClassVar[str] = "witness"
     mode: ClassVar[str | Option] = Option(
         "Show a shortest run that reaches the premise of this property, or of each property.",
-        flag="witness", metavar="[PROPERTY]", complete="properties", bare="all",
+        flag="witness", metavar="[PROPERTY]", complete="properties", bare="all"
     )  # fmt: skip
     draws: ClassVar[bool] = True
     shares: ClassVar[tuple[str, ...] | None] = BOUNDS
@@ -57,8 +55,6 @@ class Witness(BoundedRequest):
             raise RequestError("no-runtime-error has no premise: every step checks it")
         literal, passes = any(p.name == LITERAL for p in judged), any(p.passes for p in judged)
         configuration = self.configuration(literal, promises=True, passes=passes)
-        if self.trace:
-            check_writable(Path(self.trace), "--trace", regular=True)
         model = Model(configuration)
         failed = failed_at_start(model, judged, "compiled")
         if failed is not None:

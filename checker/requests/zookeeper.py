@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.output_files import check_writable
 from checker.requests.request import File, Option, Request, Seconds, Words, function, names_in
 from checker.requests.watch import QUIET, Watch
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from checker.zookeeper.rows import Row
 
 
-RowLimit = Annotated[Seconds | None, Option("Time limit of each exploration.", metavar="SECONDS")]
+RowLimit = Annotated[Seconds | None, Option("Time limit of each exploration.")]
 
 
 @dataclass(frozen=True)
@@ -51,12 +50,9 @@ class ZookeeperRequest(Request):
         ),
     ] = ""
     trace: Annotated[
-        File,
-        Option("With one row: save the run that violates a property of the release.", metavar="FILE", place="write"),
+        File, Option("With one row: save the run that violates a property of the release.", place="write")
     ] = ""
-    html: Annotated[
-        File, Option("With one row: write its story and the run as a page.", metavar="FILE", place="write")
-    ] = ""
+    html: Annotated[File, Option("With one row: write its story and the run as a page.", place="write")] = ""
 
     def validate(self) -> None:
         if self.release and not self.issues:
@@ -98,8 +94,6 @@ class ZookeeperRequest(Request):
     def answer(self, watch: Watch = QUIET) -> TrackRecord:
         from checker.report.track_record import TrackRecord
 
-        for name, path in self.outputs.items():
-            check_writable(path, f"--{name}", regular=True)
         found = []
         with watch.working() as show:
             for one in self.explored():

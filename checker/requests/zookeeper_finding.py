@@ -58,9 +58,7 @@ class ZookeeperFindingRequest(Request):
     mode: ClassVar[str | Option] = "output"
 
     run: Annotated[File, Option(argument=True)] = ""
-    output: Annotated[File, Option("For a finding (ZK-trunc): the folder to write.", metavar="DIR", place="folder")] = (
-        ""
-    )
+    output: Annotated[File, Option("For a finding (ZK-trunc): the folder to write.", place="folder")] = ""
     time_limit: RowLimit = None
 
     def finding(self) -> Finding:

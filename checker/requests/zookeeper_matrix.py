@@ -32,9 +32,7 @@ class ZookeeperMatrixRequest(Request):
         ),
     ] = ""
     time_limit: RowLimit = None
-    stop_after: Annotated[
-        Seconds | None, Option("With --matrix: start no cell after this time.", metavar="SECONDS")
-    ] = None
+    stop_after: Annotated[Seconds | None, Option("With --matrix: start no cell after this time.")] = None
 
     def validate(self) -> None:
         if not self.file:

@@ -22,8 +22,7 @@ class ZookeeperResidueRequest(Request):
     mode: ClassVar[str | Option] = Option("Check which faults remain with all known repairs instead.", flag="residue")
 
     release: Annotated[
-        str,
-        Option("The release to check (the newest).", metavar="NUMBER", complete="zookeeper_releases"),
+        str, Option("The release to check (the newest).", metavar="NUMBER", complete="zookeeper_releases")
     ] = ""
     time_limit: RowLimit = None
 
