@@ -123,6 +123,8 @@ def setup(app: Any) -> None:
 def completed(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """Add to a function of the API its keywords, as the request declares them; marks of Markdown become code."""
     kind = getattr(value, "__wrapped__", None)
+    if "Examples:" in lines:
+        lines[lines.index("Examples:") :] = ["Examples::", "", *lines[lines.index("Examples:") + 1 :]]
     if inspect.isclass(kind) and issubclass(kind, Request):
         said = [f"    {f.name}: {f.option.help}" for f in fields_of(kind).values() if f.option and f.option.help]
         lines += ["", "Args:", *said] if said else []

@@ -5,6 +5,7 @@ The declaration is in `checker/requests/request.py`; no request is named here.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -64,7 +65,9 @@ def command_of(kind: type[Request]) -> click.Command:
     def run(**flags: Any) -> Answer:
         return run_one_of(kinds, flags)
 
-    make = click.command(name=kind.kind, cls=Subcommand, help=kind.__doc__, epilog=kind.examples or None)
+    said, _, examples = (inspect.getdoc(kind) or "").partition("\n\nExamples:\n")
+    epilog = f"\b\nExamples:\n{examples}" if examples else None
+    make = click.command(name=kind.kind, cls=Subcommand, help=said, epilog=epilog)
     return make(with_options(*kinds)(run))
 
 

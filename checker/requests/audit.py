@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from zabspec.zoo_cfg import ZooCfg
 
 SERVERS = 64
-
-
-EXAMPLES = """\b
-Examples:
-  zabcheck audit server1 server2 server3
-  zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --html audit.html
-  zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --forecast
-  zabcheck audit /data/zk1,/datalog/zk1 /data/zk2,/datalog/zk2
-  zabcheck audit s3://backups/zk1 s3://backups/zk2 s3://backups/zk3
-  zabcheck audit server1 server2 server3 --watch 60 --json
-  zabcheck audit --logs zk1.log zk2.log zk3.log
-"""
 ANEW = 100  # rounds, one of which reads everything again
 
 
@@ -52,12 +40,20 @@ class AuditRequest(Request):
 
     Exit codes: 0 OK, or warnings alone; 1 a violation, or data in danger; 2 the request is wrong; 3 something could
     not be read.
+
+    Examples:
+      zabcheck audit server1 server2 server3
+      zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --html audit.html
+      zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --forecast
+      zabcheck audit /data/zk1,/datalog/zk1 /data/zk2,/datalog/zk2
+      zabcheck audit s3://backups/zk1 s3://backups/zk2 s3://backups/zk3
+      zabcheck audit server1 server2 server3 --watch 60 --json
+      zabcheck audit --logs zk1.log zk2.log zk3.log
     """
 
     kind: ClassVar[str] = "audit"
     command: ClassVar[bool] = True
     others: ClassVar[tuple[str, ...]] = ("audit-logs",)
-    examples: ClassVar[str] = EXAMPLES
 
     servers: Annotated[Files, Option(argument=True, metavar="SERVER...")] = ()
     config: Annotated[

@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from traces import Runner
     from zabspec.model import Configuration, Model
-
-EXAMPLES = """\b
-Examples:
-  zabcheck bmc --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0 --depth 12 --trace t.json
-  zabcheck bmc --from t.json:9 --depth 4   from the state after step 9 of a saved trace
-  zabcheck bmc --depth 8 --property agreement --time-limit 60
-"""
 NO_MODEL = ModelRequest()
 
 
@@ -41,13 +34,17 @@ class Bmc(ModelRequest):
     """Check with z3 whether some run of at most K steps violates a property.
 
     Exit codes: 0 none does, 1 one was found and saved, 2 the request is wrong, 3 no verdict.
-    """
+
+    Examples:
+      zabcheck bmc --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0 --depth 12 --trace t.json
+      zabcheck bmc --from t.json:9 --depth 4   from the state after step 9 of a saved trace
+      zabcheck bmc --depth 8 --property agreement --time-limit 60
+    """  # noqa: E501
 
     kind: ClassVar[str] = "bmc"
     command: ClassVar[bool] = True
     draws: ClassVar[bool] = True
     shares: ClassVar[tuple[str, ...] | None] = BOUNDS
-    examples: ClassVar[str] = EXAMPLES
 
     depth: Annotated[
         Annotated[int, Meta(ge=1, le=1000)],

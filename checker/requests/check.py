@@ -14,14 +14,6 @@ from checker.requests.watch import QUIET, Watch
 if TYPE_CHECKING:
     from checker.ci.result import Checked
 
-EXAMPLES = """\b
-Examples:
-  zabcheck check                           zabcheck.toml, or pyproject.toml with a table tool.zabcheck
-  zabcheck check --only joins --only agrees
-  zabcheck check ci/zabcheck.toml --junit zabcheck.xml --sarif zabcheck.sarif
-  zabcheck check --github --changed-since origin/main
-"""
-
 
 @dataclass(frozen=True)
 class CheckRequest(OutcomesRequest):
@@ -29,11 +21,16 @@ class CheckRequest(OutcomesRequest):
 
     Exit codes: 0 all as expected; 1 something differs: a new violation, one that vanished, a premise no longer reached,
     a changed figure; 2 the file or the request is wrong; 3 some check has no verdict.
+
+    Examples:
+      zabcheck check                           zabcheck.toml, or pyproject.toml with a table tool.zabcheck
+      zabcheck check --only joins --only agrees
+      zabcheck check ci/zabcheck.toml --junit zabcheck.xml --sarif zabcheck.sarif
+      zabcheck check --github --changed-since origin/main
     """
 
     kind: ClassVar[str] = "check"
     command: ClassVar[bool] = True
-    examples: ClassVar[str] = EXAMPLES
 
     file: Annotated[File | None, Option(place="read", argument=True, metavar="[FILE]")] = None
     only: Annotated[Words, Option("Run only this check (repeatable).", metavar="NAME")] = ()

@@ -37,15 +37,6 @@ Output = Annotated[File, Option("The file to write; stdout if not given.", place
 INTO_FILES = {"parquet": "an event table", "png": "a PNG"}  # not for a terminal
 
 
-EXAMPLES = """\b
-Examples:
-  zabcheck --variant small-quorum --nodes 2 --depth 12 --trace run.trace.json
-  zabcheck export run.trace.json --to html --output run.html
-  zabcheck export run.trace.json --to svg --cone 9      what step 9 depends on
-  zabcheck export --model --to tla --nodes 3     the same model for TLC
-"""
-
-
 @dataclass(frozen=True, repr=False)
 class Exported(Answered):
     """A trace in another format.
@@ -91,12 +82,17 @@ class Export(TraceRequest):
     A trace: as text, JSON, ITF (Apalache, Quint), a Mermaid diagram, a page to walk through (HTML), a picture (SVG,
     PNG), an event table (Parquet) or a graph of what happens before what (GraphML). A model (--model): to tla, a
     module and its .cfg beside it, which TLC explores.
+
+    Examples:
+      zabcheck --variant small-quorum --nodes 2 --depth 12 --trace run.trace.json
+      zabcheck export run.trace.json --to html --output run.html
+      zabcheck export run.trace.json --to svg --cone 9      what step 9 depends on
+      zabcheck export --model --to tla --nodes 3     the same model for TLC
     """
 
     kind: ClassVar[str] = "export"
     command: ClassVar[bool] = True
     others: ClassVar[tuple[str, ...]] = ("export-model",)
-    examples: ClassVar[str] = EXAMPLES
 
     form: Form = ""
     output: Output = ""

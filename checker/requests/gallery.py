@@ -12,15 +12,6 @@ from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.ci.result import Checked
-
-EXAMPLES = """\b
-Examples:
-  zabcheck gallery                         every entry that takes under a minute
-  zabcheck gallery equal-epoch             one: its story, and the run
-  zabcheck gallery networks                those of a group: dsn11, variants, networks, db19, ...
-  zabcheck gallery --source "DSN'11, VI"   those that cite it
-  zabcheck gallery --list
-"""
 Entries = Annotated[Words, Option(argument=True, metavar="[NAME]...", complete="entries")]
 Source = Annotated[str, Option("Run entries that cite this source.", metavar="TEXT")]
 
@@ -30,12 +21,18 @@ class GalleryRequest(OutcomesRequest):
     """Run the gallery: each entry is a claim of the sources, or a known fault, compared with the recorded result.
 
     Exit codes: as `zabcheck check`.
+
+    Examples:
+      zabcheck gallery                         every entry that takes under a minute
+      zabcheck gallery equal-epoch             one: its story, and the run
+      zabcheck gallery networks                those of a group: dsn11, variants, networks, db19, ...
+      zabcheck gallery --source "DSN'11, VI"   those that cite it
+      zabcheck gallery --list
     """
 
     kind: ClassVar[str] = "gallery"
     command: ClassVar[bool] = True
     others: ClassVar[tuple[str, ...]] = ("entries",)
-    examples: ClassVar[str] = EXAMPLES
 
     names: Entries = ()
     source: Source = ""

@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 
     from checker.graph.report import Graphed
 
-EXAMPLES = """\b
-Examples:
-  zabcheck graph --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0
-  zabcheck graph --nodes 2 --txns 1 --timeouts 1 --crashes 0 --losses 0 --output states.graphml
-  zabcheck graph --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0 --depth 11
-"""
-
 
 @dataclass(frozen=True)
 class GraphRequest(ModelRequest):
@@ -36,11 +29,15 @@ class GraphRequest(ModelRequest):
     and, with --depth, runs of at most that many steps.
 
     Exit codes: 0 no violation in the graph (which is not a verdict), 1 a violation, 2 the request is wrong, 3 no graph.
+
+    Examples:
+      zabcheck graph --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0
+      zabcheck graph --nodes 2 --txns 1 --timeouts 1 --crashes 0 --losses 0 --output states.graphml
+      zabcheck graph --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0 --depth 11
     """
 
     kind: ClassVar[str] = "graph"
     command: ClassVar[bool] = True
-    examples: ClassVar[str] = EXAMPLES
 
     properties: Checked = ()
     depth: Depth = None

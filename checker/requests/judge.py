@@ -25,14 +25,6 @@ if TYPE_CHECKING:
     from traces.tables.own import Source
     from traces.tables.places import Place
 
-EXAMPLES = """\b
-Examples:
-  zabcheck simulate --seed 14 --table run.parquet
-  zabcheck judge run.parquet
-  zabcheck judge run.parquet --property agreement --violations broken.jsonl
-  zabcheck judge run.parquet --engine spark --master 'local[2]' --json
-"""
-
 
 @dataclass(frozen=True)
 class JudgeRequest(Request):
@@ -46,11 +38,16 @@ class JudgeRequest(Request):
 
     Exit codes: 0 all hold, 1 a run violates a property, 2 the request is wrong, 3 no verdict: no premise is reached,
     some properties are open, or rows are missing.
+
+    Examples:
+      zabcheck simulate --seed 14 --table run.parquet
+      zabcheck judge run.parquet
+      zabcheck judge run.parquet --property agreement --violations broken.jsonl
+      zabcheck judge run.parquet --engine spark --master 'local[2]' --json
     """
 
     kind: ClassVar[str] = "judge"
     command: ClassVar[bool] = True
-    examples: ClassVar[str] = EXAMPLES
 
     table: Annotated[File, Option(place="table", argument=True)] = ""
     protocol: Annotated[

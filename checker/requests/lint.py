@@ -14,25 +14,22 @@ from checker.requests.watch import QUIET, Watch
 if TYPE_CHECKING:
     from checker.report.linted import Linted
 
-EXAMPLES = """\b
-Examples:
-  zabcheck init tpc.py
-  zabcheck lint tpc.py --json
-  zabcheck lint tpc.py --sarif tpc.sarif
-  zabcheck lint tpc.py --github
-"""
-
 
 @dataclass(frozen=True)
 class Lint(Request):
     """Report all mistakes in a protocol's file: the line, what is wrong, and what to write.
 
     Exit codes: 0 no mistakes; 1 mistakes; 2 the file cannot be read.
+
+    Examples:
+      zabcheck init tpc.py
+      zabcheck lint tpc.py --json
+      zabcheck lint tpc.py --sarif tpc.sarif
+      zabcheck lint tpc.py --github
     """
 
     kind: ClassVar[str] = "lint"
     command: ClassVar[bool] = True
-    examples: ClassVar[str] = EXAMPLES
 
     file: Annotated[File, Option(place="read", argument=True)] = ""
     github: Annotated[bool, Option("Print annotations for GitHub Actions.", text=True)] = False

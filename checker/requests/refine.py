@@ -20,13 +20,6 @@ from zabspec.worlds.steps import BUDGETS
 if TYPE_CHECKING:
     from checker.refinement.report import Refined
     from traces import Trace
-
-EXAMPLES = """\b
-Examples:
-  zabcheck refine --crashes 0 --losses 0 --timeouts 1     every reachable state
-  zabcheck refine --variant small-quorum --nodes 2        which guard of which action it violates
-  zabcheck refine --depth 30 --json
-"""
 NO_QUERIES = "no solver is used here: both protocols are explored side by side"
 
 
@@ -38,11 +31,15 @@ class Refine(BoundedRequest):
     of the abstract state, and every clause of the proof's invariant must hold in every state.
 
     Exit codes: 0 it refines, 1 a step does not, 2 the request is wrong, 3 no verdict.
+
+    Examples:
+      zabcheck refine --crashes 0 --losses 0 --timeouts 1     every reachable state
+      zabcheck refine --variant small-quorum --nodes 2        which guard of which action it violates
+      zabcheck refine --depth 30 --json
     """
 
     kind: ClassVar[str] = "refine"
     command: ClassVar[bool] = True
-    examples: ClassVar[str] = EXAMPLES
     shares: ClassVar[tuple[str, ...] | None] = (*SIZES, "txns", *BUDGETS)
     excluded: ClassVar[tuple[str, ...]] = (
         "protocol", "repair", "release", "drops", "duplicates", "power_losses", "heartbeats", "budgets", "start",

@@ -248,7 +248,6 @@ class Request:
     others: ClassVar[tuple[str, ...]] = ()  # kinds that the command makes too, if an option chooses their mode
     excluded: ClassVar[tuple[str, ...]] = ()  # fields of a base class that it does not take
     mode: ClassVar[str | Option] = ""  # the field, or the option, by which a command of several kinds chooses it
-    examples: ClassVar[str] = ""  # the end of the command's help
     completed_by: ClassVar[str] = ""  # `module:function` that adds to the answer what is found in other ways
     draws: ClassVar[bool] = False  # whether its command has --html, a page that draws the run
     shares: ClassVar[tuple[str, ...] | None] = None  # what its traces share with its configuration; None: it makes none

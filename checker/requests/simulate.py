@@ -39,17 +39,6 @@ LARGEST_RUN = 1 << 62  # the largest value of a column of numbers
 FAULTS = ("cut", "heal", "crash", "recover", "lose", "timeout")  # in this order within a tick
 
 
-EXAMPLES = """\b
-Examples:
-  zabcheck simulate --seed 42 --nodes 3 --rounds 1000 --proposals 5
-  zabcheck simulate --seed 7 --nodes 5 --partition 0,1,1,0 --show
-  zabcheck simulate --seed 14 --rounds 400 --check --trace run.trace.json
-  zabcheck simulate --crash 1@300 --recover 1@450 --events run.jsonl --show
-  zabcheck simulate --seed 14 --table run.parquet
-  zabcheck simulate --protocol zab --cut 0-2@400 --heal 0-2@600 --check
-"""
-
-
 @dataclass(frozen=True)
 class Simulate(Request):
     """Run a cluster in the simulator of the db-19 lab and print the SHA-256 of its canonical dump.
@@ -59,12 +48,19 @@ class Simulate(Request):
 
     Exit codes: 0; 1 --check found a violation, or a user protocol has a run-time error; 2 the request is wrong; 3 the
     run has no end, or --check put no property to the test.
+
+    Examples:
+      zabcheck simulate --seed 42 --nodes 3 --rounds 1000 --proposals 5
+      zabcheck simulate --seed 7 --nodes 5 --partition 0,1,1,0 --show
+      zabcheck simulate --seed 14 --rounds 400 --check --trace run.trace.json
+      zabcheck simulate --crash 1@300 --recover 1@450 --events run.jsonl --show
+      zabcheck simulate --seed 14 --table run.parquet
+      zabcheck simulate --protocol zab --cut 0-2@400 --heal 0-2@600 --check
     """
 
     kind: ClassVar[str] = "simulate"
     command: ClassVar[bool] = True
     draws: ClassVar[bool] = True
-    examples: ClassVar[str] = EXAMPLES
     shares: ClassVar[tuple[str, ...] | None] = SIZES
 
     protocol: ProtocolName = "db19"

@@ -26,15 +26,6 @@ if TYPE_CHECKING:
     Numbers = Iterable[int] | int | str
 else:
     Numbers = tuple[int, ...]
-
-EXAMPLES = """\b
-Examples:
-  zabcheck sweep seeds --seeds 1:100001
-  zabcheck sweep rough --seeds 1:10001 --nodes 3,5 --delay 1:3,1:40 --faults 0,1,4
-  zabcheck sweep variants --seeds 1:5001 --variant none,no-holes,repaired --faults 3
-  zabcheck sweep sample --seeds 0:1000000 --nodes 3,5,7 --proposals 3,5,10,20 --sample 50000
-  zabcheck sweep s3a://lake/out --seeds 1:100000001 --master spark://head:7077
-"""
 OF_FOLDER = ("folder", "events", "master", "processes")  # the fields that are not of the grid
 
 
@@ -73,11 +64,17 @@ class SweepRequest(Request):
 
     Exit codes: 0 no property is violated; 1 some property is; 2 the request is wrong; 3 the sweep is not finished, or
     reaches no premise.
+
+    Examples:
+      zabcheck sweep seeds --seeds 1:100001
+      zabcheck sweep rough --seeds 1:10001 --nodes 3,5 --delay 1:3,1:40 --faults 0,1,4
+      zabcheck sweep variants --seeds 1:5001 --variant none,no-holes,repaired --faults 3
+      zabcheck sweep sample --seeds 0:1000000 --nodes 3,5,7 --proposals 3,5,10,20 --sample 50000
+      zabcheck sweep s3a://lake/out --seeds 1:100000001 --master spark://head:7077
     """
 
     kind: ClassVar[str] = "sweep"
     command: ClassVar[bool] = True
-    examples: ClassVar[str] = EXAMPLES
 
     folder: Annotated[File, Option(place="table", argument=True)] = ""
     seeds: Annotated[

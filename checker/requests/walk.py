@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     from checker.walk.served import Serving
     from checker.walk.service import Card
     from checker.walk.serving import WalkServer
-
-EXAMPLES = """\b
-Examples:
-  zabcheck walk                            a list of models to choose from
-  zabcheck walk --variant join-commit-all --txns 1 --timeouts 0 --crashes 0 --losses 0
-  zabcheck walk run.trace.json             a saved run: a counterexample, a witness
-  zabcheck walk ZK-4643                    a known bug of ZooKeeper, in the release that has it
-  zabcheck walk 'zab?nodes=2&...'          a state whose address was copied
-"""
 ISSUE = re.compile(r"(?:ZK-|ZOOKEEPER-)\S+\Z", re.IGNORECASE)
 BETWEEN = ",,"  # separates the addresses of two models side by side: no address contains it
 
@@ -84,11 +75,17 @@ class Walk(BoundedRequest):
     the server listens on 127.0.0.1, and answers only at the printed address.
 
     Exit codes: 0 ended by Ctrl-C, 2 the request is wrong, 3 the server could not start.
+
+    Examples:
+      zabcheck walk                            a list of models to choose from
+      zabcheck walk --variant join-commit-all --txns 1 --timeouts 0 --crashes 0 --losses 0
+      zabcheck walk run.trace.json             a saved run: a counterexample, a witness
+      zabcheck walk ZK-4643                    a known bug of ZooKeeper, in the release that has it
+      zabcheck walk 'zab?nodes=2&...'          a state whose address was copied
     """
 
     kind: ClassVar[str] = "walk"
     command: ClassVar[bool] = True
-    examples: ClassVar[str] = EXAMPLES
     excluded: ClassVar[tuple[str, ...]] = ("depth",)
 
     where: Annotated[str | None, Option(argument=True, metavar="[TRACE|ZK-NNNN|ADDRESS]", complete="rows")] = None
