@@ -15,7 +15,7 @@ from typing import Any
 from checker.errors import RequestError
 from checker.zookeeper.repair import read_repair, repair_text
 
-REPAIR, RUNS, UNGATED, FOLDER = "repair.json", "runs.json", "ungated.json", "findings"
+REPAIR, RUNS, UNGATED, SMALLER, FOLDER = "repair.json", "runs.json", "ungated.json", "smaller.md", "findings"
 TESTS = "zookeeper-server/src/test/java"
 # Another finding's repair, without which a repair does not mend.
 BEHIND = {"trunc-epoch": ("snap-tail",)}
@@ -37,6 +37,7 @@ class Finding:
         test_name: its class.
         runs: what was printed where they were run (`benchmarks/zookeeper_findings.py` writes it).
         ungated: how often the harm happened on servers that run freely (`benchmarks/ungated.py` writes it).
+        smaller: whether a smaller repair was found (benchmarks/results/zookeeper-repairs.md).
     """
 
     name: str
@@ -47,6 +48,7 @@ class Finding:
     test_name: str
     runs: dict[str, Any]
     ungated: dict[str, Any]
+    smaller: str
 
     @property
     def repaired_by(self) -> str:
@@ -109,7 +111,8 @@ def finding_of(name: str) -> Finding:
     repair = repair_text({file: places for part in parts for file, places in part.items()})
     runs, ungated = read(folder.joinpath(RUNS)), read(every.joinpath(row, UNGATED))
     name = test.name.removesuffix(".java")
-    return Finding(row, of if of != row else "", behind, repair, test.read_text(), name, runs, ungated)
+    smaller = folder.joinpath(SMALLER).read_text().strip()
+    return Finding(row, of if of != row else "", behind, repair, test.read_text(), name, runs, ungated, smaller)
 
 
 def read(record: Traversable) -> dict[str, Any]:

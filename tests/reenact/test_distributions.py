@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from checker.cli import main
 from tests.servers import SPARK, found, nowhere, official
 from traces.reenact import distributions, shim
-from traces.reenact.distributions import MAIN, Cannot, find_release, listed, maven_command, write_poms
+from traces.reenact.distributions import MAIN, Cannot, NoServers, find_release, listed, maven_command, write_poms
 from traces.reenact.servers import CannotRun, Server, free_ports, wait_for_logs
 from traces.reenact.shim import BUILT, SOURCE, built_shim, place_shim
 from zabspec.temporary import temporary_folder
@@ -77,7 +77,7 @@ def test_a_release_is_found_in_a_folder_of_distributions(tmp_path: Path) -> None
         assert names(servers)[1:] == ["another.jar"]
     root = folder / "apache-zookeeper-3.9.5-bin"
     assert find_release("3.9.5", servers=str(root)).jars[0] == (folder / jars["3.9.5"]).resolve()
-    with pytest.raises(Cannot, match=r"no distribution of ZooKeeper 3\.9\.1: .*--list-servers --release 3\.9\.1"):
+    with pytest.raises(NoServers, match=r"no distribution of ZooKeeper 3\.9\.1: .*--list-servers --release 3\.9\.1"):
         find_release("3.9.1", servers=str(folder))
 
 
@@ -91,7 +91,7 @@ def test_a_build_is_found_and_no_other_folder(tmp_path: Path) -> None:
     assert names(servers)[0] == "zookeeper-3.9.6-SNAPSHOT.jar"
     assert len(servers.jars) == 3
     for other in (tmp_path, build / "lib", tmp_path / "none"):
-        with pytest.raises(Cannot, match="no build of ZooKeeper"):
+        with pytest.raises(NoServers, match="no build of ZooKeeper"):
             find_release("master", zookeeper=str(other))
 
 
@@ -103,7 +103,7 @@ def test_a_jar_takes_the_place_of_the_one_that_was_found(tmp_path: Path) -> None
     patched = jar(tmp_path / "patched.jar")
     assert names(find_release("3.9.5", servers=str(tmp_path), jar=str(patched))) == ["patched.jar", "another.jar"]
     for wrong in (folder, folder / "another.jar", Path(__file__), tmp_path / "none"):
-        with pytest.raises(Cannot, match="is not the jar of a ZooKeeper server"):
+        with pytest.raises(NoServers, match="is not the jar of a ZooKeeper server"):
             find_release("3.9.5", servers=str(tmp_path), jar=str(wrong))
 
 
