@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from checker.ci.shipped import measured, written
 from checker.ci.variants import shown
-from checker.report.report import Advice, Explored, command_words
-from checker.report.result import HOLDS, NOT_REACHED, plural
+from checker.report.report import Advice, Explored, command_words, faults_left_out
+from checker.report.result import HOLDS, NOT_REACHED
 from zabspec.model import Configuration
-from zabspec.protocols.registry import NAMES, PROTOCOLS
+from zabspec.protocols.registry import NAMES
 
 if TYPE_CHECKING:
     from checker.ci.configuration import Check
@@ -49,9 +49,8 @@ def completely(report: Explored) -> Advice:
     if not known:
         return Advice()
     _, seconds, check = min(known, key=lambda one: one[:2])
-    size, budgets = size_of(check.values), PROTOCOLS[c.protocol].world.budgets
-    without = [plural(0, b.one)[2:] for b in budgets.values() if c.budget[b.name] and not size.budget[b.name]]
-    return Advice(command_of(check.values), seconds, fits(size, c), without)
+    size = size_of(check.values)
+    return Advice(command_of(check.values), seconds, fits(size, c), faults_left_out(c, size.budget))
 
 
 def is_complete(check: Check, c: Configuration) -> bool:

@@ -10,7 +10,7 @@ import json
 import sys
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
 from zabspec.configuration import ConfigurationJson
 from zabspec.typed import Natural, Typed, one_of, schema
@@ -44,6 +44,24 @@ class PromiseReport(Typed, frozen=True):
     hook: str
     of: str
     page: str
+
+
+class Reaching(Typed, frozen=True, kw_only=True):
+    """An exploration that reaches premises which this one did not reach.
+
+    Attributes:
+        argv: the command, word by word; empty if none is known.
+        seconds: its time as last measured; null if none is known.
+        leaves_out: the faults that it leaves out, of those of this exploration.
+        premises: the properties whose premises it reaches; or those for which none is known.
+        sentence: all of this in words.
+    """
+
+    argv: list[str] = field(default_factory=list)
+    seconds: float | None = None
+    leaves_out: list[str] = field(default_factory=list)
+    premises: list[str]
+    sentence: str
 
 
 class EvidencePiece(Typed, frozen=True, kw_only=True):
@@ -357,8 +375,7 @@ class ExplorationReport(Typed, frozen=True, kw_only=True):
             steps.
         required: the properties whose premise had to be reached (--require-witness).
         not_checked: the properties of the protocol that were not checked: --property checks what it names.
-        to_reach: sentences: a command, tried and with its time, that reaches the premises not reached here,
-            or that none is known.
+        to_reach: what reaches the premises not reached here, or that nothing known does.
         never_taken: the steps of the paper that no transition entered.
         unused: what of a user protocol has no effect: messages that nothing sends, functions that nothing
             calls, properties that are never False, each in a sentence with its line.
@@ -388,7 +405,7 @@ class ExplorationReport(Typed, frozen=True, kw_only=True):
     unused: list[str]
     not_checked: list[str]
     required: list[str]
-    to_reach: list[str]
+    to_reach: list[Reaching]
     events: dict[str, Positive]
     cost: Cost
     engine: Engine

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from shlex import quote
+from shlex import quote, split
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET, to_builtins
@@ -82,6 +82,12 @@ class Advice:
     within: bool = False
     without: Sequence[str] = ()
     nearest: str = ""
+
+
+def faults_left_out(asked: Configuration, budget: Mapping[str, int]) -> list[str]:
+    """Return the kinds of faults that a configuration has and an exploration with other budgets has not."""
+    budgets = PROTOCOLS[asked.protocol].world.budgets.values()
+    return [plural(0, b.one).removeprefix("0 ") for b in budgets if asked.budget[b.name] and not budget[b.name]]
 
 
 def bounds_of(c: Configuration) -> str:
@@ -525,7 +531,7 @@ class Explored(Answered):
         r = self.exploration
         return not r.complete and not self.cut_short and not r.violations and self.whole_depth == self.limits.depth
 
-    def too_few(self) -> list[str]:
+    def too_few(self) -> list[documents.Reaching]:
         """Return how many premises were not reached, and a command that explores completely, with its recorded cost."""
         names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED]
         if not names or self.advice is None or not self.advice.command:
@@ -537,9 +543,15 @@ class Explored(Answered):
         of = f"{len(names)} of {judged} premises"
         seconds = f"{self.advice.seconds:.1f} s of CPU time"
         all_are = f"without {' and '.join(self.advice.without)} all are" if self.advice.without else "all"
-        return [f"{few} {of}; {all_are} reached in {seconds}, as last measured, by: {self.advice.command}"]
+        sentence = f"{few} {of}; {all_are} reached in {seconds}, as last measured, by: {self.advice.command}"
+        return [
+            documents.Reaching(
+                argv=split(self.advice.command), seconds=self.advice.seconds, leaves_out=list(self.advice.without),
+                premises=names, sentence=sentence,
+            )
+        ]  # fmt: skip
 
-    def ways_to_reach(self) -> list[str]:
+    def ways_to_reach(self) -> list[documents.Reaching]:
         """Return a command that reaches the premises that were not reached, or that none is known."""
         names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED]
         if not names:
@@ -550,11 +562,20 @@ class Explored(Answered):
             c = self.configuration
             whose = f"{c.protocol} with {c.variant}" if c.variant else f"{c.protocol} over network {c.network}"
             whose += f", quorums {c.quorums}" if c.quorums else ""
-            rest = some([name for name in names if name not in found])
-            out.append(f"no command is known that reaches, for {whose}, the premise of {rest}")
+            rest = [name for name in names if name not in found]
+            sentence = f"no command is known that reaches, for {whose}, the premise of {some(rest)}"
+            out.append(documents.Reaching(premises=rest, sentence=sentence))
         if tried is not None:
             what = "the premises not reached here are" if len(found) > 1 else f"the premise of {found[0]} is"
-            out.append(f"{what} reached in {tried.seconds} s by: {tried.command(found)}")
+            command = tried.command(found)
+            without = faults_left_out(self.configuration, tried.configuration.budget)
+            what += f", without {' and '.join(without)}," if without else ""
+            out.append(
+                documents.Reaching(
+                    argv=split(command), seconds=float(tried.seconds), leaves_out=without, premises=found,
+                    sentence=f"{what} reached in {tried.seconds} s by: {command}",
+                )
+            )  # fmt: skip
         return out
 
     def run_text(self) -> str:
@@ -573,7 +594,7 @@ class Explored(Answered):
         headline = Words([self.sentence], COLOURS[NOT_REACHED if untested else self.overall])
         parts: list[Part] = [headline, *filter(None, [self.run_text()])]
         if ways := self.too_few():
-            parts.append(Words(ways))
+            parts.append(Words([way.sentence for way in ways]))
         parts.append(self.verdict_table())
         if self.evidence is not None and (legend := self.evidence.legend()):
             parts.append(Words(legend))

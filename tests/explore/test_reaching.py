@@ -107,8 +107,10 @@ def test_the_command_of_a_report_reaches_what_was_not_reached() -> None:
     again = run(*command_in(run(*TINY).stdout), "--json", "--require-witness")
     assert again.exit_code == 0
     assert {verdicts(again)[name] for name in missing} == {"holds"}
-    (said,) = json.loads(small.stdout)["to_reach"]
-    assert shlex.split(said.partition(" by: ")[2])[1:] == command_in(run(*TINY).stdout)
+    (way,) = json.loads(small.stdout)["to_reach"]
+    assert way["argv"][1:] == command_in(run(*TINY).stdout)
+    assert (set(way["premises"]), way["seconds"] > 0) == (missing, True)
+    assert way["leaves_out"] == []  # there are no faults
     assert json.loads(again.stdout)["to_reach"] == []
 
 
@@ -153,12 +155,13 @@ def report_of(configuration: Configuration) -> Explored:
 def test_where_none_is_known_the_report_says_so() -> None:
     """For a variant, a property that the table has not, and a protocol that is none of this package's."""
     notes: Any = report_of(Configuration(variant="no-promise")).ways_to_reach()
-    assert notes[-1].startswith("no command is known that reaches, for zab with no-promise, the premise of integrity")
+    said = "no command is known that reaches, for zab with no-promise, the premise of integrity"
+    assert notes[-1].sentence.startswith(said)
     configuration = Configuration()
     foreign = report_of(configuration)
     assert configuration.merged_by_promise == {}  # known before the protocol's name is one that there is not
     object.__setattr__(configuration, "protocol", "raft")
-    assert "no command is known that reaches, for raft over network fifo" in foreign.ways_to_reach()[-1]
+    assert "no command is known that reaches, for raft over network fifo" in foreign.ways_to_reach()[-1].sentence
     assert reaching(Configuration(), ["agreement", "unheard-of"])[1] == ["agreement"]
 
 
@@ -185,6 +188,10 @@ def test_steps_are_too_few_only_where_more_would_do(tmp_path: Path, monkeypatch:
     for few in ("--txns 1", "--txns 2 --timeouts 1 --max-epoch 1"):
         text = " ".join(run("--nodes", "2", *few.split(), "--losses", "0", "--depth", "3").stdout.split())
         assert "not reached within these bounds: 21 of 21 premises; without crashes all are reached in " in text
+    small = run("--nodes", "2", "--losses", "0", "--txns", "1", "--depth", "3", "--json")
+    (way,) = json.loads(small.stdout)["to_reach"]
+    assert way["leaves_out"] == ["crashes"]
+    assert way["argv"] == shlex.split(way["sentence"].partition(" by: ")[2])
 
 
 def test_the_nearest_rule_is_changed_where_the_protocol_holds() -> None:
