@@ -25,12 +25,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.figures import Figures
+from benchmarks.zookeeper_matrix import SOURCES
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
-from checker.zookeeper.matrix import SOURCES
-from checker.zookeeper.record import NEWEST, PROTOCOL, configuration
-from checker.zookeeper.residue import KNOWN
+from checker.zookeeper.record import KNOWN, NEWEST, PROTOCOL, configuration
 from invariants import properties_of
 from traces import build_trace
 from traces.replay.replay import replay

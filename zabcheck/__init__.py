@@ -100,8 +100,6 @@ if TYPE_CHECKING:  # the public names, each with the module that has it
     from checker.requests.zookeeper_drift import zookeeper_drift as zookeeper_drift
     from checker.requests.zookeeper_finding import FindingFolder as FindingFolder
     from checker.requests.zookeeper_finding import zookeeper_finding as zookeeper_finding
-    from checker.requests.zookeeper_matrix import zookeeper_matrix as zookeeper_matrix
-    from checker.requests.zookeeper_residue import zookeeper_residue as zookeeper_residue
     from checker.search.report import Searched as Searched
     from invariants.registry import Property as Property
     from traces.record.trace import Trace as Trace

@@ -35,7 +35,7 @@ class ZookeeperRequest(Request):
 
     kind: ClassVar[str] = "zookeeper"
     command: ClassVar[bool] = True
-    others: ClassVar[tuple[str, ...]] = ("zookeeper-matrix", "zookeeper-residue", "zookeeper-drift")
+    others: ClassVar[tuple[str, ...]] = ("zookeeper-drift",)
 
     issues: Annotated[Words, Option(argument=True, metavar="[ZK-NNNN]...", complete="rows")] = ()
     time_limit: RowLimit = None
@@ -43,8 +43,7 @@ class ZookeeperRequest(Request):
     release: Annotated[
         str,
         Option(
-            "Check the rows on this release instead of the recorded one; with --residue, the release to check (the "
-            "newest).",
+            "Check the rows on this release instead of the recorded one.",
             metavar="NUMBER",
             complete="zookeeper_releases",
         ),
@@ -57,8 +56,7 @@ class ZookeeperRequest(Request):
     def validate(self) -> None:
         if self.release and not self.issues:
             raise RequestError(
-                f"name the rows to check on {self.release}: zabcheck zookeeper ZK-4643 --release {self.release}; "
-                f"--matrix checks every row on every release, --residue the remaining faults of one"
+                f"name the rows to check on {self.release}: zabcheck zookeeper ZK-4643 --release {self.release}"
             )
         if (self.trace or self.html) and len(names_in(self.issues)) != 1:
             raise RequestError("--trace and --html are for one row: zabcheck zookeeper ZK-4643 --html FILE")
@@ -84,8 +82,7 @@ class ZookeeperRequest(Request):
         Raises:
             RequestError: an issue has no row, or there is no such release.
         """
-        from checker.zookeeper.matrix import of_release
-        from checker.zookeeper.record import ask
+        from checker.zookeeper.record import ask, of_release
 
         rows = self.rows()
         asked = [of_release(row, self.release) if self.release else row for row in rows]

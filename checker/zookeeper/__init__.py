@@ -2,6 +2,5 @@
 
 `docs/explanation/zookeeper-bugs.md` is the user's page.
 
-Start with `rows.py`, a row for each bug, then `record.py`, which checks a row. `matrix.py` checks every row against
-every release, `residue.py` what remains with all known repairs.
+Start with `rows.py`, a row for each bug, then `record.py`, which checks a row on its own release or another.
 """

@@ -6,13 +6,13 @@ The release has every other known fix.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
-from checker.zookeeper.releases import settled
+from checker.zookeeper.releases import settled, variant_of
 from checker.zookeeper.rows import USUAL, Row
 from invariants import properties_of
 from traces import Trace, build_trace
@@ -22,6 +22,9 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.quorums import quorums_with
 
 PROTOCOL, START, NEWEST, MERGED = "zookeeper", "established", "3.9.4", "coarse"
+# All known repairs of the newest release, merged, open or proposed here.
+KNOWN = ("4882", "4837-here", "1558", "trunc", "cut", "5094", "2354", "snap-tail", "trunc-epoch")
+FURTHER = ("4394", "4882", "1291", "1282", "1413", "107")  # known fixes that rows name only if needed
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,32 @@ class RowOutcome:
             self.row.depth if self.split else self.row.merged,
             self.row.held,
         )
+
+
+def repairs_of(row: Row) -> tuple[str, ...]:
+    """Return every known fix beside a row's own: none that contains it, or is contained in it.
+
+    1413 is none where a leader's log is read for a learner: it brought that reading (3.5.0).
+    """
+    variants = PROTOCOLS[PROTOCOL].variants
+    out = dict.fromkeys((*row.others, *(name for name in FURTHER if name != "1413" or "walk" not in row.settings)))
+    for fix in row.fix:
+        near = {name for name in out if fix in variants[name].over or name in variants[fix].over or name == fix}
+        out = {name: None for name in out if name not in near}
+    return tuple(out)
+
+
+def of_release(row: Row, number: str) -> Row:
+    """Return a row for another release, with every known fix that goes with its own; unchanged for its own release.
+
+    Raises:
+        ConfigError: there is no such release.
+    """
+    release = variant_of(PROTOCOL, number) or NEWEST
+    same = settled("", number, row.settings) == settled("", release, row.settings)
+    if same and release == row.release:
+        return row
+    return replace(row, release=release, number="" if same else number, others=repairs_of(row), published="")
 
 
 def configuration(

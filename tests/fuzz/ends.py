@@ -52,11 +52,11 @@ LIVE = f"--live {TINY} --no-trace --json"
 # What stands for an argument of a type of ours.
 FOR_ARGUMENTS = "zab.trace.json"
 # Options that name a file and are text to click, each with the form of its value.
-NAMED = {"--protocol": "./{}.py", "--from": "{}:1", "servers": "{}", "--matrix": "{}"}
+NAMED = {"--protocol": "./{}.py", "--from": "{}:1", "servers": "{}"}
 # More words in which a file is named.
 BESIDE = ("audit {} --logs", f"{TINY} --checkpoint {{}} --resume --json")
 # Parameters that name a folder, or a file that is there.
-FOLDERS = ("checkpoint", "smt2", "folder", "traces", "out", "matrix")
+FOLDERS = ("checkpoint", "smt2", "folder", "traces", "out")
 PAGES = (("check", "--html"), ("gallery", "--html"))  # a page for each check
 LONG = "x" * 300
 # Names under which no file is read; and files that are read and are not what they should be.

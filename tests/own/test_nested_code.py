@@ -11,9 +11,9 @@ from types import FunctionType, ModuleType
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.zookeeper_matrix import does
 from checker.cli import main
 from checker.symbolic.assumptions import counts
-from checker.zookeeper.matrix import does
 from traces.conform.search import drains_first
 from traces.judging.observed import names_of, reached
 from traces.walk.cover import lines_of

@@ -11,8 +11,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
-from checker.zookeeper.record import ask
-from checker.zookeeper.residue import KNOWN
+from checker.zookeeper.record import KNOWN, ask
 from checker.zookeeper.rows import ROWS
 from invariants import properties_of
 from tests.protocols.merged_steps import compare

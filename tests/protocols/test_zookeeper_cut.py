@@ -1,10 +1,8 @@
 """What TRUNC leaves of a log and of snapshots, what is added to committedLog, and what a sync thread of an earlier term
-does, in ZooKeeper's text and with its repairs; and the residue, which is recorded of them."""
+does, in ZooKeeper's text and with its repairs."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.zookeeper.matrix import RELEASES, same_text
-from checker.zookeeper.record import NEWEST
-from checker.zookeeper.residue import LINES, Left, Line, repairs_of
 from traces import Runner
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
@@ -157,50 +152,11 @@ def test_a_sync_thread_of_an_earlier_term_ends_with_its_first_flush() -> None:
     assert not names["has_stale_batch"](s, 0)
 
 
-# --- the residue ----------------------------------------------------------------------------------
-
-
-def left(line: Line, **other: Any) -> Left:
-    return replace(Left(line, line.breaks, line.depth, line.states, line.unreached, 1.0, "", None), **other)
-
-
-@pytest.mark.parametrize(
-    ("other", "code"), [({}, 0), ({"depth": 1}, 1), ({"states": 1}, 1), ({"trouble": "--time-limit", "depth": 1}, 3)]
-)
-def test_the_residue_ends_as_its_lines_do(monkeypatch: pytest.MonkeyPatch, other: dict[str, Any], code: int) -> None:
-    def ask(line: Line, *_: object) -> Left:
-        return left(line, **(other if line is LINES[-1] else {}))
-
-    monkeypatch.setattr("checker.zookeeper.residue.ask", ask)
-    ended = CliRunner().invoke(main, ["zookeeper", "--residue"])
-    assert ended.exit_code == code
-    assert ("CHANGED" in ended.output) == (code == 1)
-    ended = CliRunner().invoke(main, ["zookeeper", "--residue", "--json", "--release", "3.9.1"])
-    found = json.loads(ended.stdout)
-    assert (found["exit_code"], found["release"], len(found["lines"])) == (code, "3.9.1", len(LINES))
-    assert [x["as_recorded"] for x in found["lines"]] == [True] * (len(LINES) - 1) + [not code]
-
-
-def test_the_residue_of_a_release_is_asked_with_all_that_it_lacks() -> None:
-    for line in LINES:
-        assert len({same_text(r, repairs_of(line, r)) for r in RELEASES if r != NEWEST}) == 1
-        assert set(repairs_of(line, NEWEST)) < set(repairs_of(line, "3.9.1"))
-    assert "4837" not in repairs_of(LINES[0], NEWEST)
-    assert {"4837-here", "cut", "trunc"} <= set(repairs_of(LINES[0], NEWEST))
-
-
-def test_the_residue_of_a_release_is_that_of_the_newest() -> None:
-    """But for what 3.4 alone calls, and two functions with another text of the same."""
-    for line in LINES:
-        newest = set(same_text(NEWEST, repairs_of(line, NEWEST)).split())
-        older = set(same_text("3.9.1", repairs_of(line, "3.9.1")).split())
-        assert {changed.partition("=")[0] for changed in older ^ newest} == {
-            "apply_in_sync", "clear_interrupted", "cuts_ahead", "forwards_from_learner",
-        }  # fmt: skip
+# --- an interruption ------------------------------------------------------------------------------
 
 
 def test_nothing_is_asked_after_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An exploration ends with what it has; the lines after it are not begun."""
+    """An exploration ends with what it has; the rows after it are not begun."""
 
     class Interrupted:
         def __init__(self, *_: object) -> None: ...
@@ -208,10 +164,8 @@ def test_nothing_is_asked_after_an_interruption(monkeypatch: pytest.MonkeyPatch)
         def run(self, *_: object) -> SimpleNamespace:
             return SimpleNamespace(stopped="interrupted")
 
-    for module in ("residue", "record"):
-        monkeypatch.setattr(f"checker.zookeeper.{module}.Explorer", Interrupted)
-        monkeypatch.setattr(f"checker.zookeeper.{module}.Compiled", SimpleNamespace(of=lambda *_: (None, "")))
-    for given in (["--residue"], ["ZK-4394"]):
-        ended = CliRunner().invoke(main, ["zookeeper", *given])
-        assert ended.exit_code == 3
-        assert "interrupted; there is no verdict" in ended.output
+    monkeypatch.setattr("checker.zookeeper.record.Explorer", Interrupted)
+    monkeypatch.setattr("checker.zookeeper.record.Compiled", SimpleNamespace(of=lambda *_: (None, "")))
+    ended = CliRunner().invoke(main, ["zookeeper", "ZK-4394"])
+    assert ended.exit_code == 3
+    assert "interrupted; there is no verdict" in ended.output

@@ -8,15 +8,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from checker.cli import main
-from checker.zookeeper import matrix
-from checker.zookeeper.matrix import BUGS, RELEASES, SOURCES, Cell, read, repairs_of, same_text
-from checker.zookeeper.mechanisms import EXPLAINED, HAD, RULES
-from checker.zookeeper.record import Exploring
+from benchmarks import zookeeper_matrix as matrix
+from benchmarks.zookeeper_matrix import BUGS, RELEASES, SOURCES, Cell, read, same_text
+from benchmarks.zookeeper_mechanisms import EXPLAINED, HAD, RULES
+from checker.zookeeper.record import Exploring, repairs_of
 from checker.zookeeper.rows import ROWS
 from invariants import properties_of
+from traces.record.lines import NotRead
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
@@ -44,9 +43,6 @@ def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tm
     assert all(cells[c.issue, c.release] == c for c in first)
     texts = {(r.issue, same_text(v, repairs_of(r), r.settings)) for r in BUGS for v in RELEASES}
     assert before < len(asked) == 2 * len(texts) < 2 * CELLS  # each text is asked once, of mechanism and property
-    ended = CliRunner().invoke(main, ["zookeeper", "--matrix", str(file)])
-    assert ended.exit_code == 0
-    assert f"{CELLS} of {CELLS} cells are known" in ended.output
 
 
 @pytest.mark.parametrize(
@@ -64,21 +60,9 @@ def test_answers_of_another_text_are_not_gone_on_from(tmp_path: Path, name: str,
     file.write_text(json.dumps(asdict(cell)) + "\n")
     assert list(read(file).values()) == [cell]
     file.write_text(json.dumps(asdict(cell) | {name: value}) + "\n")
-    ended = CliRunner().invoke(main, ["zookeeper", "--matrix", str(file), "--stop-after", "0.000001"])
-    assert (ended.exit_code, ended.stdout) == (2, "")
-    assert ended.stderr.endswith(f"{said}\n")
-    assert len(ended.stderr.splitlines()) == 1
-
-
-def test_what_was_not_run_says_so(tmp_path: Path) -> None:
-    file = tmp_path / "cells"
-    ended = CliRunner().invoke(main, ["zookeeper", "--matrix", str(file), "--stop-after", "0.000001"])
-    assert ended.exit_code == 3
-    assert f"0 of {CELLS} cells are known" in ended.output
-    assert "not run" in ended.output
-    file.write_text("no cell\n")
-    assert CliRunner().invoke(main, ["zookeeper", "--matrix", str(file)]).exit_code == 2
-    assert CliRunner().invoke(main, ["zookeeper", "--stop-after", "1"]).exit_code == 2
+    with pytest.raises(NotRead) as refused:
+        read(file)
+    assert str(refused.value).endswith(said)
 
 
 def test_with_every_fix_all_releases_are_one_text() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checker.zookeeper.residue import KNOWN
+from checker.zookeeper.record import KNOWN
 from tests.protocols.votes_refine import RefinementQuery, WithVotes, refines
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS

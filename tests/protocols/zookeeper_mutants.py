@@ -10,8 +10,7 @@ from functools import cache
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
-from checker.zookeeper.record import NEWEST, PROTOCOL, configuration
-from checker.zookeeper.residue import KNOWN
+from checker.zookeeper.record import KNOWN, NEWEST, PROTOCOL, configuration
 from invariants import properties_of
 from zabspec.model import Model
 

@@ -24,8 +24,6 @@ from checker.requests import (
     realise,
     reenact,
     zookeeper,
-    zookeeper_matrix,
-    zookeeper_residue,
 )  # fmt: skip
 from checker.requests.kinds import all_kinds, from_json
 from checker.requests.sweep import SweepRequest
@@ -72,8 +70,6 @@ FULL: dict[str, dict[str, Any]] = {
         "issues": ("ZK-4394",), "time_limit": 2.0, "split": True, "release": "3.9.1", "trace": "t.json",
         "html": "t.html",
     },
-    "zookeeper-matrix": {"file": "m.jsonl", "time_limit": 2.0, "stop_after": 3.0},
-    "zookeeper-residue": {"release": "3.9.1", "time_limit": 2.0},
     "zookeeper-drift": {"tree": "zk", "against": "3.9.1", "since": "HEAD^..HEAD"},
     "zookeeper-finding": {"run": "ZK-trunc", "output": "folder", "time_limit": 2.0},
 }  # fmt: skip
@@ -163,9 +159,6 @@ REFUSED = [
     ("conformance", {"retries": -1}, "--retries must be 0 or more, not -1"),
     ("zookeeper", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
     ("zookeeper", {"issues": ()}, "name the rows to check on 3.9.1"),
-    ("zookeeper-matrix", {"file": ""}, "name the file of the matrix"),
-    ("zookeeper-matrix", {"stop_after": 0.0}, "--stop-after must be a number of seconds above 0, not 0"),
-    ("zookeeper-residue", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
     ("zookeeper-drift", {"tree": ""}, "--drift takes the folder of a source tree of ZooKeeper"),
     ("zookeeper-drift", {"since": "\0"}, "--drift takes the folder of a source tree of ZooKeeper"),
     ("zookeeper-finding", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
@@ -225,14 +218,11 @@ def test_a_sweep_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(seconds=2)
-def test_rows_and_releases_that_there_are_not_are_refused(tmp_path: Path) -> None:
+def test_rows_and_releases_that_there_are_not_are_refused() -> None:
     with pytest.raises(RequestError, match=r"^there is no row ZK-9999"):
         zookeeper.ZookeeperRequest(("ZK-9999",)).answer()
     with pytest.raises(RequestError, match=r"9\.9\.9"):
-        zookeeper_residue.ZookeeperResidueRequest("9.9.9").answer()
-    (tmp_path / "m").write_text("{}\n")
-    with pytest.raises(RequestError, match=":1 is not a valid cell of the matrix"):
-        zookeeper_matrix.ZookeeperMatrixRequest(str(tmp_path / "m")).answer()
+        zookeeper.ZookeeperRequest(("ZK-4394",), release="9.9.9").answer()
     with pytest.raises(RequestError, match=r"^there is no run of ZK-9999 to play"):
         reenact.ReenactRequest(trace="ZK-9999").answer()
     with pytest.raises(RequestError, match=r"^there is no step 999 in ZK-4394"):

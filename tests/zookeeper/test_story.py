@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.zookeeper.matrix import of_release
-from checker.zookeeper.record import Exploring, ask
+from checker.zookeeper.record import Exploring, ask, of_release
 from checker.zookeeper.rows import ROWS
 from checker.zookeeper.story import CLIENTS, asked, headline, story
 from invariants import properties_of
@@ -106,7 +105,6 @@ def test_a_mask_is_read_as_a_set() -> None:
 def test_a_story_is_of_one_row(folder: Path) -> None:
     for words in ((), (ROW, "ZK-4643")):
         assert_refused(run("zookeeper", *words, "--html", "run.html"), "--trace and --html are for one row")
-    assert_refused(run("zookeeper", "--residue", "--html", "run.html"), "--html does not go with --residue")
     assert_refused(run("zookeeper", ROW, "--html", "none/run.html"), "none/run.html")
 
 
@@ -133,7 +131,6 @@ def test_a_row_is_asked_of_another_release(folder: Path, monkeypatch: pytest.Mon
     assert "1282" in asked[1].split(",")
     assert run("zookeeper", ROW).exit_code == 1  # what is on record of its own release is another outcome
     assert_refused(run("zookeeper", ROW, "--release", "3.9.99"), "there is no release '3.9.99' in this model")
-    assert_refused(run("zookeeper", "--matrix", "m", "--release", "3.9.1"), "--release does not go with --matrix")
 
 
 @pytest.mark.parametrize(

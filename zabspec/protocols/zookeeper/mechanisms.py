@@ -2,7 +2,7 @@
 
 A property that breaks says what users lose, and several bugs may break it. A rule here says what the code does wrong,
 so it tells one bug from another. Each is a rule over steps: `before` and `after` are the states around one. No rule is
-judged unless it is named (`checker/zookeeper/matrix.py`), and none has a state of its own.
+judged unless it is named (`benchmarks/zookeeper_matrix.py`), and none has a state of its own.
 
 A learner's steps at NEWLEADER may be put together (`coarse.py`), so a rule looks at what is so when NEWLEADER is
 acknowledged, when currentEpoch is written, or when a term ends, and not at the phase in between.
