@@ -19,6 +19,7 @@ from checker.ending import cut_short
 from checker.errors import RequestError
 from checker.report.result import CheckFindings, Named
 from checker.requests.explore import Explore, explored
+from checker.requests.opinions import Opinions
 from checker.requests.live import LiveRequest
 from checker.requests.model import ModelRequest
 from checker.requests.properties import chosen_properties
@@ -257,7 +258,10 @@ def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
     wanted = {name for a in group for name in a.names}
     judged = [p for p in properties_of(request.name) if p.name in wanted]
     request = replace(request, reduction="stuttering")  # what a check expects is counts and depths of all states
-    exploration, threads, symmetry_off = explored(model, judged, limits, request, TerminalWatch(), shared.compiled)
+    opinions = Opinions(request.second_opinion, False)
+    exploration, threads, symmetry_off = explored(
+        model, judged, limits, request, TerminalWatch(), shared.compiled, opinions.hear
+    )
     if exploration.error and any(len(a.names) < len(judged) for a in group):
         # a property that one of them does not judge may have failed, which ended the exploration for all
         for a in group:
@@ -271,7 +275,7 @@ def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
             a,
             Explored(
                 part, first.configuration, limits, model.epochs, model.channels, request.keep_going, threads,
-                symmetry_off, mine, request=a.request.as_json(),
+                symmetry_off, mine, request=a.request.as_json(), second=opinions.joined(),
             ),
         )  # fmt: skip
 

@@ -616,6 +616,14 @@ class Explorer:
         r.step_counts = {name: totals[kernel.R_STEPS + k] for k, name in enumerate(code.steps)}
         r.event_counts = {k: v for k, v in enumerate(totals[kernel.R_EVENTS : kernel.R_BROKEN]) if v}
 
+    def knows(self, fingerprint: int) -> bool:
+        """Return whether the state with a fingerprint was found."""
+        group = self.groups[(fingerprint >> 60) & 15]
+        place = (((fingerprint << 4) & (2**64 - 1)) * group.capacity) >> 64
+        while (held := group.block.get(place)) not in (0, fingerprint):
+            place = (place + 1) % group.capacity
+        return held != 0
+
     # --- the way back ------------------------------------------------------------------------------
 
     def schedule_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 from checker.errors import RequestError
 from checker.explore.result import Exploration, Limits, Violation
 from checker.explore.vacuous import vacuous
+from checker.opinion.outcome import UNASKED, SearchOpinion
 from checker.report.documents import ExplorationReport
 from checker.report.page import ReportError
 from checker.report.report import Explored
@@ -138,8 +139,13 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Explored:
         {p.name: counterexample(said[p.name]) for p in broken},
         {name: symbolic(report, p["symbolic"]) for name, p in said.items() if "symbolic" in p},
         tuple(report["required"]), engine["reduction_off"] or "", Counterexample(path=path) if path else None,
-        vacuous(model, judged), report.get("request"),
+        vacuous(model, judged), report.get("request"), second=second_opinion(report),
     )  # fmt: skip
+
+
+def second_opinion(report: Claim) -> SearchOpinion:
+    """Return the second opinion that a report has."""
+    return SearchOpinion.from_json(report["second_opinion"]) if "second_opinion" in report else UNASKED
 
 
 def counterexample(p: Claim) -> Counterexample:

@@ -346,6 +346,36 @@ class Engine(Typed, frozen=True, kw_only=True):
     spark: SparkJobs | UnsetType = UNSET
 
 
+class SearchOpinion(Typed, frozen=True):
+    """How the opinion of the second semantics compares, in states that the search found.
+
+    Attributes:
+        states: states in which both were compared.
+        levels: at how many depths these are.
+        steps: steps that were compared, with their effects.
+        judged: the properties that both judged.
+        not_judged: the properties that the second semantics does not have.
+        not_compared: fields of states, and kinds of steps that the search took, that were not compared.
+        seed: of the random numbers that the states were drawn with.
+        difference: the first difference; empty if there is none.
+        none: why nothing was compared; empty if something was.
+        seconds: CPU time.
+        file: where the details of a difference are; empty without one.
+    """
+
+    states: Natural
+    levels: Natural
+    steps: Natural
+    judged: list[str]
+    not_judged: list[str]
+    not_compared: list[str]
+    seed: Natural
+    difference: str
+    none: str
+    seconds: Quantity
+    file: str
+
+
 class ExplorationReport(Typed, frozen=True, kw_only=True):
     """What `zabcheck --json` writes on stdout (docs/reference/file-formats.md).
 
@@ -384,6 +414,7 @@ class ExplorationReport(Typed, frozen=True, kw_only=True):
         engine: what explored.
         evidence: the columns that stand beside each property; docs/reference/properties-and-verdicts.md says
             what they mean. Missing: nobody looked for any.
+        second_opinion: how the opinion of the second semantics compares. Missing: none was requested.
     """
 
     format: Version
@@ -410,6 +441,7 @@ class ExplorationReport(Typed, frozen=True, kw_only=True):
     cost: Cost
     engine: Engine
     evidence: EvidenceColumns | UnsetType = UNSET
+    second_opinion: SearchOpinion | UnsetType = UNSET
 
 
 class LiveDerived(Typed, frozen=True):

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checker.errors import RequestError
+from checker.opinion.outcome import SearchOpinion
 from checker.report.command import witness_command
 from invariants import properties_of, property_named
 from invariants.registry import RUNTIME
@@ -51,6 +52,7 @@ def page_of(report: Mapping[str, Any], stated: bool = False) -> str:
     return template.render(
         style=STYLE, report=report, stated=stated, runs=runs, found=found, ordered=ordered, witnesses=commands,
         plot=plot(report["states"]["levels"]),
+        second=SearchOpinion.from_json(report["second_opinion"]).row if "second_opinion" in report else [],
         counts=[(name, n, share(n, most)) for name, n in [*steps, *report["events"].items()]],
         configuration=json.dumps(report["configuration"]),
     )  # fmt: skip

@@ -17,6 +17,7 @@ from msgspec import UNSET, to_builtins
 
 from checker.explore.reaching import reaching
 from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
+from checker.opinion.outcome import UNASKED, SearchOpinion
 from checker.report import documents
 from checker.report.answer import Answered
 from checker.report.command import command_words, witness_command
@@ -128,6 +129,7 @@ class Explored(Answered):
         advice: of recorded expectations; None if they were not looked up.
         evidence: of other kinds than exploring; None if it was not looked up. No verdict and no exit code depends on
             it.
+        second: how the second semantics' opinion compares.
     """
 
     exploration: Exploration
@@ -147,6 +149,7 @@ class Explored(Answered):
     request: Mapping[str, Any] | None = None
     advice: Advice | None = None
     evidence: Gathered | None = None
+    second: SearchOpinion = UNASKED
 
     kind = "explore"
 
@@ -156,6 +159,8 @@ class Explored(Answered):
     def cut_short(self) -> str:
         """Why not everything requested was explored; empty if it was, or a violation ended it."""
         r = self.exploration
+        if self.second.difference:
+            return self.second.trouble
         if r.error and not r.failed:
             return met(r.error)
         return r.stopped
@@ -231,7 +236,9 @@ class Explored(Answered):
         return HOLDS if p.name in r.witnessed else NOT_REACHED
 
     def replayed(self, name: str) -> bool:
-        """Return whether a violation stands: nothing is known against its counterexample."""
+        """Return whether a violation stands: nothing is known against it or its counterexample."""
+        if self.second.difference:
+            return False
         return name not in self.counterexamples or self.counterexamples[name].replayed
 
     def verdict_in_words(self, p: Property) -> str:
@@ -316,7 +323,7 @@ class Explored(Answered):
             return f"VIOLATED: {named}{cut}; {tail}"
         if self.overall == NO_VERDICT:
             wrong = [name for name in r.violations if not self.replayed(name)]
-            if wrong:
+            if wrong and not self.second.difference:
                 return f"no verdict: {self.counterexamples[wrong[0]].trouble}"
             lacking = f"--require-witness: not put to the test: {some(self.unmet)}"
             found = r.suspicion or "no violation found"
@@ -392,6 +399,7 @@ class Explored(Answered):
             *self.stuttering_row(),
             ("engine", self.engine),
             *self.spark_row(),
+            *self.second.row,
             *([("largest epoch", f"{self.epochs} possible within the budgets")] if self.epochs else []),
         ]
 
@@ -745,6 +753,7 @@ class Explored(Answered):
                 spark=documents.SparkJobs(r.jobs) if r.engine == "spark" else UNSET,
             ),
             evidence=UNSET if self.evidence is None else self.evidence.columns(p.name for p in self.listed),
+            second_opinion=documents.SearchOpinion(**self.second.as_json()) if self.second != UNASKED else UNSET,
         )
         return cast("dict[str, Any]", to_builtins(report))
 

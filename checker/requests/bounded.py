@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from checker.explore.result import Limits
 
     Size = int | str
+    States = int | str
 else:
-    Size = Count
+    Size, States = Count, Natural
 
 
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
@@ -33,6 +34,19 @@ def bytes_of(text: str, name: str) -> int:
     if amount < 1:
         raise RequestError(f"{name} must be a size like 512M or 4G, not {text!r}")
     return amount
+
+
+def states_of(given: int | str) -> int:
+    """Return how many states to compare; 0 for `none`.
+
+    Raises:
+        RequestError: it is neither a number nor `none`.
+    """
+    if given == "none":
+        return 0
+    if not str(given).isdecimal() or len(str(given)) > 9:
+        raise RequestError(f"--second-opinion must be a number of states or none, not {given!r:.60}")
+    return int(given)
 
 
 def size(given: int | str) -> int:

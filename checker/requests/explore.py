@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from checker.errors import RequestError
-from checker.requests.bounded import RequiredWitnesses
+from checker.requests.bounded import RequiredWitnesses, States, states_of
 from checker.requests.counterexamples import counterexample, run_to_error, trace_path
 from checker.requests.exploration import ExplorationRequest
 from checker.requests.model import BOUNDS
+from checker.requests.opinions import Opinions
 from checker.requests.properties import required_witnesses
 from checker.requests.request import Option, Seconds, function, names_in
 from checker.requests.running import Compile, EngineTask
@@ -53,6 +54,16 @@ class Explore(ExplorationRequest):
         ),
     ] = "quick"
 
+    second_opinion: Annotated[
+        States | None,
+        Option(
+            "Compare the search with the second semantics in so many states that it found (explanation/trust.md); "
+            "by default in 200 or more.",
+            metavar="N|none",
+            reads=states_of,
+        ),
+    ] = None
+
     def answer(self, watch: Watch = QUIET) -> Explored:
         from checker.explore.vacuous import vacuous
         from checker.report.report import Explored
@@ -62,7 +73,8 @@ class Explore(ExplorationRequest):
         judged, configuration = self.checks()
         required = required_witnesses(names_in(self.require_witness), [p.name for p in judged])
         model, limits = Model(configuration), self.limits
-        exploration, threads, symmetry_off = explored(model, judged, limits, self, watch)
+        opinions = Opinions(self.second_opinion, self.trace is not None)
+        exploration, threads, symmetry_off = explored(model, judged, limits, self, watch, hears=opinions.hear)
         found = exploration.violations
 
         return Explored(
@@ -84,6 +96,7 @@ class Explore(ExplorationRequest):
             run_to_error(model, exploration, trace_path(self, ["no-room"], "no-room", self.keep_going), self),
             vacuous(model, judged),
             self.as_json(),
+            second=opinions.joined(),
         )
 
 
@@ -125,11 +138,13 @@ def explored(
     request: ExplorationRequest,
     watch: Watch,
     compiled: Compile | None = None,
+    hears: Callable[[EngineTask, Exploration], None] | None = None,
 ) -> tuple[Exploration, int, str]:
     """Run the engine, once for each group of properties that it can check at once.
 
     Args:
         compiled: provides machine code that several explorations share; None for `Compiled.of`.
+        hears: called after each exploration, for a second opinion.
 
     Returns:
         The result, the number of threads (0: not applicable), and why symmetry was not used (empty if it was).
@@ -151,7 +166,10 @@ def explored(
         if limits.seconds is not None and found:
             spent = sum(r.seconds + r.compile_seconds for r, _, _ in found)
             left = replace(limits, spent=min(spent, limits.seconds - 0.01))
-        found.append(explored_once(EngineTask(model, group, left, request, watch, compiled)))
+        task = EngineTask(model, group, left, request, watch, compiled)
+        found.append(explored_once(task))
+        if hears is not None:
+            hears(task, found[-1][0])
     together = [r for r, _, _ in found]
     why = next((why for _, _, why in found if why), "")
     whole = together[0] if len(found) == 1 else joined(together, judged, request.keep_going)

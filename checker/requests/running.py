@@ -35,6 +35,7 @@ class EngineTask:
         limits: when the task begins.
         compiled: provides machine code that several explorations share; None for `Compiled.of`.
         started: when it began, as `time.perf_counter()`.
+        ran: the engines that ran so far.
     """
 
     model: Model
@@ -44,6 +45,7 @@ class EngineTask:
     watch: Watch
     compiled: Compile | None = None
     started: float = field(default_factory=time.perf_counter)
+    ran: list[Explorer | Interpreter] = field(default_factory=list)
 
     @property
     def spent(self) -> float:
@@ -69,6 +71,7 @@ class EngineTask:
         from checker.explore.breadth_first import Explorer
 
         limits, ready, request = limits or self.limits, self.spent, self.request
+        self.ran.append(engine)
         limits = replace(limits, spent=limits.spent + ready)
         with self.watch.exploring() as progress:
             if not request.checkpoint or not isinstance(engine, Explorer):

@@ -44,7 +44,7 @@ def built_in(request: dict[str, Any]) -> World:
     world, networks = ("datagrams", DATAGRAMS) if name == "db19" else ("connections", CONNECTIONS)
     network = request.get("network") or networks[0]
     loader = Loader(SOURCES[name][-1])
-    variants = loader.run(PROTOCOLS / f"{name}_variants.py").VARIANTS
+    variants = loader.run(PROTOCOLS / f"{name}_variants.py").VARIANTS if request.get("variant") else []
     mains = [loader.run(path) for path in SOURCES[name]]
     overrides = chosen(configure.listed(variants), request.get("variant") or "")
     program = Program(mains, list(loader.modules.values()), overrides)

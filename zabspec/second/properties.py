@@ -81,30 +81,50 @@ class Judge:
         flight = list(self.world.in_flight(self.after)) if kinds else []
         return product(*([m for m in flight if kind in ("AnyMessage", m.kind)] for kind in kinds))
 
+    def violates(self, prop: Property) -> bool:
+        """Return whether the state that `after` shows violates a property of states (P2, P3)."""
+        return any(self._ask(prop.holds, self.after, *m) is False for m in self._letters(prop.kinds))
+
+    def meets(self, prop: Property) -> bool:
+        """Return whether the state that `after` shows meets the premise of a property of states."""
+        witness = prop.witness or (prop.holds if prop.needs_witness and not prop.kinds else None)
+        return bool(witness and self._ask(witness, self.after))
+
+    def of_states(self, terminal: bool) -> list[Property]:
+        """Return the properties of states, or of terminal ones (P5)."""
+        return [p for p in self.properties if p.over != "step" and (p.over == "terminal") == terminal]
+
     def state(self, state: tuple, depth: int, terminal: bool = False) -> None:
-        """Judge the properties of states (P2, P3), or the terminal ones (P5)."""
+        """Judge the properties of states, or the terminal ones."""
         self.after.load(state)
-        for prop in self.properties:
-            if prop.over == "step" or (prop.over == "terminal") != terminal:
-                continue
-            if prop.violated is None and any(
-                self._ask(prop.holds, self.after, *m) is False for m in self._letters(prop.kinds)
-            ):
+        for prop in self.of_states(terminal):
+            if prop.violated is None and self.violates(prop):
                 prop.violated = depth
-            witness = prop.witness or (prop.holds if prop.needs_witness and not prop.kinds else None)
-            if prop.witnessed is None and witness and self._ask(witness, self.after):
+            if prop.witnessed is None and self.meets(prop):
                 prop.witnessed = depth
 
-    def step(self, state: tuple, step: Step, result: tuple, depth: int) -> None:
-        """Judge the properties of steps (P4)."""
+    def load_step(self, state: tuple, step: Step, result: tuple) -> None:
+        """Show a step from now on: the state before it, its annotations, and the state after it (P4)."""
         before, event, after = self.before, self.event, self.after
         for s, values in ((before, state), (event, result), (after, result)):
             s.load(values)
         event.event, event.event_process, event.event_peer = step.number, step.process, step.peer
         event.event_message = step.message or NO_MESSAGE
         event.accepts, event.accept_epoch = self.world.accepts, self.world.accept_epoch
+
+    def step_violates(self, prop: Property) -> bool:
+        """Return whether the step violates a property of steps (P4)."""
+        return self._ask(prop.holds, self.before, self.event, self.after) is False
+
+    def step_meets(self, prop: Property) -> bool:
+        """Return whether the step meets the premise of a property of steps."""
+        return bool(prop.witness and self._ask(prop.witness, self.before, self.event, self.after))
+
+    def step(self, state: tuple, step: Step, result: tuple, depth: int) -> None:
+        """Judge the properties of steps."""
+        self.load_step(state, step, result)
         for prop in self.steps:
-            if prop.violated is None and self._ask(prop.holds, before, event, after) is False:
+            if prop.violated is None and self.step_violates(prop):
                 prop.violated = depth
-            if prop.witnessed is None and prop.witness and self._ask(prop.witness, before, event, after):
+            if prop.witnessed is None and self.step_meets(prop):
                 prop.witnessed = depth

@@ -8,14 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from checker.opinion.plain import Plain, label_of
 from invariants import properties_of
 from invariants.binding import bound, full_namespace
 from invariants.registry import STEP, TERMINAL, Property
-from tests.second.harness.plain import Plain
 from zabspec.language.frontend import FrontEnd
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.worlds.steps import BUDGETS, NUMBERED
+from zabspec.worlds.steps import BUDGETS
 
 # What the properties of atomic broadcast read that random protocols are judged by (docs/reference/semantics.md, O7).
 ABCAST = frozenset({"delivered", "abcasts", "abcast_txn"})
@@ -99,8 +99,7 @@ class Question:
 
     @cached_property
     def plain(self) -> Plain:
-        disks = tuple(f.name for f in self.model.parts.fields if f.disk) if self.model.fails else ()
-        return Plain(self.model.program.layout, disks)
+        return Plain.of(self.model)
 
     @cached_property
     def names(self) -> Mapping[str, Any]:
@@ -113,6 +112,4 @@ class Question:
 
     def label(self, word: int) -> str:
         """A step word as an edge's label."""
-        kind = NUMBERED[word >> 24 & 255]
-        own = {"action": self.model.protocol.actions, "environment": self.model.protocol.changes}.get(kind.name)
-        return kind.name if own is None else f"{kind.name}:{own[word & 255].replace('_', '-')}"
+        return label_of(self.model, word)

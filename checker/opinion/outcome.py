@@ -1,0 +1,109 @@
+"""The outcome of comparing a search with the second semantics, as a report has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from checker.report.result import plural, some
+
+FILE = "zabcheck-second-opinion.json"
+
+
+@dataclass(frozen=True)
+class SearchOpinion:
+    """How the second semantics' opinion of a search compares.
+
+    Attributes:
+        states: the states in which both were compared.
+        levels: at how many depths.
+        steps: the steps that were compared, with their effects.
+        judged: the properties that both judged.
+        not_judged: the properties of the search that the second semantics does not have.
+        not_compared: fields of states, and kinds of steps that the search took, that were not compared.
+        seed: of the random numbers that the states were drawn with.
+        difference: a sentence on the first difference; empty if there is none.
+        none: why nothing was compared; empty if something was, or it was not requested.
+        seconds: CPU time.
+        details: of a difference: the state, the run to it, the answers of both.
+        file: where the details are.
+    """
+
+    states: int = 0
+    levels: int = 0
+    steps: int = 0
+    judged: tuple[str, ...] = ()
+    not_judged: tuple[str, ...] = ()
+    not_compared: tuple[str, ...] = ()
+    seed: int = 0
+    difference: str = ""
+    none: str = ""
+    seconds: float = 0.0
+    file: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields of a report."""
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "details"}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> SearchOpinion:
+        """Return the opinion of a report."""
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+        return cls(**values)
+
+    @property
+    def trouble(self) -> str:
+        """The sentence of a report without a verdict; empty if there is no difference."""
+        sent = f", please report it with {self.file}" if self.file else ""
+        said = f"the second semantics contradicts the search: {self.difference}; this is a bug of zabcheck{sent}"
+        return said if self.difference else ""
+
+    @property
+    def row(self) -> list[tuple[str, str]]:
+        """The row of a report's figures; none if no second opinion was requested."""
+        if self.none:
+            return [("second opinion", f"none: {self.none}")]
+        if not self.states and not self.difference:
+            return []
+        total = len(self.judged) + len(self.not_judged)
+        of = f"{len(self.judged)} of {total} properties" if self.not_judged else plural(total, "property")
+        compared = (
+            f"{plural(self.states, 'state')} of {plural(self.levels, 'level')}, {plural(self.steps, 'step')}, {of}"
+        )
+        without = [*self.not_judged, *self.not_compared]
+        lacks = f"; not compared: {some(without)}" if without else ""
+        return [
+            ("second opinion", f"{compared}: {'DIFFER' if self.difference else 'agreed'} ({self.seconds:.1f} s){lacks}")
+        ]
+
+
+UNASKED = SearchOpinion()
+
+
+def joined_opinions(opinions: Sequence[SearchOpinion]) -> SearchOpinion:
+    """Return the opinions of the explorations that one search consists of as one."""
+    first = next((o for o in opinions if o.difference), next((o for o in opinions if o.none), opinions[0]))
+    return replace(
+        first,
+        states=sum(o.states for o in opinions),
+        levels=max(o.levels for o in opinions),
+        steps=sum(o.steps for o in opinions),
+        judged=tuple(name for o in opinions for name in o.judged),
+        not_judged=tuple(name for o in opinions for name in o.not_judged),
+        not_compared=tuple(dict.fromkeys(name for o in opinions for name in o.not_compared)),
+        seconds=sum(o.seconds for o in opinions),
+    )
+
+
+def written_to(opinion: SearchOpinion, path: Path) -> SearchOpinion:
+    """Return an opinion with the file that its difference was written to; without it, if it cannot be written."""
+    try:
+        path.write_text(json.dumps(opinion.details, indent=1) + "\n", encoding="utf-8")
+    except OSError:
+        return opinion
+    return replace(opinion, file=str(path))

@@ -1,0 +1,454 @@
+"""Hold a search against the second semantics: in states that it found, the steps, their effects and what is judged.
+
+The second semantics (`zabspec/second`) goes each run by itself, from its own initial state, choosing the successor by
+its value. A run leads to a state of the search, by the predecessors that the search kept, or it is random.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Exploration
+from checker.explore.stuttering import stutters
+from checker.opinion.outcome import SearchOpinion
+from checker.opinion.plain import Plain, label_of
+from checker.opinion.values import Values
+from invariants.registry import STEP, Property, keeps, meets
+from zabspec.language.reference import ERRORS, StateView
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.second import own
+from zabspec.second.kinds import Fault
+from zabspec.second.properties import Judge, declared
+from zabspec.second.world import World
+from zabspec.worlds.steps import NUMBERED
+
+FEWEST = 200  # states that are compared, if there are so many
+SHARE = 5000  # of so many states of a search one more is compared
+MOST = 20_000
+SECONDS = 2.0  # of CPU, or a tenth of the search's, after which no further state is drawn
+RANDOM = 4  # of so many runs one is random
+BARREN = 8  # runs in vain, after which no further one is drawn
+
+Moved = tuple[str, tuple[str, ...], frozenset[str]]  # a step's label, the state after it, the step properties it breaks
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a comparison is: the state of the second semantics, its depth, and the labels of the run to it."""
+
+    state: tuple[Any, ...]
+    depth: int
+    run: Sequence[str]
+
+
+class Differs(Exception):
+    """The two differ: in a sentence, at a place, with further details."""
+
+    def __init__(self, sentence: str, at: Place | None = None, **details: Any) -> None:
+        super().__init__(sentence)
+        self.at, self.details = at, details
+
+
+def request_of(c: Configuration) -> dict[str, Any]:
+    """Return what the second semantics is requested to model."""
+    ours = c.protocol in own.SOURCES or c.protocol == "zookeeper"
+    return {
+        "protocol": c.protocol if ours else str(PROTOCOLS[c.protocol].text.module.__file__),
+        "variant": c.variant,
+        "nodes": c.nodes,
+        "network": c.network,
+        "start": c.start,
+        "quorums": c.quorums,
+        "budgets": dict(c.budget),
+        "sizes": {"txns": c.txns, "max_epoch": c.max_epoch, "channel": c.channel},
+        "literal": c.literal,
+    }
+
+
+@dataclass(frozen=True)
+class Move:
+    """A step that both took: the state after it, in the product and in the second semantics."""
+
+    what: Moved
+    data: bytes
+    second: tuple[Any, ...]
+    fingerprint: int
+
+
+class Side(Protocol):
+    """An engine's side of the comparison."""
+
+    def steps(self, data: bytes) -> list[tuple[int, bytes]]:
+        """Return the steps of a state, each with the state after it and its annotations."""
+
+    def judged(self, data: bytes) -> tuple[set[str], set[str]] | None:
+        """Return the properties that a state violates, and those whose premise it meets; None after an error."""
+
+    def broken(self, before: bytes, after: bytes) -> frozenset[str]:
+        """Return the properties of steps that a step violates."""
+
+
+class InMachineCode:
+    """Machine code's side."""
+
+    def __init__(self, code: Compiled, both: Sequence[Property]) -> None:
+        self.code, names = code, {p.name for p in both}
+        self.of_steps = sum(1 << k for k, p in enumerate(code.properties) if p.of == STEP and p.name in names)
+        self.others = sum(1 << k for k, p in enumerate(code.properties) if p.of != STEP and p.name in names)
+        self.steps = code.next_states
+
+    def named(self, mask: int) -> set[str]:
+        return {p.name for k, p in enumerate(self.code.properties) if mask >> k & 1}
+
+    def judged(self, data: bytes) -> tuple[set[str], set[str]] | None:
+        broken, met, error = self.code.judged_state(data, self.others)
+        return None if error else (self.named(broken), self.named(met))
+
+    def broken(self, before: bytes, after: bytes) -> frozenset[str]:
+        return frozenset(self.named(self.code.breaks(before, after, self.of_steps)))
+
+
+class InPython:
+    """The interpreter's side."""
+
+    def __init__(self, engine: Interpreter, both: Sequence[Property]) -> None:
+        self.engine, self.layout, self.properties = engine, engine.layout, both
+
+    def steps(self, data: bytes) -> list[tuple[int, bytes]]:
+        return [(word, bytes(after.buffer)) for word, after in self.engine.successors(data)]
+
+    def judged(self, data: bytes) -> tuple[set[str], set[str]] | None:
+        names, view = self.engine.names, StateView(self.layout, data)
+        mine = [p for p in self.properties if p.of != STEP]
+        try:
+            return (
+                {p.name for p in mine if not keeps(p, names, view)},
+                {p.name for p in mine if meets(p, names, view)},
+            )
+        except ERRORS:
+            return None
+
+    def broken(self, before: bytes, after: bytes) -> frozenset[str]:
+        names, found = self.engine.names, set()
+        for p in self.properties:
+            if p.of == STEP and not keeps(p, names, StateView(self.layout, after), StateView(self.layout, before)):
+                found.add(p.name)
+        return frozenset(found)
+
+
+class Comparison:
+    """Compares a search with the second semantics, one state at a time.
+
+    Args:
+        model: what was explored.
+        engine: what explored it, with what it knows of the states found; machine code alone for random runs.
+        r: the result of the search.
+    """
+
+    def __init__(self, model: Model, engine: Explorer | Interpreter | Compiled, r: Exploration) -> None:
+        self.model, self.r = model, r
+        self.explorer = engine if isinstance(engine, Explorer) else None
+        self.interpreter = engine if isinstance(engine, Interpreter) else None
+        self.code: Compiled | None = None
+        self.layout, self.size = model.program.layout, model.program.layout.size
+        self.world: World = own.build(request_of(model.configuration))
+        names = [p.name for p in r.properties]
+        self.judge = Judge(self.world, declared(self.world, names) if names else [])
+        self.judged_names = {p.name for p in self.judge.properties}
+        both = [p for p in r.properties if p.name in self.judged_names]
+        if isinstance(engine, Interpreter):
+            self.side: Side = InPython(engine, both)
+        else:
+            self.code = engine.code if isinstance(engine, Explorer) else engine
+            self.side = InMachineCode(self.code, both)
+        self.values = Values(Plain.of(model), self.world.layout)
+        self.seen: dict[bytes, list[Move]] = {}
+        self.images: dict[int, bytes] = {}
+        self.depths: set[int] = set()
+        self.labels: set[str] = set()
+        self.steps = 0
+
+    # --- one state -----------------------------------------------------------------------------------
+
+    def moves(self, data: bytes, second: tuple[Any, ...], depth: int, run: Sequence[str]) -> list[Move]:
+        """Compare everything about one state; return the steps from it.
+
+        Raises:
+            Differs: the two do not agree.
+        """
+        known = self.seen.get(data)
+        if known is not None:
+            return known
+        at = Place(second, depth, run)
+        ours: dict[Moved, bytes] = {}
+        for word, after in self.side.steps(data):
+            what = label_of(self.model, word), self.values.of_bytes(after), self.side.broken(data, after)
+            ours.setdefault(what, after)
+        theirs, errors = self.taken(second)
+        self.steps += len(ours)
+        self.labels |= {label for label, _, _ in ours}
+        if errors and depth < self.r.expanded_levels and not self.r.error:
+            raise Differs(f"a step meets an error that the search does not: {errors[0]}", at)
+        if ours.keys() != theirs.keys():
+            raise self.apart(data, ours, theirs, at)
+        self.judgements(data, second, depth, not theirs and not errors, at)
+        found = [
+            Move(w, after[: self.size], theirs[w], self.visited(data, after, depth, at)) for w, after in ours.items()
+        ]
+        self.depths.add(depth)
+        self.seen[data] = found
+        return found
+
+    def taken(self, second: tuple[Any, ...]) -> tuple[dict[Moved, tuple[Any, ...]], list[str]]:
+        """Return the steps of a state by the second semantics, with the states after them, and the errors it meets."""
+        world, judge = self.world, self.judge
+        found: dict[Moved, tuple[Any, ...]] = {}
+        errors: list[str] = []
+        try:
+            steps = world.steps(second)
+        except Fault as fault:
+            return {}, [str(fault)]
+        for step in steps:
+            label = step.label.replace("_", "-") if ":" in step.label else step.label
+            for result in world.outcomes(second, step):
+                if isinstance(result, Fault):
+                    errors.append(f"{label}: {result}")
+                    continue
+                broken: frozenset[str] = frozenset()
+                if judge.steps:
+                    judge.load_step(second, step, result)
+                    broken = frozenset(p.name for p in judge.steps if judge.step_violates(p))
+                found.setdefault((label, self.values.of_cells(result), broken), result)
+        return found, errors
+
+    def apart(self, data: bytes, ours: Mapping[Moved, bytes], theirs: Mapping[Moved, Any], at: Place) -> Differs:
+        """Return how the steps of a state differ."""
+        here = self.values.of_bytes(data)
+
+        def shown(moves: Iterator[Moved]) -> list[dict[str, Any]]:
+            return [
+                {"step": label, "changes": self.values.apart(here, key), "violates": sorted(broken)}
+                for label, key, broken in moves
+            ]
+
+        mine = shown(w for w in ours if w not in theirs)
+        other = shown(w for w in theirs if w not in ours)
+        named = ", ".join(sorted({m["step"] for m in [*mine, *other]}))
+        sentence = (
+            f"in a state at depth {at.depth}, {len(mine)} steps with their effects are only the search's and "
+            f"{len(other)} only the second semantics' ({named})"
+        )
+        return Differs(sentence, at, only_in_search=mine, only_in_second=other)
+
+    def judgements(self, data: bytes, second: tuple[Any, ...], depth: int, terminal: bool, at: Place) -> None:
+        """Compare which properties a state violates, and whose premises it meets.
+
+        Raises:
+            Differs: they are not the same, or the search does not report them.
+        """
+        judge, r = self.judge, self.r
+        judge.after.load(second)
+        judge.errors.clear()
+        asked = judge.of_states(False) + (judge.of_states(True) if terminal else [])
+        violated = {p.name for p in asked if judge.violates(p)}
+        met = {p.name for p in asked if p.needs_witness and judge.meets(p)}
+        mine = self.side.judged(data)
+        if judge.errors or mine is None:
+            return  # what else is said of a state whose property errs is not compared
+        premises = {p.name for p in judge.properties if p.needs_witness}
+        for what, one, other in (
+            ("violates", mine[0], violated),
+            ("meets the premise of", mine[1] & premises, met),
+        ):
+            if one != other:
+                names = ", ".join(sorted(one ^ other))
+                whom = "the search" if one - other else "the second semantics"
+                raise Differs(f"a state at depth {depth} {what} {names}, but only by {whom}", at)
+        whole = depth <= r.whole_depth and not r.narrowed
+        for found, beyond in (
+            ("violated", violated - r.violations.keys()),
+            ("met a premise of", met - r.witnessed.keys() if whole else set[str]()),
+        ):
+            if beyond and (whole or (r.complete and not r.violations and not r.error)):
+                raise Differs(
+                    f"{', '.join(sorted(beyond))} {found} at depth {depth}, which the search does not report", at
+                )
+
+    def visited(self, data: bytes, after: bytes, depth: int, at: Place) -> int:
+        """Check that the search knows a state after a step; return its fingerprint, or 0 if it left the step out.
+
+        Raises:
+            Differs: it does not, or it takes two states for one.
+        """
+        if self.code is None:
+            return 0
+        fingerprint, image = self.code.canonical(after[: self.size])
+        first = self.images.setdefault(fingerprint, image)
+        if first != image and self.values.of_bytes(first) != self.values.of_bytes(image):  # not just a bag's order
+            raise Differs(f"two states have one fingerprint, one of them at depth {depth + 1}", at)
+        r = self.r
+        if self.explorer is None or r.narrowed or depth >= r.expanded_levels or self.explorer.knows(fingerprint):
+            return fingerprint
+        views = StateView(self.layout, data), StateView(self.layout, after)
+        if r.stuttering_off or not stutters(self.layout, *views):
+            raise Differs(f"the search has not found a state at depth {depth + 1}", at)
+        return 0
+
+    # --- runs ----------------------------------------------------------------------------------------
+
+    def begin(self) -> tuple[bytes, tuple[Any, ...]]:
+        """Return the initial state of both.
+
+        Raises:
+            Differs: they are not the same.
+        """
+        data = self.model.program.initial().key()
+        try:
+            second = self.world.initial()
+        except (Fault, ZeroDivisionError) as fault:
+            raise Differs(f"the initial state meets an error: {fault}") from None
+        if different := self.values.apart(self.values.of_bytes(data), self.values.of_cells(second)):
+            raise Differs("the initial state", changes=different)
+        return data, second
+
+    def follow(self, words: Sequence[int]) -> None:
+        """Go a run of the product, step by step.
+
+        Raises:
+            Differs: the two do not agree in a state of it, or it is no run.
+        """
+        data, second = self.begin()
+        run: list[str] = []
+        for depth, word in enumerate(words):
+            moves = self.moves(data, second, depth, run)
+            after = next((a[: self.size] for w, a in self.side.steps(data) if w == word), b"")
+            key, label = self.values.of_bytes(after) if after else (), label_of(self.model, word)
+            move = next((m for m in moves if m.what[:2] == (label, key)), None)
+            if move is None:
+                raise Differs(
+                    f"step {depth + 1} of a run of the search is not possible", Place(second, depth, [*run, label])
+                )
+            data, second = after, move.second
+            run.append(label)
+        self.moves(data, second, len(words), run)
+
+    def to_state(self, depth: int, index: int) -> None:
+        """Go to a state that the search found, by the predecessors that it kept.
+
+        Raises:
+            Differs: the two do not agree in a state on the way, or there is no such run.
+        """
+        assert self.explorer is not None
+        assert self.code is not None
+        ordinals: list[int] = []
+        for level in range(depth, 0, -1):
+            index, ordinal = self.explorer.preds.of(level, index)
+            ordinals.insert(0, ordinal)
+        data, second = self.begin()
+        _, image = self.code.canonical(data)
+        run: list[str] = []
+        for k, ordinal in enumerate(ordinals):
+            moves = self.moves(data, second, k, run)
+            after = self.code.next_states(image)[ordinal : ordinal + 1]
+            target, image = self.code.canonical(after[0][1][: self.size]) if after else (0, b"")
+            move = next((m for m in moves if m.fingerprint == target), None)
+            if move is None:
+                raise Differs(f"step {k + 1} of a run of the search is not possible", Place(second, k, run))
+            data, second = move.data, move.second
+            run.append(move.what[0])
+        self.moves(data, second, depth, run)
+
+    def wander(self, source: random.Random, most: int) -> None:
+        """Go a random run, in which each kind of step is as likely as any other."""
+        data, second = self.begin()
+        run: list[str] = []
+        for depth in range(most + 1):
+            moves = self.moves(data, second, depth, run)
+            moves = [m for m in moves if m.fingerprint or self.code is None]
+            if not moves or depth == most:
+                return
+            label = source.choice(sorted({m.what[0] for m in moves}))
+            move = source.choice([m for m in moves if m.what[0] == label])
+            data, second = move.data, move.second
+            run.append(label)
+
+    def draw(self, count: int, source: random.Random, most_seconds: float) -> None:
+        """Compare at least so many states, if there are as many and there is time.
+
+        Raises:
+            Differs: the two do not agree in some state.
+        """
+        r, began = self.r, time.process_time()
+        for violation in r.violations.values():
+            self.follow(violation.schedule)
+        levels = [k for k, n in enumerate(r.levels) if n and k <= max(r.whole_depth, 0)]
+        guided = not r.narrowed and (self.explorer is not None or self.interpreter is not None)
+        barren = 0
+        while (
+            (len(self.seen) < count or self.missed()) and barren < BARREN and time.process_time() - began < most_seconds
+        ):
+            before, turn = len(self.seen), source.randrange(RANDOM)
+            if not guided or not turn:
+                self.wander(source, max(r.expanded_levels, 0) if guided else max(r.depth, 1))
+            else:
+                depth = levels[-1] if turn == 1 else source.choice(levels)
+                index = source.randrange(r.levels[depth])
+                if self.explorer is not None:
+                    self.to_state(depth, index)
+                elif self.interpreter is not None:
+                    self.follow(self.interpreter.schedule_to(depth, index))
+            barren = barren + 1 if len(self.seen) == before or len(self.seen) > count else 0
+
+    def missed(self) -> list[str]:
+        """Return the kinds of steps that the search took and that were not compared."""
+        taken = {NUMBERED[k].name for k, n in self.r.event_counts.items() if n and k in NUMBERED}
+        return sorted(taken - {label.partition(":")[0] for label in self.labels})
+
+
+def states_for(r: Exploration) -> int:
+    """Return how many states of a search are compared by default."""
+    return min(MOST, max(FEWEST, r.distinct // SHARE))
+
+
+def second_opinion(
+    model: Model, engine: Explorer | Interpreter | Compiled, r: Exploration, count: int | None
+) -> SearchOpinion:
+    """Compare a search with the second semantics.
+
+    Args:
+        model: what was explored.
+        engine: what explored it; its machine code if it does not know any longer what it found.
+        r: the result.
+        count: so many states, which is the seed, too; None for as many as the size of the search suggests.
+    """
+    began, wanted = time.process_time(), states_for(r) if count is None else count
+    if promised := model.configuration.merged_by_promise:
+        return SearchOpinion(none=f"steps are merged by the author's promise ({', '.join(promised)}): --reduction none")
+    try:
+        here = Comparison(model, engine, r)
+    except Exception as problem:  # whatever it lacks, the search's verdict stands
+        return SearchOpinion(none=f"the second semantics does not run it: {type(problem).__name__}: {problem}")
+    difference: dict[str, Any] = {}
+    limit = max(SECONDS, r.cpu_seconds / 10) if count is None else float("inf")
+    try:
+        here.draw(wanted, random.Random(wanted), limit)
+    except Differs as problem:
+        difference = {"difference": str(problem), **problem.details}
+        if problem.at is not None:
+            plain = here.world.layout.plain(problem.at.state)
+            difference |= {"depth": problem.at.depth, "run": list(problem.at.run), "state": plain}
+    names = [p.name for p in r.properties]
+    return SearchOpinion(
+        len(here.seen), len(here.depths), here.steps,
+        tuple(n for n in names if n in here.judged_names), tuple(n for n in names if n not in here.judged_names),
+        (*here.values.only_one, *(f"steps {name}" for name in here.missed())), wanted,
+        difference.get("difference", ""), "", round(time.process_time() - began, 3), details=difference,
+    )  # fmt: skip

@@ -1,0 +1,170 @@
+"""The second semantics' opinion of a search: agreed on what is right, no verdict on what is faulty."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.report.report import Explored
+from checker.requests.explore import Explore
+from zabspec.second.world import World
+
+ZAB = Explore(nodes=2, txns=1, timeouts=1, crashes=1, losses=0, evidence="explored")
+RING = Explore("example:token_ring", evidence="explored")  # over datagrams, with stuttering receipts
+VIOLATED = Explore("example:causal_broadcast", keep_going=True, max_states=3000, evidence="explored")
+ASKED = {
+    "zab": ZAB,
+    "zab without symmetry": Explore(nodes=2, txns=1, timeouts=1, crashes=0, losses=1, symmetry=False, depth=12),
+    "zab with a variant": Explore(variant="join-commit-all", nodes=2, txns=1, timeouts=1, depth=9),
+    "zab, interpreted": Explore(nodes=2, txns=1, timeouts=1, crashes=0, losses=0, depth=8, engine="interpret"),
+    "db19": Explore("db19", nodes=2, txns=1, timeouts=2, depth=9),
+    "ladis": Explore("ladis", nodes=2, txns=1, depth=9),
+    "zookeeper": Explore("zookeeper", nodes=2, depth=7, reduction="none"),
+    "a user protocol": RING,
+    "roles and properties of steps": Explore("example:paxos", depth=6),
+    "violated": VIOLATED,
+}
+
+
+@pytest.mark.parametrize("request_of", ASKED.values(), ids=ASKED)
+def test_it_agrees(request_of: Explore) -> None:
+    second = request_of.answer().second
+    assert (second.difference, second.none) == ("", "")
+    assert second.states >= 40
+    assert second.steps > second.states
+    assert second.judged
+    assert not [name for name in second.not_compared if not name.startswith("steps ")]
+
+
+def test_every_form_of_a_report_has_it() -> None:
+    answer = ZAB.answer()
+    said = dict(answer.figures())["second opinion"]
+    assert "agreed" in said
+    assert "15 of 21 properties" in said
+    assert "invariant-1" in said
+    assert answer.as_json()["second_opinion"]["seed"] == 200
+    assert "Second opinion: " in answer.html()
+    assert "agreed" in " ".join(answer.text().split())
+
+
+def test_it_is_turned_off_and_larger_on_request() -> None:
+    without = Explore(nodes=2, txns=1, depth=6, second_opinion="none", evidence="explored").answer()
+    assert "second_opinion" not in without.as_json()
+    assert "second opinion" not in dict(without.figures())
+    assert Explore(nodes=2, txns=1, second_opinion=400, evidence="explored").answer().second.states >= 400
+
+
+def test_what_it_cannot_compare_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacks(*_: object) -> None:
+        raise NotImplementedError("no such construct")
+
+    monkeypatch.setattr("zabspec.second.own.configure.user_model", lacks)
+    answer = RING.answer()
+    assert answer.exit_code == 0
+    assert dict(answer.figures())["second opinion"].startswith("none: the second semantics does not run it")
+
+
+# --- planted faults --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A fault: what is replaced, by what, given the true one, and the searches that it concerns."""
+
+    owner: Any
+    name: str
+    other: Callable[[Any], Any]
+    requests: tuple[Explore, ...] = (ZAB, RING)
+
+
+def one_fewer(true: Any) -> Any:
+    return lambda self, data: true(self, data)[:-1]
+
+
+def other_effect(true: Any) -> Any:
+    def steps(self: Any, data: bytes) -> Any:
+        *rest, (word, after) = true(self, data) or [(0, b"")]
+        return [*rest, (word, data + after[len(data) :])] if after else []
+
+    return steps
+
+
+def one_lost(true: Any) -> Any:
+    return lambda self, fingerprint: bool(fingerprint % 7) and true(self, fingerprint)
+
+
+def halved(true: Any) -> Any:
+    return lambda self, data: (true(self, data)[0] % 5 + 1, true(self, data)[1])
+
+
+def unviolated(true: Any) -> Any:
+    return lambda self, data, live: (0, *true(self, data, live)[1:])
+
+
+def unreported(true: Any) -> Any:
+    def run(self: Any, *args: Any, **settings: Any) -> Any:
+        r = true(self, *args, **settings)
+        r.violations = {}
+        return r
+
+    return run
+
+
+PLANTS = {
+    "a step is missing": Plant(Compiled, "next_states", one_fewer),
+    "a step has another effect": Plant(Compiled, "next_states", other_effect),
+    "states are missing": Plant(Explorer, "knows", one_lost),
+    "states are taken for others": Plant(Compiled, "canonical", halved),
+    "a violated state is none": Plant(Compiled, "judged_state", unviolated, (VIOLATED,)),
+    "a violation is not reported": Plant(Explorer, "run", unreported, (VIOLATED,)),
+    "the second semantics lacks a step": Plant(
+        World, "steps", lambda true: lambda self, state: [s for s in true(self, state) if s.label != "receive"], (RING,)
+    ),
+    "the interpreter lacks a step": Plant(
+        Interpreter,
+        "attempts",
+        lambda true: lambda self, state: list(true(self, state))[1:],
+        (Explore("example:token_ring", engine="interpret", reduction="none", evidence="explored"),),
+    ),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+def test_planted_faults_are_no_verdict(monkeypatch: pytest.MonkeyPatch, plant: Plant) -> None:
+    monkeypatch.setattr(plant.owner, plant.name, plant.other(getattr(plant.owner, plant.name)))
+    for request in plant.requests:
+        contradicted(request.answer())
+
+
+def contradicted(answer: Explored) -> None:
+    assert answer.exit_code == 3
+    assert answer.sentence.startswith("no verdict: the second semantics contradicts the search: ")
+    assert {v.verdict for v in answer.said()} == {"no verdict"}
+    assert "DIFFER" in dict(answer.figures())["second opinion"]
+
+
+def test_a_difference_is_in_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command names the file, which has the state, the run to it, and the steps of both."""
+    from checker.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Compiled, "next_states", one_fewer(Compiled.next_states))
+    with pytest.raises(SystemExit) as ended:
+        main(["--nodes", "2", "--txns", "1", "--depth", "8", "--json"])
+    assert ended.value.code == 3
+    said = json.loads(capsys.readouterr().out)["second_opinion"]
+    details = json.loads((tmp_path / said["file"]).read_text())
+    assert details["difference"] == said["difference"]
+    assert details["state"]["fields"]
+    assert details["only_in_second"]
+    assert not details["only_in_search"]
