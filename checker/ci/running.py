@@ -19,9 +19,9 @@ from checker.ending import cut_short
 from checker.errors import RequestError
 from checker.report.result import CheckFindings, Named
 from checker.requests.explore import Explore, explored
-from checker.requests.opinions import Opinions
 from checker.requests.live import LiveRequest
 from checker.requests.model import ModelRequest
+from checker.requests.opinions import Opinions
 from checker.requests.properties import chosen_properties
 from checker.requests.replay import Replay
 from checker.requests.request import fields_of, flag, made, names_in

@@ -44,7 +44,7 @@ def states_of(given: int | str) -> int:
     """
     if given == "none":
         return 0
-    if not str(given).isdecimal() or len(str(given)) > 9:
+    if not (str(given).isascii() and str(given).isdecimal() and len(str(given)) < 10):
         raise RequestError(f"--second-opinion must be a number of states or none, not {given!r:.60}")
     return int(given)
 
