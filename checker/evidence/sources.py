@@ -52,7 +52,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     PROOF: (
         *COMPUTING, "checker/proof/*.py", "checker/proof/*.txt", "zabspec/abstract/*.py", "checker/symbolic/*.py",
         "checker/requests/prove.py", "checker/requests/queries.py", "checker/requests/request.py",
-        "zabspec/ensemble.py", "zabspec/zoo_cfg.py",
+        "zabspec/ensemble.py", "zabspec/errors.py", "zabspec/zoo_cfg.py",
         "zabspec/files.py", "zabspec/limits.py", "zabspec/quorums.py", "zabspec/signals.py", "zabspec/typed.py",
     ),
 }  # fmt: skip

@@ -27,6 +27,7 @@ BESIDE = (
     "checker.requests.watch", "checker.terminal", "checker.requests.audit",  # progress; the releases of another command
     "checker.requests.counterexamples", "zabspec.simulator.run",  # runs of explorations, whose words nobody takes
     "checker.symbolic.extension",  # what --symbolic asks beside an exploration
+    "checker.requests.opinions",  # the second opinion of an exploration, which no evidence asks for
     "checker.distributed", "checker.zookeeper", "zabspec.protocols.zookeeper",  # Spark, and another protocol
 )  # fmt: skip
 # The proof imports the model of an exploration to name a mutant that is misspelt, and what words the errors of a
