@@ -80,8 +80,8 @@ def agree(full: Exploration, less: Exploration) -> None:
 @pytest.mark.slow(seconds=5)
 @pytest.mark.parametrize(
     ("configuration", "symmetry"),
-    [(SMALL, True), (CRASHES, True), (replace(SMALL, nodes=2, txns=2), False)],
-    ids=["timeout", "crash", "without symmetry"],
+    [(CRASHES, True), (replace(SMALL, nodes=2, txns=2), False)],
+    ids=["crash", "without symmetry"],
 )
 def test_fewer_states_are_judged_alike(configuration: Configuration, symmetry: bool) -> None:
     full, less = both(configuration, symmetry)
@@ -94,7 +94,7 @@ def test_fewer_states_are_judged_alike(configuration: Configuration, symmetry: b
 @pytest.mark.slow(seconds=6)
 @pytest.mark.parametrize(
     ("variant", "budgets"),
-    [("propose-to-synced-only", (2, 0, 0)), ("small-quorum", (1, 1, 0)), ("no-promise", (1, 1, 0))],
+    [("propose-to-synced-only", (2, 0, 0)), ("no-promise", (1, 1, 0))],
     ids=str,
 )
 def test_what_is_broken_is_found_broken(variant: str, budgets: tuple[int, int, int]) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 from collections.abc import Callable
-from types import FunctionType
 
 import pytest
 
@@ -13,7 +10,7 @@ from checker.distributed import kernel as distributed_kernel
 from checker.distributed.code import AmpleCode, Code, WideCode
 from checker.explore import ample_kernel, compiled, interface, kernel, observer_kernel, orbits, sleep_kernel
 from checker.explore.ample import Narrowing
-from checker.explore.binding import Constant, NotBound, WrongBinding, is_declared, signature
+from checker.explore.binding import Constant, WrongBinding, is_declared, signature
 from checker.explore.compiled import Compiled
 from checker.explore.reduction import Reducing
 from checker.live import kernel as live_kernel
@@ -30,7 +27,6 @@ KERNELS = (kernel, orbits, sleep_kernel, ample_kernel, observer_kernel, distribu
 SMALL = Configuration(nodes=2, txns=1, timeouts=0, crashes=0, losses=0)
 JUDGED = judged("zab")[:2]
 DECLARED = {name: value for name, value in vars(interface).items() if is_declared(value)}
-FUNCTIONS = [f for f in DECLARED.values() if isinstance(f, FunctionType) and f not in interface.HOOKS]
 
 
 def typed(kind: type[Compiled] = Compiled) -> None:
@@ -63,31 +59,10 @@ def test_a_declaration_says_what_it_is_bound_to() -> None:
         assert value.doc if isinstance(value, Constant) else value.__doc__, name
 
 
-def test_a_declared_function_names_itself_when_it_is_called_in_python() -> None:
-    for f in FUNCTIONS:
-        with pytest.raises(NotBound, match=f"^{f.__name__} is bound when a model is compiled"):
-            f(*(None for _ in inspect.signature(f).parameters))
-
-
-def test_a_declared_constant_is_no_number_in_python() -> None:
-    for use in (bool, int, range, lambda c: c + 1, lambda c: 1 + c, lambda c: c == 1, lambda c: c < 1):
-        with pytest.raises(NotBound, match="how many processes there are"):
-            use(interface.NODES)
-
-
 def test_every_declared_name_is_imported_by_a_kernel() -> None:
     imported = {name for module in KERNELS for name, value in vars(module).items() if is_declared(value)}
     replaced = {hook.__name__ for hook in interface.HOOKS}
     assert DECLARED.keys() - imported - replaced == set()
-
-
-@pytest.mark.parametrize("hook", interface.HOOKS, ids=lambda hook: hook.__name__)
-def test_a_hook_does_nothing_unless_a_kernel_replaces_it(hook: FunctionType) -> None:
-    tree = ast.parse(inspect.getsource(hook)).body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    rest = [ast.unparse(statement) for statement in tree.body[1:]]
-    assert rest in ([], ["return 0"], ["return False"])
-    assert any(vars(module).get(hook.__name__) is hook for module in (kernel, sleep_kernel))
 
 
 def test_memory_and_word_operations_are_declared_as_they_are_typed() -> None:
@@ -98,13 +73,6 @@ def test_memory_and_word_operations_are_declared_as_they_are_typed() -> None:
         parameters, returned = signature(declared[name])[1:].split(") -> ")
         found = [front.type_of_annotation(kind) for kind in parameters.split(", ")]
         assert (tuple(found), front.type_of_annotation(returned)) == (given, result), name
-
-
-def test_an_operation_on_memory_is_refused_in_python() -> None:
-    for name in memory.__all__:
-        function = getattr(memory, name)
-        with pytest.raises(TypeError, match=f"^{name} is an operation of machine code"):
-            function(*(None for _ in inspect.signature(function).parameters))
 
 
 # --- what is bound ------------------------------------------------------------------------------
@@ -165,19 +133,3 @@ def test_a_name_that_is_bound_with_another_type_is_refused(monkeypatch: pytest.M
 
     with pytest.raises(WrongBinding, match=r"^SYMMETRY is declared as bool, and bound to int$"):
         Number(Model(SMALL), JUDGED, False)
-
-
-def test_a_hook_with_another_signature_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stutters(before: int, after: int) -> bool:
-        return False
-
-    stutters.__module__ = kernel.__name__
-    monkeypatch.setattr(kernel, "stutters", stutters)
-    with pytest.raises(WrongBinding, match=r"^stutters is declared as \(State, State\) -> bool, and bound to"):
-        Compiled(Model(SMALL), JUDGED, False)
-
-
-def test_two_kernels_share_no_name_unless_one_replaces_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(distributed_kernel, "REPLACES")
-    with pytest.raises(WrongBinding, match=r"^settle is defined by two kernels, the later of which is checker.distrib"):
-        Code(Model(SMALL), JUDGED, False)

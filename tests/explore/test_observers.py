@@ -231,16 +231,13 @@ def test_every_state_goes_on_as_what_stands_for_its_class() -> None:
     assert other > len(explorer.found) / 20
 
 
-# The protocols, and a variant that breaks what values break alone.
-READ = [("zab", ""), ("zab", "propose-to-synced-only"), ("ladis", "")]
+# The protocols, and a variant that breaks what values break alone; with no premise kept, and with all.
+READ = [("zab", "propose-to-synced-only", ()), ("ladis", "", ()), ("zab", "", None)]
 
 
 @pytest.mark.slow(seconds=6)
-@pytest.mark.parametrize(
-    ("protocol", "variant", "wanted"), [*((*of, ()) for of in READ), ("zab", "", None), ("ladis", "", None)], ids=str
-)
+@pytest.mark.parametrize(("protocol", "variant", "wanted"), READ, ids=str)
 def test_what_stands_for_a_class_goes_on_alike(protocol: str, variant: str, wanted: tuple[str, ...] | None) -> None:
-    """With no premise kept, and with all."""
     configuration = replace(USUAL, protocol=protocol, variant=variant, timeouts=2, crashes=1)
     code = narrowing(configuration, wanted=wanted)
     assert code.classes.classes, code.classes.why_not

@@ -182,39 +182,6 @@ def test_what_is_live_is_what_some_path_reads(body: list[t.Stmt]) -> None:
 # --- shapes --------------------------------------------------------------------------------------
 
 
-def test_a_name_read_by_a_later_round_is_carried_through_its_if() -> None:
-    """seen = 0; for p: if a: if seen: ...; seen = seen + 1"""
-    inner = when("a", then=[when("seen", then=[set_("a", "a")]), set_("seen", "seen")])
-    around = loop("p", inner)
-    live = Liveness(function(set_("a"), set_("seen"), around))
-    assert live.left(inner) == ["a", "seen"]
-    assert live.carried(around) == ["a", "seen"]
-
-
-def test_a_name_that_every_round_sets_first_is_not_carried() -> None:
-    around = loop("p", set_("x", "p"), set_("y", "x"))
-    live = Liveness(function(set_("x"), set_("y"), around, t.Return(1, add("y"))))
-    assert live.carried(around) == ["y"]
-    assert live.left(around) == ["y"]
-
-
-def test_the_name_of_a_loop_outlives_it_where_it_is_read_behind() -> None:
-    last, dead = loop("k", set_("x")), loop("k", set_("x"))
-    live = Liveness(function(set_("k"), last, dead, t.Return(1, add("k"))))
-    assert live.carried(dead) == ["k"]
-    assert live.carried(last) == ["k"], "the second loop may have no round"
-    again = loop("k", set_("x"))
-    assert Liveness(function(set_("k"), again, set_("k"), t.Return(1, add("k")))).carried(again) == []
-
-
-def test_what_is_read_behind_a_break_is_live_there() -> None:
-    end = when("a", then=[set_("found", "k"), t.Break(1)])
-    around = loop("k", end, set_("a", "k"))
-    live = Liveness(function(set_("a"), set_("found"), around, t.Return(1, add("found"))))
-    assert live.left(end) == ["found"]
-    assert live.carried(around) == ["found", "a"]
-
-
 def test_a_function_that_nobody_holds_is_freed_at_once() -> None:
     """Its answers are kept with it and hold no way back: else all that is typed waits for the collector of circles."""
     f = function(set_("a"), when("a", then=[set_("b", "a")]))

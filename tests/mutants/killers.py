@@ -67,6 +67,7 @@ AT_RANDOM = (
     f"{GHOSTS}::test_ghosts_agree_with_the_complete_history_on_many_histories",
     f"{GHOSTS}::test_strict_causality_of_a_process_that_delivers_in_any_order",
 )
+STORIES = "tests/replay/test_scenarios.py::test_a_scenario_gives_what_it_says"
 OBSERVED = "tests/invariants/test_observed_history.py"
 LITERAL = "tests/invariants/test_properties.py::test_invariant_5_literal_breaks_as_the_page_tells"
 PAGE = "tests/invariants/test_properties.py::test_counter_history_in_the_ghosts"
@@ -76,24 +77,20 @@ UNUSUAL = ("[unordered]", "[inside]", "[duplicating]", "[cut]", "[lossy]")
 ZAB = (*RARE, "[two]", "[three]")
 
 KILLERS = (
-    Killers(("zabspec/zab.py",), (PAPER, LITERAL, GOLDEN), without=LAB, late=RARE),
+    Killers(("zabspec/zab.py",), (PAPER, STORIES, LITERAL, GOLDEN), without=LAB, late=RARE),
     Killers(
-        ("zabspec/history.py",), (PAPER, OBSERVED, LITERAL, GHOSTS, GOLDEN), late=(*RARE, "[datagrams]")
+        ("zabspec/history.py",), (PAPER, STORIES, OBSERVED, LITERAL, GHOSTS, GOLDEN), late=(*RARE, "[datagrams]")
     ),
-    Killers(("zabspec/worlds/connections.py",), (PAPER, GOLDEN), without=LAB, late=RARE),
+    Killers(("zabspec/worlds/connections.py",), (PAPER, STORIES, GOLDEN), without=LAB, late=RARE),
     Killers(
-        ("zabspec/worlds/actor.py",), (PAPER, "tests/worlds/test_datagrams.py", GOLDEN), without=(*ZAB, "ordered"),
-        dearest=1.0,
+        ("zabspec/worlds/actor.py",), (PAPER, STORIES, "tests/worlds/test_datagrams.py", GOLDEN),
+        without=(*ZAB, "ordered"), dearest=1.0,
     ),
     Killers(
-        ("zabspec/worlds/step_annotations.py",), (PAPER, GOLDEN, TRACES), without=(*RARE, *LAB, "[three]"), dearest=0.5
+        ("zabspec/worlds/step_annotations.py",), (PAPER, STORIES, GOLDEN, TRACES),
+        without=(*RARE, *LAB, "[three]"), dearest=0.5,
     ),
     Killers(("zabspec/worlds/datagrams.py",), ("tests/worlds/test_datagrams.py", GOLDEN), without=ZAB),
-    Killers(
-        ("zabspec/protocols/db19.py",),
-        ("tests/simulator/test_simulator.py::test_all_vectors_compiled", GOLDEN, "tests/replay/test_scenarios.py"),
-        without=(*ZAB, "[alone]", "[zab", "[ladis", "-zab", "-ladis"), dearest=9.0,
-    ),
     Killers(("invariants/inductive/impossible.py",), ("tests/invariants/test_possible.py",), plain=True),
     Killers(("invariants/inductive/*.py",), ("tests/invariants/test_clauses.py",), dearest=60.0),
     Killers(

@@ -10,7 +10,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -30,7 +30,6 @@ from checker.proof.finite import Table
 from checker.proof.meaning import meaning
 from checker.proof.stepping import Step, beginning, step, truth
 from checker.refinement import actions as stubs
-from checker.refinement import mapping
 from checker.refinement.failure import failure
 from checker.refinement.model import CLAUSE, REFINES, RefinedModel
 from checker.refinement.table import attempt_of, instance_of, table_of
@@ -42,7 +41,6 @@ from zabspec.abstract.protocol import AbstractAction, Definition
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.language import SetOf, StateView
 from zabspec.language.lang import AnyMessage, Node, State
-from zabspec.language.source import register_source
 from zabspec.model import ConfigError, Configuration, Model
 
 pytestmark = pytest.mark.slow(seconds=1)  # each is small; the model that they share is not
@@ -360,75 +358,8 @@ def test_the_walks_pass_as_it_is() -> None:
     assert not caught()
 
 
-def wrong_epoch(s: State, f: Node, l: Node, m: AnyMessage) -> None:
-    mapping.abstract_f_1_2(s, f, l, s.a_promised[f])
-
-
 def nothing(s: State, f: Node, l: Node, m: AnyMessage) -> None:
     pass
-
-
-def wrong_history(s: State, f: Node, l: Node, m: AnyMessage) -> None:
-    if s.was_phase == 2 and s.phase[f] == 2:
-        mapping.abstract_f_2_1(s, f, l, m.epoch, 0)
-
-
-def commit_is_f_2_2(s: State, f: Node, l: Node, m: AnyMessage) -> None:
-    if s.was_phase == 3:
-        mapping.abstract_f_2_2(s, f, l, m.epoch, m.txn.value)
-
-
-def wrong_process(s: State, f: Node, l: Node, m: AnyMessage) -> None:
-    if len(s.history[f]) != s.was_length:
-        mapping.abstract_f_3_2(s, (f + 1) % 3, l, m.epoch, m.txn.value)
-
-
-def abcast_of_the_root(s: State, p: Node) -> None:
-    mapping.abstract_l_3_1(s, p, p, s.new_epoch[p], s.abcasts)
-
-
-def no_commitment(s: State, l: Node, e: int, heard: int) -> None:
-    pass
-
-
-def no_choice(s: State, l: Node, e: int) -> None:
-    pass
-
-
-def always_first(s: State, l: Node, e: int) -> None:
-    mapping.abstract_l_1_2(s, l, e, 7, 0, mapping.last(s.log[l]).value)
-
-
-WRONG: dict[str, tuple[str, Callable[..., None]]] = {
-    "f.1.2 of the epoch promised before": ("follow_newepoch", wrong_epoch),
-    "f.1.2 left out": ("follow_newepoch", nothing),
-    "f.2.1 with the empty history": ("follow_newleader", wrong_history),
-    "f.2.1 left out": ("follow_newleader", nothing),
-    "f.2.2 and f.3.1 left out": ("follow_commit_ld", nothing),
-    "f.3.2 of another process": ("follow_propose", wrong_process),
-    "f.3.2 left out": ("follow_propose", nothing),
-    "COMMIT taken for the commit of NEWLEADER": ("follow_commit", commit_is_f_2_2),
-    "f.3.3 left out": ("follow_commit", nothing),
-    "an abcast that extends nothing": ("follow_abcast", abcast_of_the_root),
-    "l.3.2 left out": ("follow_commitment", no_commitment),
-    "l.1.2 left out": ("follow_choice", no_choice),
-    "l.1.2 with everybody's promise": ("follow_choice", always_first),
-}
-
-
-@pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_line_of_the_mapping_is_caught(what: str) -> None:
-    name, function = WRONG[what]
-    assert caught({name: rebound(function)})  # type: ignore[dict-item]
-
-
-def rebound(function: Callable[..., None]) -> Any:
-    """The function with the program's own names where it says `mapping.`: as a text of the language has them."""
-    text = "from __future__ import annotations\n" + inspect.getsource(function).replace("mapping.", "")
-    made: dict[str, Any] = {}
-    exec(register_source(f"<{function.__name__}: {hash(text)}>", text).code, made)
-    return made[function.__name__]
 
 
 UPDATES = [(a, symbol) for a in ZAB.actions for symbol in a.updates]

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from tests.servers import SPARK, found, nowhere, official
-from traces.reenact import distributions, shim
-from traces.reenact.distributions import MAIN, Cannot, NoServers, find_release, listed, maven_command, write_poms
+from traces.reenact import distributions
+from traces.reenact.distributions import MAIN, Cannot, NoServers, find_release, maven_command, write_poms
 from traces.reenact.servers import CannotRun, Server, free_ports, wait_for_logs
 from traces.reenact.shim import BUILT, SOURCE, built_shim, place_shim
 from zabspec.temporary import temporary_folder
@@ -82,20 +82,6 @@ def test_a_release_is_found_in_a_folder_of_distributions(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("bare")
-def test_a_build_is_found_and_no_other_folder(tmp_path: Path) -> None:
-    build = tmp_path / "build" / "zookeeper-server" / "target"
-    jar(build / "zookeeper-3.9.6-SNAPSHOT-tests.jar", server=False)
-    jar(build / "zookeeper-3.9.6-SNAPSHOT.jar")
-    jar(build / "lib" / "zookeeper-jute-3.9.6-SNAPSHOT.jar", server=False)
-    servers = find_release("master", zookeeper=str(tmp_path / "build"))
-    assert names(servers)[0] == "zookeeper-3.9.6-SNAPSHOT.jar"
-    assert len(servers.jars) == 3
-    for other in (tmp_path, build / "lib", tmp_path / "none"):
-        with pytest.raises(NoServers, match="no build of ZooKeeper"):
-            find_release("master", zookeeper=str(other))
-
-
-@pytest.mark.usefixtures("bare")
 def test_a_jar_takes_the_place_of_the_one_that_was_found(tmp_path: Path) -> None:
     folder = tmp_path / "zookeeper-3.9.5" / "lib"
     jar(folder / "zookeeper-3.9.5.jar")
@@ -105,44 +91,6 @@ def test_a_jar_takes_the_place_of_the_one_that_was_found(tmp_path: Path) -> None
     for wrong in (folder, folder / "another.jar", Path(__file__), tmp_path / "none"):
         with pytest.raises(NoServers, match="is not the jar of a ZooKeeper server"):
             find_release("3.9.5", servers=str(tmp_path), jar=str(wrong))
-
-
-def test_what_is_installed_is_pyspark_s_then_maven_s(
-    bare: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Maven is asked once: its answer is kept until a jar of it is gone."""
-    with pytest.raises(Cannot, match=r"no PySpark is installed, and there is no `mvn` here; .*--release 3\.9\.5"):
-        find_release("3.9.5")
-    spark = tmp_path / "pyspark"
-    jar(spark / "jars" / "zookeeper-3.9.5.jar")
-    for name in ("zookeeper-jute-3.9.5", "netty-all-4", "jersey-server-3"):
-        jar(spark / "jars" / f"{name}.jar", server=False)
-    spec = type("Spec", (), {"origin": str(spark / "__init__.py")})
-    monkeypatch.setattr(distributions, "find_spec", lambda name: spec)
-    monkeypatch.setattr(distributions, "version", lambda name: "4.3.0")
-    assert names(find_release("3.9.5")) == ["zookeeper-3.9.5.jar", "netty-all-4.jar", "zookeeper-jute-3.9.5.jar"]
-    assert find_release("3.9.5").origin == "the jars of PySpark 4.3.0"
-    repository = tmp_path / "repository"
-    paths = [jar(repository / "a.jar", server=False), jar(repository / "zookeeper-3.5.3-beta.jar")]
-    mvn = bare / "mvn"
-    mvn.write_text(
-        '#!/bin/sh\nfor word do [ -f "$word" ] && pom=$word; done\n'
-        f"echo {':'.join(map(str, paths))} > ${{pom%/pom.xml}}/classpath\necho asked >> {tmp_path}/asked\n"
-    )
-    mvn.chmod(0o755)
-    for _ in range(2):
-        assert names(find_release("3.5.3")) == ["zookeeper-3.5.3-beta.jar", "a.jar"]
-    assert (tmp_path / "asked").read_text() == "asked\n"
-    assert ">3.5.3-beta</version>" in (tmp_path / "cache" / "servers" / "3.5.3" / "pom.xml").read_text()
-    mvn.write_text("#!/bin/sh\nexit 1\n")
-    assert listed(["3.9.5", "3.5.3", "3.6.0"]) == {
-        "3.9.5": "the jars of PySpark 4.3.0", "3.5.3": "Maven's local repository", "3.6.0": "",
-    }  # fmt: skip
-    paths[0].unlink()
-    with pytest.raises(Cannot, match=r"PySpark 4\.3\.0 have 3\.9\.5, and Maven's local repository has not this one"):
-        find_release("3.5.3")
-    with pytest.raises(Cannot, match=r"master is no release: give a build"):
-        find_release("master")
 
 
 @pytest.mark.usefixtures("bare")
@@ -178,13 +126,6 @@ def test_the_command_says_how_to_get_what_is_missing(tmp_path: Path) -> None:
 def test_a_shipped_library_is_of_its_source(machine: str) -> None:
     """If this fails: python -m benchmarks.build_shim."""
     assert hashlib.sha256(SOURCE.read_bytes()).hexdigest().encode() in built_shim(machine).read_bytes()
-
-
-def test_elsewhere_a_compiler_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shim.platform, "machine", lambda: "riscv64")
-    monkeypatch.setenv("PATH", "/nowhere")
-    with temporary_folder("shim") as folder, pytest.raises(Cannot, match="on riscv64 it needs a C compiler"):
-        place_shim(folder)
 
 
 # --- what servers log -------------------------------------------------------------------------------

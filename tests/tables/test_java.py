@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -92,29 +91,6 @@ def test_a_slim_runtime_gets_a_wrapper(monkeypatch: pytest.MonkeyPatch, tmp_path
     done = subprocess.run([found.home / "bin" / "java", *words], capture_output=True, text=True, check=True)
     kept = ["-cp", "a b", "--add-modules=other", "", "*", VECTOR + "x"]
     assert done.stdout.splitlines() == [f"got {word}" for word in kept]
-
-
-def test_the_wrapper_is_written_anew_when_it_is_stale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(runtime(tmp_path / "slim", "21", slim=True)))
-    program = find_java().home / "bin" / "java"
-    right, first = program.read_text(), program.stat().st_ino
-    find_java()
-    assert program.stat().st_ino == first, "as it should be: left alone"
-    program.write_text("#!/bin/sh\nexit 7\n")
-    find_java()
-    assert program.read_text() == right
-    program.chmod(0o644)
-    find_java()
-    assert os.access(program, os.X_OK)
-    assert [path.name for path in program.parent.iterdir()] == ["java"], "nothing else is left there"
-
-
-def test_each_runtime_has_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    homes = set()
-    for name in ("one", "two"):
-        monkeypatch.setenv("JAVA_HOME", str(runtime(tmp_path / name, "21", slim=True)))
-        homes.add(find_java().home)
-    assert len(homes) == 2
 
 
 def test_where_the_cache_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
