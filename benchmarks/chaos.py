@@ -88,10 +88,10 @@ def table(folder: Path) -> None:
             verdict += f": line {said['at']['line']}, {said['at']['observation']}"
         elif said["why"]:
             verdict += f": {said['why']}"
-        broken = ", ".join(f"`{b['property']}`" for b in said["broken"])
+        broken = ", ".join(f"`{name}`" for name in said["broken"])
         syncs = [said["syncs"].get(kind, 0) for kind in kinds]
-        counts = (answers.get("acknowledged", 0), said["observations"])
-        kept.add(seed, release, said["epochs"], *syncs, *counts, verdict, broken, said["cpu_seconds"])
+        counts = (answers.get("acknowledged", 0), said["total"])
+        kept.add(seed, release, said["elections"], *syncs, *counts, verdict, broken, round(said["seconds"], 2))
 
 
 def main() -> None:

@@ -41,6 +41,7 @@ from checker.report.result import (
     installed_version,
     plural,
     some,
+    values,
 )
 from checker.report.sources import top_of
 from traces.explain.folding import folded
@@ -345,10 +346,7 @@ def json_of(o: CheckOutcome) -> dict[str, Any]:
         "status": o.status.lower(),
         "options": dict(o.check.values),
         "expected": {"verdict": e.verdict, "violated": dict(e.violated), "source": e.stated},
-        "differences": [
-            {"what": d.what, "property": d.name or None, "depth": d.depth, "sentence": d.says, "known": d.known or None}
-            for d in o.differences
-        ],
+        "differences": values(o.differences),
         "reasons": list(o.reasons),
         "result": None
         if f is None

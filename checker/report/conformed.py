@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,8 @@ def conformed_result(request: Mapping[str, Any], done: RecordOutcome, folder: Pa
     wrong = done.verdict not in (EXPLAINED, UNKNOWN) or bool(done.broken or done.lost)
     code = EXIT_CODES[VIOLATED if wrong else HOLDS if done.verdict == EXPLAINED else NO_VERDICT]
     lines = [*told_conformed(done), *([left_in(folder)] if folder is not None else [])]
-    content = {"request": dict(request), "exit_code": code, **conformed_json(done)}
+    at = None if done.at is None else {"line": done.at.number, "observation": done.at.told()}
+    content = {"request": dict(request), "exit_code": code, **asdict(done), "at": at}
     return Conformed(lines[0], code, content, lines, outcome=done, folder=folder)
 
 
@@ -97,16 +98,3 @@ def told_conformed(done: RecordOutcome) -> list[str]:
         out.append(f"and {len(done.lost) - 20} more")
     out.append(f"{done.states:,} states explored, at most {done.widest:,} at once; {done.seconds:.1f} CPU-s")
     return out
-
-
-def conformed_json(done: RecordOutcome) -> dict[str, Any]:
-    """Return the result as JSON values."""
-    return {
-        "verdict": done.verdict, "why": done.why, "observations": done.total, "explained": done.explained,
-        "at": None if done.at is None else {"line": done.at.number, "observation": done.at.told()},
-        "reasons": done.reasons, "packets": done.packets, "epochs": done.elections, "syncs": done.syncs,
-        "unjudged": done.unjudged, "steps": done.steps, "states": done.states,
-        "widest": done.widest,
-        "broken": [{"property": name, "line": number} for name, number in done.broken.items()],
-        "states_judged": done.judged, "lost": done.lost, "cpu_seconds": round(done.seconds, 2),
-    }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from checker.report.conformed import Conformed
@@ -23,19 +24,9 @@ def logs_conformed_result(request: Mapping[str, Any], done: FromLines) -> Confor
     wrong = done.verdict == "NOT EXPLAINED" or bool(done.broken)
     code = EXIT_CODES[VIOLATED if wrong else HOLDS if explained else NO_VERDICT]
     lines = told(done)
-    content = {
-        "request": dict(request), "exit_code": code, "verdict": done.verdict, "why": done.why, "lines": done.lines,
-        "explained": done.explained,
-        "at": None if done.at is None else {"place": done.at.place, "line": done.at.told()},
-        "epochs": done.epochs, "syncs": done.syncs, "terms_left_out": done.barren, "logs_name": list(done.named),
-        "votes": done.votes, "lines_at_debug": done.transactions,
-        "clocks": {str(n): round(seconds, 1) for n, seconds in done.shifted.items()},
-        "steps": done.steps,
-        "broken": [
-            {"property": name, "place": "" if line is None else line.place} for name, line in done.broken.items()
-        ],
-        "states_judged": done.judged, "cpu_seconds": round(done.seconds, 2),
-    }  # fmt: skip
+    at = None if done.at is None else {"place": done.at.place, "line": done.at.told()}
+    broken = {name: "" if line is None else line.place for name, line in done.broken.items()}
+    content = {"request": dict(request), "exit_code": code, **asdict(done), "at": at, "broken": broken}
     return Conformed(lines[0], code, content, lines, outcome=done)
 
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from checker.report.answer import StatedAnswer
-from checker.report.result import Part, Table, plural
+from checker.report.result import Part, Table, plural, values
 
 if TYPE_CHECKING:
     from zabspec.ensemble import Ensemble
     from zabspec.timed.planned import CapacityPlan
     from zabspec.timed.setting import Setting
+
+PARTS, OF_OTHERS = ("least", "mean", "most"), ("throughput", "latency")
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,29 +124,11 @@ def parts(setting: Setting, plan: CapacityPlan) -> list[Part]:
 
 
 def as_dict(setting: Setting, plan: CapacityPlan) -> dict[str, Any]:
-    """Return the result as JSON values: operations per second, nanoseconds, bytes."""
-    said = plan.as_json()
-    for name in ("throughput", "latency"):
-        said[name] = dict(zip(("least", "mean", "most"), said[name], strict=True))
-    if plan.more is not None:
-        said["more"] = {
-            "servers": setting.servers + 1,
-            "throughput": plan.more[0],
-            "latency": plan.more[1],
-            "survives": replace(setting, servers=setting.servers + 1).survives,
-        }
-    if plan.alike is not None:
-        said["alike"] = dict(zip(("throughput", "latency"), plan.alike, strict=True))
-    requested = {
-        "servers": setting.servers,
-        "size": setting.size,
-        "outstanding": setting.outstanding,
-        "round_trip": setting.round_trip,
-        "disk": setting.disk.name,
-        "forced_write": setting.disk.force,
-        "survives": setting.survives,
-        "slow": setting.slow,
-        "slow_by": setting.slow_by,
-        "quorum": setting.quorum,
-    }
+    """Return the plan as JSON values; of `more` and `alike`, what the text says of them."""
+    said = values(plan)
+    for name, parts_of in (("throughput", PARTS), ("latency", PARTS), ("more", OF_OTHERS), ("alike", OF_OTHERS)):
+        said[name] = said[name] and dict(zip(parts_of, said[name], strict=True))
+    if said["more"]:
+        said["more"]["survives"] = replace(setting, servers=setting.servers + 1).survives
+    requested = values(setting) | {"survives": setting.survives}
     return {"requested": requested, **said, "assumptions": assumptions(setting)}

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from msgspec import to_builtins
+
 from checker.report.documents import ViolationReport
 
 if TYPE_CHECKING:
@@ -427,6 +429,11 @@ def some(names: Sequence[str]) -> str:
     """Return names in a line; of many only the first."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
+
+
+def values(given: Any) -> Any:
+    """Return a result, or what is in one, as JSON values: an object has the names of its class."""
+    return to_builtins(given, str_keys=True, enc_hook=lambda each: each.item() if hasattr(each, "item") else str(each))
 
 
 def per(amount: float, of: float) -> float | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.answer import Answered
-from checker.report.result import Part, Table
+from checker.report.result import Part, Table, values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,38 +81,11 @@ class Swept(Answered):
 
     def as_json(self) -> dict[str, Any]:
         from traces.sweep.report import verdict
-        from traces.sweep.summary import Group
 
-        question, summary = self.question, self.summary
-
-        def group(g: Group) -> dict[str, Any]:
-            tallies = {
-                name: {"violated": t.violated, "holds": t.holds, "premise_not_reached": t.not_reached}
-                for name, t in g.tallies.items()
-            }
-            return {"runs": g.runs, "broken": g.broken, "unfinished": g.unfinished, **g.sums, "properties": tallies}
-
+        grid, summary = self.question, self.summary
         return {
-            "request": self.request.as_json(),
-            "verdict": verdict(question, summary),
-            "requested_grid": question.as_json(),
-            "configurations": question.count,
-            "grid": question.size,
-            **group(summary.every),
-            "axes": {
-                axis: [{"value": value, **group(g)} for value, g in groups.items()]
-                for axis, groups in summary.axes.items()
-            },
-            "first": [
-                {"property": f.name, "program": list(f.program), "violated": f.violated, "tested": f.tested}
-                | {"number": f.number, "tick": f.tick, "sha256": f.sha256, "command": f.command}
-                for f in self.found
-            ],
-            "together": [
-                {"program": list(t.program), "properties": list(t.names), "runs": t.runs, "first": t.first}
-                for t in summary.together
-            ],
-            "table": self.table,
-            "report": [str(path) for path in self.files],
-            "exit_code": self.exit_code,
-        }
+            "request": self.request.as_json(), "verdict": verdict(grid, summary), "exit_code": self.exit_code,
+            "requested_grid": grid.as_json(), "configurations": grid.count, "grid": grid.size,
+            **values({"every": summary.every, "axes": summary.axes, "together": summary.together}),
+            "first": values(self.found), "table": self.table, "report": values(self.files),
+        }  # fmt: skip

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from msgspec import to_builtins
+
 from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.answer import Answered
-from checker.report.result import Part, plural
+from checker.report.result import Part, plural, values
 from checker.requests.quorum_system import ServerOptions, options_given, zoo_cfg
 from checker.requests.request import File, Option, Request, Seconds, Seed, function
 from checker.requests.watch import QUIET, Watch
@@ -97,13 +99,8 @@ class QuorumsChecked(Answered):
             "reason": result.reason,
             "disjoint_quorums": [sorted(q) for q in self.disjoint],
             "has_quorum": self.has_quorum,
-            "survives": s and {
-                "any": s.any_of, "stopped_by": sorted(s.stopped_by), "at_best": s.some_of, "enough": sorted(s.enough),
-            },
-            "lemmas": [
-                {"name": x.name, "answer": x.answer.value, "seconds": round(x.seconds, 4), "example": x.example}
-                for x in self.lemmas
-            ],
+            "survives": s and to_builtins(s, order="deterministic"),
+            "lemmas": values(self.lemmas),
         }  # fmt: skip
 
 

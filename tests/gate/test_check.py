@@ -98,8 +98,8 @@ def test_it_holds(gate: Gate) -> None:
 def test_a_new_violation(gate: Gate) -> None:
     result, answer, suites, run = files_of(gate, one(HOLDS, HASTY))
     assert result.exit_code == 1
-    assert answer["checks"][0]["differences"][0] | {"sentence": "", "says": ""} == {
-        "what": "violated", "property": "agreement", "depth": 5, "sentence": "", "says": "", "known": None,
+    assert answer["checks"][0]["differences"][0] | {"says": ""} == {
+        "what": "violated", "name": "agreement", "depth": 5, "says": "", "known": "",
     }  # fmt: skip
     failure = suites.find(".//failure")
     assert failure is not None
@@ -462,7 +462,7 @@ def test_a_simulated_run_is_held_against_what_it_is_to_come_to(gate: Gate) -> No
     expect = f'verdict = "violated", violated = {{ {broken} }}, {SOURCE}'
     assert gate(one(expect, *options)).exit_code == 0
     found = json.loads(gate(one(expect.replace("total-order = 239, ", ""), *options), "--json").stdout)
-    assert found["checks"][0]["differences"][0]["property"] == "total-order"
+    assert found["checks"][0]["differences"][0]["name"] == "total-order"
     digest = found["checks"][0]["result"]["sha256"]
     assert gate(one(f'{expect}, sha256 = "{digest}"', *options)).exit_code == 0
     assert gate(one(f'{expect}, sha256 = "{64 * "0"}"', *options)).exit_code == 1
@@ -478,7 +478,7 @@ def test_a_saved_run_is_replayed_and_judged_at_each_of_its_states(gate: Gate, tm
     found = json.loads(
         gate(one(expect.replace("durability = 11", "durability = 9"), *options), "--json", head="").stdout
     )
-    assert [d["property"] for d in found["checks"][0]["differences"]] == ["durability"]
+    assert [d["name"] for d in found["checks"][0]["differences"]] == ["durability"]
     assert gate(one(HOLDS, *options, 'properties = ["integrity"]'), head="").exit_code == 0
     assert gate(one(HOLDS, *options), head="").exit_code == 1
     for more, said in {

@@ -133,7 +133,7 @@ def test_the_command(tmp_path):
     assert result.exit_code == 0
     report = json.loads(result.output)
     assert report["intersection"] == "proved"
-    assert report["survives"]["any"] == 3
+    assert report["survives"]["any_of"] == 3
     config.write_text(servers(2, "group.1=1:2", "weight.1=0", "weight.2=0"))
     result = run(config)
     assert result.exit_code == 3
@@ -185,7 +185,7 @@ def test_an_ensemble_of_any_size_is_settled_by_the_lemma(tmp_path, more):
     assert report["intersection"] == "proved"
     found = parse(config.read_text())
     for crashes, quorum in ((frozenset(report["survives"]["stopped_by"]), report["survives"]["enough"]),):
-        assert len(crashes) == report["survives"]["any"] + 1 == (149 if more else 151)
+        assert len(crashes) == report["survives"]["any_of"] + 1 == (149 if more else 151)
         assert not found.is_quorum(frozenset(found.participants) - crashes)
         assert found.is_quorum(frozenset(quorum))
 

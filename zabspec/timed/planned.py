@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from zabspec.authoring.declaration import ConfigError
 from zabspec.timed.run import Measured, measure
@@ -54,9 +53,6 @@ class CapacityPlan:
     batch: float
     more: tuple[float, float] | None
     alike: tuple[float, float] | None
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def check_held(name: str, value: int) -> None:
