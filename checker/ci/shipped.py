@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from checker.ci.configuration import Check, Matrix, MatrixError, read_matrix
-from checker.ci.judging import NOT_RUN, CheckOutcome, expected, found
+from checker.ci.judging import NOT_RUN, CheckOutcome, expected
 from checker.ci.keys import VIOLATED
-from checker.ci.result import Checked, traces_of
+from checker.ci.result import Checked, row, traces_of
 from checker.report.result import Part
 from traces.explain.folding import folded
 from zabspec.protocols.registry import NAMES, PROTOCOLS
@@ -201,22 +201,11 @@ def described(c: Check) -> list[str]:
 
 def block(o: CheckOutcome) -> str:
     """Return an entry in a few lines: name and status, claim and place, expected and actual result with its figures."""
-    _, where, wanted, there, steps, states, seconds, status = row(o)
+    _, status, wanted, there, steps, states, seconds = row(o)
     figures = ", ".join(f"{n} {unit}" for n, unit in ((steps, "steps"), (states, "states"), (seconds, "s")) if n)
-    lines = [f"{o.check.name}  {status}", folded(f"{o.check.claim} [{where}]", "  ", "  ")]
+    lines = [f"{o.check.name}  {status}", folded(f"{o.check.claim} [{o.check.where}]", "  ", "  ")]
     lines.append(folded(f"expected: {wanted}; found: {there}" + (f"; {figures}" if figures else ""), "  ", "  "))
     return "\n".join(lines)
-
-
-def row(o: CheckOutcome) -> tuple[str, ...]:
-    """Return an entry's name, where it is claimed, expected, found, steps, states, seconds and status."""
-    c, f = o.check, o.found
-    if f is None:
-        last = f"({c.seconds:.0f})" if c.seconds else ""
-        return (c.name, c.where, expected(c.expect), "-", "", "", last, o.status)
-    states = "" if f.states is None else f"{f.states:,}"
-    steps = str(f.seen_to if f.depth is None else f.depth)
-    return (c.name, c.where, expected(c.expect), found(o), steps, states, f"{f.seconds:.1f}", o.status)
 
 
 def listed(entries: Sequence[Check], groups: dict[str, tuple[str, ...]]) -> list[tuple[str, ...]]:

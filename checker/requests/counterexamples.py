@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -87,17 +86,12 @@ def counterexample_of(
     model: Model, prop: Property, schedule: Sequence[int], path: Path | None, request: Request | None = None
 ) -> Counterexample:
     """Return the trace of a schedule that violates a property, verified and saved as `verified_and_saved` does."""
-    from checker.report.result import Counterexample
     from traces import TraceError, build_trace
 
     try:
         trace = build_trace(model, prop, schedule)
     except TraceError as problem:
-        words = " ".join(f"{word:#x}" for word in schedule)
-        trouble = (
-            f"the counterexample to {prop.name} does not replay in the interpreted world ({problem}; steps {words})"
-        )
-        return Counterexample(trouble=f"{trouble}: this is a bug of zabcheck, please report it", replayed=False)
+        return not_replayed(f"the counterexample to {prop.name}", problem, schedule)
     return verified_and_saved(trace, prop.name, path, request)
 
 
@@ -110,7 +104,7 @@ def verified_and_saved(trace: Trace, name: str, path: Path | None, request: Requ
         request: the one that it answers, which the trace carries.
     """
     from checker.report.result import Counterexample
-    from traces import TraceError, to_text, verify, why, write_trace
+    from traces import TraceError, to_text, verify, why
     from traces.replay.replay import replay
 
     if request is not None:
@@ -118,24 +112,35 @@ def verified_and_saved(trace: Trace, name: str, path: Path | None, request: Requ
     try:
         verify(trace)
     except TraceError as problem:
-        words = " ".join(f"{word:#x}" for word in trace.schedule)
-        trouble = f"the counterexample to {name} does not replay in the interpreted world ({problem}; steps {words})"
-        return Counterexample(trouble=f"{trouble}: this is a bug of zabcheck, please report it", replayed=False)
+        return not_replayed(f"the counterexample to {name}", problem, trace.schedule)
     text, reason = to_text(trace), why(trace)
     try:
         digest = replay(trace).sha256
     except TraceError as problem:
         trouble = f"the counterexample to {name} does not replay in the simulator ({problem})"
-        if path is not None:
-            with contextlib.suppress(TraceError):
-                write_trace(trace, path)
-                trouble += f"; it is in {path}"
-        trouble += ": this is a bug of zabcheck, please report it"
-        return Counterexample(text, reason, trouble=trouble, replayed=False, trace=trace)
-    if path is None:
-        return Counterexample(text, reason, digest=digest, trace=trace)
+        kept = saved(Counterexample(text, reason, replayed=False, trace=trace), path)
+        trouble += f"; it is in {kept.path}" if kept.path else ""
+        return replace(kept, path="", trouble=f"{trouble}: this is a bug of zabcheck, please report it")
+    return saved(Counterexample(text, reason, digest=digest, trace=trace), path)
+
+
+def not_replayed(what: str, problem: Exception, schedule: Sequence[int]) -> Counterexample:
+    """Return what is reported of a schedule that the interpreter does not follow."""
+    from checker.report.result import Counterexample
+
+    words = " ".join(f"{word:#x}" for word in schedule)
+    trouble = f"{what} does not replay in the interpreted world ({problem}; steps {words})"
+    return Counterexample(trouble=f"{trouble}: this is a bug of zabcheck, please report it", replayed=False)
+
+
+def saved(found: Counterexample, path: str | Path | None) -> Counterexample:
+    """Return a counterexample with the file that it is saved in, or with what failed; without a path, unchanged."""
+    from traces import TraceError, write_trace
+
+    if not path or found.trace is None:
+        return found
     try:
-        write_trace(trace, path)
+        write_trace(found.trace, path)
     except TraceError as problem:
-        return Counterexample(text, reason, trouble=str(problem), digest=digest, trace=trace)
-    return Counterexample(text, reason, str(path), digest=digest, trace=trace)
+        return replace(found, trouble=str(problem))
+    return replace(found, path=str(Path(path)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
 from checker.requests.bounded import BoundedRequest, Symmetry, TraceOutput
-from checker.requests.counterexamples import trace_path
+from checker.requests.counterexamples import saved, trace_path
 from checker.requests.model import SIZES, check_initial, protocol_named
 from checker.requests.request import Names, Option, function, names_in
 from checker.requests.running import out_of_time
@@ -213,7 +212,7 @@ def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> 
 
     from checker.live.report import Starving
     from checker.report.result import Counterexample
-    from traces import TraceError, to_text, write_trace
+    from traces import to_text
 
     goal, first = waits.goal, None
     for found in islice(chain([waits], run.live.others[waits.goal.name]), MOST_REFUSED):
@@ -229,18 +228,10 @@ def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> 
         assert first is not None
         return first
 
-    def starved(counterexample: Counterexample) -> Starving:
-        return Starving(told.configuration, told.schedule, told.lasso, counterexample)
-
-    text = to_text(trace)
-    path = trace_path(request, run.live.found, goal.name)
-    if path is None:
-        return starved(Counterexample(text, digest=digest, trace=trace))
-    with contextlib.suppress(TraceError):
-        write_trace(trace, path)
-        return starved(Counterexample(text, "", str(path), digest=digest, trace=trace))
-    trouble = f"the run to {goal.name} could not be written to {path}"
-    return starved(Counterexample(text, trouble=trouble, digest=digest, trace=trace))
+    kept = saved(
+        Counterexample(to_text(trace), digest=digest, trace=trace), trace_path(request, run.live.found, goal.name)
+    )
+    return Starving(told.configuration, told.schedule, told.lasso, kept)
 
 
 def confirmed(

@@ -171,6 +171,18 @@ class ModelRequest(Request):
         object.__setattr__(self, "budgets", own)
         super().__post_init__()
 
+    @classmethod
+    def of(cls, c: Configuration) -> ModelRequest:
+        """Return the request for a configuration, whose release and repairs are in its variant."""
+        protocol = protocol_named(c.protocol)
+        own = dict(each.split("=") for each in c.budgets.split(",") if each)
+        amounts = {name: getattr(c, name) for name in protocol.world.budgets} | {k: int(n) for k, n in own.items()}
+        return ModelRequest(
+            c.protocol, c.variant, nodes=c.nodes, txns=c.txns if protocol.transactions else None, budgets=amounts,
+            network=c.network, start=c.start, quorums=c.quorums, max_epoch=c.max_epoch or None,
+            channel=c.channel or None,
+        )  # fmt: skip
+
     @property
     def name(self) -> str:
         """The protocol, as `--protocol` names it."""

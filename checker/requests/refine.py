@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import NoVerdict
 from checker.requests.bounded import BoundedRequest, Symmetry
+from checker.requests.counterexamples import saved
 from checker.requests.exploration import ExplorationRequest
 from checker.requests.explore import explored
 from checker.requests.model import SIZES, Amount, Transactions
@@ -19,7 +19,6 @@ from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
     from checker.refinement.report import Refined
-    from traces import Trace
 NO_QUERIES = "no solver is used here: both protocols are explored side by side"
 
 
@@ -80,6 +79,7 @@ class Refine(BoundedRequest):
         from checker.refinement.model import REFINES, RefinedModel
         from checker.refinement.report import Refined
         from checker.report.report import Explored
+        from checker.report.result import Counterexample
         from invariants import NO_RUNTIME_ERROR
         from traces import TraceError
 
@@ -107,24 +107,12 @@ class Refine(BoundedRequest):
                 raise NoVerdict(
                     f"the interpreted world does not confirm the failing run ({problem}): a bug of zabcheck"
                 ) from None
-        path, trouble = saved(failures[names[0]].trace, self) if names else ("", "")
+        run = replace(failures[names[0]].trace, request=self.as_json()) if names else None
+        kept = saved(Counterexample(trace=run), str(self.trace))
         second = UNHEARD
         if report.covered and not names:
             second = second_opinion(Compiled(model, model.properties, False))
-        return Refined(model, report, failures, path, trouble or second.trouble, second)
+        return Refined(model, report, failures, kept.path, kept.trouble or second.trouble, second)
 
 
 refine = function(Refine)
-
-
-def saved(trace: Trace, request: Refine) -> tuple[str, str]:
-    """Save a run, if the request names a file; return the file, and what failed."""
-    from traces import TraceError, write_trace
-
-    if not request.trace:
-        return "", ""
-    try:
-        write_trace(replace(trace, request=request.as_json()), str(request.trace))
-    except TraceError as problem:
-        return "", str(problem)
-    return str(Path(request.trace)), ""

@@ -10,7 +10,7 @@ from checker.requests.explore import Explore
 from checker.requests.model import ModelRequest
 from checker.requests.watch import QUIET, Watch
 from invariants.registry import NO_RUNTIME_ERROR
-from zabspec.protocols.registry import PROTOCOLS
+from zabspec.model import Configuration
 
 # The figures of an exploration that do not depend on the machine and its limits; and its reductions.
 FIGURES = ("distinct", "raw", "generated", "terminal", "depth", "levels")
@@ -60,25 +60,11 @@ def request_of(report: Mapping[str, Any]) -> Explore:
     Raises:
         RequestError: there can be no such request.
     """
-    c, limits, engine = report["configuration"], report["limits"], report["engine"]
-    protocol = PROTOCOLS[c["protocol"]]
-    own = dict(each.split("=") for each in c["budgets"].split(",") if each)
-    model = ModelRequest(
-        c["protocol"],
-        c["variant"],
-        nodes=c["nodes"],
-        txns=c["txns"] if protocol.transactions else None,
-        budgets={name: c[name] for name in protocol.world.budgets} | {name: int(n) for name, n in own.items()},
-        network=c["network"],
-        start=c["start"],
-        quorums=c.get("quorums", ""),
-        max_epoch=c["max_epoch"] or None,
-        channel=c["channel"] or None,
-    )
+    limits, engine = report["limits"], report["engine"]
     names = tuple(p["name"] for p in report["properties"] if p["name"] != NO_RUNTIME_ERROR.name)
     check_carried(report)
     return Explore(
-        **vars(model),
+        **vars(ModelRequest.of(Configuration(**report["configuration"]))),
         depth=limits["depth"],
         properties=names or (NO_RUNTIME_ERROR.name,),
         require_witness=tuple(report["required"]),

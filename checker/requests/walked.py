@@ -144,23 +144,7 @@ def request_of_configuration(c: Configuration, properties: tuple[str, ...] = ())
     Raises:
         RequestError: there is none.
     """
-    from zabspec.protocols.registry import PROTOCOLS
-
-    protocol = PROTOCOLS[c.protocol]
-    own = dict(each.split("=") for each in c.budgets.split(",") if each)
-    model = ModelRequest(
-        c.protocol,
-        c.variant,
-        nodes=c.nodes,
-        txns=c.txns if protocol.transactions else None,
-        budgets={name: getattr(c, name) for name in protocol.world.budgets} | {k: int(n) for k, n in own.items()},
-        network=c.network,
-        start=c.start,
-        quorums=c.quorums,
-        max_epoch=c.max_epoch or None,
-        channel=c.channel or None,
-    )
-    request = WalkRequest(model, properties, c.promises, c.literal, c.passes)
+    request = WalkRequest(ModelRequest.of(c), properties, c.promises, c.literal, c.passes)
     if request.configuration() != c:
         raise RequestError("this configuration cannot be given by options of a walk")
     return request

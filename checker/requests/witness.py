@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.bounded import BoundedRequest, Checked, Symmetry, TraceOutput
-from checker.requests.counterexamples import trace_path, verified_and_saved
+from checker.requests.counterexamples import not_replayed, trace_path, verified_and_saved
 from checker.requests.model import BOUNDS, protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
 from checker.requests.request import Option, function, names_in
@@ -93,7 +93,6 @@ def run_to_premise(
     model: Model, prop: Property, schedule: Sequence[int], found: Sequence[str], request: Witness
 ) -> Counterexample:
     """Return the run to a premise, verified in both worlds, and saved."""
-    from checker.report.result import Counterexample
     from traces import TraceError, build_trace
 
     path = trace_path(request, found, prop.name)
@@ -102,7 +101,6 @@ def run_to_premise(
     try:
         trace = build_trace(model, None, schedule)
     except TraceError as problem:
-        trouble = f"the run to the premise of {prop.name} does not replay in the interpreted world ({problem})"
-        return Counterexample(trouble=f"{trouble}: this is a bug of zabcheck, please report it", replayed=False)
+        return not_replayed(f"the run to the premise of {prop.name}", problem, schedule)
     trace = replace(trace, premise_of=prop.name, statement=prop.statement, source=prop.source)
     return verified_and_saved(trace, prop.name, path, request)
