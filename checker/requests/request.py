@@ -259,6 +259,9 @@ class Request:
             if name in self.excluded and getattr(self, name) != declared.default:
                 raise RequestError(f"{declared.flag} does not go with {self.kind}")
         self.validate()
+        for name, declared in fields_of(type(self)).items():
+            if declared.option is not None and declared.option.argument and getattr(self, name) == "":
+                raise RequestError(f"{declared.option.metavar or name.upper()} is missing")
 
     def validate(self) -> None:
         """Check values and combinations of values.

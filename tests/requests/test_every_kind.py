@@ -14,18 +14,22 @@ import pytest
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests import (
+    bmc,
     conformance,
     export,
     export_model,
+    graph,
     minimise,
     plan,
     prove,
     quorums,
     realise,
     reenact,
+    simulate,
     zookeeper,
 )  # fmt: skip
 from checker.requests.kinds import all_kinds, from_json
+from checker.requests.request import fields_of
 from checker.requests.sweep import SweepRequest
 from tests.servers import nowhere
 from traces.reenact.distributions import Release
@@ -283,12 +287,23 @@ def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     for work in (
-        lambda: minimise.Minimise("t.json", str(tmp_path / "none" / "t.json")).answer(),
-        lambda: export.Export("t.json", "text", str(tmp_path / "none" / "t.txt")).answer(),
-        lambda: export_model.ExportModel(output=str(tmp_path / "none" / "M.tla")).answer(),
+        lambda: minimise.minimise("t.json", str(tmp_path / "none" / "t.json")),
+        lambda: export.export("t.json", "text", str(tmp_path / "none" / "t.txt")),
+        lambda: export_model.export_model(output=str(tmp_path / "none" / "M.tla")),
+        lambda: graph.graph(output=str(tmp_path / "none" / "g.graphml")),
+        lambda: bmc.bmc(trace=str(tmp_path / "none" / "t.json")),
+        lambda: simulate.simulate(dump=str(tmp_path / "none" / "d")),
     ):
-        with pytest.raises(RequestError, match=r"^--output .*there is no folder"):
+        with pytest.raises(RequestError, match=r"^--(output|trace|dump) .*there is no folder"):
             work()
+
+
+def test_an_argument_that_is_missing_is_named() -> None:
+    for kind in all_kinds().values():
+        arguments = [f.name for f in fields_of(kind).values() if f.option and f.option.argument and f.default == ""]
+        if arguments and kind.command:
+            with pytest.raises(RequestError, match=r"missing|name (a|the)|a protocol is a file"):
+                kind()
 
 
 # --- what they depend on -----------------------------------------------------------------------------------

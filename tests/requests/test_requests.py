@@ -25,9 +25,10 @@ from checker.requests.kinds import from_json
 from checker.requests.live import LiveRequest
 from checker.requests.model import ModelRequest
 from checker.requests.mutate import Mutate
-from checker.requests.request import Request
+from checker.requests.request import Request, answered
 from checker.requests.search import SearchRequest
 from checker.requests.simulate import Simulate
+from checker.requests.watch import QUIET
 
 TINY = ModelRequest(nodes=1, txns=1, budgets={"timeouts": 0, "crashes": 0, "losses": 0})
 
@@ -221,4 +222,4 @@ def test_a_trace_goes_where_the_request_says(tmp_path: Path, monkeypatch: pytest
     assert [p.name for p in tmp_path.iterdir()] == ["zabcheck-small-quorum-durability.trace.json"]
     assert report.counterexamples["durability"].path == "zabcheck-small-quorum-durability.trace.json"
     with pytest.raises(RequestError, match="there is no folder"):
-        replace(request, trace="none/run.json").answer()
+        answered(replace(request, trace="none/run.json"), QUIET)
