@@ -20,9 +20,9 @@ from pathlib import Path
 
 from benchmarks.figures import Figures
 from tests.zookeeper.written import Tree, snapshot_bytes
-from traces.zookeeper.audit import Audit, audit, load_kernels
-from traces.zookeeper.logs import Reader, read_log
-from traces.zookeeper.server import find_directory
+from traces.zookeeper.audit.audit import Audit, audit, load_kernels
+from traces.zookeeper.disk.logs import Reader, read_log
+from traces.zookeeper.disk.server import find_directory
 
 NODES = 1000
 WORLD = struct.pack(">iii5si6s", 1, 31, 5, b"world", 6, b"anyone")

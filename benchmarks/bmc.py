@@ -18,7 +18,7 @@ from benchmarks.figures import Figures
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
-from checker.symbolic.bmc import Bounded, Bounds, check
+from checker.proofs.symbolic.bmc import Bounded, Bounds, check
 from invariants import PROPERTIES, Property, property_named
 from traces import Runner
 from zabspec.model import Configuration, Model

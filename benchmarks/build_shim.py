@@ -1,4 +1,4 @@
-"""Build the libraries that are shipped of traces/reenact/shim.c, with `ziglang` as a cross compiler.
+"""Build the libraries that are shipped of traces/zookeeper/reenact/shim.c, with `ziglang` as a cross compiler.
 
     pip install ziglang==0.17.1
     python -m benchmarks.build_shim
@@ -13,7 +13,7 @@ import hashlib
 import subprocess
 import sys
 
-from traces.reenact.shim import BUILT, OPTIONS, SOURCE, built_shim
+from traces.zookeeper.reenact.shim import BUILT, OPTIONS, SOURCE, built_shim
 
 
 def main() -> None:

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from traces.conform.chaos import ROOT, Chaos, ChaosPlan
-from traces.reenact.distributions import Cannot, find_release
+from traces.zookeeper.conform.chaos import ROOT, Chaos, ChaosPlan
+from traces.zookeeper.reenact.distributions import Cannot, find_release
 
 PATIENCE = 20.0  # seconds that one action of a server may take
 A, B, C = 3, 2, 1  # of two equal servers the one with the greater number leads

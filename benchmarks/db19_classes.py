@@ -9,7 +9,7 @@ from __future__ import annotations
 from invariants.durability import durability
 from invariants.ladis import prefix_property
 from invariants.registry import STEP, Property
-from zabspec.language.lang import Node, State
+from zabspec.language.python.lang import Node, State
 from zabspec.protocols.db19 import FOLLOWING, LEADING, NewLeader
 from zabspec.protocols.election import LookForLeader
 from zabspec.worlds.steps import RECEIVE

@@ -31,12 +31,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from checker.report.audit import Audited
-from traces.reenact.distributions import Release, find_release
-from traces.reenact.servers import free_ports
-from traces.zookeeper.audit import audit
-from traces.zookeeper.rules import zxid_in
-from traces.zookeeper.server import NotOne, find_directory
+from checker.zookeeper.report.audit import Audited
+from traces.zookeeper.audit.audit import audit
+from traces.zookeeper.disk.rules import zxid_in
+from traces.zookeeper.disk.server import NotOne, find_directory
+from traces.zookeeper.reenact.distributions import Release, find_release
+from traces.zookeeper.reenact.servers import free_ports
 from zabspec.zoo_cfg import parse
 
 OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

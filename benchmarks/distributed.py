@@ -86,13 +86,13 @@ def spark(
     here: int | None,
 ) -> dict[str, Any]:
     """Explore with the engine on Spark; return its answer and its costs."""
-    from checker.distributed.checkpoint import Checkpoint, Level
-    from checker.distributed.cluster import Cluster
-    from checker.distributed.code import ExplorationTask
-    from checker.distributed.explore import SparkExplorer
-    from checker.distributed.run import usual_parts
-    from checker.distributed.storage import Storage
+    from checker.explore.checkpoints.checkpoint import Checkpoint, Level
     from checker.explore.result import Limits
+    from checker.tables.distributed.cluster import Cluster
+    from checker.tables.distributed.code import task_of
+    from checker.tables.distributed.explore import SparkExplorer
+    from checker.tables.distributed.run import usual_parts
+    from checker.tables.distributed.storage import Storage
     from invariants import PROPERTIES
     from traces.spark.session import session
     from zabspec.model import Configuration
@@ -105,7 +105,7 @@ def spark(
             made.append({"size": level.size, "at": time.perf_counter()})
 
     properties = [p for p in PROPERTIES if p.default and p.judges("zab")]
-    question, _ = ExplorationTask.of(Configuration(**budgets), properties, symmetry, wide, 0)
+    question, _ = task_of(Configuration(**budgets), properties, symmetry, wide, 0)
     begun = time.perf_counter()
     with session(master, brief=True) as context, tempfile.TemporaryDirectory() as folder:
         question = dataclasses.replace(question, parts=usual_parts(context.sparkContext.defaultParallelism))

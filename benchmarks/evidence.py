@@ -49,7 +49,7 @@ MUTANTS = {
 
 ASK = """
 import json, sys, zabcheck
-from checker.evidence.gathered import of_zab, piece
+from checker.proofs.evidence.gathered import of_zab, piece
 report = zabcheck.explore(nodes=3, depth=20, keep_going=True, evidence="explored").report
 kinds = ("refinement", "inductive") if sys.argv[1:] else ("refinement",)
 quick = [piece(one, False, print) for one in of_zab("")]

@@ -11,10 +11,10 @@ import sys
 
 import z3
 
-from checker.proof.queries import Prover, Query
-from checker.symbolic.solver import SolverAnswer
-from zabspec.abstract.connections import CONNECTED
-from zabspec.abstract.theory import ZAB
+from checker.proofs.prove.queries import Prover, Query
+from checker.proofs.symbolic.solver import SolverAnswer
+from zabspec.proofs.abstract.connections import CONNECTED
+from zabspec.proofs.abstract.theory import ZAB
 
 PATIENCE = 8.0  # seconds for one call
 
@@ -92,7 +92,7 @@ def is_false(model: z3.ModelRef, formula: z3.BoolRef) -> bool:
 
 def main() -> None:
     """Rewrite `needs.txt`."""
-    from checker.proof.needs import FILE, NEEDS, needs_text
+    from checker.proofs.prove.needs import FILE, NEEDS, needs_text
 
     found = {}
     for prover, query in ((p, q) for p in (Prover(ZAB), Prover(CONNECTED)) for q in p.queries()):

@@ -31,20 +31,20 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.accidents import ON_FILES
-from checker.report.audit_forecast import grouped
+from checker.zookeeper.report.audit_forecast import grouped
 from tests.zookeeper import test_danger as danger
 from tests.zookeeper.drawn import ACCIDENTS, REPAIRED, draw, nothing, real
 from tests.zookeeper.real import free_ports, launched, mode_of
 from tests.zookeeper.start_kinds import start_tree
 from tests.zookeeper.written import Txn, create, ensemble, server, zxid
-from traces.zookeeper import audit as auditing
-from traces.zookeeper.audit import Audit, audit
-from traces.zookeeper.findings import DANGER, VIOLATION
-from traces.zookeeper.folding import variant_of
-from traces.zookeeper.forecast import Change, ForecastOutcome
-from traces.zookeeper.rules import rules_for
-from traces.zookeeper.server import Server, find_directory
-from traces.zookeeper.starting import STARTS
+from traces.zookeeper.audit.audit import Audit, audit
+from traces.zookeeper.audit.audit import audit as auditing
+from traces.zookeeper.audit.findings import DANGER, VIOLATION
+from traces.zookeeper.audit.folding import variant_of
+from traces.zookeeper.audit.forecast import Change, ForecastOutcome
+from traces.zookeeper.audit.starting import STARTS
+from traces.zookeeper.disk.rules import rules_for
+from traces.zookeeper.disk.server import Server, find_directory
 
 Nodes = set[tuple[int, str]]  # the czxid and the path of each: what a transaction has created
 

@@ -65,7 +65,7 @@ def make(path: Path, rows: int) -> None:
 
 def conformed(log: Any) -> Any:
     """Return the table in the columns of an event table."""
-    from zabcheck.spark import conform
+    from zabcheck.tables.spark import conform
 
     mapping = {"run": "id", "kind": "what", "process": "node", "epoch": "era", "counter": "n", "time": "at"}
     whole = conform(log.withColumn("primary", log.era), {**mapping, "primary_epoch": "primary"},
@@ -75,7 +75,7 @@ def conformed(log: Any) -> Any:
 
 def judge(log: Any) -> list[tuple[int, str]]:
     """Judge a DataFrame."""
-    from zabcheck import spark
+    from zabcheck.tables import spark
 
     rows = spark.judge(conformed(log), NAMES).where("verdict = 'violated'").select("run", "property").collect()
     return [(row.run, row.property) for row in rows]

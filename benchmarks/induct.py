@@ -13,9 +13,9 @@ import resource
 import time
 
 from benchmarks.figures import Figures
-from checker.symbolic.pool import Question, run
+from checker.proofs.symbolic.pool import Question, run
 from invariants import PROPERTIES
-from invariants.inductive import CLAUSES
+from invariants.proofs import CLAUSES
 from zabspec.model import Configuration
 
 

@@ -23,10 +23,10 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from traces.events.table import COLUMNS, ROW, TableWriter, schema
 from traces.judging.judge import judge_plainly, read_units
 from traces.judging.kernel import judge_runs
-from traces.tables.table import COLUMNS, ROW, TableWriter, schema
-from zabspec.language.kernels import machine
+from zabspec.language.native.kernels import machine
 
 
 def many_runs(path: Path, events: int, runs: int, nodes: int = 3, seed: int = 1) -> int:

@@ -24,14 +24,14 @@ from pathlib import Path
 
 from benchmarks.figures import Figures
 from checker.errors import NoVerdict
-from checker.requests.conformance import ConformanceRequest
-from checker.requests.reenact import ReenactRequest
-from checker.zookeeper.releases import variant_of
+from checker.zookeeper.requests.conformance import ConformanceRequest
+from checker.zookeeper.requests.reenact import ReenactRequest
 from checker.zookeeper.runs import RUNS
 from traces.record.lines import read_lines
-from traces.reenact.distributions import Cannot, Release, find_release, listed
-from traces.reenact.messages import told_run
-from traces.reenact.plan import ReenactmentPlan
+from traces.zookeeper.reenact.distributions import Cannot, Release, find_release, listed
+from traces.zookeeper.reenact.messages import told_run
+from traces.zookeeper.reenact.plan import ReenactmentPlan
+from zabspec.zookeeper.of_releases import variant_of
 
 MATRIX = Path(__file__).parents[1] / "docs" / "explanation" / "zookeeper-releases.toml"
 SEED = "seed "

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from zabspec.timed.run import measure
-from zabspec.timed.setting import DISKS, MOST_OPERATIONS, MOST_SERVERS, Setting
+from zabspec.zookeeper.timed.run import measure
+from zabspec.zookeeper.timed.setting import DISKS, MOST_OPERATIONS, MOST_SERVERS, Setting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

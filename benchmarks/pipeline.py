@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.judge import NULL, one_run, timed
-from traces.tables.table import COLUMNS, OBSERVED
+from traces.events.table import COLUMNS, OBSERVED
 
 BROKEN = 1000  # one run of so many
 AT_ONCE = 1 << 16  # rows
@@ -168,7 +168,7 @@ def pipeline(folder: Path, events: int, runs: int, master: str, heap: int) -> No
     """Make the tables."""
     from traces.spark.guest import workers
     from traces.spark.session import session
-    from zabcheck.spark import judge
+    from zabcheck.tables.spark import judge
 
     columns = ", ".join(f"{name} {'string' if is_text else 'bigint'}" for name, is_text, *_ in COLUMNS)
     txns = max(2, (events // runs - 8) // 6)

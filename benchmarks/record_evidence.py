@@ -18,10 +18,10 @@ from pathlib import Path
 
 from msgspec import structs, to_builtins
 
-from checker.evidence import computing, sources, store
-from checker.evidence.gathered import Applicable, Compute, of_zab
+from checker.proofs.evidence import computing, sources, store
+from checker.proofs.evidence.gathered import Applicable, Compute, of_zab
+from checker.proofs.requests.induct import Induct
 from checker.report.evidence import INDUCTIVE, REFINEMENT
-from checker.requests.induct import Induct
 from checker.requests.request import Request
 from zabspec.files import write_whole
 

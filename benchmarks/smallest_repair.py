@@ -2,7 +2,7 @@
 
     python -m benchmarks.smallest_repair trunc [--seconds 60]
 
-A rule is a function of the text (zabspec/protocols/zookeeper). An edit changes it in one place: a comparison, a number,
+A rule is a function of the text (zabspec/zookeeper). An edit changes it in one place: a comparison, a number,
 a name for another one, a condition left out or denied, a statement left out, or one statement more: a step of the
 text's store, or a set or a list that forgets a server or all. It is judged in the row's release with every other known
 fix and without the finding's own: first the row's property, by the runs that broke earlier edits, then by exploring the
@@ -33,10 +33,10 @@ from invariants import properties_of
 from traces import build_trace
 from traces.replay.replay import replay
 from zabspec.authoring.declaration import Variant
-from zabspec.language.source import LanguageError
+from zabspec.language.layout.source import LanguageError
 from zabspec.model import Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper import broadcast, learner, releases, shutdown, snapshots, storage, sync
+from zabspec.zookeeper import broadcast, learner, releases, shutdown, snapshots, storage, sync
 
 PROTOCOL = PROTOCOLS["zookeeper"]
 # The rules that a reader of the page would look at.

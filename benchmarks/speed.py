@@ -110,7 +110,7 @@ def against_tlc(jar: str, seconds: float, asked: dict[str, int], settings: tuple
     full space, whose verdicts both give.
     """
     from benchmarks.tlc import run_tlc
-    from checker.tla.module import module_of
+    from checker.proofs.tla.module import module_of
     from zabspec.model import Configuration, Model
 
     module = module_of(Model(Configuration(**asked)), (), "Zab")
@@ -154,7 +154,7 @@ def beside_tlc(jar: str, seconds: float, rows: Sequence[tuple[str, dict[str, Any
         rows: for each model its name, its parameters, and the words of the command.
     """
     from benchmarks.tlc import run_tlc
-    from checker.tla.module import module_of
+    from checker.proofs.tla.module import module_of
     from zabspec.model import Configuration, Model
 
     columns = (

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.distributed import cpu_of_all
 from benchmarks.judge import many_runs
-from traces.tables.table import ROW
+from traces.events.table import ROW
 
 
 def make(folder: Path, events: int, runs: int, files: int, spread: int) -> Path:
@@ -72,7 +72,7 @@ def broken(table: pa.Table, run: Any) -> pa.Table:
 def used(folder: Path) -> None:
     """Judge the files of a folder, one a micro-batch; print the CPU seconds of that, without the session's start."""
     from traces.spark.session import session
-    from zabcheck.spark import SCHEMA, judge_stream, write_stream
+    from zabcheck.tables.spark import SCHEMA, judge_stream, write_stream
 
     with session("local[2]") as spark:
         cold = cpu_of_all()

@@ -19,8 +19,8 @@ from benchmarks.figures import Figures
 
 LOOP = """
 import sys
-from traces.sweep.block import block_table
-from traces.sweep.grid import Grid
+from traces.tables.sweep.block import block_table
+from traces.tables.sweep.grid import Grid
 grid = Grid(seeds=(f"1:{int(sys.argv[1]) + 1}",))
 grid.check()
 block_table(grid, range(grid.count))

@@ -17,9 +17,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from traces.conform.from_lines import explained_by_lines
-from traces.conform.server_lines import read_server_lines
-from traces.reenact.stores import read_disk
+from traces.zookeeper.conform.from_lines import explained_by_lines
+from traces.zookeeper.conform.server_lines import read_server_lines
+from traces.zookeeper.reenact.stores import read_disk
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 NUMBERS = (1, 2, 3)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from checker.tla.module import Module
+from checker.proofs.tla.module import Module
 from traces.spark.java import NoJava, find_runtime
 from zabspec.temporary import temporary_folder
 

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from checker.zookeeper.finding import FOLDER, UNGATED
-from traces.conform.chaos import ROOT, Chaos, ChaosPlan
-from traces.reenact.distributions import Cannot, Release, find_release
-from traces.reenact.rates import told_rate
+from traces.zookeeper.conform.chaos import ROOT, Chaos, ChaosPlan
+from traces.zookeeper.reenact.distributions import Cannot, Release, find_release
+from traces.zookeeper.reenact.rates import told_rate
 
 PATIENCE = 30.0  # seconds that one action of the servers may take
 NODE = f"{ROOT}/t"

@@ -21,7 +21,7 @@ from typing import Any
 
 from checker.zookeeper.finding import FOLDER, RUNS, SHARED, TESTS, Finding, finding_of, findings
 from checker.zookeeper.repair import DoesNotFit, apply_repair, read_repair
-from traces.reenact.distributions import LOGGING_OPTIONS, Release, find_release
+from traces.zookeeper.reenact.distributions import LOGGING_OPTIONS, Release, find_release
 
 TAG = "3.9.5"
 RELEASES = ("3.5.3", "3.5.10", "3.6.0", "3.7.0", "3.8.0", "3.8.5", "3.8.6", "3.9.1", "3.9.2", "3.9.3", "3.9.4", TAG)

@@ -22,17 +22,17 @@ from types import CodeType, FunctionType
 
 from benchmarks.zookeeper_mechanisms import RULES
 from checker.zookeeper.record import NEWEST, PROTOCOL, configuration, explored, repairs_of
-from checker.zookeeper.releases import settled
 from checker.zookeeper.rows import ROWS, USUAL, Row
 from invariants import properties_of
 from invariants.binding import bound
 from invariants.registry import keeps
 from traces import Trace
 from traces.record.lines import NotRead, read_lines
-from zabspec.language.bytecode import all_code
-from zabspec.language.reference import StateView
+from zabspec.language.layout.bytecode import all_code
+from zabspec.language.python.reference import StateView
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
+from zabspec.zookeeper.of_releases import settled
 
 SOURCES = ("zabspec", "invariants", "checker/explore", "checker/zookeeper")
 RELEASES = tuple(v or NEWEST for v in PROTOCOLS[PROTOCOL].declared.releases)  # the newest first

@@ -35,7 +35,7 @@ __all__ = [
     "settle",
 ]  # fmt: skip
 
-LEFT = ("work", "z3", "compile")  # the threads of `checker.symbolic.solver` and `commands.refine`
+LEFT = ("work", "z3", "compile")  # the threads of `checker.proofs.symbolic.solver` and `commands.refine`
 INTERRUPTED = "interrupted; there is no verdict"
 
 # Errors of exhausted resources: memory, threads and processes, open files, disk space.
@@ -142,7 +142,7 @@ def pointed_at(problem: BaseException | None) -> list[str]:
         problem = problem.__cause__ or problem.__context__
     if problem is None:
         return []
-    from zabspec.language.diagnostics import pointed
+    from zabspec.language.layout.diagnostics import pointed
 
     lines: list[str] = pointed(problem.place).splitlines()  # type: ignore[attr-defined]
     return lines

@@ -124,3 +124,26 @@ def save_file(path: Path, data: bytes) -> None:
     trouble = write_file(path, data)
     if trouble:
         raise NoVerdict(trouble)
+
+
+def check_empty(folder: Path, option: str) -> None:
+    """Make a folder, unless it exists and is empty.
+
+    Args:
+        option: the one that names it.
+
+    Raises:
+        RequestError: it cannot be used.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+        empty = not any(folder.iterdir())
+        if empty:
+            probe = folder / ".zabcheck"
+            probe.touch()
+            probe.unlink()
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise RequestError(f"{option} {folder}: {reason}") from None
+    if not empty:
+        raise RequestError(f"{option} {folder}: the folder is not empty")

@@ -13,13 +13,15 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from zabspec.extras import is_there
+
 RELATIONS = "property-relations.toml"  # beside the page of properties
 CLAIMS, CLAIM_RUNS = "paper-claims.toml", "paper-claims.json"  # beside the page of the papers' claims
-RELEASES = "zookeeper-releases.toml"  # beside the page of ZooKeeper's bugs
-MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.MULTILINE)
+MARK = re.compile(r"^<!-- generated: ([\w/-]+) -->$", re.MULTILINE)
 
 
 def with_tables(text: str, folder: Path) -> str:
@@ -32,7 +34,17 @@ def with_tables(text: str, folder: Path) -> str:
     Raises:
         KeyError: a mark names no table.
     """
-    return MARK.sub(lambda found: TABLES[found[1]](folder), text)
+    return MARK.sub(lambda found: written(found[1], folder), text)
+
+
+def written(name: str, folder: Path) -> str:
+    """Return the table that a mark names: `NAME`, or `WING/NAME` of `checker/WING/page_tables.py`."""
+    wing, _, own = name.rpartition("/")
+    if not wing:
+        return TABLES[own](folder)
+    if not is_there(f"checker.{wing}"):
+        return f"(This table needs the wing {wing}, which is not installed.)"
+    return str(import_module(f"checker.{wing}.page_tables").TABLES[own](folder))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -81,7 +93,7 @@ def counterexamples(folder: Path) -> str:
 
 def event_columns(_: Path) -> str:
     """Return the columns of event tables."""
-    from traces.tables.table import COLUMNS
+    from traces.events.table import COLUMNS
 
     return table(
         ("column", "type", "null", "meaning"),
@@ -94,7 +106,7 @@ def event_columns(_: Path) -> str:
 
 def event_kinds(_: Path) -> str:
     """Return the kinds of events."""
-    from traces.tables.table import KINDS
+    from traces.events.table import KINDS
 
     return table(("kind", "event"), ((f"`{kind}`", what) for kind, what in KINDS.items()))
 
@@ -146,60 +158,6 @@ def functions(_: Path) -> str:
 
 
 # The tables by the name in their mark, each written by a function of the page's folder.
-def zookeeper_properties(_: Path) -> str:
-    """Return the table of the properties of `zookeeper`, with the statement of each from its source."""
-    from zabspec.protocols.registry import PROTOCOLS
-
-    return table(("property", "statement"), ((f"`{p.name}`", p.statement) for p in PROTOCOLS["zookeeper"].claims))
-
-
-def zookeeper_bugs(_: Path) -> str:
-    """Return the track record: each known bug, its release, the property that it violates, and its fix."""
-    from checker.zookeeper.rows import ROWS
-
-    rows = (
-        (
-            r.issue,
-            (r.number or r.release) + (f" with `{r.settings}`" if r.settings else ""),
-            r.says,
-            f"`{r.breaks}`",
-            str(r.merged),
-            ", ".join(r.fix),
-            "holds" if r.held else "not settled",
-            r.published,
-        )
-        for r in ROWS
-    )
-    return table(("bug", "release", "what happens", "violates", "steps", "fix", "with it", "published"), rows)
-
-
-def zookeeper_releases(folder: Path) -> str:
-    """Return the table of which release has which bug, as a data file beside the page records it."""
-    from checker.zookeeper.rows import ROWS
-
-    recorded = tomllib.loads((folder / RELEASES).read_text(encoding="utf-8"))
-    violated = {row.issue: row.breaks for row in ROWS}
-    rows = (
-        (bug, f"`{violated[bug]}`", *map(of_release, occurs, recorded["breaks"][bug], recorded["by_it"][bug]))
-        for bug, occurs in recorded["occurs"].items()
-    )
-    return table(("bug", "violates", *recorded["releases"]), rows)
-
-
-def of_release(occurs: int, breaks: int, by_it: bool) -> str:
-    """Return the text of a cell of that table.
-
-    Args:
-        occurs: after how many steps the mechanism occurs; 0: never.
-        breaks: after how many the property is violated; 0: never.
-        by_it: the mechanism occurs in that run.
-    """
-    if by_it:
-        return f"**{breaks}**"
-    other = f"; other {breaks}" if breaks else ""
-    return (f"occurs {occurs}" if occurs else "no") + other
-
-
 @dataclass(frozen=True)
 class PaperClaim:
     """A row of the ledger: a claim of a paper, and the commands that show it.
@@ -280,15 +238,7 @@ def core(_: Path) -> str:
     return table(("entry", *names, "states"), rows)
 
 
-def audit_codes(_: Path) -> str:
-    """Return the table of every code of an audit, with its usual advice."""
-    from traces.zookeeper.codes import TABLE
-
-    return table(("code", "what it is", "what to do"), ((f"`{c.code}`", c.what, c.do) for c in TABLE))
-
-
 TABLES: dict[str, Callable[[Path], str]] = {
-    "audit-codes": audit_codes,
     "core": core,
     "variants-zab": variants_of("zab"),
     "variants-ladis": variants_of("ladis"),
@@ -302,7 +252,4 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "event-kinds": event_kinds,
     "report-keys": report_keys,
     "functions": functions,
-    "zookeeper-properties": zookeeper_properties,
-    "zookeeper-bugs": zookeeper_bugs,
-    "zookeeper-releases": zookeeper_releases,
 }

@@ -69,7 +69,7 @@ SETTINGS = {
 
 # The pages of reference that have no file: by path, each command and each public name of these modules.
 COMMANDS = "reference/command-line"
-MODULES = ("zabcheck", "zabcheck.language", "zabcheck.spark")
+MODULES = ("zabcheck", "zabcheck.language", "zabcheck.tables.spark")
 OURS = {"zabcheck", "zabspec", "checker", "traces", "invariants"}
 
 

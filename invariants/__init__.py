@@ -3,22 +3,26 @@
 
 Start with `core.py`. A property (`registry.py`) is a function that returns whether a state or a step satisfies it, with
 the paper's statement as its docstring and a witness, which returns whether its premise is met there. `PROPERTIES` has
-them all; another file here with PROPERTIES of its own is found by that.
+them all. Another file here with PROPERTIES of its own is found by that, and a module elsewhere by an entry point of the
+group `zabcheck.properties`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
-from invariants import analysis, causality, claims, core, durability, inductive, ladis
+from invariants import analysis, causality, claims, core, durability, ladis
 from invariants.registry import HISTORY, NO_RUNTIME_ERROR, Property, property_named
 from zabspec.authoring.declaration import ConfigError
+from zabspec.joining import NotInstalled, joined, load
 from zabspec.protocols.registry import PROTOCOLS
 
 OF_THE_PAPERS = (core, causality, ladis, analysis, claims, durability)
-NO_PROPERTIES = ("binding", "inductive", "registry")
+NO_PROPERTIES = ("binding", "proofs", "registry")
 
 
 def found_beside() -> tuple[ModuleType, ...]:
@@ -28,10 +32,18 @@ def found_beside() -> tuple[ModuleType, ...]:
     return tuple(import_module(f"{__name__}.{name}") for name in names)
 
 
-OTHERS = found_beside()
+def found_joined() -> Iterator[ModuleType]:
+    """Import the modules that entry points name, of those that are installed."""
+    for point in joined("properties").values():
+        with suppress(NotInstalled):
+            yield load(point)
+
+
+JOINED = tuple(found_joined())
+OTHERS = (*found_beside(), *(m for m in JOINED if hasattr(m, "PROPERTIES")))
 OF_PAPERS: tuple[Property, ...] = tuple(p for m in OF_THE_PAPERS for p in m.PROPERTIES)
 PROPERTIES: tuple[Property, ...] = (*OF_PAPERS, *(p for m in OTHERS for p in m.PROPERTIES))
-MODULES = (*OF_THE_PAPERS, *OTHERS, *inductive.MODULES)
+MODULES = (*OF_THE_PAPERS, *OTHERS)
 
 
 def properties_of(protocol: str) -> tuple[Property, ...]:
@@ -41,7 +53,7 @@ def properties_of(protocol: str) -> tuple[Property, ...]:
 
     Raises:
         KeyError: there is no such protocol.
-        ConfigError: a file beside these gives a property a name that another has, so that the two would be confused.
+        ConfigError: a module gives a property a name that another has, so that the two would be confused.
     """
     found = PROTOCOLS[protocol]
     names = [p.name for p in PROPERTIES]
@@ -57,4 +69,13 @@ def properties_of(protocol: str) -> tuple[Property, ...]:
     )
 
 
-__all__ = ["MODULES", "NO_RUNTIME_ERROR", "OF_PAPERS", "PROPERTIES", "Property", "properties_of", "property_named"]
+__all__ = [
+    "JOINED",
+    "MODULES",
+    "NO_RUNTIME_ERROR",
+    "OF_PAPERS",
+    "PROPERTIES",
+    "Property",
+    "properties_of",
+    "property_named",
+]

@@ -7,7 +7,7 @@ it was. 5 is a property of the state.
 from __future__ import annotations
 
 from invariants.registry import STATE, STEP, Property
-from zabspec.language.lang import AnyMessage, Node, State, Txn, broken
+from zabspec.language.python.lang import AnyMessage, Node, State, Txn, broken
 from zabspec.worlds.steps import CRASH_IN_RECEIPT, REPEAT_TO_FOLLOWER, REPEAT_TO_LEADER, TO_FOLLOWER, TO_LEADER
 from zabspec.zab import (
     ACK_E,

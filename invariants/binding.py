@@ -6,15 +6,13 @@ from collections.abc import Iterable, Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from invariants import MODULES
-from invariants.inductive import datagrams
-from invariants.inductive.argument import is_whole
+from invariants import JOINED, MODULES
 from invariants.registry import STEP, Property
 from zabspec.authoring.declaration import ConfigError, said_at
-from zabspec.language.kinds import Kind
+from zabspec.language.layout.kinds import Kind
+from zabspec.language.layout.schema import Role, Schema
 from zabspec.language.program import Program, own_names
-from zabspec.language.reference import load
-from zabspec.language.schema import Role, Schema
+from zabspec.language.python.reference import load
 from zabspec.model import Configuration, Model
 
 if TYPE_CHECKING:
@@ -50,20 +48,21 @@ def full_namespace(model: Programmed) -> dict[str, Any]:
 
 
 def judging_modules(model: Programmed) -> tuple[ModuleType, ...]:
-    """Return the modules with properties of a model; those of a user protocol are in its own source."""
+    """Return the modules with properties of a model; those of a user protocol are in its own source.
+
+    A joined module may have further ones for a protocol, in `modules_for`.
+    """
     protocol = getattr(model, "parts_of", None) or getattr(model, "protocol", None)
     if protocol is None:
         return MODULES
+    more = [module for each in JOINED if hasattr(each, "modules_for") for module in each.modules_for(protocol)]
     if protocol.declared.replicas:
-        return (*(m for m in MODULES if speaks_of(m, protocol.name)), *((datagrams,) if protocol.claims else ()))
-    own = (m for m in MODULES if protocol.transactions and "inductive" not in m.__name__)
-    return (*own, datagrams)
+        return (*(m for m in MODULES if speaks_of(m, protocol.name)), *more)
+    return (*MODULES, *more) if protocol.transactions else tuple(more)
 
 
 def speaks_of(module: ModuleType, protocol: str) -> bool:
-    """Return whether a module has properties of a protocol; the inductive clauses are written for one."""
-    if "inductive" in module.__name__:
-        return is_whole(protocol)
+    """Return whether a module has properties of a protocol."""
     properties: tuple[Property, ...] = getattr(module, "PROPERTIES", ())
     return not properties or any(p.judges(protocol) for p in properties)
 

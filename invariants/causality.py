@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from invariants.core import place, same_instance, second_of_instance, was_abcast
 from invariants.registry import HISTORY, Property
-from zabspec.language.lang import State, broken
+from zabspec.language.python.lang import State, broken
 
 
 def directly_precedes(h: State, j: int, k: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from invariants.core import INTEGRITY, broadcast_delivered, same_instance, was_abcast
 from invariants.registry import HISTORY, STEP, Property
-from zabspec.language.lang import Node, State, Txn, broken
+from zabspec.language.python.lang import Node, State, Txn, broken
 
 
 def one_primary_an_epoch(h: State) -> bool:

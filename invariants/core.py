@@ -8,7 +8,7 @@ pass that is not prefix-compatible with an earlier one counts as a second proces
 from __future__ import annotations
 
 from invariants.registry import HISTORY, Property
-from zabspec.language.lang import Node, State, Txn, broken
+from zabspec.language.python.lang import Node, State, Txn, broken
 
 
 def place(h: State, p: Node, t: Txn) -> int:

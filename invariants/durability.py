@@ -8,7 +8,7 @@ from __future__ import annotations
 from invariants.claims import DELIVERS_CHOSEN
 from invariants.core import INTEGRITY
 from invariants.registry import STATE, Property
-from zabspec.language.lang import Node, State, Txn, broken, is_quorum
+from zabspec.language.python.lang import Node, State, Txn, broken, is_quorum
 
 
 def is_durable(s: State, t: Txn) -> bool:

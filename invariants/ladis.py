@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from invariants.core import place, same_instance, second_of_instance, was_abcast
 from invariants.registry import HISTORY, TERMINAL, Property
-from zabspec.language.lang import Node, State, broken, is_quorum
+from zabspec.language.python.lang import Node, State, broken, is_quorum
 from zabspec.protocols.ladis import may_abcast
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from invariants.registry import STATE, STEP, Property
-from zabspec.language.lang import NOBODY, Members, Node, State, broken, is_quorum
+from zabspec.language.python.lang import NOBODY, Members, Node, State, broken, is_quorum
 from zabspec.worlds.steps import LEADER_LEARNS
 from zabspec.zab import ESTABLISHED, SYNCHRONIZATION, may_abcast  # which is `ladis`'s own where that is judged
 

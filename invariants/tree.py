@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from invariants.core import same_instance, was_abcast
 from invariants.registry import HISTORY, STATE, Property
-from zabspec.language.lang import Node, State, broken
+from zabspec.language.python.lang import Node, State, broken
 
 # A request: none, a set of /a at any version, a sequential node, and a set of /a if it is at version 0, 1 or 2.
 TREE_SET, TREE_SEQUENTIAL, TREE_SET_AT, TREE_REQUESTS = 1, 2, 3, 6

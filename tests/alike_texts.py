@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zabspec.language.lang import NOBODY, Node, State, forget
+from zabspec.language.python.lang import NOBODY, Node, State, forget
 from zabspec.worlds.actor import LEADING, send_to_follower, send_to_leader
 from zabspec.zab import CEPOCH, NEWEPOCH, last
 

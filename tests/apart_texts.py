@@ -3,7 +3,7 @@
 # ruff: noqa: F821 - the names are the language's, found in the program's namespace
 from __future__ import annotations
 
-from zabspec.language.lang import NOBODY, History, Node, State, Txn, forget
+from zabspec.language.python.lang import NOBODY, History, Node, State, Txn, forget
 from zabspec.worlds.actor import LEADING, choose, send_to_leader
 from zabspec.worlds.step_annotations import process_in
 from zabspec.zab import CEPOCH, NEWEPOCH, last

@@ -29,7 +29,7 @@ class AsTheyAre(MetaPathFinder):
 
 sys.meta_path.insert(0, AsTheyAre())
 
-from zabspec.language.jit import cache_folder  # noqa: E402
+from zabspec.language.native.jit import cache_folder  # noqa: E402
 
 
 def keep_bytecode() -> None:

@@ -137,7 +137,7 @@ def forget(module: ModuleType) -> None:
     for value in vars(module).values():
         if isinstance(value, CACHED) and value.__module__ == module.__name__:
             value.cache_clear()
-    if terms := sys.modules.get("zabspec.language.symbolic_terms"):
+    if terms := sys.modules.get("zabspec.proofs.symbolic_terms"):
         terms.forget_terms()
     gc.collect()
     gc.freeze()  # what is left is held by what files share: the next collection need not look through it

@@ -18,7 +18,7 @@ from invariants.binding import bound
 from invariants.registry import HISTORY, Property
 from tests.definitions import OF_HISTORIES, Row, Story
 from tests.models import possible
-from zabspec.language.reference import RangeError, RecordValue, StateView
+from zabspec.language.python.reference import RangeError, RecordValue, StateView
 from zabspec.model import Configuration, Model
 from zabspec.worlds.datagrams import ELECTION_TIMEOUT, HEARTBEAT
 from zabspec.worlds.steps import (

@@ -21,10 +21,10 @@ from tests.histories import (
     Synthetic,
     Txn,
 )
+from traces.events.table import Rows, TableWriter, parts_of
 from traces.judging.runs import BITS
 from traces.judging.runs import JUDGED as OF_TABLES
 from traces.judging.totals import COUNTS, Totals, Unit, judge_unit
-from traces.tables.table import Rows, TableWriter, parts_of
 
 ALL = (1 << len(BITS)) - 1
 Verdicts = dict[str, str]

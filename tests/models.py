@@ -16,9 +16,10 @@ from checker.explore.compiled import Compiled, full_namespace
 from checker.explore.result import Exploration
 from invariants import properties_of
 from invariants.registry import Property
-from zabspec.language import Layout, NodeId, Role, Seq, SetOf, StateView, reference
-from zabspec.language.kinds import Kind, MessageUnion
+from zabspec.language import Layout, NodeId, Role, Seq, SetOf, StateView
+from zabspec.language.layout.kinds import Kind, MessageUnion
 from zabspec.language.program import Program
+from zabspec.language.python import reference
 from zabspec.model import Configuration, Model
 from zabspec.protocols import zab_variants
 from zabspec.simulator.run import Fault

@@ -16,7 +16,7 @@ from traces.explain.names import counted, joined, message_text, process_name
 from traces.record.runner import Runner
 from traces.record.trace import StepWord, Transmission, model_of
 from traces.record.values import carried
-from zabspec.language.reference import MessageView
+from zabspec.language.python.reference import MessageView
 from zabspec.model import Configuration
 from zabspec.worlds.steps import KINDS
 

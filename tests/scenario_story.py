@@ -14,8 +14,8 @@ from typing import ClassVar, TypeVar
 from invariants.registry import Property
 from traces.explain.names import history_text, process_name
 from traces.record.values import value_json
-from zabspec.language.notation import value_text
-from zabspec.language.reference import StateView
+from zabspec.language.layout.notation import value_text
+from zabspec.language.python.reference import StateView
 
 WIDTH = 110  # of what `check` lists
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from traces.reenact.distributions import Cannot, Release, find_release, of_maven, write_poms
 from traces.spark.java import Java
-from zabspec.language.jit import cache_folder
+from traces.zookeeper.reenact.distributions import Cannot, Release, find_release, of_maven, write_poms
+from zabspec.language.native.jit import cache_folder
 
 SPARK = "3.9.5"  # the release of PySpark 4.3, which the extra `spark` installs: no test of it is skipped
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from checker.symbolic import pool
-from checker.symbolic.assumptions import beside, sized
-from checker.symbolic.counterexample import rows
-from checker.symbolic.pool import Outcome, Question, Verdict
-from invariants.inductive.argument import argument_of
+from checker.proofs.symbolic import pool
+from checker.proofs.symbolic.assumptions import beside, sized
+from checker.proofs.symbolic.counterexample import rows
+from checker.proofs.symbolic.pool import Outcome, Question, Verdict
+from invariants.proofs.argument import argument_of
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
 

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from tests.definitions import Row
-from traces.tables.table import COLUMNS
+from traces.events.table import COLUMNS
 
 
 def small_table(seed: int) -> list[Row]:

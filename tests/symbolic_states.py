@@ -9,9 +9,9 @@ from typing import Any
 import z3
 
 from zabspec.language import Layout, Role, Seq, SetOf
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record
-from zabspec.language.symbolic_terms import Term
-from zabspec.language.z3_terms import Z3Terms
+from zabspec.language.layout.kinds import Bool, Int, Kind, MessageUnion, Record
+from zabspec.proofs.symbolic_terms import Term
+from zabspec.proofs.z3_terms import Z3Terms
 
 __all__ = ["Z3Text", "compile_z3", "floor_mod", "random_state", "signed", "towards_zero"]
 

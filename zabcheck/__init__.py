@@ -25,93 +25,59 @@ from typing import TYPE_CHECKING, Any
 
 from zabcheck.shadowed_packages import in_the_way
 
-if TYPE_CHECKING:  # the public names, each with the module that has it
+if TYPE_CHECKING:  # the public names, each with the module that has it; of a wing, where it is installed
     from checker.ci.result import Checked as Checked
     from checker.errors import NoVerdict as NoVerdict
     from checker.errors import RequestError as RequestError
     from checker.graph.report import Graphed as Graphed
     from checker.live.report import Lived as Lived
     from checker.mutate.report import Mutated as Mutated
-    from checker.refinement.report import Refined as Refined
     from checker.report.answer import Listed as Listed
     from checker.report.answer import StatedAnswer as StatedAnswer
-    from checker.report.audit import Audited as Audited
-    from checker.report.audit_logs import LogsAudited as LogsAudited
-    from checker.report.bounded import Bounded as Bounded
-    from checker.report.conformed import Conformed as Conformed
-    from checker.report.induction import Inductive as Inductive
-    from checker.report.judged import Judged as Judged
     from checker.report.linted import Linted as Linted
-    from checker.report.planned import Planned as Planned
-    from checker.report.proved import Proved as Proved
     from checker.report.replayed import Replayed as Replayed
     from checker.report.report import Explored as Explored
     from checker.report.simulated import Simulated as Simulated
-    from checker.report.swept import Swept as Swept
-    from checker.report.track_record import TrackRecord as TrackRecord
     from checker.report.witnessed import Witnessed as Witnessed
-    from checker.requests.audit import audit as audit
-    from checker.requests.audit_logs import audit_logs as audit_logs
-    from checker.requests.bmc import bmc as bmc
     from checker.requests.causality import causal_graph as causal_graph
-    from checker.requests.chaos import chaos as chaos
     from checker.requests.check import check as check
-    from checker.requests.clauses import clauses as clauses
-    from checker.requests.confirm import Confirmed as Confirmed
-    from checker.requests.confirm import confirm as confirm
-    from checker.requests.conform import conform as conform
-    from checker.requests.conformance import RandomRuns as RandomRuns
-    from checker.requests.conformance import conformance as conformance
     from checker.requests.entries import entries as entries
     from checker.requests.explore import explore as explore
     from checker.requests.export import Exported as Exported
     from checker.requests.export import export as export
-    from checker.requests.export_model import ModelExported as ModelExported
-    from checker.requests.export_model import export_model as export_model
     from checker.requests.gallery import gallery as gallery
     from checker.requests.graph import graph as graph
-    from checker.requests.induct import induct as induct
-    from checker.requests.judge import judge as judge
     from checker.requests.lint import lint as lint
     from checker.requests.live import live as live
     from checker.requests.minimise import Minimised as Minimised
     from checker.requests.minimise import minimise as minimise
     from checker.requests.mutate import mutate as mutate
-    from checker.requests.plan import plan as plan
     from checker.requests.properties import properties as properties
-    from checker.requests.prove import prove as prove
-    from checker.requests.quorums import QuorumsChecked as QuorumsChecked
-    from checker.requests.quorums import quorums as quorums
     from checker.requests.realise import Realised as Realised
     from checker.requests.realise import realise as realise
-    from checker.requests.reenact import Reenacted as Reenacted
-    from checker.requests.reenact import reenact as reenact
-    from checker.requests.refine import refine as refine
     from checker.requests.replay import replay as replay
     from checker.requests.report import Reported as Reported
     from checker.requests.report import report as report
     from checker.requests.search import search as search
-    from checker.requests.servers import servers as servers
     from checker.requests.simulate import simulate as simulate
-    from checker.requests.sweep import sweep as sweep
     from checker.requests.variants import variants as variants
     from checker.requests.witness import witness as witness
-    from checker.requests.zookeeper import zookeeper as zookeeper
-    from checker.requests.zookeeper_drift import zookeeper_drift as zookeeper_drift
-    from checker.requests.zookeeper_finding import FindingFolder as FindingFolder
-    from checker.requests.zookeeper_finding import zookeeper_finding as zookeeper_finding
     from checker.search.report import Searched as Searched
     from invariants.registry import Property as Property
     from traces.record.trace import Trace as Trace
+    from zabcheck.names.proofs import *  # noqa: F403
+    from zabcheck.names.tables import *  # noqa: F403
+    from zabcheck.names.zookeeper import *  # noqa: F403
     from zabspec.protocols.registry import Protocol as Protocol
 
 
 @cache
 def places() -> Mapping[str, str]:
-    """Return the module of each public name, as the imports above list them for type checkers."""
-    (listed,) = (node for node in ast.parse(Path(__file__).read_text("utf-8")).body if isinstance(node, ast.If))
-    imports = [node for node in listed.body if isinstance(node, ast.ImportFrom)]
-    return {name.name: str(node.module) for node in imports for name in node.names}
+    """Return the module of each public name, as the imports above, and those of wings, list them for type checkers."""
+    files = (Path(__file__), *sorted(Path(__file__).parent.glob("names/*/__init__.py")))
+    listed = [node for file in files for node in ast.parse(file.read_text("utf-8")).body if isinstance(node, ast.If)]
+    imports = [node for each in listed for node in each.body if isinstance(node, ast.ImportFrom)]
+    return {name.name: str(node.module) for node in imports for name in node.names if name.asname}
 
 
 def __getattr__(name: str) -> Any:

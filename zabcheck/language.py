@@ -38,7 +38,7 @@ from zabspec.authoring.declaration import (
     volatile,
 )
 from zabspec.language import NODE, Bool, Field, Int, Message, MessageUnion, NodeId, Record, Role, Seq, SetOf
-from zabspec.language.lang import (
+from zabspec.language.python.lang import (
     NOTHING,
     AnyMessage,
     Each,
@@ -100,4 +100,4 @@ __all__ = [
 if TYPE_CHECKING:
     NOBODY: Never  # to tools a value of every type: a process of whatever role, or none
 else:
-    from zabspec.language.lang import NOBODY
+    from zabspec.language.python.lang import NOBODY

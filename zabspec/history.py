@@ -19,7 +19,7 @@ What is kept, and why it loses nothing:
 from __future__ import annotations
 
 from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, SetOf
-from zabspec.language.lang import History, Node, State, Txn, is_quorum, new_identity
+from zabspec.language.python.lang import History, Node, State, Txn, is_quorum, new_identity
 
 
 def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool, revises: bool) -> tuple[Field, ...]:

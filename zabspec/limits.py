@@ -6,12 +6,14 @@ space (docs/decisions/0014-rooms.md).
 
 from __future__ import annotations
 
+import contextlib
 import math
 import mmap
 import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from zabspec.signals import Beginning, unheard
 
@@ -84,3 +86,12 @@ def need_room(size: int = ROOM) -> None:
         mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     except OSError as problem:
         raise MemoryError(f"{size} bytes of address space are not available") from problem
+
+
+def machine_memory() -> int:
+    """Return the bytes of memory that this process may use: the machine's, or its control group's limit."""
+    sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            sizes.append(int(Path(limit).read_text()))
+    return min(sizes)

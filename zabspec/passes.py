@@ -7,7 +7,7 @@ observed history has the longest pass alone; an application that does again what
 from __future__ import annotations
 
 from zabspec.language import NODE, Field, Int, Role, Seq
-from zabspec.language.lang import Node, State
+from zabspec.language.python.lang import Node, State
 
 
 def pass_fields(txns: int, most: int) -> tuple[Field, ...]:

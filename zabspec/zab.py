@@ -12,7 +12,7 @@ from __future__ import annotations
 from zabspec.authoring.declaration import OneOf, Processes, Size, declare
 from zabspec.history import abcast, abdeliver, accept, end_pass, end_synchronization, establish
 from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role
-from zabspec.language.lang import (
+from zabspec.language.python.lang import (
     NOBODY,
     AnyMessage,
     History,

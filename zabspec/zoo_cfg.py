@@ -44,6 +44,21 @@ FLAGS = {
 }  # fmt: skip
 
 
+# Releases that are the same as regards ZAB (docs/explanation/zookeeper-bugs.md), by variant.
+SAME = {
+    "": ("master", "3.9.5", "3.9.4"),
+    "3.9.3": ("3.9.3",),
+    "3.9.2": ("3.9.2", "3.8.6", "3.8.5"),
+    "3.9.1": ("3.9.1", "3.9.0", "3.8.4", "3.8.3", "3.8.2", "3.8.1", "3.8.0", "3.7.2", "3.7.1", "3.6.4", "3.6.3"),
+    "3.6.0": ("3.6.2", "3.6.1", "3.6.0", "3.5.9", "3.5.8", "3.5.7", "3.5.6", "3.5.5", "3.5.4"),
+    "3.5.10": ("3.5.10",),
+    "3.5.3": ("3.5.3",),
+    "3.4.14": ("3.4.14", "3.4.13", "3.4.12"),
+    "3.4.10": ("3.4.10",),
+}
+FLAG = re.compile(r"-D([A-Za-z][\w.]*)(?:=([^\s\"']*))?")
+
+
 @dataclass(frozen=True)
 class ZooCfg:
     """A configuration.
@@ -456,3 +471,8 @@ def check_ports(ports: Iterable[str], wrong: str) -> None:
     for port in ports:
         if not 0 <= long(port, f"{wrong}: a port", bits=31) <= 65535:
             raise ConfigError(f"{wrong}: there is no port {port}")
+
+
+def options_of(text: str) -> dict[str, str]:
+    """Return the properties that the `-D` flags of a JVM set, as java.env has them in its variables."""
+    return dict(FLAG.findall(text))

@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from checker.report.result import ReportPlace
-from zabspec.language.notation import naming_processes
+from zabspec.language.layout.notation import naming_processes
 
 if TYPE_CHECKING:
     from traces.record.trace import Step, Trace

@@ -26,8 +26,11 @@ from checker.ending import (
     settle,
     settled_answer,
 )
+from checker.errors import RequestError
+from checker.requests.kinds import kind_named
 from checker.requests.request import Request
 from zabspec.files import Unreadable, opened, place_of, without_secrets
+from zabspec.joining import joined
 from zabspec.signals import SignalHandler
 from zabspec.typed import near
 
@@ -46,15 +49,15 @@ class Commands(click.Group):
     A subcommand is imported when it is invoked.
 
     Args:
-        groups: the subcommands in the order of `--help`, by purpose, each with its module in `checker.commands` or
-            `checker.requests`. A further subcommand is any file there, by its name.
+        groups: the subcommands of the core in the order of `--help`, by purpose: files of `checker.commands` or
+            `checker.requests`. A further subcommand is any file there, by its name, and any entry point of requests.
         derive: makes the command of a request.
     """
 
     def __init__(
         self,
         *args: Any,
-        groups: Mapping[str, Mapping[str, str]],
+        groups: Mapping[str, Sequence[str]],
         derive: Callable[[type[Request]], click.Command],
         **settings: Any,
     ) -> None:
@@ -62,34 +65,45 @@ class Commands(click.Group):
         self.derive = derive
         self.made: dict[str, click.Command | None] = {}
         self.groups = groups
-        self.lazy = {name: module for group in groups.values() for name, module in group.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        listed = [name for group in self.groups.values() for name in group]
         files = [(path, MARK) for path in sorted(FOLDER.glob("[a-z]*.py"))]
         files += [(path, REQUEST) for path in sorted(REQUESTS.glob("[a-z]*.py"))]
-        others = [path.stem for path, mark in files if mark in path.read_text("utf-8")]
-        return [*self.lazy, *(name.replace("_", "-") for name in others if name not in self.lazy.values())]
+        others = [path.stem.replace("_", "-") for path, mark in files if mark in path.read_text("utf-8")]
+        return [*dict.fromkeys((*listed, *others, *joined("requests")))]
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         return answered_by(super().get_help_option(ctx), ctx.get_help, long=True)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands, which a new reader looks for, and then the many options."""
-        names = self.list_commands(ctx)
-        groups = {**self.groups, "Others": [name for name in names if name not in self.lazy]}
-        for title, group in groups.items():
-            found = [(name, self.get_command(ctx, name)) for name in group]
-            rows = [(name, command.get_short_help_str(LONGEST)) for name, command in found if command is not None]
-            if rows:
+        *titles, last = self.groups
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in titles}
+        ends: dict[str, list[tuple[str, str]]] = {last: [], "Not installed": []}
+        of_core = {name: title for title, group in self.groups.items() for name in group}
+        for name in self.list_commands(ctx):
+            try:
+                command = self.get_command(ctx, name)
+            except RequestError as missing:
+                ends["Not installed"].append((name, str(missing)))
+                continue
+            if command is not None:
+                kind = kind_named(name)
+                title = of_core.get(name) or (kind.group if kind else "Others")
+                (ends if title in ends else rows).setdefault(title, []).append(
+                    (name, command.get_short_help_str(LONGEST))
+                )
+        for title, found in (*rows.items(), *ends.items()):
+            if found:
                 with formatter.section(title):
-                    formatter.write_dl(rows)
+                    formatter.write_dl(found)
         click.Command.format_options(self, ctx, formatter)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = cmd_name.replace("-", "_")
-        module = self.lazy.get(cmd_name, name)
-        full = f"{__package__}.{module}"
-        if cmd_name not in self.made and (full in sys.modules or f"{module}.py" in os.listdir(FOLDER)):
+        full = f"{__package__}.{name}"
+        if cmd_name not in self.made and (full in sys.modules or f"{name}.py" in os.listdir(FOLDER)):
             found = getattr(import_module(full), name, None)
         else:
             found = self.derived(cmd_name)
@@ -97,8 +111,6 @@ class Commands(click.Group):
 
     def derived(self, name: str) -> click.Command | None:
         """Return the command of the request of a kind, if it has one."""
-        from checker.requests.kinds import kind_named
-
         if name not in self.made:
             kind = kind_named(name)
             self.made[name] = self.derive(kind) if kind is not None and kind.command else None
@@ -322,7 +334,7 @@ class TablePath(InputPath):
     """A table: a file or folder on this machine, or an address of one elsewhere."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from traces.tables.places import address_of
+        from traces.events.places import address_of
 
         return value if address_of(str(value)) is not None else super().convert(value, param, ctx)
 

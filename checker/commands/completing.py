@@ -10,12 +10,14 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
 from checker.ending import HELD, Answer
 from zabspec.configuration import Parameters
+from zabspec.extras import is_there
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem, ShellComplete
@@ -148,12 +150,6 @@ def of_entries(ctx: click.Context) -> Iterable[str]:
     return (*there.groups, *(check.name for check in there.matrix.checks))
 
 
-def of_rows(ctx: click.Context) -> Iterable[str]:
-    from checker.zookeeper.rows import ROWS
-
-    return (f"ZK-{r.issue}" for r in ROWS)
-
-
 def of_docs(ctx: click.Context) -> Iterable[str]:
     from checker.errors import RequestError
     from checker.manual import folder, pages
@@ -164,21 +160,24 @@ def of_docs(ctx: click.Context) -> Iterable[str]:
         return []
 
 
-def zookeeper() -> Protocol:
-    """Return the protocol of the commands that are only for ZooKeeper."""
-    from zabspec.protocols.registry import PROTOCOLS
-
-    return PROTOCOLS["zookeeper"]
-
-
 def of_releases(protocol: Protocol) -> Iterable[str]:
     return (number for numbers in protocol.declared.releases.values() for number in numbers)
 
 
-def of_disks(ctx: click.Context) -> Iterable[str]:
-    from zabspec.timed.setting import DISKS
+def of_zookeeper(ctx: click.Context) -> Iterable[str]:
+    from zabspec.zoo_cfg import SAME
 
-    return DISKS
+    return (number for numbers in SAME.values() for number in numbers)
+
+
+def named(completer: str) -> Completer:
+    """Return the completer with a name: one of this module, or `WING/NAME` of `checker/WING/completing.py`."""
+    wing, _, own = completer.rpartition("/")
+    if not wing:
+        found: Completer = globals()[own]
+        return found
+    module = f"checker.{wing}.completing"
+    return choice(lambda ctx: getattr(import_module(module), own)() if is_there(module) else (), commas=True)
 
 
 def of_formats(ctx: click.Context) -> Iterable[str]:
@@ -202,10 +201,7 @@ budgets = choice(lambda ctx: (f"{name}=" for name in protocol_of(ctx).amounts))
 properties = choice(of_properties)
 progress = choice(of_progress)
 entries = choice(of_entries)
-rows = choice(of_rows)
 docs_topics = choice(of_docs)
-zookeeper_releases = choice(lambda ctx: of_releases(zookeeper()), commas=True)
-zookeeper_variants = choice(lambda ctx: zookeeper().variants, commas=True)
-disks = choice(of_disks)
+zookeeper_releases = choice(of_zookeeper, commas=True)
 examples = choice(of_examples)
 formats = choice(of_formats)

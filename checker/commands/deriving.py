@@ -250,7 +250,7 @@ def parameter(field: Field, option: Option, everywhere: bool) -> Any:
     plain = str if option.reads else field.element
     settings: dict[str, Any] = {"type": TYPES[option.place or plain]}
     if option.complete:
-        settings["shell_complete"] = getattr(completing, option.complete)
+        settings["shell_complete"] = completing.named(option.complete)
     elif field.choices:
         settings["shell_complete"] = completing.one_of(*field.choices)
     if option.argument:

@@ -21,14 +21,14 @@ from checker.explore.reduction import Reducing, collisions, pairs_of
 from checker.explore.result import Exploration, Limits
 from invariants import OF_PAPERS
 from invariants.registry import STEP, TERMINAL, Property
-from zabspec.language import tree as t
-from zabspec.language.conventions import Conventions
-from zabspec.language.footprints import Case, Names, Touch, footprints, guards
-from zabspec.language.frontend import FrontEnd
-from zabspec.language.jit import MachineCode
-from zabspec.language.kinds import Seq
-from zabspec.language.locality import StepLocality
-from zabspec.language.schema import Layout, Role
+from zabspec.language.analysis import tree as t
+from zabspec.language.analysis.footprints import Case, Names, Touch, footprints, guards
+from zabspec.language.analysis.locality import StepLocality
+from zabspec.language.front.frontend import FrontEnd
+from zabspec.language.layout.conventions import Conventions
+from zabspec.language.layout.kinds import Seq
+from zabspec.language.layout.schema import Layout, Role
+from zabspec.language.native.jit import MachineCode
 from zabspec.model import Model
 
 PTR = ctypes.c_void_p

@@ -16,8 +16,8 @@ from checker.explore.interface import (
 )  # fmt: skip
 from checker.explore.kernel import R_APART
 from checker.explore.sleep_kernel import ASLEEP
-from zabspec.language.lang import Bytes, State, Words
-from zabspec.language.memory import words_at
+from zabspec.language.python.lang import Bytes, State, Words
+from zabspec.language.python.memory import words_at
 
 # Words at AMPLE_AT: how many steps at the front are the ample process's, the remaining work of the state, whether one
 # of these steps was found not to reduce it (the expansion is full), and whether one was found to be invisible.

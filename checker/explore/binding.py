@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
+from zabspec.language.layout.source import annotated, definition
 from zabspec.language.program import own_names
-from zabspec.language.source import annotated, definition
 
 INTERFACE = "checker.explore.interface"
-LANGUAGE = ("zabspec.language.memory", "zabspec.language.wrapping")  # operations that the front end emits itself
+# operations that the front end emits itself
+LANGUAGE = ("zabspec.language.python.memory", "zabspec.language.layout.wrapping")
 
 
 class NotBound(TypeError):

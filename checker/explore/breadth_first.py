@@ -21,7 +21,7 @@ from checker.explore.memory import Block, Budget, Pool, noting_stop, peak_bytes,
 from checker.explore.predecessors import PREDECESSOR, Predecessors
 from checker.explore.result import Exploration, Limits, Violation
 from invariants.registry import STEP
-from zabspec.language.error_sites import OF_AUTHOR
+from zabspec.language.layout.error_sites import OF_AUTHOR
 from zabspec.limits import Deadline
 from zabspec.temporary import unseen_file
 

@@ -17,16 +17,18 @@ from invariants.binding import full_namespace, refuse_scratch
 from invariants.registry import HISTORY, STEP, TERMINAL, Property
 from zabspec.authoring.checks import is_ours
 from zabspec.authoring.declaration import ConfigError, ProtocolError, said_at
-from zabspec.language import derive, frontend, llvm_text
-from zabspec.language.cache_key import compiler_digest, digest_of, program_digest
-from zabspec.language.error_sites import site_number
-from zabspec.language.jit import MachineCode, has_bit_gather
-from zabspec.language.place import SourcePlace
+from zabspec.language.analysis.tree import TypedProgram
+from zabspec.language.front import frontend
+from zabspec.language.layout import derive
+from zabspec.language.layout.cache_key import compiler_digest, digest_of, program_digest
+from zabspec.language.layout.error_sites import site_number
+from zabspec.language.layout.place import SourcePlace
+from zabspec.language.layout.source import from_here
+from zabspec.language.native import llvm_text
+from zabspec.language.native.jit import MachineCode, has_bit_gather
+from zabspec.language.native.tiered import TieredCode
 from zabspec.language.program import own_names
-from zabspec.language.reference import StateView
-from zabspec.language.source import from_here
-from zabspec.language.tiered import TieredCode
-from zabspec.language.tree import TypedProgram
+from zabspec.language.python.reference import StateView
 from zabspec.model import Model
 
 I64, PTR = ctypes.c_int64, ctypes.c_void_p

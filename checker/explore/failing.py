@@ -13,7 +13,7 @@ from checker.explore.result import Exploration, Violation
 from invariants.binding import bound
 from invariants.registry import NO_RUNTIME_ERROR, STEP, Property, keeps, meets
 from traces.record.failure import of_author
-from zabspec.language.reference import ERRORS, StateView
+from zabspec.language.python.reference import ERRORS, StateView
 from zabspec.model import Model
 
 CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes

@@ -23,7 +23,7 @@ Three conventions hold for all functions:
 from __future__ import annotations
 
 from checker.explore.binding import NotBound, declared
-from zabspec.language.lang import Bytes, Node, State, Words
+from zabspec.language.python.lang import Bytes, Node, State, Words
 
 # --- constants: sizes and offsets --------------------------------------------------------------
 

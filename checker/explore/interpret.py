@@ -17,9 +17,9 @@ from checker.explore.stuttering import EVERY_STEP, stutters, why_every_receipt
 from checker.explore.symmetry import Asymmetric, asymmetry, check_language
 from invariants.binding import bound, full_namespace
 from invariants.registry import STEP, Property, keeps, meets
-from zabspec.language import derive
-from zabspec.language.lang import NOBODY
-from zabspec.language.reference import ERRORS, RangeError, StateView, range_error
+from zabspec.language.layout import derive
+from zabspec.language.python.lang import NOBODY
+from zabspec.language.python.reference import ERRORS, RangeError, StateView, range_error
 from zabspec.model import Model
 from zabspec.worlds.steps import NUMBERED
 

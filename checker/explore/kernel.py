@@ -26,12 +26,12 @@ from checker.explore.interface import (
     write_sleep_set,
 )  # fmt: skip
 from checker.explore.probing import probe
-from zabspec.language.error_sites import OF_AUTHOR
-from zabspec.language.lang import Bytes, State, Words
-from zabspec.language.memory import (
+from zabspec.language.layout.error_sites import OF_AUTHOR
+from zabspec.language.python.lang import Bytes, State, Words
+from zabspec.language.python.memory import (
     as_bytes, copy_bytes, load_half, load_short, load_word, state_at, store_half, store_short, store_word, words_at,
 )  # fmt: skip
-from zabspec.language.wrapping import count_bits, mulhi, prefetch, shr
+from zabspec.language.layout.wrapping import count_bits, mulhi, prefetch, shr
 
 GROUPS = 16
 RING = 8  # successors between the prefetch of a table entry and its use

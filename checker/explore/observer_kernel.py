@@ -19,11 +19,11 @@ from checker.explore.interface import (
     put_class, put_raw, put_value, value_of, witness,
 )  # fmt: skip
 from checker.explore.kernel import R_CLASSLESS
-from zabspec.language.lang import Bytes, State, Words
-from zabspec.language.memory import (
+from zabspec.language.python.lang import Bytes, State, Words
+from zabspec.language.python.memory import (
     as_bytes, bytes_at, copy_bytes, load_half, state_at, store_half, words_at, zero_bytes,
 )  # fmt: skip
-from zabspec.language.wrapping import mulhi, shr, wrap_mul
+from zabspec.language.layout.wrapping import mulhi, shr, wrap_mul
 
 # Words at OBSERVERS_AT
 THERE, STANDING, TABLE, ROWS, CAME_WITH, HAD = range(6)

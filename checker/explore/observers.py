@@ -30,10 +30,10 @@ from checker.explore.partly import NotFollowed, Partly
 from invariants import OF_PAPERS, properties_of
 from invariants.registry import STEP, TERMINAL, Property
 from zabspec import history
-from zabspec.language import tree as t
-from zabspec.language.derive import used_bits
-from zabspec.language.kinds import Int, Kind, Record, Seq, names_a_process
-from zabspec.language.schema import Layout, Role
+from zabspec.language.analysis import tree as t
+from zabspec.language.layout.derive import used_bits
+from zabspec.language.layout.kinds import Int, Kind, Record, Seq, names_a_process
+from zabspec.language.layout.schema import Layout, Role
 from zabspec.model import Model
 
 MOST_VALUES = 1 << 21  # enough for 3 transactions and 2 timeouts, which take 35 s of CPU to build

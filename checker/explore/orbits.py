@@ -40,9 +40,9 @@ from checker.explore.interface import (
     permute,
     shared_colours,
 )  # fmt: skip
-from zabspec.language.lang import Bytes, State, Words
-from zabspec.language.memory import as_bytes, copy_bytes, state_at, words_at
-from zabspec.language.wrapping import count_bits, unsigned_less, wrap_add
+from zabspec.language.layout.wrapping import count_bits, unsigned_less, wrap_add
+from zabspec.language.python.lang import Bytes, State, Words
+from zabspec.language.python.memory import as_bytes, copy_bytes, state_at, words_at
 
 SALT = 0x5851F42D4C957F2D  # a process that is chosen gets a colour of its own by it
 

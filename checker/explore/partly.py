@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
 from invariants.binding import full_namespace
-from zabspec.language.kinds import Int, SetOf
-from zabspec.language.reference import RecordValue, StateView, load
-from zabspec.language.sentences import MARK
+from zabspec.language.layout.kinds import Int, SetOf
+from zabspec.language.python.reference import RecordValue, StateView, load
+from zabspec.language.python.sentences import MARK
 from zabspec.model import Model
 
 MOST_WAYS = 256  # paths of a property for one value

@@ -6,7 +6,7 @@ which is a free one, and is searched in a circle.
 
 from __future__ import annotations
 
-from zabspec.language.lang import Words, inlined
+from zabspec.language.python.lang import Words, inlined
 
 
 @inlined

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from types import FunctionType
 
-from zabspec.language.schema import Role
+from zabspec.language.layout.schema import Role
 from zabspec.model import Model
 
 

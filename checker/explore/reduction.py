@@ -18,12 +18,12 @@ from typing import Any
 from checker.explore import kernel, sleep_kernel
 from checker.explore.compiled import EXPORTS, Compiled
 from invariants.registry import STEP
-from zabspec.language import tree as t
-from zabspec.language.conventions import Conventions
-from zabspec.language.footprints import ANYTHING, Case, Touch, footprints
-from zabspec.language.kinds import Seq
-from zabspec.language.locality import StepLocality
-from zabspec.language.schema import Layout
+from zabspec.language.analysis import tree as t
+from zabspec.language.analysis.footprints import ANYTHING, Case, Touch, footprints
+from zabspec.language.analysis.locality import StepLocality
+from zabspec.language.layout.conventions import Conventions
+from zabspec.language.layout.kinds import Seq
+from zabspec.language.layout.schema import Layout
 
 I64, PTR = ctypes.c_int64, ctypes.c_void_p
 NEVER = 0xFFFF  # of two cases whose steps are never independent
@@ -130,7 +130,7 @@ def sees_text(judging: Sequence[str]) -> str:
     """Return the kernel source of `sees_step`: whether some step property reads beyond the process that takes the step.
 
     The bodies here are placeholders, which are replaced by what follows from each property's source
-    (`zabspec/language/locality.py`).
+    (`zabspec/language/analysis/locality.py`).
     """
     parts = [f"_looks_{k}(before, after, after)" for k in range(len(judging))]
     text = [f"def sees_step(before: State, after: State) -> bool:\n    return {' or '.join(parts) or 'False'}"]

@@ -19,11 +19,11 @@ from checker.explore.interface import (
 )  # fmt: skip
 from checker.explore.kernel import GROUPS, MOST, count_orbit, note_broken
 from checker.explore.probing import probe
-from zabspec.language.lang import Bytes, State, Words
-from zabspec.language.memory import (
+from zabspec.language.python.lang import Bytes, State, Words
+from zabspec.language.python.memory import (
     as_bytes, copy_bytes, load_half, load_short, load_word, state_at, store_half, store_short, store_word, words_at,
 )  # fmt: skip
-from zabspec.language.wrapping import mulhi, prefetch
+from zabspec.language.layout.wrapping import mulhi, prefetch
 
 MOST_ASLEEP = 8  # the maximum number of sleeping steps of a state; further ones are taken unnecessarily
 SLEEPER_BYTES = 2 + 2 * MOST_ASLEEP

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from checker.explore.result import NONE_THERE
 from invariants.registry import TERMINAL, Property
-from zabspec.language import derive
-from zabspec.language.schema import Layout, Role
+from zabspec.language.layout import derive
+from zabspec.language.layout.schema import Layout, Role
 from zabspec.worlds.steps import RECEIVE
 
 if TYPE_CHECKING:
-    from zabspec.language.frontend import FrontEnd
-    from zabspec.language.reference import StateView
+    from zabspec.language.front.frontend import FrontEnd
+    from zabspec.language.python.reference import StateView
     from zabspec.model import Model
 
 EVERY_STEP = "--reduction none"

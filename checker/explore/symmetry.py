@@ -15,13 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from checker.errors import NoVerdict
-from checker.refinement import masks
+from checker.explore import masks
 from invariants.binding import full_namespace
 from invariants.registry import STEP, Property
-from zabspec.language.derive import in_order
-from zabspec.language.frontend import FrontEnd
-from zabspec.language.schema import Layout
-from zabspec.language.source import from_here
+from zabspec.language.front.frontend import FrontEnd
+from zabspec.language.layout.derive import in_order
+from zabspec.language.layout.schema import Layout
+from zabspec.language.layout.source import from_here
 from zabspec.language.symmetry import Asymmetry, Decoder, Trusted, asymmetries
 from zabspec.model import Model
 from zabspec.worlds import connections, crash_within, step_annotations, storage
@@ -58,7 +58,7 @@ DECODERS: Mapping[Any, Decoder] = {
 # Modules whose functions may call them; generated functions of the refinement check may, too.
 CALLERS = (
     "zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.crash_within", "zabspec.worlds.priority",
-    "zabspec.worlds.storage", "checker.refinement.mapping",
+    "zabspec.worlds.storage", "checker.proofs.refine.mapping",
 )  # fmt: skip
 
 

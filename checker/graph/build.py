@@ -15,7 +15,7 @@ from checker.explore.result import Exploration
 from invariants.registry import STEP
 from traces.record.runner import label_of
 from traces.record.trace import StepWord
-from zabspec.language.reference import StateView
+from zabspec.language.python.reference import StateView
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -15,13 +15,13 @@ from checker.explore.symmetry import DECODERS, Asymmetric
 from checker.live import graph, kernel
 from invariants.registry import Property
 from zabspec.authoring.declaration import said_at
-from zabspec.language import derive
-from zabspec.language.cache_key import digest_of, program_digest
+from zabspec.language.analysis.tree import TypedProgram
+from zabspec.language.layout import derive
+from zabspec.language.layout.cache_key import digest_of, program_digest
+from zabspec.language.layout.schema import Field, Role
+from zabspec.language.layout.source import from_here
 from zabspec.language.program import own_names
-from zabspec.language.schema import Field, Role
-from zabspec.language.source import from_here
 from zabspec.language.symmetry import Trusted, asymmetries
-from zabspec.language.tree import TypedProgram
 from zabspec.live.phase import fair_actions, fair_classes, stable_phase
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model

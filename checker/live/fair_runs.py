@@ -12,8 +12,8 @@ from checker.explore.memory import Block
 from checker.live.code import LiveCode
 from checker.live.graph import PLACE_AT, Components, Graph, Ways, all_waits, fair_components, fill_ways, no_components
 from checker.live.loop import Edge, Mail, NoMail, class_at, loop_at, overtaken
-from zabspec.language.kernels import machine
-from zabspec.language.reference import StateView
+from zabspec.language.native.kernels import machine
+from zabspec.language.python.reference import StateView
 from zabspec.live.phase import is_strong
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.properties import ProgressProperty

@@ -7,8 +7,8 @@ step.
 
 from __future__ import annotations
 
-from zabspec.language.structs import Struct, size, word, words
-from zabspec.language.wrapping import mulhi
+from zabspec.language.analysis.structs import Struct, size, word, words
+from zabspec.language.layout.wrapping import mulhi
 
 UNFAIR = 63  # the class of steps that need never be taken
 CLASS_AT = 40

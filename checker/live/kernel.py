@@ -15,9 +15,9 @@ from checker.explore.interface import (
 )  # fmt: skip
 from checker.explore.kernel import renamed
 from checker.live.graph import CLASS_AT, PLACE_AT, UNFAIR, Graph, probe_nodes
-from zabspec.language.lang import Bytes, Node, State, Words
-from zabspec.language.memory import as_bytes, copy_bytes, load_word, state_at, store_word, words_at
-from zabspec.language.wrapping import wrap_mul
+from zabspec.language.python.lang import Bytes, Node, State, Words
+from zabspec.language.python.memory import as_bytes, copy_bytes, load_word, state_at, store_word, words_at
+from zabspec.language.layout.wrapping import wrap_mul
 
 NODE_SALT = -7046029254386353131  # the fingerprint combines the state's and the named process
 

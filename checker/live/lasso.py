@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from checker.live.graph import UNFAIR
 from checker.live.loop import class_at
 from traces.record.lasso import Lasso
-from zabspec.language.derive import in_order
-from zabspec.language.reference import StateView
+from zabspec.language.layout.derive import in_order
+from zabspec.language.python.reference import StateView
 from zabspec.live.phase import class_of
 from zabspec.model import Configuration
 from zabspec.worlds.steps import NUMBERED

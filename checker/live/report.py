@@ -35,8 +35,8 @@ from checker.report.result import (
 )
 from traces.explain.folding import folded
 from traces.record.lasso import Lasso
-from zabspec.language.error_sites import met
-from zabspec.language.notation import named_by
+from zabspec.language.layout.error_sites import met
+from zabspec.language.layout.notation import named_by
 from zabspec.model import Configuration
 from zabspec.properties import ProgressProperty
 

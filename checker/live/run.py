@@ -16,7 +16,7 @@ from checker.live.code import LiveCode
 from checker.live.fair_runs import FairRuns, Waits
 from checker.live.graph import Graph, rehash_nodes
 from checker.opinion.interpreted import UNHEARD, SecondOpinion
-from zabspec.language.kernels import machine
+from zabspec.language.native.kernels import machine
 from zabspec.limits import Deadline
 from zabspec.properties import ProgressProperty
 

@@ -24,8 +24,8 @@ from checker.mutate.edits import Mutant, mutants_of
 from invariants import properties_of
 from invariants.registry import NO_RUNTIME_ERROR, Property
 from zabspec.authoring.sources import path_of
-from zabspec.language.error_sites import met
-from zabspec.language.reference import ERRORS
+from zabspec.language.layout.error_sites import met
+from zabspec.language.python.reference import ERRORS
 from zabspec.model import Configuration, Model
 from zabspec.temporary import temporary_folder
 

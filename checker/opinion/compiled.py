@@ -7,7 +7,7 @@ import random
 from checker.explore.compiled import Compiled
 from checker.opinion.interpreted import Differs, Interpreted, SecondOpinion
 from invariants.registry import STEP
-from zabspec.language.reference import StateView
+from zabspec.language.python.reference import StateView
 
 STATES = 100  # of random runs
 

@@ -10,7 +10,7 @@ from typing import Any
 from checker.explore.interpret import Interpreter
 from checker.report.result import plural
 from invariants.registry import STEP, Property, keeps
-from zabspec.language.reference import ERRORS, StateView, set_buffer
+from zabspec.language.python.reference import ERRORS, StateView, set_buffer
 from zabspec.model import Model
 
 LONGEST = 30  # steps of a random run

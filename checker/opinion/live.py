@@ -8,7 +8,7 @@ from checker.live.code import LiveCode
 from checker.opinion.compiled import STATES, CompiledOpinion
 from checker.opinion.interpreted import Differs, SecondOpinion
 from traces.record.fair import StableWorld
-from zabspec.language.reference import ERRORS, StateView
+from zabspec.language.python.reference import ERRORS, StateView
 
 WORD = (1 << 32) - 1  # the bits of a step word without its choice
 ON = 4  # steps that a run goes on in the stable phase

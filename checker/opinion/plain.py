@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
-from zabspec.language.reference import MessageView, StateView
-from zabspec.language.schema import Field, Layout, Role
+from zabspec.language.layout.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.layout.schema import Field, Layout, Role
+from zabspec.language.python.reference import MessageView, StateView
 from zabspec.model import Model
 from zabspec.worlds.steps import NUMBERED
 

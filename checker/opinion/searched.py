@@ -21,7 +21,7 @@ from checker.opinion.outcome import SearchOpinion
 from checker.opinion.plain import Plain, label_of
 from checker.opinion.values import Values
 from invariants.registry import STEP, Property, keeps, meets
-from zabspec.language.reference import ERRORS, StateView
+from zabspec.language.python.reference import ERRORS, StateView
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.second import own

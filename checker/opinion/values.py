@@ -7,9 +7,9 @@ from sys import intern
 from typing import Any
 
 from checker.opinion.plain import Plain, canonical, plain_value
-from zabspec.language.kinds import Kind
-from zabspec.language.reference import read
-from zabspec.language.schema import Field
+from zabspec.language.layout.kinds import Kind
+from zabspec.language.layout.schema import Field
+from zabspec.language.python.reference import read
 from zabspec.second.state import Field as SecondField
 from zabspec.second.state import Layout as SecondLayout
 

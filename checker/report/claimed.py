@@ -19,7 +19,7 @@ from checker.report.documents import ExplorationReport
 from checker.report.page import ReportError
 from checker.report.report import Explored
 from checker.report.result import NO_VERDICT, VIOLATED, Counterexample
-from checker.symbolic.extension import Z3Answer
+from checker.report.z3_answer import Z3Answer
 from invariants import properties_of, property_named
 from invariants.registry import NO_RUNTIME_ERROR, Property
 from traces.record.reading import strict_json

@@ -12,7 +12,7 @@ from traces import Step, Trace
 from traces.explain.folding import folded
 from traces.replay.replay import Replayed as Played
 from traces.replay.replay import happened
-from zabspec.language.notation import named_by
+from zabspec.language.layout.notation import named_by
 
 
 @dataclass(frozen=True, repr=False)

@@ -50,13 +50,13 @@ from checker.report.result import (
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property
 from traces.explain.folding import folded
 from zabspec.authoring.unused import unused
-from zabspec.language.error_sites import met
+from zabspec.language.layout.error_sites import met
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS, NUMBERED
 
 if TYPE_CHECKING:
-    from checker.symbolic.extension import Z3Answer
+    from checker.report.z3_answer import Z3Answer
 
 __all__ = ["Advice", "Explored", "bounds_of", "command_words"]
 

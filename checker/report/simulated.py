@@ -22,9 +22,9 @@ from traces import Trace, TraceError, write_trace
 from traces.judging.simulated import NEVER, Judged, Verdict, judge, judged_properties
 from traces.record.events import Event, events_of, lines, role_name
 from traces.record.simulated import TooLarge, simulated_trace
-from zabspec.language.kinds import Kind
-from zabspec.language.notation import named_by, process_name, value_text, with_names
-from zabspec.language.schema import Field
+from zabspec.language.layout.kinds import Kind
+from zabspec.language.layout.notation import named_by, process_name, value_text, with_names
+from zabspec.language.layout.schema import Field
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.roles import has, roles_of
@@ -356,7 +356,7 @@ def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> lis
         SimulationError: as for `play`.
         TableError: the package that judges tables is not installed.
     """
-    from traces.tables.table import check_arrow
+    from traces.events.table import check_arrow
 
     judged = judged_properties(run.protocol, names)
     untold = [p.name for p in judged if not p.tables]
@@ -367,8 +367,8 @@ def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> lis
             f"broadcasts"
         )
     check_arrow("numpy")
+    from traces.events.recorded import observes, rows_of_run
     from traces.judging.single_run import judge_rows
-    from traces.tables.recorded import observes, rows_of_run
 
     tally = judge_rows(rows_of_run(run, watch=progress.watch, every=False), observes(run.protocol))
     broken = {v.property: v for v in tally.violations}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.errors import NoVerdict, RequestError
+from zabspec.joining import joined_as
 from zabspec.typed import near
 
 if TYPE_CHECKING:
@@ -86,7 +87,6 @@ def events_in(run: object, relation: str, number: int | None) -> Events:
     from checker.requests.carried import verified_trace
     from traces import Trace
     from traces.causality import sources
-    from traces.zookeeper.text_logs import read_text_logs
     from zabspec.simulator.run import Run
 
     path = Path(fspath(run)) if isinstance(run, (str, PathLike)) else None
@@ -101,7 +101,7 @@ def events_in(run: object, relation: str, number: int | None) -> Events:
     if isinstance(run, Run):
         return sources.events_of_run(run, relation)
     if isinstance(run, Sequence) and run and all(isinstance(x, (str, PathLike)) for x in run):
-        history = read_text_logs([Path(fspath(x)) for x in run])
+        history = joined_as("formats", "server-logs")([Path(fspath(x)) for x in run])
         silent = frozenset(key for key, line in history.lines.items() if line is None)
         return sources.events_of_logs(history.rows, relation, history.servers, silent)
     raise RequestError(f"a run is a trace, a simulated run, or a file or files of one, not {type(run).__name__}")

@@ -17,11 +17,12 @@ from checker.requests.properties import required_witnesses
 from checker.requests.request import Option, Seconds, function, names_in
 from checker.requests.running import Compile, EngineTask
 from checker.requests.watch import QUIET, Watch
+from zabspec.joining import joined_as
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration, Limits
     from checker.report.report import Explored
-    from checker.symbolic.extension import Z3Answer
+    from checker.report.z3_answer import Z3Answer
     from invariants.registry import Property
     from zabspec.model import Configuration, Model
 
@@ -39,7 +40,7 @@ class Explore(ExplorationRequest):
 
     kind: ClassVar[str] = "explore"
     shares: ClassVar[tuple[str, ...] | None] = BOUNDS
-    completed_by: ClassVar[str] = "checker.evidence.gathered:completed"
+    completed_by: ClassVar[str] = "checker.requests.columns:completed"
 
     require_witness: RequiredWitnesses = ()
     symbolic: Annotated[
@@ -117,8 +118,9 @@ def z3_answers_to(
     if request.symbolic is None:
         return {}
     from checker.ending import failed_column
-    from checker.symbolic.extension import UNDECIDED, Z3Answer, z3_answers
+    from checker.report.z3_answer import UNDECIDED, Z3Answer
 
+    z3_answers = joined_as("evidence", "symbolic")
     unbroken = [p for p in judged if p.name not in exploration.violations]
     try:
         answers = z3_answers(configuration, unbroken, request.symbolic, request.threads or 0)
@@ -196,7 +198,7 @@ def explored_once(task: EngineTask) -> tuple[Exploration, int, str]:
     from checker.explore.breadth_first import Explorer, available_cores
     from checker.explore.interpret import Interpreter
     from checker.requests.restart import reduced, reduction_off
-    from checker.requests.running import failed_at_start, on_spark, out_of_time, ready_in_time
+    from checker.requests.running import failed_at_start, out_of_time, ready_in_time
 
     model, judged, limits, request = task.model, task.judged, task.limits, task.request
     symmetry_off = "" if request.symmetry else "--no-symmetry"
@@ -206,7 +208,8 @@ def explored_once(task: EngineTask) -> tuple[Exploration, int, str]:
     if limits.seconds is not None and not ready_in_time(task, limits.seconds - limits.spent):
         return out_of_time(judged, limits, request.engine), 0, symmetry_off
     if request.engine == "spark":
-        exploration, asymmetry = on_spark(task, not reduction_off(model, limits, request))
+        explore_on = joined_as("engines", request.engine).on_spark
+        exploration, asymmetry = explore_on(task, not reduction_off(model, limits, request))
         return exploration, 0, symmetry_off or asymmetry
     if request.engine == "interpret":
         if not symmetry_off:  # the compiled program says whether it is sound, for both engines

@@ -178,9 +178,9 @@ def write_table(trace: Trace, output: Path) -> None:
         RequestError: the package that writes tables is not installed.
         NoVerdict: the table could not be written.
     """
-    from traces.tables import recorded
-    from traces.tables.own import table_of_trace
-    from traces.tables.table import check_arrow
+    from traces.events import recorded
+    from traces.events.own import table_of_trace
+    from traces.events.table import check_arrow
 
     try:
         check_arrow()

@@ -88,7 +88,7 @@ def state_graph(request: GraphRequest, watch: Watch) -> nx.DiGraph[int]:
     from checker.report.result import installed_version
     from checker.requests.explore import explored
     from invariants.registry import TERMINAL
-    from zabspec.language.error_sites import met
+    from zabspec.language.layout.error_sites import met
     from zabspec.model import Model
 
     exploring = request.exploration

@@ -1,4 +1,7 @@
-"""Find a request by its kind: a module of this folder defines it, and has the kind's name.
+"""Find a request by its kind: a module of this folder, or one that an entry point names, has the kind's name.
+
+An entry point of the group `zabcheck.requests` has the name of a command. The modules beside the one that it names are
+found, too: they have the kinds that a command makes if an option chooses its mode.
 
 Late, when a trace, a report or a command names the kind: a request that reads traces can be one that makes them.
 """
@@ -8,45 +11,87 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
 
 from checker.errors import RequestError
 from checker.requests.request import Request
+from zabspec.joining import joined, load, source_of
+
+FOLDER = Path(__file__).parent
 
 
 def modules() -> list[str]:
-    """Return the modules of this folder, which contain all requests."""
-    names = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
-    return [f"{__package__}.{name}" for name in names if name != "kinds"]
+    """Return the modules of this folder, which contain the requests of the core."""
+    return [f"{__package__}.{path.stem}" for path in sorted(FOLDER.glob("[a-z]*.py")) if path.stem != "kinds"]
+
+
+def module_of(name: str) -> ModuleType | None:
+    """Import the module that has the request of a kind; None if there is none.
+
+    Raises:
+        NotInstalled: it is part of what is not installed.
+    """
+    own = name.replace("-", "_")
+    if own != "kinds" and (FOLDER / f"{own}.py").is_file():
+        return import_module(f"{__package__}.{own}")
+    point = joined("requests").get(name)
+    if point is None:
+        beside = (f"{package}.{own}" for package in rooms())
+        return next((import_module(module) for module in beside if find_spec(module)), None)
+    found = load(point)
+    return found if isinstance(found, ModuleType) else None
+
+
+@cache
+def rooms() -> list[str]:
+    """Return the packages in which entry points name requests, of those that are installed."""
+    points = joined("requests").values()
+    return sorted({point.module.rpartition(".")[0] for point in points if source_of(point) and "." in point.module})
 
 
 def kind_named(name: str) -> type[Request] | None:
-    """Return the request of a kind, or None if there is none."""
-    module = f"{__package__}.{name.replace('-', '_')}"
-    found = vars(import_module(module)).values() if module in modules() else ()
+    """Return the request of a kind, or None if there is none.
+
+    Raises:
+        NotInstalled: it is part of what is not installed.
+    """
+    module = module_of(name)
+    found = vars(module).values() if module else ()
     return next((k for k in found if isinstance(k, type) and issubclass(k, Request) and k.kind == name), None)
 
 
-def kinds_in(module: str) -> Iterator[type[Request]]:
+def kinds_in(module: ModuleType) -> Iterator[type[Request]]:
     """Yield the classes of a module that have a kind."""
-    for value in vars(import_module(module)).values():
-        if isinstance(value, type) and issubclass(value, Request) and value.kind and value.__module__ == module:
+    for value in vars(module).values():
+        if (
+            isinstance(value, type)
+            and issubclass(value, Request)
+            and value.kind
+            and value.__module__ == module.__name__
+        ):
             yield value
 
 
 @cache
 def all_kinds() -> dict[str, type[Request]]:
-    """Return every request by its kind."""
-    return {kind.kind: kind for module in modules() for kind in kinds_in(module)}
+    """Return every request that is installed, by its kind."""
+    names = [*modules(), *(point.module for point in joined("requests").values() if source_of(point))]
+    names += [f"{room}.{module.name}" for room in rooms() for module in iter_modules(import_module(room).__path__)]
+    found = {kind.kind: kind for name in dict.fromkeys(names) for kind in kinds_in(import_module(name))}
+    return dict(sorted(found.items()))
 
 
 def from_json(given: object) -> Request:
     """Return a request that `as_json` wrote.
 
     Raises:
-        RequestError: it is not one.
+        RequestError: it is not one, or is of a kind that is not installed.
     """
     kind = given.get("kind") if isinstance(given, Mapping) else None
-    if not isinstance(kind, str) or kind not in all_kinds():
+    found = kind_named(kind) if isinstance(kind, str) else None
+    if found is None:
         raise RequestError(f"this is not a request: its kind must be one of {', '.join(all_kinds())}")
-    return all_kinds()[kind].from_json(given)
+    return found.from_json(given)

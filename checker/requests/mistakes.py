@@ -22,7 +22,7 @@ from invariants.binding import full_namespace
 from zabspec.authoring.reading import read_source
 from zabspec.authoring.unused import unused
 from zabspec.files import LARGEST_SOURCE, read_bytes
-from zabspec.language.frontend import FrontEnd
+from zabspec.language.front.frontend import FrontEnd
 from zabspec.model import Configuration, Model
 
 MOST = 50  # the maximum number of mistakes to find

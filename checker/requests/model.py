@@ -222,10 +222,7 @@ class ModelRequest(Request):
         variant = self.variant
         ours: dict[str, Any] = {name: n for name, n in self.amounts.items() if name in BUDGETS}
         own = ",".join(f"{name}={n}" for name, n in self.budgets.items() if name not in BUDGETS)
-        if self.release or protocol.declared.releases:
-            from checker.zookeeper.releases import with_settings
-
-            variant = with_settings(protocol, variant, self.release)
+        variant = protocol.with_settings(variant, self.release)
         return Configuration(
             protocol=self.name,
             variant=protocol.combined(variant, self.repair),
@@ -285,7 +282,7 @@ def check_initial(model: Model) -> None:
     Raises:
         NoVerdict: it does.
     """
-    from zabspec.language.reference import ERRORS, range_error
+    from zabspec.language.python.reference import ERRORS, range_error
 
     try:
         model.program.initial()

@@ -55,8 +55,8 @@ def options_given(words: Words) -> dict[str, str]:
     Raises:
         RequestError: a word is neither NAME=VALUE nor a file that can be read.
     """
-    from traces.zookeeper.rules import options_of
     from zabspec.files import Unreadable, read_small
+    from zabspec.zoo_cfg import options_of
 
     out: dict[str, str] = {}
     for word in names_in(words):
@@ -78,7 +78,7 @@ def check_release(release: str) -> None:
     Raises:
         RequestError: it has none.
     """
-    from zabspec.protocols.zookeeper.text import SAME
+    from zabspec.zoo_cfg import SAME
 
     known = [number for numbers in SAME.values() for number in numbers]
     if release and release not in known:

@@ -245,6 +245,7 @@ class Request:
     __signature__ = PlainSignature()
     kind: ClassVar[str] = ""
     command: ClassVar[bool] = False  # whether `zabcheck KIND` makes it
+    group: ClassVar[str] = "Others"  # the title of its command's group in `--help`, if `checker/cli.py` lists none
     others: ClassVar[tuple[str, ...]] = ()  # kinds that the command makes too, if an option chooses their mode
     excluded: ClassVar[tuple[str, ...]] = ()  # fields of a base class that it does not take
     mode: ClassVar[str | Option] = ""  # the field, or the option, by which a command of several kinds chooses it

@@ -1,15 +1,15 @@
-"""Run an engine on a task: with a checkpoint, on Spark, and not before the model is compiled."""
+"""Run an engine on a task: with a checkpoint, and not before the model is compiled."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.errors import RequestError
+from zabspec.joining import joined, joined_as
 
 if TYPE_CHECKING:
     from checker.explore.breadth_first import Explorer
@@ -94,9 +94,9 @@ def run_with_checkpoint(
     Raises:
         RequestError: the folder cannot be used, or does not match the request.
     """
-    from checker.distributed.checkpoint import Refused
-    from checker.distributed.files import StorageError
-    from checker.explore.checkpointed import Kept
+    from checker.explore.checkpoints.checkpoint import Refused
+    from checker.explore.checkpoints.files import StorageError
+    from checker.explore.checkpoints.kept import Kept
 
     folder = Path(request.checkpoint)
     try:
@@ -111,7 +111,7 @@ def run_with_checkpoint(
 
 def failed_at_start(model: Model, judged: Sequence[Property], engine: str) -> Exploration | None:
     """Return the exploration of a model whose initial state meets a run-time error, or None if it meets none."""
-    from zabspec.language.reference import ERRORS, range_error
+    from zabspec.language.python.reference import ERRORS, range_error
 
     try:
         model.program.initial()
@@ -131,13 +131,12 @@ def ready_in_time(task: EngineTask, limit: float) -> bool:
     from checker.explore.compiled import Compiled
     from zabspec.limits import done_in_time
 
-    kind, request = Compiled, task.request
+    kind: type[Compiled] = Compiled
+    request = task.request
     if request.engine == "interpret" and not request.symmetry:
         return True
-    if request.engine == "spark":
-        from checker.distributed.code import Code, WideCode
-
-        kind = WideCode if wide_for(request, task.limits) else Code
+    if request.engine in joined("engines"):
+        kind = joined_as("engines", request.engine).code_for(task)
     return done_in_time(lambda: kind.of(task.model, task.judged, request.symmetry, request.every_step), limit)
 
 
@@ -150,78 +149,3 @@ def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Expl
     nothing.expanded_levels = -1
     nothing.compile_seconds = (limits.seconds or 0.0) - limits.spent
     return nothing
-
-
-def wide_for(request: ExplorationRequest, limits: Limits) -> bool | None:
-    """Return whether fingerprints on Spark have 128 bits; None for the size in the checkpoint to resume from.
-
-    It depends on the maximum number of states, if that is known: 64 bits are enough while the probability that any
-    state is missed is at most one in a thousand. If it is not known, a cluster uses 128: bits cannot be added later,
-    and a model that is worth a cluster may have more states than that.
-    """
-    from checker.explore.result import enough
-    from traces.spark.guest import is_local
-    from traces.spark.session import LOCAL
-
-    if request.fingerprint is not None:
-        return request.fingerprint == 128
-    if request.resume:
-        return None
-    if limits.max_states is not None:
-        return not enough(limits.max_states, 64)
-    return not is_local(request.master or LOCAL)
-
-
-def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
-    """Explore on Spark; return the result, and why symmetry was not used although it was requested.
-
-    Args:
-        reduces: whether a model that turns out to be large is searched with ample sets.
-
-    Raises:
-        RequestError: Spark is not installed, or the checkpoint does not match the request.
-        NoVerdict: Spark failed before anything was found.
-    """
-    from traces.spark.connect import SCHEME
-    from traces.spark.guest import is_local, master_of
-    from traces.spark.session import LOCAL, check_installed
-
-    request, limits = task.request, replace(task.limits, spent=task.limits.spent + task.spent)
-    folder = fspath(request.checkpoint) or None
-
-    def needs_folder(master: str) -> None:
-        if master.startswith(SCHEME):
-            raise RequestError(
-                "an exploration needs RDDs, which Spark Connect (sc://) does not have; give the master of a cluster"
-            )
-        if folder is None and not is_local(master):
-            raise RequestError(f"--master {master} needs --checkpoint: a folder that all its machines can reach")
-
-    needs_folder(request.master or LOCAL)
-    check_installed("numpy")
-    needs_folder(master_of(request.master, LOCAL))  # the existing session may have another
-    from checker.distributed.checkpoint import Refused
-    from checker.distributed.run import Request, explore_on_spark
-    from checker.distributed.storage import StorageError
-
-    where = Request(
-        request.master,
-        folder,
-        request.resume,
-        wide_for(request, limits),
-        every_step=request.every_step,
-        reduces=reduces,
-    )
-    try:
-        with task.watch.exploring() as progress:
-            exploration, asymmetry = explore_on_spark(
-                task.model.configuration, task.judged, request.symmetry, limits, request.keep_going, where, progress,
-            )  # fmt: skip
-    except (Refused, StorageError) as problem:
-        raise RequestError(str(problem)) from None
-    if exploration.stopped and folder is not None:
-        task.watch.note(
-            f"the checkpoint {folder} is at depth {exploration.expanded_levels}; --resume continues from it"
-        )
-    exploration.compile_seconds = task.spent - exploration.seconds
-    return exploration, asymmetry

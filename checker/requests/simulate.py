@@ -30,7 +30,7 @@ from zabspec.typed import Natural
 if TYPE_CHECKING:
     from checker.report.result import StatedResult
     from checker.report.simulated import Simulated
-    from zabspec.language.diagnostics import Stop
+    from zabspec.language.layout.diagnostics import Stop
     from zabspec.model import Configuration
     from zabspec.simulator.run import Fault, Run, SimulationError
 
@@ -136,7 +136,6 @@ class Simulate(Request):
         Raises:
             RequestError, ConfigError: there is no such run.
         """
-        from checker.zookeeper.releases import with_settings
         from zabspec.authoring.quorums import system_for
         from zabspec.roles import roles_of
         from zabspec.simulator.run import Run
@@ -162,7 +161,7 @@ class Simulate(Request):
             tuple((a, b) for a, b in pairs(self.partition) if 0 <= a < nodes and 0 <= b < nodes),
             tuple(faults(self)),
             protocol=self.name,
-            variant=protocol.combined(with_settings(protocol, self.variant), self.repair),
+            variant=protocol.combined(protocol.with_settings(self.variant), self.repair),
             network=self.network,
             oracle=self.oracle,
             budgets=amounts,
@@ -181,7 +180,7 @@ class Simulate(Request):
 
     def answer(self, watch: Watch = QUIET) -> Simulated:
         from checker.report.simulated import Simulated
-        from traces.tables.table import TableError
+        from traces.events.table import TableError
         from zabspec.simulator.run import MOST_OBSERVED, SimulationError
 
         try:
@@ -221,7 +220,7 @@ class RuntimeErrorMet(NoVerdict):
 def error_of(sentence: str, stop: Stop) -> StatedResult:
     """Return the answer for a run that ends in a run-time error of a user protocol."""
     from checker.report.result import StatedResult
-    from zabspec.language.diagnostics import pointed
+    from zabspec.language.layout.diagnostics import pointed
 
     head, place = f"VIOLATED: no-runtime-error: {sentence}", stop.place
     content: dict[str, Any] = {
@@ -243,9 +242,9 @@ def met_in(run: Run, problem: SimulationError) -> RuntimeErrorMet | None:
     Return None if the error is of the simulator, or of a protocol of this project.
     """
     from traces.record.failure import of_author
-    from zabspec.language.diagnostics import innermost
-    from zabspec.language.place import is_own_file
-    from zabspec.language.reference import ERRORS
+    from zabspec.language.layout.diagnostics import innermost
+    from zabspec.language.layout.place import is_own_file
+    from zabspec.language.python.reference import ERRORS
     from zabspec.simulator.run import SimulationError, play
 
     if problem.lacks_room or protocol_named(run.protocol).declared.bounded_by_world:
@@ -319,9 +318,9 @@ def check_table(run: Run) -> None:
         RequestError: the package that writes tables is not installed, the protocol lacks the fields that tables are
             made from, or the run does not begin in the first state.
     """
-    from traces.tables.own import refuse_start
-    from traces.tables.recorded import ready_field, refuse_quorums
-    from traces.tables.table import check_arrow
+    from traces.events.own import refuse_start
+    from traces.events.recorded import ready_field, refuse_quorums
+    from traces.events.table import check_arrow
 
     check_arrow()
     refuse_start(run.start)
@@ -337,8 +336,8 @@ def write_table(run: Run, path: Path, number: int) -> str:
         number: of the run in the table.
     """
     from checker.report.simulated import Progress
-    from traces.tables import recorded
-    from traces.tables.own import table_of_run
+    from traces.events import recorded
+    from traces.events.own import table_of_run
 
     if protocol_named(run.protocol).declared.replicas:
         with Progress(run.rounds) as progress:

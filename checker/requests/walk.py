@@ -16,11 +16,13 @@ from checker.requests.request import Option, fields_of, names_in
 from checker.requests.walked import WalkRequest, request_of_address, request_of_row, walked_trace
 from checker.requests.watch import QUIET, Watch
 from zabspec.files import place_of
+from zabspec.joining import is_installed
 
 if TYPE_CHECKING:
     from checker.walk.served import Serving
     from checker.walk.service import Card
     from checker.walk.serving import WalkServer
+KNOWN_BUG = "A known bug of ZooKeeper: a release with every other known fix."
 ISSUE = re.compile(r"(?:ZK-|ZOOKEEPER-)\S+\Z", re.IGNORECASE)
 BETWEEN = ",,"  # separates the addresses of two models side by side: no address contains it
 
@@ -88,7 +90,10 @@ class Walk(BoundedRequest):
     command: ClassVar[bool] = True
     excluded: ClassVar[tuple[str, ...]] = ("depth",)
 
-    where: Annotated[str | None, Option(argument=True, metavar="[TRACE|ZK-NNNN|ADDRESS]", complete="rows")] = None
+    where: Annotated[
+        str | None,
+        Option(argument=True, metavar="[TRACE|ZK-NNNN|ADDRESS]", complete="zookeeper/rows"),
+    ] = None
     properties: Checked = ()
     browser: Annotated[bool, Option("Print the address, and open no browser.", off=True)] = True
 
@@ -202,7 +207,7 @@ def cards() -> list[Card]:
             "A joiner delivers all of its history at COMMIT. Which of the paper's properties is violated?",
             WalkRequest(broken),
         ),
-        Card("ZK-4643", "A known bug of ZooKeeper: a release with every other known fix.", request_of_row("ZK-4643")),
+        *([Card("ZK-4643", KNOWN_BUG, request_of_row("ZK-4643"))] if is_installed("evidence", "known-bugs") else []),
         Card(
             "db-19",
             "ZAB as the lab db-19 has it, with its own election, over datagrams.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,9 @@ from checker.errors import RequestError
 from checker.requests.model import ModelRequest, check_initial, protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
 from checker.requests.request import Request, fields_of
+from zabspec.joining import joined_as
 
 if TYPE_CHECKING:
-    from checker.zookeeper.rows import Row
     from invariants.registry import Property
     from traces import Trace
     from traces.walk.walker import Walker
@@ -155,33 +154,17 @@ def request_of_row(issue: str) -> WalkRequest:
 
     Raises:
         RequestError: there is no such row.
+        NotInstalled: the rows are part of what is not installed.
     """
-    from checker.requests.zookeeper import ZookeeperRequest
-
-    [row] = ZookeeperRequest((issue,)).rows()
-    from checker.zookeeper.record import configuration
-    from checker.zookeeper.rows import USUAL
-
-    c = configuration(row.release, row.others, USUAL | row.budget, False, row.start, row.settings)
-    return request_of_configuration(c, besides(c.protocol, row.breaks))
+    found: WalkRequest = joined_as("evidence", "known-bugs").request_of_row(issue)
+    return found
 
 
-@lru_cache(maxsize=16)
-def row_of(c: Configuration) -> Row | None:
+def row_of(c: Configuration) -> Any:
     """Return the known bug of ZooKeeper whose request this is, as `request_of_row` makes it, or None."""
-    from checker.zookeeper.record import PROTOCOL, configuration
-    from checker.zookeeper.rows import ROWS, USUAL
+    from zabspec.protocols.registry import PROTOCOLS
 
-    if c.protocol != PROTOCOL:
-        return None
-    return next(
-        (
-            row
-            for row in ROWS
-            if configuration(row.release, row.others, USUAL | row.budget, False, row.start, row.settings) == c
-        ),
-        None,
-    )
+    return joined_as("evidence", "known-bugs").row_of(c) if PROTOCOLS[c.protocol].declared.releases else None
 
 
 def besides(protocol: str, name: str) -> tuple[str, ...]:

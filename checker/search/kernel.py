@@ -15,10 +15,10 @@ from checker.explore.interface import (
     observed_changed, what_changed, witness, witness_step,
 )  # fmt: skip
 from checker.explore.kernel import asked_of, count_steps, each_alone
-from zabspec.language.error_sites import OF_AUTHOR
-from zabspec.language.lang import Bytes, State, Words
-from zabspec.language.memory import as_bytes, copy_bytes, state_at, words_at
-from zabspec.language.wrapping import shr, unsigned_rem, wrap_add, wrap_mul
+from zabspec.language.layout.error_sites import OF_AUTHOR
+from zabspec.language.python.lang import Bytes, State, Words
+from zabspec.language.python.memory import as_bytes, copy_bytes, state_at, words_at
+from zabspec.language.layout.wrapping import shr, unsigned_rem, wrap_add, wrap_mul
 
 # Words of the parameters of a call.
 (

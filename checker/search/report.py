@@ -13,7 +13,7 @@ from checker.report.remarks import disjoint_notes, left_out, left_out_notes
 from checker.report.report import bounds_of
 from checker.report.result import Counterexample, Part, Row, Table, Verdict, plural
 from checker.search.search import BEST, RANDOM, SWARM, Walked
-from zabspec.language.error_sites import met
+from zabspec.language.layout.error_sites import met
 from zabspec.model import Configuration
 from zabspec.worlds.steps import NUMBERED
 

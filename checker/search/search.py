@@ -18,7 +18,7 @@ from typing import Any
 from checker.search import kernel
 from checker.search.code import SearchCode
 from invariants.registry import NO_RUNTIME_ERROR, STEP, Property
-from zabspec.language.error_sites import OF_AUTHOR
+from zabspec.language.layout.error_sites import OF_AUTHOR
 from zabspec.limits import Deadline
 from zabspec.worlds.steps import KINDS, NOBODYS, mask
 

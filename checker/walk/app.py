@@ -24,7 +24,7 @@ from checker.walk.page import ASSETS, index
 from checker.walk.service import BadRequest, Fields, Service
 from traces.record.trace import TraceError
 from traces.walk.walker import WalkError
-from zabspec.language.source import LanguageError
+from zabspec.language.layout.source import LanguageError
 from zabspec.model import ConfigError
 
 TOKEN = "x-walk-token"

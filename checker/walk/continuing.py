@@ -14,7 +14,7 @@ from checker.explore.result import Limits
 from checker.requests.watch import Watch
 from traces.explain.names import counted
 from zabspec.language.program import Program
-from zabspec.language.reference import StateView
+from zabspec.language.python.reference import StateView
 from zabspec.model import Configuration, Model
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from traces.walk.address import Address
 from traces.walk.cover import NEVER, Looked, looked_at
 from traces.walk.saved import check_current
 from traces.walk.walker import VIOLATED, Verdict, WalkError, WalkPlace
-from zabspec.language.source import LanguageError
+from zabspec.language.layout.source import LanguageError
 from zabspec.model import ConfigError
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from typing import Any
 
 from invariants.registry import STATE, Property
 from traces.walk.walker import WalkError
+from zabspec.language.layout.schema import NODE, Role
+from zabspec.language.layout.source import register_source
 from zabspec.language.program import own_names
-from zabspec.language.schema import NODE, Role
-from zabspec.language.source import register_source
 from zabspec.model import Model
 
 # For how many processes it must be true, by quantifier.
@@ -99,7 +99,7 @@ def searched(expression: str, model: Model) -> tuple[Property, Mapping[str, Func
         else []
     )
     lines = [
-        "from zabspec.language.lang import State",
+        "from zabspec.language.python.lang import State",
         "",
         f"def {SEARCH}(s: State) -> bool:",
         *(["    count = 0", f"    of = {len(through)}"] if name else []),

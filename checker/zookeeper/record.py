@@ -12,7 +12,6 @@ from typing import Any
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
-from checker.zookeeper.releases import settled, variant_of
 from checker.zookeeper.rows import USUAL, Row
 from invariants import properties_of
 from traces import Trace, build_trace
@@ -20,6 +19,7 @@ from traces.replay.replay import replay
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.quorums import quorums_with
+from zabspec.zookeeper.of_releases import settled, variant_of
 
 PROTOCOL, START, NEWEST, MERGED = "zookeeper", "established", "3.9.4", "coarse"
 # All known repairs of the newest release, merged, open or proposed here.

@@ -279,7 +279,7 @@ RUNS = {
 
 def configuration_of_row(issue: str) -> Configuration:
     """Return the configuration of a row's run."""
-    from checker.zookeeper.releases import settled, variant_of
+    from zabspec.zookeeper.of_releases import settled, variant_of
 
     r = RUNS[issue]
     budgets = f"elections={r.elections},proposals={r.proposals},write_errors={r.write_errors},snapshots={r.snapshots}"

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from checker.report.result import plural
 from checker.zookeeper.record import PROTOCOL
-from checker.zookeeper.releases import settled
 from invariants import properties_of, property_named
 from traces.pictures.words import words_of
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.zookeeper.of_releases import settled
 
 if TYPE_CHECKING:
     from checker.zookeeper.record import RowOutcome

@@ -21,7 +21,7 @@ new(
 from __future__ import annotations
 
 from invariants.registry import HISTORY, Property
-from zabspec.language.lang import State, broken
+from zabspec.language.python.lang import State, broken
 
 
 def counter_order(h: State) -> bool:

@@ -19,7 +19,7 @@ new(
 from __future__ import annotations
 
 from invariants.registry import STEP, Property
-from zabspec.language.lang import NOBODY, State, broken
+from zabspec.language.python.lang import NOBODY, State, broken
 
 
 def one_writer(before: State, event: State, after: State) -> bool:

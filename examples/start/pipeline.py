@@ -20,7 +20,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as f
 
-from zabcheck.spark import described, judge, session, sweep
+from zabcheck.tables.spark import described, judge, session, sweep
 
 LOG = logging.getLogger("pipeline")
 HERE = Path(__file__).parent

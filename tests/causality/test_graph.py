@@ -107,8 +107,8 @@ def test_what_a_handler_does_in_a_step_is_in_its_order() -> None:
 
 
 def test_a_simulated_run_and_its_table_have_the_same_order(tmp_path: Path) -> None:
-    from traces.tables.recorded import rows_of_run
-    from traces.tables.table import TableWriter
+    from traces.events.recorded import rows_of_run
+    from traces.events.table import TableWriter
 
     run = Run(14, rounds=500, proposals=4)
     with TableWriter(tmp_path / "t.parquet") as table:
@@ -286,8 +286,8 @@ def test_what_is_no_run_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: py
     (tmp_path / "empty").mkdir()
     (tmp_path / "json").write_text("{}")
     table = tmp_path / "t.parquet"
-    from traces.tables.recorded import rows_of_run
-    from traces.tables.table import TableWriter
+    from traces.events.recorded import rows_of_run
+    from traces.events.table import TableWriter
 
     with TableWriter(table) as out:
         for number in (1, 2):

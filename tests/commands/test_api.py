@@ -25,7 +25,7 @@ from checker.cli import main
 from checker.commands.init import BROKEN, START
 from checker.page_tables import with_tables
 from checker.report.answer import Answered
-from invariants.inductive import CLAUSES
+from invariants.proofs import CLAUSES
 from tests.patience import HANG
 from zabcheck import language, shadowed_packages
 from zabspec.authoring import declaration

@@ -26,8 +26,8 @@ from checker.zookeeper.record import Exploring, RowOutcome
 from checker.zookeeper.rows import ROWS
 from tests.commands.running import BROKEN, TINY, run
 from tests.patience import HANG
+from traces.events import recorded
 from traces.record.reading import strict_json
-from traces.tables import recorded
 from zabspec import signals
 from zabspec.files import read_bytes
 from zabspec.model import ConfigError, Configuration
@@ -372,8 +372,8 @@ def test_a_signal_while_the_command_is_loaded_is_as_clean_as_later(script: list[
 TORN = """
 import os, signal, sys, threading, time, z3
 from checker.cli import main
-from checker.requests.prove import Prove
-from checker.symbolic.solver import Solver, interruptibly
+from checker.proofs.requests.prove import Prove
+from checker.proofs.symbolic.solver import Solver, interruptibly
 
 def hard():
     solver = Solver(seconds=1800)
@@ -543,9 +543,12 @@ def test_answers_in_turn_end_with_the_code_of_the_last(
 @pytest.mark.parametrize(
     ("words", "work"),
     [
-        (("zookeeper", "ZK-3023", "ZK-4394"), "checker.requests.zookeeper.ZookeeperRequest.explored"),
-        (("reenact", "ZK-4394", "--release", "3.9.2"), "checker.requests.reenact.ReenactRequest.answer"),
-        (("reenact", "--random", "2", "--release", "3.9.2"), "checker.requests.conformance.ConformanceRequest.answer"),
+        (("zookeeper", "ZK-3023", "ZK-4394"), "checker.zookeeper.requests.zookeeper.ZookeeperRequest.explored"),
+        (("reenact", "ZK-4394", "--release", "3.9.2"), "checker.zookeeper.requests.reenact.ReenactRequest.answer"),
+        (
+            ("reenact", "--random", "2", "--release", "3.9.2"),
+            "checker.zookeeper.requests.conformance.ConformanceRequest.answer",
+        ),
     ],
 )
 def test_nothing_is_written_before_there_is_an_exit_code(

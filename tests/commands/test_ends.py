@@ -299,7 +299,7 @@ def test_whatever_cuts_a_command_short_json_says_it(problem: BaseException, monk
 
     monkeypatch.setattr("checker.requests.explore.explored", raising)
     monkeypatch.setattr("checker.requests.simulate.Simulate.answer", raising)
-    monkeypatch.setattr("checker.requests.plan.PlanRequest.answer", raising)
+    monkeypatch.setattr("checker.zookeeper.requests.plan.PlanRequest.answer", raising)
     for words in (TINY, ("simulate",), ("plan",)):
         result = run(*words, "--json")
         assert result.exit_code == 3

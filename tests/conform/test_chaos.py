@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from checker.requests.chaos import ChaosRequest
+from checker.zookeeper.requests.chaos import ChaosRequest
 from tests.servers import SPARK, official
-from traces.conform.explained import EXPLAINED
+from traces.zookeeper.conform.explained import EXPLAINED
 
 
 @pytest.mark.slow(seconds=40)

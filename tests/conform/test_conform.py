@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from checker.errors import RequestError
-from checker.requests.conform import Conform
+from checker.zookeeper.requests.conform import Conform
 from tests.conform.tampering import COMES_BACK, SYNCS, TAMPERED, TRUNC, Line, put, sample, where
-from traces.conform.explained import (
+from traces.record.runner import Runner
+from traces.zookeeper.conform.explained import (
     EXPLAINED,
     NOT_EXPLAINED,
     UNKNOWN,
@@ -21,14 +22,13 @@ from traces.conform.explained import (
     lost_writes,
     text_of,
 )
-from traces.conform.record import BadRecord, Record, read_record
-from traces.conform.search import Node, RecordSearch, drains_first
-from traces.conform.unbounded import ReleaseProtocol
-from traces.record.runner import Runner
-from zabspec.language.kinds import Seq, SetOf
-from zabspec.language.schema import Role
+from traces.zookeeper.conform.record import BadRecord, Record, read_record
+from traces.zookeeper.conform.search import Node, RecordSearch, drains_first
+from traces.zookeeper.conform.unbounded import ReleaseProtocol
+from zabspec.language.layout.kinds import Seq, SetOf
+from zabspec.language.layout.schema import Role
 from zabspec.model import Configuration, Model
-from zabspec.protocols.zookeeper.state import WIDTH
+from zabspec.zookeeper.state import WIDTH
 
 
 def record_of(folder: Path, lines: list[Line]) -> Record:

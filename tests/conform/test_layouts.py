@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from traces.conform.server_lines import ServerLines, read_server_lines
-from traces.zookeeper.text_logs import read_text_logs
+from traces.zookeeper.conform.server_lines import ServerLines, read_server_lines
+from traces.zookeeper.server_logs.text_logs import read_text_logs
 from zabspec.files import Unreadable
 
 DATA = Path(__file__).parents[1] / "data"

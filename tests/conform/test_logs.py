@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from checker.report.conformed_logs import logs_conformed_result, told
-from checker.requests.conform import Conform, answer_logs
-from traces.conform.excluded import excluded_line, unlike_received, wrong_handshakes, wrong_syncs
-from traces.conform.from_lines import (
+from checker.zookeeper.report.conformed_logs import logs_conformed_result, told
+from checker.zookeeper.requests.conform import Conform, answer_logs
+from traces.zookeeper.conform.excluded import excluded_line, unlike_received, wrong_handshakes, wrong_syncs
+from traces.zookeeper.conform.from_lines import (
     EXPLAINED,
     NOT_EXPLAINED,
     UNKNOWN,
@@ -27,11 +27,11 @@ from traces.conform.from_lines import (
     text_for,
     text_with,
 )
-from traces.conform.guided import Guided
-from traces.conform.server_lines import ServerLines, handled_line, read_server_lines
-from traces.conform.unbounded import ReleaseProtocol
-from traces.reenact.stores import Disk, read_disk
-from traces.zookeeper.log_lines import ServerLine
+from traces.zookeeper.conform.guided import Guided
+from traces.zookeeper.conform.server_lines import ServerLines, handled_line, read_server_lines
+from traces.zookeeper.conform.unbounded import ReleaseProtocol
+from traces.zookeeper.reenact.stores import Disk, read_disk
+from traces.zookeeper.server_logs.log_lines import ServerLine
 from zabspec.worlds.steps import ACTION, ELECT, JOIN, RECOVER, TO_FOLLOWER, TO_LEADER
 
 DATA = Path(__file__).parents[1] / "data"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.conform.tampering import COMES_BACK, TRUNC, put, sample
-from traces.conform.explained import EXPLAINED, conformed, text_of
-from traces.conform.quick import Quick
-from traces.conform.record import Observation, Record, read_record
-from traces.conform.search import Failure, Node, RecordSearch
+from traces.zookeeper.conform.explained import EXPLAINED, conformed, text_of
+from traces.zookeeper.conform.quick import Quick
+from traces.zookeeper.conform.record import Observation, Record, read_record
+from traces.zookeeper.conform.search import Failure, Node, RecordSearch
 from zabspec.worlds.steps import ACTION
 
 

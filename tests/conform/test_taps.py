@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from traces.conform.chaos import ChaosPlan, dealt
-from traces.conform.record import read_record
-from traces.conform.taps import Recorder, Tap
-from traces.reenact.packets import ACK, FOLLOWERINFO
-from traces.reenact.shim import place_shim
+from traces.zookeeper.conform.chaos import ChaosPlan, dealt
+from traces.zookeeper.conform.record import read_record
+from traces.zookeeper.conform.taps import Recorder, Tap
+from traces.zookeeper.reenact.packets import ACK, FOLLOWERINFO
+from traces.zookeeper.reenact.shim import place_shim
 from zabspec.temporary import temporary_folder
 
 Pair = tuple[Recorder, Tap, socket.socket, socket.socket]

@@ -36,29 +36,31 @@ from hypothesis import strategies as st
 
 from checker.cli import main
 from checker.commands.common import PATH_OR_ADDRESS
-from checker.distributed import absorb, code, expand, keep, workspace
-from checker.distributed import checkpoint as checkpoints
-from checker.distributed.checkpoint import Checkpoint, Level, LevelPart, Refused, located
-from checker.distributed.cluster import Cluster, Here
-from checker.distributed.code import ExplorationTask
-from checker.distributed.explore import HERE, JOB, SparkExplorer
-from checker.distributed.files import NOTHING, File
-from checker.distributed.fingerprints import (
-    to_merge,
-)
-from checker.distributed.run import Request, explore_on_spark, usual_parts
-from checker.distributed.storage import Damaged, Storage
 from checker.errors import RequestError
 from checker.explore.breadth_first import Explorer
+from checker.explore.checkpoints import checkpoint as checkpoints
+from checker.explore.checkpoints.checkpoint import Checkpoint, Level, LevelPart, Refused, located
+from checker.explore.checkpoints.files import NOTHING, File
+from checker.explore.checkpoints.task import ExplorationTask
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
 from checker.requests.explore import Explore
+from checker.tables.distributed import absorb, code, expand, keep, workspace
+from checker.tables.distributed.cluster import Cluster, Here
+from checker.tables.distributed.code import task_of
+from checker.tables.distributed.explore import HERE, JOB, SparkExplorer
+from checker.tables.distributed.fingerprints import (
+    to_merge,
+)
+from checker.tables.distributed.run import Request, explore_on_spark, usual_parts
+from checker.tables.distributed.storage import Damaged, Storage
 from tests.models import judged
 from tests.patience import HANG
 from tests.standalone import Standalone
 from traces.spark.session import retrying, session
-from zabspec.language import Layout, derive
-from zabspec.language.jit import cache_folder
+from zabspec.language import Layout
+from zabspec.language.layout import derive
+from zabspec.language.native.jit import cache_folder
 from zabspec.model import Configuration, Model
 from zabspec.simulator.run import sources_digest
 
@@ -119,7 +121,7 @@ def question(configuration: Configuration, symmetry: bool, parts: int = 4, wide:
 
 @cache
 def asked_of(kind: type[code.Code], configuration: Configuration, symmetry: bool, parts: int) -> ExplorationTask:
-    return ExplorationTask.of(configuration, judged(configuration.protocol), symmetry, kind.wide, parts)[0]
+    return task_of(configuration, judged(configuration.protocol), symmetry, kind.wide, parts)[0]
 
 
 def distributed(

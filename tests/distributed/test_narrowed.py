@@ -16,19 +16,20 @@ if importlib.util.find_spec("pyspark") is None:
     pytest.skip("no pyspark here", allow_module_level=True)
 pytest.importorskip("pyarrow")
 
-from checker.distributed import run as runs
-from checker.distributed.checkpoint import Checkpoint, Level, Refused, check_same
-from checker.distributed.cluster import Cancelled, Here, Watch
-from checker.distributed.code import ExplorationTask, Reduction, made_for
-from checker.distributed.explore import SparkExplorer
-from checker.distributed.files import File
-from checker.distributed.narrowed import AmpleSparkExplorer
-from checker.distributed.storage import Storage
 from checker.explore import narrowing
 from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
+from checker.explore.checkpoints.checkpoint import Checkpoint, Level, Refused, check_same
+from checker.explore.checkpoints.files import File
+from checker.explore.checkpoints.task import ExplorationTask, Reduction
 from checker.explore.result import Exploration, Limits
 from checker.requests.explore import Explore
 from checker.requests.rerun import differences
+from checker.tables.distributed import run as runs
+from checker.tables.distributed.cluster import Cancelled, Here, Watch
+from checker.tables.distributed.code import made_for, task_of
+from checker.tables.distributed.explore import SparkExplorer
+from checker.tables.distributed.narrowed import AmpleSparkExplorer
+from checker.tables.distributed.storage import Storage
 from tests.models import judged
 from zabspec.model import Configuration, Model
 
@@ -40,7 +41,7 @@ FEW = 100  # states from which on the flow below leaves out states
 @cache
 def of_all(configuration: Configuration) -> ExplorationTask:
     """The search of all states in four parts."""
-    return ExplorationTask.of(configuration, judged("zab"), True, False, 4)[0]
+    return task_of(configuration, judged("zab"), True, False, 4)[0]
 
 
 @cache
@@ -95,7 +96,7 @@ def searches(folder: Path, configuration: Configuration, cluster: Watched) -> ru
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model is large that has more than a few states, and no level is too small for a task."""
     monkeypatch.setattr(narrowing, "SMALL", FEW)
-    monkeypatch.setattr("checker.distributed.explore.HERE", 0)
+    monkeypatch.setattr("checker.tables.distributed.explore.HERE", 0)
 
 
 @pytest.mark.slow(seconds=2)
@@ -112,7 +113,7 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path, monkeypatch:
     for name in ("levels", "raw_levels", "witnessed", "complete", "narrowed", "merged", "step_counts", "generated"):
         assert getattr(found, name) == getattr(whole, name), name
     assert len(later.made) == sum(how is not None for how in at_once.made) - 12
-    monkeypatch.setattr("checker.requests.running.on_spark", lambda task, reduces: (whole, ""))
+    monkeypatch.setattr("checker.tables.engine.on_spark", lambda task, reduces: (whole, ""))
     budgets = {name: getattr(HOLDS, name) for name in ("timeouts", "crashes", "losses")}
     request = Explore("zab", nodes=HOLDS.nodes, txns=HOLDS.txns, budgets=budgets, engine="spark")
     report = request.answer().as_json()

@@ -17,10 +17,13 @@ from msgspec import to_builtins
 
 import zabcheck
 from checker.cli import main
-from checker.evidence import computing, gathered, sources, store
-from checker.evidence.gathered import of_zab, why_none
-from checker.evidence.store import Entry
 from checker.explore.result import Violation
+from checker.proofs.evidence import computing, gathered, sources, store
+from checker.proofs.evidence.gathered import of_zab, why_none
+from checker.proofs.evidence.store import Entry
+from checker.proofs.requests.induct import Induct
+from checker.proofs.requests.prove import Prove
+from checker.proofs.requests.refine import Refine
 from checker.report.documents import ExplorationReport
 from checker.report.evidence import (
     COMPUTED,
@@ -32,9 +35,6 @@ from checker.report.evidence import (
     Evidence,
     Gathered,
 )
-from checker.requests.induct import Induct
-from checker.requests.prove import Prove
-from checker.requests.refine import Refine
 from invariants import PROPERTIES
 from zabspec.model import Configuration
 from zabspec.typed import read
@@ -413,14 +413,16 @@ def test_a_text_refines_if_all_states_were_seen(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_proof_that_is_open_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from checker.proof.prove import Proof
+    from checker.proofs.prove.prove import Proof
 
     class Held(Proof):
         held = True
 
-    monkeypatch.setattr("checker.requests.prove.Prove.found", lambda *_: [Held(0)])
+    monkeypatch.setattr("checker.proofs.requests.prove.Prove.found", lambda *_: [Held(0)])
     assert set(computing.proof(Prove(), "d" * 64, lambda _: None).claims.values()) == {"proved"}
-    monkeypatch.setattr("checker.requests.prove.Prove.found", lambda *_: [Proof(0)])  # no witness of it is reached
+    monkeypatch.setattr(
+        "checker.proofs.requests.prove.Prove.found", lambda *_: [Proof(0)]
+    )  # no witness of it is reached
     monkeypatch.setattr(Proof, "held", False)
     entry = computing.proof(Prove(), "d" * 64, lambda _: None)
     assert (set(entry.claims.values()), entry.final) == ({"not proved"}, False)
@@ -428,7 +430,7 @@ def test_a_proof_that_is_open_proves_nothing(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_proof_names_properties_of_the_protocol() -> None:
     """A column of the abstract protocol stands beside properties of the executable one: these are the same claims."""
-    from zabspec.abstract.theory import ZAB
+    from zabspec.proofs.abstract.theory import ZAB
 
     assert {p.name for p in ZAB.properties} == {
         "integrity", "total-order", "agreement", "local-primary-order", "global-primary-order", "primary-integrity",

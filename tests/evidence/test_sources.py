@@ -12,23 +12,26 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks.record_evidence import main
-from checker.evidence import sources
+from checker.proofs.evidence import sources
 from checker.report.evidence import INDUCTIVE, PROOF, REFINEMENT
 
 ROOTS = {
-    INDUCTIVE: ("checker.requests.induct",),
-    PROOF: ("checker.requests.prove",),
-    REFINEMENT: ("checker.requests.refine",),
+    INDUCTIVE: ("checker.proofs.requests.induct",),
+    PROOF: ("checker.proofs.requests.prove",),
+    REFINEMENT: ("checker.proofs.requests.refine",),
 }
 # What is imported and decides nothing that evidence claims, by why.
 BESIDE = (
-    "checker.report", "checker.evidence", "checker.output_files", "checker.plain_text", "checker.errors",
+    "checker.report", "checker.proofs.report", "checker.proofs.evidence", "checker.output_files", "checker.plain_text",
+    "checker.errors",
     "traces",  # how answers are shown and saved
-    "checker.requests.watch", "checker.terminal", "checker.requests.audit",  # progress; the releases of another command
+    "checker.requests.watch", "checker.terminal",  # progress
+    "checker.zookeeper.requests.audit",  # the releases of another command
     "checker.requests.counterexamples", "zabspec.simulator.run",  # runs of explorations, whose words nobody takes
-    "checker.symbolic.extension",  # what --symbolic asks beside an exploration
+    "checker.proofs.symbolic.extension",  # what --symbolic asks beside an exploration
     "checker.requests.opinions",  # the second opinion of an exploration, which no evidence asks for
-    "checker.distributed", "checker.zookeeper", "zabspec.protocols.zookeeper",  # Spark, and another protocol
+    "checker.explore.checkpoints", "checker.tables.distributed",  # what is saved, and Spark
+    "checker.zookeeper", "zabspec.zookeeper",  # another protocol
 )  # fmt: skip
 # The proof imports the model of an exploration to name a mutant that is misspelt, and what words the errors of a
 # protocol's source: nothing of it is proved.
@@ -105,7 +108,7 @@ def test_a_byte_in_any_file_changes_the_digest(tmp_path: Path) -> None:
         assert digest(top) != before, path
         path.write_bytes(content)
     assert digest(top) == before
-    (top / "zabspec/abstract/another.py").write_bytes(b"")
+    (top / "zabspec/proofs/abstract/another.py").write_bytes(b"")
     assert digest(top) != before
 
 
@@ -134,7 +137,7 @@ def test_what_was_computed_of_other_sources_is_not_kept(monkeypatch: pytest.Monk
 
 def test_what_cannot_be_read_has_no_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     top = tree(tmp_path)
-    shutil.rmtree(top / "checker/proof")
+    shutil.rmtree(top / "checker/proofs/prove")
     assert digest(top) == ""
 
 

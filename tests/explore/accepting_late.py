@@ -4,7 +4,7 @@ test_deliveries.py."""
 from __future__ import annotations
 
 from zabspec.history import abdeliver, accept
-from zabspec.language.lang import Node, State, Txn
+from zabspec.language.python.lang import Node, State, Txn
 from zabspec.worlds.actor import send_to_leader
 from zabspec.zab import (
     ACK,

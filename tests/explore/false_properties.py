@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zabspec.language.lang import State
+from zabspec.language.python.lang import State
 
 
 def nothing_chosen(s: State) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zabspec.language.lang import State, Txn
+from zabspec.language.python.lang import State, Txn
 
 
 def note_delivery(s: State, t: Txn) -> None:

@@ -31,7 +31,7 @@ from checker.requests.running import EngineTask
 from invariants import properties_of
 from tests.copies import copy_of
 from tests.explore.staying_down import stay_down
-from zabspec.language.footprints import Case, Touch
+from zabspec.language.analysis.footprints import Case, Touch
 from zabspec.model import Configuration, Model
 from zabspec.protocols import zab_variants
 from zabspec.protocols.registry import PROTOCOLS

@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import main
-from checker.distributed.checkpoint import Refused, check_same
-from checker.distributed.files import Folder
 from checker.explore import breadth_first
 from checker.explore.breadth_first import Explorer
-from checker.explore.checkpointed import Kept
+from checker.explore.checkpoints.checkpoint import Refused, check_same
+from checker.explore.checkpoints.files import Folder
+from checker.explore.checkpoints.kept import Kept
 from checker.explore.compiled import Compiled
 from checker.explore.memory import Budget, Pool
 from checker.explore.predecessors import PREDECESSOR, Predecessors

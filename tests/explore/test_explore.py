@@ -22,7 +22,7 @@ from invariants.binding import bound, full_namespace
 from invariants.registry import STATE, STEP, Property
 from tests.models import CONFIGURATIONS
 from tests.sources import never, some
-from zabspec.language.lang import Node, State
+from zabspec.language.python.lang import Node, State
 from zabspec.model import Configuration, Model
 
 DEFAULT = [p for p in PROPERTIES if p.default and p.judges("zab")]

@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from checker.distributed import kernel as distributed_kernel
-from checker.distributed.code import AmpleCode, Code, WideCode
 from checker.explore import ample_kernel, compiled, interface, kernel, observer_kernel, orbits, sleep_kernel
 from checker.explore.ample import Narrowing
 from checker.explore.binding import Constant, WrongBinding, is_declared, signature
@@ -17,10 +15,13 @@ from checker.live import kernel as live_kernel
 from checker.live.code import LiveCode
 from checker.search import kernel as search_kernel
 from checker.search.code import SearchCode
+from checker.tables.distributed import kernel as distributed_kernel
+from checker.tables.distributed.code import AmpleCode, Code, WideCode
 from tests.models import judged
-from zabspec.language import memory, wrapping
-from zabspec.language.expressions import KERNEL
-from zabspec.language.frontend import FrontEnd
+from zabspec.language.front.expressions import KERNEL
+from zabspec.language.front.frontend import FrontEnd
+from zabspec.language.layout import wrapping
+from zabspec.language.python import memory
 from zabspec.model import Configuration, Model
 
 KERNELS = (kernel, orbits, sleep_kernel, ample_kernel, observer_kernel, distributed_kernel, search_kernel, live_kernel)

@@ -37,8 +37,8 @@ from checker.requests.model import ModelRequest
 from invariants.registry import STATE, STEP, Property
 from tests.models import judged
 from tests.second.harness.searching import Recording
-from zabspec.language import tree as t
-from zabspec.language.lang import Node, State, Txn
+from zabspec.language.analysis import tree as t
+from zabspec.language.python.lang import Node, State, Txn
 from zabspec.model import Configuration, Model
 
 ONE = Configuration(nodes=3, txns=1, timeouts=1, crashes=0, losses=0)

@@ -14,7 +14,8 @@ import pytest
 
 from checker.explore.compiled import Compiled
 from tests.symbolic_states import random_state
-from zabspec.language import Layout, Role, derive
+from zabspec.language import Layout, Role
+from zabspec.language.layout import derive
 from zabspec.model import ConfigError, Configuration, Model
 
 TEXT = str(Path(__file__).parent.parent / "language" / "every_kind.py")

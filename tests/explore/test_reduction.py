@@ -26,7 +26,7 @@ from checker.explore.reduction import MOST_CASES, Reducing, collisions, relation
 from checker.explore.result import Exploration, Limits, Violation
 from checker.explore.sleep_kernel import MOST_ASLEEP
 from invariants import properties_of
-from zabspec.language.footprints import Touch
+from zabspec.language.analysis.footprints import Touch
 from zabspec.model import Configuration, Model
 
 DEFAULT = [p for p in properties_of("zab") if p.default and p.judges("zab")]

@@ -15,18 +15,19 @@ import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import main
-from checker.distributed.checkpoint import Checkpoint, Refused, digest
-from checker.distributed.cluster import Here
-from checker.distributed.code import ExplorationTask
-from checker.distributed.explore import SparkExplorer
-from checker.distributed.storage import Storage
 from checker.explore.breadth_first import Explorer
-from checker.explore.checkpointed import Kept
+from checker.explore.checkpoints.checkpoint import Checkpoint, Refused, digest
+from checker.explore.checkpoints.kept import Kept
+from checker.explore.checkpoints.task import ExplorationTask
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from checker.explore.stuttering import stutters
-from checker.tla.module import module_of
+from checker.proofs.tla.module import module_of
+from checker.tables.distributed.cluster import Here
+from checker.tables.distributed.code import task_of
+from checker.tables.distributed.explore import SparkExplorer
+from checker.tables.distributed.storage import Storage
 from invariants import properties_of
 from invariants.binding import full_namespace
 from invariants.registry import TERMINAL
@@ -34,8 +35,9 @@ from tests.models import model, python_walked
 from tests.second.generator import protocol
 from tests.second.harness.book import Reference
 from tests.second.harness.checking import Outcome, check
-from zabspec.language import Role, StateView, reference
-from zabspec.language.source import LanguageError
+from zabspec.language import Role, StateView
+from zabspec.language.layout.source import LanguageError
+from zabspec.language.python import reference
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import RECEIVE
 
@@ -516,7 +518,7 @@ def test_an_old_checkpoint_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow(seconds=4)
 def test_tasks_of_a_cluster_take_the_same_steps(tmp_path: Path) -> None:
     pytest.importorskip("numpy")
-    task, _ = ExplorationTask.of(lines("passes"), code(False).properties, False, False, 2, False)
+    task, _ = task_of(lines("passes"), code(False).properties, False, False, 2, False)
     assert ExplorationTask.from_json(task.as_json()) == task
     explorer = SparkExplorer(task, Checkpoint(Storage(str(tmp_path / "levels"))))
     explorer.checkpoint.storage.create()

@@ -18,9 +18,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from checker.report.audit import Audited, news
 from checker.report.formats.registry import formats_of
 from checker.report.formats.terminal import plain_text, shown
+from checker.zookeeper.report.audit import Audited, news
 from tests.zookeeper.written import (
     Txn,
     Written,
@@ -33,8 +33,8 @@ from tests.zookeeper.written import (
     tree_of,
     zxid,
 )
-from traces.zookeeper import audit as audits
-from traces.zookeeper.audit import audit
+from traces.zookeeper.audit.audit import audit
+from traces.zookeeper.audit.audit import audit as audits
 
 LONGEST, LARGEST = 10.0, 500 << 20  # CPU seconds, bytes
 NUMBERS = (0, 1, -1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 20, 12, 31, 32, 0x42)
@@ -137,7 +137,7 @@ def renamed(folders: list[Path], draw: random.Random) -> list[tuple[Path, Path]]
 def campaign(directories: int, seed: int, seconds: float) -> int:
     """Audit so many mutated ensembles; returns 1 if anything happened that must not."""
     from checker.explore.memory import peak_bytes
-    from traces.zookeeper.server import find_directory
+    from traces.zookeeper.disk.server import find_directory
 
     room = "/dev/shm" if Path("/dev/shm").is_dir() else None
     folder = Path(tempfile.mkdtemp(prefix="zabcheck-fuzz-", dir=room))
@@ -195,7 +195,7 @@ def main() -> int:
     words.add_argument("--checked", action="store_true", help="kernels in CPython, every access checked (slow)")
     given = words.parse_args()
     if given.checked:
-        from traces.zookeeper import logs, snapshots, trees
+        from traces.zookeeper.disk import logs, snapshots, trees
 
         for module in (logs, snapshots, trees):
             module.machine = lambda kernel: kernel  # type: ignore[attr-defined]

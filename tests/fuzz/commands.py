@@ -10,8 +10,8 @@ from click.types import FloatParamType, IntParamType
 
 from checker.cli import main
 from invariants import PROPERTIES
-from invariants.inductive import CLAUSES
-from zabspec.abstract.mutants import MUTANTS
+from invariants.proofs import CLAUSES
+from zabspec.proofs.abstract.mutants import MUTANTS
 from zabspec.protocols.registry import PROTOCOLS
 
 # The files that commands are given (made by `files.samples`).

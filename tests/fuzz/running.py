@@ -89,10 +89,10 @@ def load() -> None:
             main.get_command(ctx, name)
     for module in (
         "checker.explore.compiled", "checker.explore.breadth_first", "checker.explore.interpret",
-        "checker.report.report", "checker.report.simulated", "checker.symbolic.bmc", "checker.symbolic.pool",
-        "checker.proof.prove", "checker.proof.lemmas", "traces.replay.replay", "traces.shorten.minimise",
-        "traces.shorten.realise",
-        "traces.judging.judge", "traces.tables.table", "traces.tables.recorded", "traces.sweep.local",
+        "checker.report.report", "checker.report.simulated", "checker.proofs.symbolic.bmc",
+        "checker.proofs.symbolic.pool", "checker.proofs.prove.prove", "checker.proofs.prove.lemmas",
+        "traces.replay.replay", "traces.shorten.minimise", "traces.shorten.realise", "traces.judging.judge",
+        "traces.events.table", "traces.events.recorded", "traces.tables.sweep.local",
     ):  # fmt: skip
         importlib.import_module(module)
 

@@ -17,7 +17,7 @@ from types import ModuleType
 
 import pytest
 
-from invariants.inductive import CLAUSES, MODULES, datagrams
+from invariants.proofs import CLAUSES, MODULES, datagrams
 from tests.failing import check_golden
 from tests.models import compiled, walk
 from tests.symbolic_states import fill

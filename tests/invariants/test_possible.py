@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-import invariants.inductive.impossible as golden
+import invariants.proofs.impossible as golden
 from checker.commands.publishing import publish
-from checker.report.induction import Inductive
-from checker.symbolic.assumptions import EPOCHS
-from checker.symbolic.enabledness import Possible, Taken, pattern
-from checker.symbolic.induction import Induction, Move
-from checker.symbolic.pool import Outcome, Question, Verdict, clause_named
-from checker.symbolic.solver import SolverAnswer
-from invariants.inductive import CASES, CLAUSES, SHAPES
+from checker.proofs.report.induction import Inductive
+from checker.proofs.symbolic.assumptions import EPOCHS
+from checker.proofs.symbolic.enabledness import Possible, Taken, pattern
+from checker.proofs.symbolic.induction import Induction, Move
+from checker.proofs.symbolic.pool import Outcome, Question, Verdict, clause_named
+from checker.proofs.symbolic.solver import SolverAnswer
+from invariants.proofs import CASES, CLAUSES, SHAPES
 from tests.patience import HANG
 from zabspec import zab
-from zabspec.language.lang import Node, State
+from zabspec.language.python.lang import Node, State
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zab_variants import Variant
@@ -74,10 +74,10 @@ def test_what_is_impossible_is_listed_and_one_error_is_left(pytestconfig: pytest
     found = {t.move: t.forbidden_by for t in outcome.taken if t.impossible}
     steps = {name: clauses for name, clauses in golden.impossible().items() if name.startswith("step ")}
     if pytestconfig.getoption("rewrite"):
-        path = Path(str(files("invariants.inductive").joinpath(golden.FILE)))
+        path = Path(str(files("invariants.proofs").joinpath(golden.FILE)))
         path.write_text(golden.lines(found | steps), encoding="utf-8")
         golden.impossible.cache_clear()
-    assert golden.lines(found | steps) == files("invariants.inductive").joinpath(golden.FILE).read_text()
+    assert golden.lines(found | steps) == files("invariants.proofs").joinpath(golden.FILE).read_text()
     assert all(t.known for t in outcome.taken if t.impossible)
     assert all(pattern(move(usual(USUAL), label)) == label for label in found)
     assert outcome.obstacles == []

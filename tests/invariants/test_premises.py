@@ -19,9 +19,9 @@ from tests.histories import Synthetic, Txn, model_of
 from tests.models import DEFAULT, OwnVariant, python_names
 from tests.protocols.paper_run import Run, gathered, proposed
 from zabspec.history import accept
-from zabspec.language.lang import Node, State
-from zabspec.language.reference import StateView
-from zabspec.language.sentences import sentence_of
+from zabspec.language.python.lang import Node, State
+from zabspec.language.python.reference import StateView
+from zabspec.language.python.sentences import sentence_of
 from zabspec.model import Configuration, Model
 from zabspec.worlds.actor import send_to_leader
 from zabspec.zab import (

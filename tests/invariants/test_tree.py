@@ -23,8 +23,8 @@ from invariants import PROPERTIES, property_named, tree
 from invariants.registry import Property
 from tests.histories import Abcast, Deliver, MadeUp, Recorder, Synthetic, Txn, Walk, model_of
 from traces.record.file import read_trace
-from zabspec.language.reference import RecordValue, StateView
-from zabspec.language.sentences import ExplainedFalse, sentence_of
+from zabspec.language.python.reference import RecordValue, StateView
+from zabspec.language.python.sentences import ExplainedFalse, sentence_of
 from zabspec.model import Configuration
 
 # --- the naive judge ------------------------------------------------------------------------------

@@ -13,13 +13,13 @@ from tests.judge_tables import ALL, made_up, rows_of, verdicts_of
 from tests.judging.orderly import orderly
 from tests.judging.test_judge_definitions import Made
 from tests.judging.test_judge_definitions import rows_of as of_rows
-from traces.judging.batches import BY_TIME, MALFORMED, NUMBERED, WORDS, Judge, Spoken, columns_of
+from traces.events.table import OBSERVED, Rows, TableError
 from traces.judging.runs import JUDGED
 from traces.judging.single_run import InMemory
 from traces.judging.totals import BYTES_A_ROW, UNSAID, judge_unit
-from traces.sweep.frames import Events, Runs
-from traces.sweep.grid import Grid
-from traces.tables.table import OBSERVED, Rows, TableError
+from traces.tables.judging.batches import BY_TIME, MALFORMED, NUMBERED, WORDS, Judge, Spoken, columns_of
+from traces.tables.sweep.frames import Events, Runs
+from traces.tables.sweep.grid import Grid
 
 NAMES = tuple(p.name for p in JUDGED)
 

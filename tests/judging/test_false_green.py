@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from traces.tables.table import Rows
+from traces.events.table import Rows
 
 NAMES = {"abcast": "ABCAST", "abdeliver": "ABDELIVER"}
 ROWS = 1 + 4 * 3

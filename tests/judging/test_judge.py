@@ -37,14 +37,14 @@ from tests.judge_tables import (
     verdicts_of,
     written,
 )
+from traces.events.recorded import rows_of_run
+from traces.events.table import OBSERVED, TableError, parts_of
 from traces.judging.judge import judge_plainly, read_units
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, needs
 from traces.judging.simulated import judge
 from traces.judging.single_run import judge_rows
 from traces.judging.totals import COUNTS, Unit, judge_unit
 from traces.judging.unknowns import BY_PRIMARY, BY_QUORUM
-from traces.tables.recorded import rows_of_run
-from traces.tables.table import OBSERVED, TableError, parts_of
 from zabspec.simulator.run import Fault, Run
 
 NAMES = tuple(p.name for p in JUDGED)
@@ -314,7 +314,7 @@ def judged_columns(tmp_path: Path, h: History, observes: tuple[str, ...] = OBSER
     for name in blank:
         rows.columns[name] = [None] * len(rows)
     path = tmp_path / "t.parquet"
-    from traces.tables.table import TableWriter
+    from traces.events.table import TableWriter
 
     with TableWriter(path, observes) as writer:
         writer.add(rows)

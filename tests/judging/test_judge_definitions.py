@@ -19,6 +19,7 @@ from tests.definitions import Row, judged_by_definition, unknowns
 from tests.histories import Abcast, Deliver, History, Instance, Txn
 from tests.judge_tables import rows_of as rows_of_run
 from tests.judge_tables import verdicts_of, written
+from traces.events.table import COLUMNS, OBSERVED, Rows
 from traces.judging import definition, observed, sentence
 from traces.judging.definition import judged_by_definition as by_its_text
 from traces.judging.judge import judge_plainly, read_units
@@ -28,7 +29,6 @@ from traces.judging.runs import JUDGED as OF_TABLES
 from traces.judging.runs import KERNEL, Batch
 from traces.judging.single_run import judge_rows
 from traces.judging.totals import COUNTS
-from traces.tables.table import COLUMNS, OBSERVED, Rows
 
 TABLES = int(os.environ.get("ZABCHECK_TABLES", "200"))
 T, U, FIRST = Txn(1, 1, 1), Txn(1, 2, 2), Instance(1, 0, 0)

@@ -17,13 +17,13 @@ import pytest
 
 import traces.judging
 from tests.judging.test_judge_definitions import Made, rows_of
+from traces.events.table import Rows
 from traces.judging.kernel import judge_runs
 from traces.judging.memory import FirstRows, JudgedRun, RunReport, Table, room_for
 from traces.judging.runs import COLUMNS, Batch
-from traces.tables.table import Rows
 from zabspec.language import RangeError
-from zabspec.language.kernels import machine
-from zabspec.language.structs import Struct
+from zabspec.language.analysis.structs import Struct
+from zabspec.language.native.kernels import machine
 
 TABLES = int(os.environ.get("ZABCHECK_KERNELS", "60"))
 SPOILED: dict[str, tuple[Any, ...]] = {

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from checker.cli import main
 from tests.histories import Abcast, Accept, Deliver, Establish, Event, History, Instance, Replace, Txn
 from tests.judge_tables import Verdicts, rows_of, verdicts_of, written
+from traces.events.table import OBSERVED, Rows, schema
 from traces.judging import causality, numbers, runs
 from traces.judging.runs import COLUMNS, Batch
 from traces.judging.single_run import judge_rows
@@ -26,7 +27,6 @@ from traces.judging.unknowns import (
     among,
     first_row,
 )
-from traces.tables.table import OBSERVED, Rows, schema
 
 A, B, C = Txn(1, 1, 1), Txn(1, 2, 2), Txn(2, 1, 3)
 FIRST, SECOND, LATER = Instance(1, 0, 0), Instance(1, 1, 0), Instance(2, 1, 0)

@@ -17,11 +17,11 @@ from click.testing import CliRunner
 import zabcheck
 from checker.cli import main
 from tests.judging.own_tables import Row, runs, write
+from traces.events.own import source_of
+from traces.events.table import TableError
 from traces.judging.judge import judge_plainly
 from traces.judging.own import ObservedUnit, Seen, observed_units
 from traces.judging.totals import COUNTS, Totals
-from traces.tables.own import source_of
-from traces.tables.table import TableError
 
 pytest.importorskip("pyarrow")
 

@@ -27,13 +27,13 @@ from tests.judging.test_judge_definitions import Made
 from tests.judging.test_judge_definitions import rows_of as of_rows
 from tests.patience import HANG, until
 from tests.spark import LocalSpark
-from traces.judging.frames import TORN, rows_at
+from traces.events.places import Address
+from traces.events.table import COLUMNS, OBSERVED, Rows
 from traces.judging.runs import JUDGED
 from traces.judging.single_run import InMemory
 from traces.judging.totals import asked_for, judge_unit
-from traces.tables.places import Address
-from traces.tables.table import COLUMNS, OBSERVED, Rows
-from zabcheck.spark import SCHEMA, conform, judge, judge_stream, sweep, write_stream
+from traces.tables.judging.frames import TORN, rows_at
+from zabcheck.tables.spark import SCHEMA, conform, judge, judge_stream, sweep, write_stream
 
 pytestmark = pytest.mark.slow
 

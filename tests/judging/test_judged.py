@@ -15,7 +15,7 @@ from hypothesis.errors import NoSuchExample
 from checker.cli import main
 from tests.models import faults_of
 from traces.judging.simulated import Judged, Verdict, judge, judged_for, judged_properties, verdicts
-from zabspec.language.frontend import FrontEnd
+from zabspec.language.front.frontend import FrontEnd
 from zabspec.model import ConfigError
 from zabspec.simulator.dump import Dump
 from zabspec.simulator.model import Cluster

@@ -15,11 +15,11 @@ pytest.importorskip("pandas")
 
 from checker.errors import RequestError
 from tests.judge_tables import made_up, rows_of
+from traces.events.table import OBSERVED, ROW
 from traces.judging import numbers
-from traces.judging.batches import NEEDED, NUMBERED, Judge, column_of
 from traces.judging.runs import JUDGED
-from traces.judging.streams import ARRIVED, NUMBERS, TEXTS, Bounds, Bucket, JudgeStream, as_frame, moments_over
-from traces.tables.table import OBSERVED, ROW
+from traces.tables.judging.batches import NEEDED, NUMBERED, Judge, column_of
+from traces.tables.judging.streams import ARRIVED, NUMBERS, TEXTS, Bounds, Bucket, JudgeStream, as_frame, moments_over
 
 BOUNDS = Bounds(idle=100, kept=200, disorder=500, longest=1000)
 
@@ -187,7 +187,7 @@ def test_verdicts_join_rows_without_types_as_pyspark_does() -> None:
 
 
 def test_a_stream_is_refused_with_a_sentence() -> None:
-    from zabcheck.spark import judge_stream
+    from zabcheck.tables.spark import judge_stream
 
     with pytest.raises(RequestError, match="idle must be above 0"):
         judge_stream(None, idle=0)  # type: ignore[arg-type]

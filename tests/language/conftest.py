@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from zabspec.language import jit
+from zabspec.language.native import jit
 
 T = TypeVar("T")
 

@@ -10,14 +10,14 @@ import pytest
 from invariants.binding import full_namespace
 from tests.models import import_text
 from zabspec.language import LanguageError
-from zabspec.language.frontend import FrontEnd
+from zabspec.language.front.frontend import FrontEnd
 from zabspec.model import Configuration, Model
 from zabspec.worlds import actor
 
 HEAD = """from __future__ import annotations
 
 from zabspec.history import *
-from zabspec.language.lang import *
+from zabspec.language.python.lang import *
 from zabspec.worlds.actor import *
 from zabspec.zab import *
 

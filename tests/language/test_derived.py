@@ -14,22 +14,9 @@ import pytest
 
 from checker.explore.compiled import Compiled
 from tests.symbolic_states import random_state
-from zabspec.language import (
-    NODE,
-    Field,
-    Int,
-    Layout,
-    Message,
-    MessageUnion,
-    NodeId,
-    Record,
-    Role,
-    Schema,
-    Seq,
-    SetOf,
-    derive,
-)  # fmt: skip
-from zabspec.language.kinds import Kind
+from zabspec.language import NODE, Field, Int, Layout, Message, MessageUnion, NodeId, Record, Role, Schema, Seq, SetOf
+from zabspec.language.layout import derive
+from zabspec.language.layout.kinds import Kind
 from zabspec.model import Configuration, Model
 
 TEXT = Path(__file__).parent / "every_kind.py"

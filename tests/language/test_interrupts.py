@@ -14,7 +14,7 @@ import pytest
 from llvmlite.binding import ffi
 
 from zabspec import signals
-from zabspec.language import jit
+from zabspec.language.native import jit
 from zabspec.signals import Held
 
 TEXT = "define i64 @f() {\n  ret i64 7\n}\n"

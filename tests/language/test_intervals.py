@@ -8,10 +8,10 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from zabspec.language import tree as t
-from zabspec.language.intervals import Intervals
-from zabspec.language.kinds import Int, Kind, Record, Seq, SetOf
-from zabspec.language.structs import Member
+from zabspec.language.analysis import tree as t
+from zabspec.language.analysis.intervals import Intervals
+from zabspec.language.analysis.structs import Member
+from zabspec.language.layout.kinds import Int, Kind, Record, Seq, SetOf
 
 MOST = (1 << 63) - 1
 PAIR = Record("Pair", {"one": Int(5, 5), "other": Int(0, 9), "two": Int(7, 7)})

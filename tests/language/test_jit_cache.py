@@ -21,9 +21,10 @@ from checker.explore.result import Limits
 from invariants import PROPERTIES
 from tests.models import import_text
 from tests.patience import HANG
-from zabspec.language import jit, source
-from zabspec.language.cache_key import digest_of
-from zabspec.language.source import LanguageError
+from zabspec.language.layout import source
+from zabspec.language.layout.cache_key import digest_of
+from zabspec.language.layout.source import LanguageError
+from zabspec.language.native import jit
 from zabspec.model import Configuration, Model
 
 TINY = Configuration(nodes=1, txns=1, timeouts=1, crashes=0, losses=0)
@@ -152,7 +153,7 @@ def test_a_damaged_entry_of_a_model_is_made_again(folder: Path, compilations: li
 
 PROMISES = """from __future__ import annotations
 
-from zabspec.language.lang import Node, State
+from zabspec.language.python.lang import Node, State
 
 LEAST = {least}
 

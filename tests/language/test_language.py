@@ -34,10 +34,10 @@ from zabspec.language import (
     Seq,
     SetOf,
     StateView,
-    llvm_text,
 )
-from zabspec.language.error_sites import site_number
-from zabspec.language.jit import MachineCode, compile_text, has_bit_gather
+from zabspec.language.layout.error_sites import site_number
+from zabspec.language.native import llvm_text
+from zabspec.language.native.jit import MachineCode, compile_text, has_bit_gather
 from zabspec.language.program import Program
 from zabspec.model import Configuration, Model
 from zabspec.quorums import system_of
@@ -89,7 +89,7 @@ TYPES = {"Txn": TXN, "History": LOG, "AnyMessage": UNION}
 
 HEADER = '''"""A text of the language, written for a test."""
 from __future__ import annotations
-from zabspec.language.lang import AnyMessage, Bytes, History, Members, MessageName, NOBODY, Node, State, Txn, Words, forget, is_quorum, step
+from zabspec.language.python.lang import AnyMessage, Bytes, History, Members, MessageName, NOBODY, Node, State, Txn, Words, forget, is_quorum, step
 PING = MessageName("PING")
 PONG = MessageName("PONG")
 FIVE = 5

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zabspec.language import tree as t
-from zabspec.language.liveness import Liveness, live_in
-from zabspec.language.liveness import given as given_by
+from zabspec.language.analysis import tree as t
+from zabspec.language.analysis.liveness import Liveness, live_in
+from zabspec.language.analysis.liveness import given as given_by
 from zabspec.model import Configuration, Model
 
 NAMES = ("a", "b", "c")

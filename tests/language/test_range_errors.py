@@ -15,18 +15,19 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
+from checker.proofs.symbolic import bmc
+from checker.proofs.symbolic.bmc import Bounded
+from checker.proofs.symbolic.transition import Transition
 from checker.report.report import Explored
-from checker.symbolic import bmc
-from checker.symbolic.bmc import Bounded
-from checker.symbolic.transition import Transition
 from invariants.binding import bound, full_namespace
 from invariants.registry import STATE, STEP, Property
-from zabspec.language import frontend, llvm_text
-from zabspec.language.lang import History, State, Words, forget
-from zabspec.language.reference import RangeError
-from zabspec.language.source import LanguageError
-from zabspec.language.symbolic_memory import SLOTS, values_of
+from zabspec.language.front import frontend
+from zabspec.language.layout.source import LanguageError
+from zabspec.language.native import llvm_text
+from zabspec.language.python.lang import History, State, Words, forget
+from zabspec.language.python.reference import RangeError
 from zabspec.model import Configuration, Model
+from zabspec.proofs.symbolic_memory import SLOTS, values_of
 
 # Its step l.1.1 takes new_epoch to 2 out of a state at depth 5; others lead on to depth 6, where a stage is first 4.
 ERRS = Configuration(nodes=1, txns=1, timeouts=1, crashes=1, losses=0, max_epoch=1)

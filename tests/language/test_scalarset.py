@@ -11,26 +11,26 @@ from types import FunctionType, ModuleType
 import pytest
 
 from checker.explore.symmetry import CALLERS, DECODERS, asymmetry, found_in
-from checker.refinement.model import RefinedModel
-from checker.symbolic import pool
+from checker.proofs.refine.model import RefinedModel
+from checker.proofs.symbolic import pool
 from invariants import PROPERTIES
 from invariants.binding import full_namespace
-from invariants.inductive import CLAUSES
+from invariants.proofs import CLAUSES
 from invariants.registry import STATE, Property
 from tests import alike_texts, apart_texts
 from tests.models import import_text
 from zabspec import zab
 from zabspec.language import Field, Int, Layout, NodeId, Record, Role, Schema, Seq, SetOf
-from zabspec.language.frontend import FrontEnd
-from zabspec.language.scalarset import in_layout
-from zabspec.language.schema import NODE
+from zabspec.language.analysis.scalarset import in_layout
+from zabspec.language.front.frontend import FrontEnd
+from zabspec.language.layout.schema import NODE
 from zabspec.language.symmetry import Asymmetry, Trusted, asymmetries
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 
 HEAD = """from __future__ import annotations
 
-from zabspec.language.lang import *
+from zabspec.language.python.lang import *
 from zabspec.worlds.actor import *
 from zabspec.zab import *
 
@@ -143,13 +143,13 @@ def test_the_list_of_what_is_trusted_is_this() -> None:
         "zabspec.worlds.connections.emit_cuts",
         "zabspec.worlds.connections.cuts",
         "zabspec.worlds.connections.part",
-        "checker.refinement.masks.is_in",
-        "checker.refinement.masks.mask_of",
-        "checker.refinement.masks.anybody",
-        "checker.refinement.masks.any_of_latest",
+        "checker.explore.masks.is_in",
+        "checker.explore.masks.mask_of",
+        "checker.explore.masks.anybody",
+        "checker.explore.masks.any_of_latest",
     }
     worlds = {f"zabspec.worlds.{name}" for name in ("connections", "datagrams", "crash_within", "priority", "storage")}
-    assert set(CALLERS) == worlds | {"checker.refinement.mapping"}
+    assert set(CALLERS) == worlds | {"checker.proofs.refine.mapping"}
     assert all(d.why for d in DECODERS.values())
 
 

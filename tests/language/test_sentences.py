@@ -9,10 +9,10 @@ import pytest
 
 from tests.language.test_language import HEADER, Worlds, program
 from zabspec.language import NODE, Field, Int, LanguageError, Layout, Role, Schema, StateView
-from zabspec.language.lang import broken
-from zabspec.language.sentences import ExplainedFalse, sentence_of
+from zabspec.language.python.lang import broken
+from zabspec.language.python.sentences import ExplainedFalse, sentence_of
 
-SAID = "from zabspec.language.lang import broken\n"
+SAID = "from zabspec.language.python.lang import broken\n"
 
 PROPERTIES = '''
 def even(s: State) -> bool:

@@ -11,7 +11,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
-from checker.symbolic.bmc import Bounds, check
+from checker.proofs.symbolic.bmc import Bounds, check
 from invariants import properties_of
 from traces import build_trace
 from traces.replay.replay import replay

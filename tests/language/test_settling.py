@@ -15,8 +15,8 @@ from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 from tests.models import DEFAULT
-from zabspec.language import tiered
-from zabspec.language.tiered import TieredCode
+from zabspec.language.native import tiered
+from zabspec.language.native.tiered import TieredCode
 from zabspec.model import Configuration, Model
 
 SMALL = Configuration(nodes=2, txns=1, timeouts=1, crashes=1, losses=0)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from zabspec.language import Field, FrontEnd, Int, LanguageError, RangeError, Role, Schema
-from zabspec.language.cache_key import digest_of
-from zabspec.language.kernels import machine, program_of
-from zabspec.language.lang import Node, State
-from zabspec.language.schema import Layout
-from zabspec.language.structs import Struct, column, part, size, word, words
-from zabspec.language.wrapping import count_bits, shl, wrap_mul
+from zabspec.language.analysis.structs import Struct, column, part, size, word, words
+from zabspec.language.layout.cache_key import digest_of
+from zabspec.language.layout.schema import Layout
+from zabspec.language.layout.wrapping import count_bits, shl, wrap_mul
+from zabspec.language.native.kernels import machine, program_of
+from zabspec.language.python.lang import Node, State
 
 SIGN = 63
 

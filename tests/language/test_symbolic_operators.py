@@ -14,14 +14,16 @@ import z3
 
 from tests.language.test_language import OPERATORS, WORLD, Worlds, arguments, functions_of, program
 from tests.symbolic_states import compile_z3, floor_mod, random_state, signed, towards_zero
-from zabspec.language import StateView, tree, z3_terms
-from zabspec.language import symbolic_numbers as numbers
-from zabspec.language import symbolic_terms as terms
-from zabspec.language.error_sites import site_number
-from zabspec.language.symbolic import Untranslatable
-from zabspec.language.symbolic_memory import SLOTS, bytes_of, state_cells, values_of, variables
-from zabspec.language.symbolic_statements import SymbolicProgram
-from zabspec.language.symbolic_terms import Term, variable
+from zabspec.language import StateView
+from zabspec.language.analysis import tree
+from zabspec.language.layout.error_sites import site_number
+from zabspec.proofs import symbolic_numbers as numbers
+from zabspec.proofs import symbolic_terms as terms
+from zabspec.proofs import z3_terms
+from zabspec.proofs.symbolic import Untranslatable
+from zabspec.proofs.symbolic_memory import SLOTS, bytes_of, state_cells, values_of, variables
+from zabspec.proofs.symbolic_statements import SymbolicProgram
+from zabspec.proofs.symbolic_terms import Term, variable
 
 # Operations on the kernel's words, which protocols and worlds of steps do not use.
 OF_KERNELS = {"high", "shifted", "product", "total", "unsigned", "left_over", "ones", "gathered", "scattered"}

@@ -12,16 +12,16 @@ import pytest
 import z3
 
 from checker.explore.compiled import full_namespace
-from checker.symbolic.solver import Solver, SolverAnswer
-from checker.symbolic.transition import StepChoice, Transition
+from checker.proofs.symbolic.solver import Solver, SolverAnswer
+from checker.proofs.symbolic.transition import StepChoice, Transition
 from tests.models import CONFIGURATIONS, USUAL, compiled, model, walked
 from tests.patience import HANG
 from tests.symbolic_states import Z3Text, fill, random_state
 from zabspec.language import Role
-from zabspec.language.symbolic_memory import bytes_of, state_cells, values_of, well_formed
-from zabspec.language.symbolic_terms import Term
-from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Configuration
+from zabspec.proofs.symbolic_memory import bytes_of, state_cells, values_of, well_formed
+from zabspec.proofs.symbolic_terms import Term
+from zabspec.proofs.z3_terms import Z3Terms
 
 # Every kind of step, over each network; small, so that thousands of states take seconds. The channels of
 # db19 hold less than a run can send, so that they overflow, too.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from checker.live.graph import CLASS_AT, UNFAIR, Components, Graph, Ways, fair_components, fill_ways, no_components
 from checker.live.loop import NoMail, loop_at, overtaken, unjust
-from zabspec.language.kernels import machine
+from zabspec.language.native.kernels import machine
 
 EXAMPLES = 200
 ALL = (1 << 63) - 1

@@ -19,7 +19,7 @@ from tests.second.reference import explore
 from traces import read_trace
 from traces.record.fair import hold_fair
 from traces.replay.replay import replay
-from zabspec.language.reference import StateView
+from zabspec.language.python.reference import StateView
 from zabspec.model import ConfigError, Configuration, Model
 
 

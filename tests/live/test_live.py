@@ -25,7 +25,7 @@ from traces import Trace, build_trace, read_trace, verify
 from traces.record.fair import NotFair, StableWorld
 from traces.record.lasso import Lasso
 from traces.replay.replay import replay
-from zabspec.language.reference import StateView
+from zabspec.language.python.reference import StateView
 from zabspec.model import Configuration, Model
 from zabspec.typed import read
 

@@ -175,7 +175,7 @@ class Campaign:
         wall = WALL[0] + WALL[1] * sum(sum(b.values()) for b in batches)
         answer = warm.ask(file=mutant.path, text=mutant.applied(text), batches=batches, wall=wall)
         how, test = answer["how"], answer["test"]
-        if "LanguageError" in answer["why"] or "zabspec/language/source.py" in answer["why"]:
+        if "LanguageError" in answer["why"] or "zabspec/language/layout/source.py" in answer["why"]:
             how = "rejected"
         if how in ("failed", "rejected", "out of time"):
             self.kills[test] += 1

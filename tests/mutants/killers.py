@@ -91,8 +91,8 @@ KILLERS = (
         without=(*RARE, *LAB, "[three]"), dearest=0.5,
     ),
     Killers(("zabspec/worlds/datagrams.py",), ("tests/worlds/test_datagrams.py", GOLDEN), without=ZAB),
-    Killers(("invariants/inductive/impossible.py",), ("tests/invariants/test_possible.py",), plain=True),
-    Killers(("invariants/inductive/*.py",), ("tests/invariants/test_clauses.py",), dearest=60.0),
+    Killers(("invariants/proofs/impossible.py",), ("tests/invariants/test_possible.py",), plain=True),
+    Killers(("invariants/proofs/*.py",), ("tests/invariants/test_clauses.py",), dearest=60.0),
     Killers(
         ("invariants/*.py",), (PREMISES, GHOSTS, *AT_RANDOM, PAGE, LITERAL, GOLDEN),
         late=("[alone]", "[re-elected]", "[ordered]", "many_histories", "in_any_order"),
@@ -118,14 +118,16 @@ KILLERS = (
         dearest=5.0,
     ),
     Killers(("checker/search/kernel.py",), ("tests/search/test_search.py",), dearest=10.0),
-    Killers(("checker/distributed/kernel.py",), ("tests/distributed/test_distributed.py",), dearest=5.0, tables=True),
+    Killers(
+        ("checker/tables/distributed/kernel.py",), ("tests/distributed/test_distributed.py",), dearest=5.0, tables=True
+    ),
     Killers(("checker/explore/binding.py",), ("tests/explore/test_interface.py",), plain=True),
     Killers(
         ("checker/explore/breadth_first.py",), (EXPLORE, "tests/explore/test_limits.py", GOLDEN), plain=True,
         without=(*UNUSUAL, "[three]"), dearest=8.0,
     ),
     Killers(
-        ("zabspec/language/derive.py",),
+        ("zabspec/language/layout/derive.py",),
         (
             "tests/language/test_symmetry.py", "tests/worlds/test_worlds.py", "tests/worlds/test_datagrams.py",
             "tests/language/test_derived.py", STUTTERING, "tests/worlds/test_storage.py",
@@ -151,8 +153,8 @@ KILLERS = (
         without=("whatever_the_words", "every_kind_of_step", "is_named"),
     ),
     Killers(
-        ("checker/explore/symmetry.py", "zabspec/language/symmetry.py", "zabspec/language/scalarset.py",
-         "zabspec/language/loops.py", "zabspec/language/effects.py"),
+        ("checker/explore/symmetry.py", "zabspec/language/symmetry.py", "zabspec/language/analysis/scalarset.py",
+         "zabspec/language/analysis/loops.py", "zabspec/language/analysis/effects.py"),
         ("tests/language/test_scalarset.py", UNLIKE, WALKED), dearest=3.0,
     ),
     Killers(
@@ -190,13 +192,13 @@ KILLERS = (
         tables=True, plain=True, dearest=0.9,
     ),
     Killers(
-        ("checker/symbolic/induction.py",),
+        ("checker/proofs/symbolic/induction.py",),
         ("tests/symbolic/test_few_states.py", "tests/symbolic/test_induct.py", "tests/own/test_own_induction.py"),
         plain=True, dearest=8.0,
         without=("taken_apart", "confirm", "ctrl_c", "symbolic_adds", "bounded", "wrong_variant", "begins", "several"),
     ),
     Killers(
-        ("checker/tla/*.py",), ("tests/tla/test_tla.py", "tests/tla/test_same_states.py"), dearest=4.0,
+        ("checker/proofs/tla/*.py",), ("tests/tla/test_tla.py", "tests/tla/test_same_states.py"), dearest=4.0,
         late=("tlc",),
     ),
 )  # fmt: skip

@@ -10,8 +10,8 @@ import pytest
 
 from checker.explore.compiled import Compiled
 from checker.live.code import LiveCode
+from checker.proofs.requests.refine import Refine
 from checker.requests.live import LiveRequest
-from checker.requests.refine import Refine
 
 REFINED = Refine(nodes=2, txns=1)
 PROGRESS = LiveRequest("zab", nodes=2, txns=1, budgets={"timeouts": 1, "crashes": 1, "losses": 0})

@@ -20,7 +20,7 @@ from tests.sources import never, some
 from zabspec.authoring import glue
 from zabspec.authoring.clocks import CLOCK_NAMES
 from zabspec.authoring.declaration import ConfigError
-from zabspec.language.source import LanguageError
+from zabspec.language.layout.source import LanguageError
 from zabspec.model import Configuration, Model
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -18,7 +18,7 @@ from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.reference import explore
 from zabspec.authoring.declaration import ConfigError, ProtocolError
-from zabspec.language.source import LanguageError
+from zabspec.language.layout.source import LanguageError
 from zabspec.model import Configuration, Model
 
 TEXT = (Path(__file__).parent / "texts/once.py").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from zabspec.language.meanings import constant
+from zabspec.language.python.meanings import constant
 
 TEXT = """from __future__ import annotations
 from enum import IntEnum, IntFlag

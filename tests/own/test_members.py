@@ -20,7 +20,7 @@ from tests.second.harness.question import Question
 from tests.second.reference import explore
 from zabspec.authoring import glue
 from zabspec.authoring.declaration import ConfigError
-from zabspec.language.source import LanguageError
+from zabspec.language.layout.source import LanguageError
 from zabspec.model import Configuration, Model
 
 VIEWS = Path(__file__).parents[2] / "examples" / "views.py"

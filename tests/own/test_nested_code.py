@@ -13,16 +13,16 @@ from click.testing import CliRunner
 
 from benchmarks.zookeeper_matrix import does
 from checker.cli import main
-from checker.symbolic.assumptions import counts
-from traces.conform.search import drains_first
+from checker.proofs.symbolic.assumptions import counts
 from traces.judging.observed import names_of, reached
 from traces.walk.cover import lines_of
+from traces.zookeeper.conform.search import drains_first
 from zabspec.authoring.alternatives import Alternatives
 from zabspec.authoring.closing import Walk
 from zabspec.authoring.unused import unused
-from zabspec.language.arithmetic import may_overflow
-from zabspec.language.bytecode import functions_that_run, global_names, names_in
-from zabspec.language.sentences import with_sentences
+from zabspec.language.layout.bytecode import functions_that_run, global_names, names_in
+from zabspec.language.python.arithmetic import may_overflow
+from zabspec.language.python.sentences import with_sentences
 from zabspec.model import Configuration, Model
 
 # Where a construct may be; user protocols have `IN_LANGUAGE` alone, and kernels the rest too.

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
-from checker.tla.module import module_of
+from checker.proofs.tla.module import module_of
 from invariants import properties_of
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question

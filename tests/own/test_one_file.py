@@ -20,7 +20,7 @@ NEW = '''
 from __future__ import annotations
 
 from invariants.registry import HISTORY, STATE, Property
-from zabspec.language.lang import State, broken
+from zabspec.language.python.lang import State, broken
 
 
 def nobody_delivers(h: State) -> bool:

@@ -10,17 +10,17 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.report.induction import answer_of, as_text
-from checker.symbolic import pool
-from checker.symbolic.assumptions import sized
-from checker.symbolic.pool import Outcome, Question
-from checker.symbolic.solver import SolverAnswer
+from checker.proofs.report.induction import answer_of, as_text
+from checker.proofs.symbolic import pool
+from checker.proofs.symbolic.assumptions import sized
+from checker.proofs.symbolic.pool import Outcome, Question
+from checker.proofs.symbolic.solver import SolverAnswer
 from invariants import properties_of, property_named
 from invariants.binding import bound
 from tests.own.conftest import EARLIER
 from tests.small_protocols import asked
 from zabspec.authoring.declaration import ProtocolError
-from zabspec.language.sentences import sentence_of
+from zabspec.language.python.sentences import sentence_of
 from zabspec.model import Configuration, Model
 
 TEXT = EARLIER.read_text(encoding="utf-8")

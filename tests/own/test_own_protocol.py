@@ -511,7 +511,7 @@ def test_a_table_of_what_it_shows_is_judged_by_its_text(written, tmp_path: Path)
 def test_a_block_of_a_sweep_says_what_the_runs_come_to(written) -> None:
     """Each run by itself: its digest, the messages that it sent, and its verdicts."""
     pytest.importorskip("pyarrow")
-    from traces.sweep.block import answer
+    from traces.tables.sweep.block import answer
     from zabspec.simulator.run import Run
 
     path = str(written())

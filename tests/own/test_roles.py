@@ -31,8 +31,8 @@ from traces.record.lasso import Lasso
 from traces.record.trace import Transmission
 from zabspec.authoring.declaration import ConfigError, ProtocolError
 from zabspec.authoring.unused import unused
-from zabspec.language.notation import named_by
-from zabspec.language.source import LanguageError
+from zabspec.language.layout.notation import named_by
+from zabspec.language.layout.source import LanguageError
 from zabspec.model import Configuration, Model
 from zabspec.roles import Roles
 from zabspec.simulator.run import Run, play

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from benchmarks.tlc import TlcFailed, run_tlc, tlc_jar
 from checker.cli import main
 from checker.explore.symmetry import found_in
-from checker.tla.module import module_of
+from checker.proofs.tla.module import module_of
 from tests.second.harness.book import Book
 from tests.second.harness.checking import Outcome, compare
 from tests.second.harness.question import Question

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
-from checker.tla.module import module_of
+from checker.proofs.tla.module import module_of
 from tests.second.harness.question import Question
 from tests.second.reference import explore
 from zabspec.model import Configuration, Model

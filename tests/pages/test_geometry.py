@@ -31,9 +31,9 @@ from traces import read_trace
 from traces.pages.shell import environment
 from traces.pictures import to_html
 from traces.pictures.html import page as page_of
-from traces.sweep.grid import Grid
-from traces.sweep.report import facts_of, inline
-from traces.sweep.summary import Group, Summary, Together, VerdictTotals
+from traces.tables.sweep.grid import Grid
+from traces.tables.sweep.report import facts_of, inline
+from traces.tables.sweep.summary import Group, Summary, Together, VerdictTotals
 from traces.walk.address import Address
 from zabspec.model import Configuration
 
@@ -111,7 +111,7 @@ def sweep_page(folder: Path) -> str:
         '<?xml version="1.0"?><svg width="576pt" height="90pt" viewBox="0 0 576 90"><rect width="576" height="90" '
         'style="fill: #ffffff"/><text x="9" y="30" style="font: 9px sans-serif">agreement</text></svg>'
     )
-    page = environment("traces.sweep").get_template("report.html.j2")
+    page = environment("traces.tables.sweep").get_template("report.html.j2")
     return page.render(facts, again="", plots={"rates": plot, "variant": plot})
 
 

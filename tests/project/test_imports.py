@@ -28,11 +28,14 @@ PACKAGES = ("zabcheck", "checker", "traces", "invariants", "zabspec")
 # The modules that import others by a name they compute: whose names these are, and what they name.
 BY_NAME = {
     "checker.commands.common": [
-        ("checker.cli", f"checker.{'commands' if (COMMANDS / f'{module}.py').exists() else 'requests'}.{module}")
-        for module in main.lazy.values()
+        ("checker.cli", f"checker.{'commands' if (COMMANDS / f'{name}.py').exists() else 'requests'}.{name}")
+        for group in main.groups.values()
+        for name in group
     ],
     "checker.report.formats.registry": [("checker.report.formats.registry", module) for module in formats.modules()],
     "checker.requests.request": [],  # late: what is added to the answer of an exploration explores, too
+    "checker.commands.completing": [],  # names that a wing completes
+    "checker.page_tables": [],  # tables of wings
     "checker.requests.kinds": [],  # late, when a trace or a command names a kind: a reader of traces may make one
     "invariants": [("invariants", module.__name__) for module in invariants.OTHERS],
     "traces": [("traces", module) for module in traces.PLACES.values()],
@@ -43,6 +46,7 @@ BY_NAME = {
     ],
     "zabspec.second.load": [],  # what a protocol's source imports
     "zabspec.live.phase": [("zabspec.live.phase", d.progress) for d in DECLARED],
+    "zabspec.protocols.registry": [],  # late: what a release does differently
 }
 
 
@@ -97,7 +101,8 @@ def importing_by_name() -> Iterator[str]:
 LOADED = """
 import sys
 import checker.cli
-loaded = [m for m in ("zabspec.language.frontend", "invariants", "llvmlite", "z3", "rich.console") if m in sys.modules]
+named = ("zabspec.language.front.frontend", "invariants", "llvmlite", "z3", "rich.console")
+loaded = [m for m in named if m in sys.modules]
 print(*loaded)
 """
 

@@ -151,7 +151,7 @@ def test_every_package_that_is_imported_is_declared() -> None:
 # What takes long to import, and what only other questions need.
 HEAVY = (
     "html", "jinja2", "matplotlib", "multiprocessing", "networkx", "numpy", "pandas", "pyarrow",
-    "pyspark", "rich", "z3", "checker.distributed", "checker.proof", "checker.symbolic",
+    "pyspark", "rich", "z3", "checker.tables.distributed", "checker.proofs.prove", "checker.proofs.symbolic",
     "traces.record", "traces.explain.text", "traces.pictures",
 )  # fmt: skip
 
@@ -183,7 +183,7 @@ def test_z3_is_imported_only_when_it_is_asked() -> None:
         "assert 'z3' not in sys.modules\n"
         "import zabspec.model, traces, invariants\n"
         "assert 'z3' not in sys.modules\n"
-        "import checker.symbolic.solver\n"
+        "import checker.proofs.symbolic.solver\n"
         "assert 'z3' in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, cwd=TOP)

@@ -71,7 +71,7 @@ def test_every_command_and_every_public_name_has_a_page() -> None:
         assert site.__getattr__(command.replace("-", "_")).name == command
     for name in zabcheck.__all__:
         assert f":: zabcheck.{name}\n" in pages[f"reference/zabcheck/{name}.md"]
-    assert {"reference/zabcheck.language/send.md", "reference/zabcheck.spark/judge.md"} <= pages.keys()
+    assert {"reference/zabcheck.language/send.md", "reference/zabcheck.tables.spark/judge.md"} <= pages.keys()
 
 
 def test_a_function_of_the_api_is_documented_with_the_sentences_of_its_options() -> None:

@@ -11,25 +11,25 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.proof import needs
-from checker.proof.break_it import BrokenMutant, break_it
-from checker.proof.phrases import induction_lines
-from checker.proof.prove import Proof, parts, prove, sound, witnesses
-from checker.proof.queries import Prover
-from checker.proof.run_text import Refused, take
-from checker.proof.stepping import ProofRun, SearchError, Step, may, truth
+from checker.proofs.prove import needs
+from checker.proofs.prove.break_it import BrokenMutant, break_it
+from checker.proofs.prove.phrases import induction_lines
+from checker.proofs.prove.prove import Proof, parts, prove, sound, witnesses
+from checker.proofs.prove.queries import Prover
+from checker.proofs.prove.run_text import Refused, take
+from checker.proofs.prove.stepping import ProofRun, SearchError, Step, may, truth
+from checker.proofs.symbolic.solver import SolverAnswer
 from checker.report.formats.terminal import text_of
-from checker.symbolic.solver import SolverAnswer
 from tests.patience import HANG
-from zabspec.abstract.connections import CHANNELS, CONNECTED
-from zabspec.abstract.invariant import CLAUSES, Clause
-from zabspec.abstract.logic import FALSE, conj, exists, forall, neg
-from zabspec.abstract.mutants import MUTANTS, Mutant
-from zabspec.abstract.protocol import ACTIONS
-from zabspec.abstract.runs import EVERYTHING, OVER_CONNECTIONS, RUNS
-from zabspec.abstract.theory import ZAB
-from zabspec.abstract.vocabulary import ack_ld, established, hist, promised, root
-from zabspec.abstract.witnesses import WITNESSES
+from zabspec.proofs.abstract.connections import CHANNELS, CONNECTED
+from zabspec.proofs.abstract.invariant import CLAUSES, Clause
+from zabspec.proofs.abstract.logic import FALSE, conj, exists, forall, neg
+from zabspec.proofs.abstract.mutants import MUTANTS, Mutant
+from zabspec.proofs.abstract.protocol import ACTIONS
+from zabspec.proofs.abstract.runs import EVERYTHING, OVER_CONNECTIONS, RUNS
+from zabspec.proofs.abstract.theory import ZAB
+from zabspec.proofs.abstract.vocabulary import ack_ld, established, hist, promised, root
+from zabspec.proofs.abstract.witnesses import WITNESSES
 from zabspec.quorums import system_of
 
 
@@ -251,7 +251,7 @@ def run(*arguments: str):
 @pytest.mark.slow(seconds=5)
 def test_the_command_proves(monkeypatch):
     """With the proof of seed 0, as it was made above; one that the command makes itself is undecided below."""
-    monkeypatch.setattr("checker.proof.prove.prove", lambda seed, limit, tell: proved(seed, limit))
+    monkeypatch.setattr("checker.proofs.prove.prove.prove", lambda seed, limit, tell: proved(seed, limit))
     result = run("--json")
     assert result.exit_code == 0
     (proof,) = json.loads(result.output)["proofs"]
@@ -266,8 +266,8 @@ SYSTEMS = [("weights 2,1,1,1,0", 5, 16), ("groups {1,2},{3,4},{5}", 5, 8), ("wei
 def test_a_proof_is_of_a_system_whose_quorums_intersect(monkeypatch, text, processes, quorums):
     """With no proof at all, which is not held: the words about the system do not depend on it, and the verdict does."""
     held = Proof(0)
-    monkeypatch.setattr("checker.requests.prove.Prove.found", lambda request, show: [held])
-    monkeypatch.setattr("checker.proof.prove.parts", lambda proof: [])
+    monkeypatch.setattr("checker.proofs.requests.prove.Prove.found", lambda request, show: [held])
+    monkeypatch.setattr("checker.proofs.prove.prove.parts", lambda proof: [])
     result, said = run("--quorums", text), json.loads(run("--quorums", text, "--json").output)["quorums"]
     sets = [{p for p in range(processes) if mask >> p & 1} for mask in range(1 << processes)]
     those = [s for s in sets if system_of(text).has(sum(1 << p for p in s))]
@@ -288,7 +288,7 @@ def test_the_command_shows_a_mutant(monkeypatch):
         assert search is None
         return broken(mutant.name, seed, limit)
 
-    monkeypatch.setattr("checker.proof.break_it.break_it", made)
+    monkeypatch.setattr("checker.proofs.prove.break_it.break_it", made)
     result = run("--mutant", "history-by-zxid")
     assert result.exit_code == 1
     output = " ".join(result.output.split())

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checker.cli import main
-from checker.proof.lemmas import arithmetic, intersection, survival, zxid_lemmas
-from checker.symbolic.solver import SolverAnswer
+from checker.proofs.prove.lemmas import arithmetic, intersection, survival, zxid_lemmas
+from checker.proofs.symbolic.solver import SolverAnswer
 from zabspec import zoo_cfg
 from zabspec.ensemble import ConfigError, Ensemble
 

@@ -26,22 +26,22 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
-from checker.proof.finite import Table
-from checker.proof.meaning import meaning
-from checker.proof.stepping import Step, beginning, step, truth
-from checker.refinement import actions as stubs
-from checker.refinement.failure import failure
-from checker.refinement.model import CLAUSE, REFINES, RefinedModel
-from checker.refinement.table import attempt_of, instance_of, table_of
+from checker.proofs.prove.finite import Table
+from checker.proofs.prove.meaning import meaning
+from checker.proofs.prove.stepping import Step, beginning, step, truth
+from checker.proofs.refine import actions as stubs
+from checker.proofs.refine.failure import failure
+from checker.proofs.refine.model import CLAUSE, REFINES, RefinedModel
+from checker.proofs.refine.table import attempt_of, instance_of, table_of
 from invariants.binding import bound
 from tests.commands.running import assert_refused
 from tests.patience import ended, until_cpu
-from zabspec.abstract.logic import FALSE, HISTORY, PROCESS, QUORUM, Sort
-from zabspec.abstract.protocol import AbstractAction, Definition
-from zabspec.abstract.theory import ZAB, Theory
 from zabspec.language import SetOf, StateView
-from zabspec.language.lang import AnyMessage, Node, State
+from zabspec.language.python.lang import AnyMessage, Node, State
 from zabspec.model import ConfigError, Configuration, Model
+from zabspec.proofs.abstract.logic import FALSE, HISTORY, PROCESS, QUORUM, Sort
+from zabspec.proofs.abstract.protocol import AbstractAction, Definition
+from zabspec.proofs.abstract.theory import ZAB, Theory
 
 pytestmark = pytest.mark.slow(seconds=1)  # each is small; the model that they share is not
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from checker.explore.compiled import Compiled
-from zabspec.language.schema import Role
+from zabspec.language.layout.schema import Role
 from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
-from zabspec.protocols.zookeeper.state import IDLE, SERVING
+from zabspec.zookeeper.state import IDLE, SERVING
 
 MEMORY = ("tree", "last_processed", "committed_log")
 

@@ -12,7 +12,7 @@ from tests.models import model
 from traces import Trace, state_json
 from traces.record.runner import Runner
 from zabspec.language import StateView
-from zabspec.language.reference import MessageView, RecordValue
+from zabspec.language.python.reference import MessageView, RecordValue
 from zabspec.model import Configuration
 from zabspec.worlds import connections as c
 from zabspec.worlds.steps import NUMBERED

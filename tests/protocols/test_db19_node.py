@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from invariants.claims import unique_zxid
-from zabspec.language import StateView, reference
-from zabspec.language.lang import NOBODY
-from zabspec.language.reference import MessageView, RecordValue
+from zabspec.language import StateView
+from zabspec.language.python import reference
+from zabspec.language.python.lang import NOBODY
+from zabspec.language.python.reference import MessageView, RecordValue
 from zabspec.model import Configuration, Model
 from zabspec.protocols.db19 import DOWN, FOLLOWING, LEADING, LOOKING
 from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER

@@ -12,7 +12,7 @@ from traces.judging.simulated import judged_properties, verdicts
 from traces.record.events import events_of
 from traces.record.simulated import simulated_trace
 from traces.replay.replay import replay
-from zabspec.language.reference import StateView
+from zabspec.language.python.reference import StateView
 from zabspec.model import ConfigError
 from zabspec.simulator.plan import Fault, Run
 from zabspec.simulator.run import play

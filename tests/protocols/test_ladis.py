@@ -19,8 +19,8 @@ from tests.models import judged
 from traces import Runner, build_trace
 from traces.replay.replay import replay
 from traces.shorten.minimise import World
-from zabspec.language.lang import State, broken
-from zabspec.language.reference import StateView
+from zabspec.language.python.lang import State, broken
+from zabspec.language.python.reference import StateView
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols.ladis_variants import VARIANTS
 from zabspec.simulator.run import Run

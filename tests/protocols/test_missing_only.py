@@ -10,11 +10,11 @@ import pytest
 
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
-from checker.refinement.model import RefinedModel
+from checker.proofs.refine.model import RefinedModel
 from invariants.binding import bound
 from tests.second.reference import explore
 from traces.record.values import state_json
-from zabspec.language.reference import StateView
+from zabspec.language.python.reference import StateView
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import CRASH, TIMEOUT
 from zabspec.zab import PROMISING

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from tests.protocols.paper_run import Run, proposed
-from zabspec.language import StateView, reference
-from zabspec.language.reference import MessageView
+from zabspec.language import StateView
+from zabspec.language.python import reference
+from zabspec.language.python.reference import MessageView
 from zabspec.model import Configuration
 from zabspec.worlds import connections as c
 from zabspec.zab import (

@@ -28,7 +28,7 @@ from tests.protocols.explored import JUDGED, SHOWN, UNSAFE, explored, reach
 from traces import build_trace
 from traces.replay.replay import replay
 from zabspec import zab
-from zabspec.language.reference import StateView
+from zabspec.language.python.reference import StateView
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zab_variants import VARIANTS, Variant
@@ -260,7 +260,7 @@ def test_readings_name_the_variant(name: str) -> None:
 REJOIN = '''
 """Whether a follower ever acknowledges an epoch that it had promised before."""
 
-from zabspec.language.lang import State
+from zabspec.language.python.lang import State
 from zabspec.worlds.steps import TO_FOLLOWER
 from zabspec.zab import DISCOVERY, NEWEPOCH, SYNCHRONIZATION
 

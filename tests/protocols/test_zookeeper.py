@@ -13,14 +13,14 @@ from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
 from checker.zookeeper.record import Exploring, RowOutcome, ask, configuration
-from checker.zookeeper.releases import variant_of
 from checker.zookeeper.rows import NOT_FOUND, ROWS, USUAL
 from invariants import properties_of
 from traces import Runner
 from traces.record.trace import StepWord
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.releases import RELEASES
+from zabspec.zookeeper.of_releases import variant_of
+from zabspec.zookeeper.releases import RELEASES
 
 ROW = next(r for r in ROWS if r.issue == "4685")
 # Of a leader's sets, those that keep who was of the quorum: here p2 joins later.

@@ -14,7 +14,7 @@ from checker.cli import main
 from traces import Runner
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.state import DIFFS, SNAPS, WIDTH
+from zabspec.zookeeper.state import DIFFS, SNAPS, WIDTH
 
 
 def z(epoch: int, counter: int) -> int:

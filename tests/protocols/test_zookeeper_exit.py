@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from zabspec.language.lang import State
+from zabspec.language.python.lang import State
 from zabspec.model import Configuration, Model
-from zabspec.protocols.zookeeper.state import FOLLOWING, LOOKING, first_of
+from zabspec.zookeeper.state import FOLLOWING, LOOKING, first_of
 
 
 def told_to_truncate() -> tuple[Any, Any]:

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from checker.zookeeper.record import ask, configuration, explored
-from checker.zookeeper.releases import settled
 from checker.zookeeper.rows import ROWS
 from checker.zookeeper.runs import trace_of_row
 from tests.protocols.merged_steps import compare
 from traces import Runner
-from traces.reenact.plan import plan_for
+from traces.zookeeper.reenact.plan import plan_for
 from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.state import WIDTH
+from zabspec.zookeeper.of_releases import settled
+from zabspec.zookeeper.state import WIDTH
 
 A, B, C, D = WIDTH + 1, WIDTH + 2, WIDTH + 3, 2 * WIDTH + 1
 RULE = "log-file-is-not-written-over"

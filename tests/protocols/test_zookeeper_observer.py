@@ -11,8 +11,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
 from checker.explore.symmetry import asymmetry
-from checker.requests.sweep import SweepRequest
-from checker.zookeeper.releases import settled
+from checker.tables.requests.sweep import SweepRequest
 from tests.protocols.merged_steps import compare
 from tests.second.reference import explore as explore_second
 from traces import Runner
@@ -20,8 +19,10 @@ from traces.record.trace import StepWord
 from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.mechanisms import what_is_applied_in_sync_is_remembered
-from zabspec.protocols.zookeeper.state import (
+from zabspec.simulator.plan import Run
+from zabspec.zookeeper.mechanisms import what_is_applied_in_sync_is_remembered
+from zabspec.zookeeper.of_releases import settled
+from zabspec.zookeeper.state import (
     AWAITING_EPOCH_ACKS,
     CHOOSING_EPOCH,
     DIFFS,
@@ -33,7 +34,6 @@ from zabspec.protocols.zookeeper.state import (
     WAITING,
     WIDTH,
 )
-from zabspec.simulator.plan import Run
 
 A, B, C = WIDTH + 1, WIDTH + 2, WIDTH + 3
 OBSERVED = "weights 1,1,1,0"

@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 from checker.requests.model import ModelRequest
-from checker.requests.reenact import PlayRequest
 from checker.requests.simulate import Simulate
 from checker.zookeeper.record import ask, configuration
-from checker.zookeeper.releases import settled
+from checker.zookeeper.requests.reenact import PlayRequest
 from checker.zookeeper.rows import ROWS
 from checker.zookeeper.runs import trace_of_row
 from traces import Runner
 from traces.record.values import state_json
-from traces.reenact.distributions import NO_WALK, Cannot
-from traces.reenact.servers import settings_for
+from traces.zookeeper.reenact.distributions import NO_WALK, Cannot
+from traces.zookeeper.reenact.servers import settings_for
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.state import FOLLOWING, NONE, SERVING, SNAPS, TRUNCS, WIDTH
+from zabspec.zookeeper.of_releases import settled
+from zabspec.zookeeper.state import FOLLOWING, NONE, SERVING, SNAPS, TRUNCS, WIDTH
 
 
 def z(epoch: int, counter: int) -> int:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from checker.zookeeper.releases import settled
 from tests.protocols.merged_steps import compare
 from traces import Runner
 from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.state import FOLLOWING, NO_THREAD, SAVING, SERVING, STARTED, WIDTH
+from zabspec.zookeeper.of_releases import settled
+from zabspec.zookeeper.state import FOLLOWING, NO_THREAD, SAVING, SERVING, STARTED, WIDTH
 
 A, B, C = WIDTH + 1, WIDTH + 2, WIDTH + 3
 

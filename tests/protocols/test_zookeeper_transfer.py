@@ -10,7 +10,7 @@ from checker.explore.symmetry import asymmetry
 from traces import Runner
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.state import WIDTH
+from zabspec.zookeeper.state import WIDTH
 
 ONE = WIDTH + 1
 # Server 2 loses its connection and joins its leader again, which brings it up to date; one proposal is outstanding.

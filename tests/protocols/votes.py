@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import Processes, Size, volatile
 from zabspec.language import Field, Int, NodeId
-from zabspec.language.lang import NOBODY, Node, State, Words, is_quorum
-from zabspec.protocols.zookeeper.state import LEADING, LOOKING, epochs, zxid_kind
+from zabspec.language.python.lang import NOBODY, Node, State, Words, is_quorum
 from zabspec.worlds.actor import elections_left, is_down, may_vote, on_elected, on_follow, spend_election
 from zabspec.worlds.connections import NONE, emit_elections, may_join
 from zabspec.worlds.step_annotations import emit
 from zabspec.worlds.steps import ORACLE
+from zabspec.zookeeper.state import LEADING, LOOKING, epochs, zxid_kind
 
 __all__: list[str] = []
 

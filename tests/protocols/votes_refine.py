@@ -13,7 +13,7 @@ from types import FunctionType, ModuleType
 
 from checker.explore.compiled import Compiled
 from tests.protocols import votes
-from zabspec.language.schema import Layout
+from zabspec.language.layout.schema import Layout
 from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import Parts

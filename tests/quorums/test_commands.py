@@ -14,13 +14,13 @@ from click.testing import CliRunner, Result
 from checker.cli import main
 from checker.errors import RequestError
 from checker.explore.compiled import Compiled
+from checker.proofs.requests.induct import Induct
 from checker.requests.explore import Explore
-from checker.requests.induct import Induct
 from checker.requests.kinds import all_kinds
 from checker.requests.model import ModelRequest
 from traces import build_trace, read_trace, write_trace
-from traces.reenact.plan import Cannot, plan_for
 from traces.replay.replay import replay
+from traces.zookeeper.reenact.plan import Cannot, plan_for
 from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration, Model
 from zabspec.simulator.run import Run

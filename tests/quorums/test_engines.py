@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.live.run import moves_of
-from zabspec.language.schema import Schema
+from zabspec.language.layout.schema import Schema
 from zabspec.quorums import system_of
 
 BALLOTS = ["--protocol", str(Path(__file__).parent / "ballots.py")]

@@ -15,7 +15,8 @@ from checker.explore.result import Exploration, Limits
 from checker.explore.symmetry import NotRenamings, why_not_symmetric
 from invariants import PROPERTIES
 from invariants.registry import Property
-from zabspec.language import derive, reference
+from zabspec.language.layout import derive
+from zabspec.language.python import reference
 from zabspec.model import Configuration, Model
 from zabspec.quorums import system_of
 

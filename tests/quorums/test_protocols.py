@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from checker.errors import RequestError
-from checker.requests.sweep import SweepRequest
-from traces.sweep.grid import Grid
+from checker.tables.requests.sweep import SweepRequest
+from traces.tables.sweep.grid import Grid
 from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS

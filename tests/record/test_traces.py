@@ -33,8 +33,8 @@ from traces.explain.flights import in_flight
 from traces.record.file import trace_of
 from traces.record.trace import Step, StepWord
 from traces.record.values import state_of
-from zabspec.language.reference import StateView
-from zabspec.language.sentences import ExplainedFalse, sentence_of
+from zabspec.language.python.reference import StateView
+from zabspec.language.python.sentences import ExplainedFalse, sentence_of
 from zabspec.model import Configuration, Model
 
 FAULTY = Configuration(timeouts=1, crashes=1, losses=1)

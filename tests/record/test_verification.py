@@ -16,7 +16,7 @@ from traces import TraceError, build_trace
 from traces.record import verification
 from traces.record.verification import claimed, compare, difference, judge, verify
 from traces.replay.replay import replay
-from zabspec.language.reference import RangeError
+from zabspec.language.python.reference import RangeError
 
 AGREEMENT = property_named("agreement", PROPERTIES)
 

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from tests.reenact.schedules import zk_4394
-from traces.reenact.compare import Comparison
-from traces.reenact.stores import Disk
-from traces.reenact.zxids import Zxids
-from zabspec.protocols.zookeeper.state import WIDTH
+from traces.zookeeper.reenact.compare import Comparison
+from traces.zookeeper.reenact.stores import Disk
+from traces.zookeeper.reenact.zxids import Zxids
+from zabspec.zookeeper.state import WIDTH
 
 BASE = 0x100000002
 FIRST, SECOND = WIDTH + 1, WIDTH + 2

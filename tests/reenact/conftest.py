@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.reenact.compared import BASE
-from traces.reenact.stores import Disk
+from traces.zookeeper.reenact.stores import Disk
 
 
 @pytest.fixture

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.conformance import ConformanceRequest, known
+from checker.zookeeper.requests.conformance import ConformanceRequest, known
 from tests.reenact.schedules import zk_4394
 from tests.servers import nowhere
-from traces.reenact import campaign
-from traces.reenact.campaign import FILE, Line, kinds_table, played_before, release_table
-from traces.reenact.distributions import Release
-from traces.reenact.mapping import MAPPING
-from traces.reenact.periodic import PERIODIC
-from traces.reenact.plan import plan_for
-from traces.reenact.player import Played
-from traces.reenact.random_schedules import drawn
-from traces.reenact.reenactment import ReenactedRun
-from zabspec.protocols.zookeeper.state import AWAITING_ACKS, FOLLOWING, SERVING
+from traces.zookeeper.reenact import campaign
+from traces.zookeeper.reenact.campaign import FILE, Line, kinds_table, played_before, release_table
+from traces.zookeeper.reenact.distributions import Release
+from traces.zookeeper.reenact.mapping import MAPPING
+from traces.zookeeper.reenact.periodic import PERIODIC
+from traces.zookeeper.reenact.plan import plan_for
+from traces.zookeeper.reenact.player import Played
+from traces.zookeeper.reenact.random_schedules import drawn
+from traces.zookeeper.reenact.reenactment import ReenactedRun
+from zabspec.zookeeper.state import AWAITING_ACKS, FOLLOWING, SERVING
 
 LINE = Line(
     "3.9.5", 1, 60, 60, "", [], "", {"crash": 2, "elect": 58}, [], [], 9.0, 5.0, "plain x",

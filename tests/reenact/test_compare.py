@@ -8,7 +8,7 @@ import pytest
 
 from tests.reenact.compared import BASE, comparison, state
 from tests.servers import nowhere
-from traces.reenact.stores import Disk
+from traces.zookeeper.reenact.stores import Disk
 
 
 def test_a_log_that_is_ahead_by_what_is_queued_differs(disks: dict[Path, Disk]) -> None:

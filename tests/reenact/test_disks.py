@@ -11,15 +11,15 @@ import pytest
 
 from tests.reenact.compared import End
 from tests.servers import nowhere
-from traces.reenact.aftermath import Aftermath, harm
-from traces.reenact.disks import keep_forced, lose_power, loses_power, written_back
-from traces.reenact.distributions import Cannot
-from traces.reenact.gates import LOG, Ask, Gates
-from traces.reenact.player import Played, Write
-from traces.reenact.random_schedules import drawn
-from traces.reenact.recording import Recording
-from traces.reenact.servers import Server
-from traces.reenact.shim import place_shim
+from traces.zookeeper.reenact.aftermath import Aftermath, harm
+from traces.zookeeper.reenact.disks import keep_forced, lose_power, loses_power, written_back
+from traces.zookeeper.reenact.distributions import Cannot
+from traces.zookeeper.reenact.gates import LOG, Ask, Gates
+from traces.zookeeper.reenact.player import Played, Write
+from traces.zookeeper.reenact.random_schedules import drawn
+from traces.zookeeper.reenact.recording import Recording
+from traces.zookeeper.reenact.servers import Server
+from traces.zookeeper.reenact.shim import place_shim
 from zabspec.temporary import temporary_folder
 
 # What FileTxnLog, FileSnap and AtomicFileOutputStream do to files.

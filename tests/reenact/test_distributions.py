@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from tests.servers import SPARK, found, nowhere, official
-from traces.reenact import distributions
-from traces.reenact.distributions import MAIN, Cannot, NoServers, find_release, maven_command, write_poms
-from traces.reenact.servers import CannotRun, Server, free_ports, wait_for_logs
-from traces.reenact.shim import BUILT, SOURCE, built_shim, place_shim
+from traces.zookeeper.reenact import distributions
+from traces.zookeeper.reenact.distributions import MAIN, Cannot, NoServers, find_release, maven_command, write_poms
+from traces.zookeeper.reenact.servers import CannotRun, Server, free_ports, wait_for_logs
+from traces.zookeeper.reenact.shim import BUILT, SOURCE, built_shim, place_shim
 from zabspec.temporary import temporary_folder
 
 

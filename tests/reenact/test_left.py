@@ -6,10 +6,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tests.reenact.schedules import zk_4394
-from traces.reenact.lanes import drawn_lanes, seen_at
-from traces.reenact.plan import plan_for
-from traces.reenact.player import Played
-from traces.reenact.reenactment import ReenactedRun
+from traces.zookeeper.reenact.lanes import drawn_lanes, seen_at
+from traces.zookeeper.reenact.plan import plan_for
+from traces.zookeeper.reenact.player import Played
+from traces.zookeeper.reenact.reenactment import ReenactedRun
 
 EVENTS = """\
     1.000 run: established, as the model is

@@ -20,24 +20,33 @@ from tests.servers import nowhere, official
 from traces.record.runner import Runner, build_trace
 from traces.record.trace import StepWord
 from traces.record.values import state_json
-from traces.reenact import aftermath
-from traces.reenact.compare import Comparison
-from traces.reenact.distributions import Cannot
-from traces.reenact.ending import ahead, uncounted
-from traces.reenact.ensemble import Ensemble
-from traces.reenact.messages import told_plan
-from traces.reenact.notifications import NotificationReader, Vote
-from traces.reenact.packets import ACK, FOLLOWERINFO, INFORM, OBSERVERINFO, PROPOSAL, UPTODATE, Packet, PacketReader
-from traces.reenact.plan import ReenactmentPlan, plan_for
-from traces.reenact.player import OF_OBSERVER, Player, handler_waits
-from traces.reenact.random_schedules import LONGEST, OFTEN, RARE, drawn, weight
-from traces.reenact.reenactment import tried
-from traces.reenact.servers import Server
-from traces.reenact.stores import Disk
-from traces.reenact.zxids import Zxids
+from traces.zookeeper.reenact import aftermath
+from traces.zookeeper.reenact.compare import Comparison
+from traces.zookeeper.reenact.distributions import Cannot
+from traces.zookeeper.reenact.ending import ahead, uncounted
+from traces.zookeeper.reenact.ensemble import Ensemble
+from traces.zookeeper.reenact.messages import told_plan
+from traces.zookeeper.reenact.notifications import NotificationReader, Vote
+from traces.zookeeper.reenact.packets import (
+    ACK,
+    FOLLOWERINFO,
+    INFORM,
+    OBSERVERINFO,
+    PROPOSAL,
+    UPTODATE,
+    Packet,
+    PacketReader,
+)
+from traces.zookeeper.reenact.plan import ReenactmentPlan, plan_for
+from traces.zookeeper.reenact.player import OF_OBSERVER, Player, handler_waits
+from traces.zookeeper.reenact.random_schedules import LONGEST, OFTEN, RARE, drawn, weight
+from traces.zookeeper.reenact.reenactment import tried
+from traces.zookeeper.reenact.servers import Server
+from traces.zookeeper.reenact.stores import Disk
+from traces.zookeeper.reenact.zxids import Zxids
 from zabspec.model import Configuration, Model
-from zabspec.protocols.zookeeper.state import AWAITING_ACKS, LEADING
 from zabspec.quorums import OBSERVED
+from zabspec.zookeeper.state import AWAITING_ACKS, LEADING
 
 OBSERVER, NUMBER = 3, 4  # the process, and its server
 LOGS = 10  # the seed of a run

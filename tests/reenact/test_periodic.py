@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from checker.zookeeper.releases import of_servers
 from checker.zookeeper.runs import trace_of_row
 from tests.reenact.compared import BASE, SECOND, End, comparison, state
-from traces.reenact.compare import ROOT
-from traces.reenact.distributions import Cannot
-from traces.reenact.gates import BEGINS, EPOCH, EVERY, LOG, OVER, WRITES, Ask, Gates
-from traces.reenact.periodic import DUE, PERIODIC, settings_of_each, thread_is_there, waits_for_snapshots
-from traces.reenact.plan import ReenactmentPlan, plan_for
-from traces.reenact.player import Player
-from traces.reenact.random_schedules import drawn
-from traces.reenact.recording import Recording
-from traces.reenact.servers import settings_for
-from traces.reenact.stores import Disk
-from zabspec.protocols.zookeeper.state import FOLLOWING, LOOKING, NO_THREAD, SAVING
+from traces.zookeeper.reenact.compare import ROOT
+from traces.zookeeper.reenact.distributions import Cannot
+from traces.zookeeper.reenact.gates import BEGINS, EPOCH, EVERY, LOG, OVER, WRITES, Ask, Gates
+from traces.zookeeper.reenact.periodic import DUE, PERIODIC, settings_of_each, thread_is_there, waits_for_snapshots
+from traces.zookeeper.reenact.plan import ReenactmentPlan, plan_for
+from traces.zookeeper.reenact.player import Player
+from traces.zookeeper.reenact.random_schedules import drawn
+from traces.zookeeper.reenact.recording import Recording
+from traces.zookeeper.reenact.servers import settings_for
+from traces.zookeeper.reenact.stores import Disk
+from zabspec.zookeeper.of_releases import of_servers
+from zabspec.zookeeper.state import FOLLOWING, LOOKING, NO_THREAD, SAVING
 
 
 @cache
@@ -59,7 +59,7 @@ def test_a_snapshot_is_drawn_as_due_where_its_thread_is_there() -> None:
 
 
 def test_none_is_drawn_as_due_where_no_thread_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("traces.reenact.random_schedules.thread_is_there", lambda *_: False)
+    monkeypatch.setattr("traces.zookeeper.reenact.random_schedules.thread_is_there", lambda *_: False)
     assert not any(s.label == DUE for s in drawn("snapshots", 6).steps)
 
 
@@ -135,7 +135,7 @@ class Held:
 def test_a_snapshot_is_written_once_the_wait_for_it_is_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("traces.reenact.player.WAITS", 0.0)
+    monkeypatch.setattr("traces.zookeeper.reenact.player.WAITS", 0.0)
     waits: Any = Held("")
     Player.is_waited_for(waits, 0)
     assert waits.written == [0]

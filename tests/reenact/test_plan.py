@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from checker.requests.reenact import ReenactRequest
+from checker.zookeeper.requests.reenact import ReenactRequest
 from checker.zookeeper.rows import ROWS
 from checker.zookeeper.runs import RUNS, configuration_of_row, trace_of_row
 from tests.reenact.compared import End
 from tests.reenact.schedules import zk_4394
 from traces.record.runner import Runner
-from traces.reenact import random_schedules
-from traces.reenact.distributions import Cannot
-from traces.reenact.gates import COMMIT, SYNC, Ask, Gates
-from traces.reenact.mapping import MAPPING, unforceable
-from traces.reenact.plan import decisive, own_step, plan_for
-from traces.reenact.player import Player
-from traces.reenact.random_schedules import OUTLIVES, drawn
-from traces.reenact.rates import interval
-from traces.reenact.recording import Recording
-from traces.reenact.zxids import Zxids
+from traces.zookeeper.reenact import random_schedules
+from traces.zookeeper.reenact.distributions import Cannot
+from traces.zookeeper.reenact.gates import COMMIT, SYNC, Ask, Gates
+from traces.zookeeper.reenact.mapping import MAPPING, unforceable
+from traces.zookeeper.reenact.plan import decisive, own_step, plan_for
+from traces.zookeeper.reenact.player import Player
+from traces.zookeeper.reenact.random_schedules import OUTLIVES, drawn
+from traces.zookeeper.reenact.rates import interval
+from traces.zookeeper.reenact.recording import Recording
+from traces.zookeeper.reenact.zxids import Zxids
 from zabspec.model import Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.state import WIDTH
+from zabspec.zookeeper.state import WIDTH
 
 
 def test_a_run_is_fitted_to_a_release_with_another_order_of_writes() -> None:

@@ -10,11 +10,11 @@ import pytest
 from checker.zookeeper.runs import trace_of_row
 from tests.reenact.schedules import zk_4394
 from tests.servers import SPARK, official
-from traces.reenact.plan import plan_for
-from traces.reenact.random_schedules import drawn
-from traces.reenact.reenactment import tried
-from traces.reenact.servers import settings_for
-from zabspec.protocols.zookeeper.state import LOOKING, SERVING
+from traces.zookeeper.reenact.plan import plan_for
+from traces.zookeeper.reenact.random_schedules import drawn
+from traces.zookeeper.reenact.reenactment import tried
+from traces.zookeeper.reenact.servers import settings_for
+from zabspec.zookeeper.state import LOOKING, SERVING
 
 GIVES_UP = 1003  # the seed of a run
 

@@ -12,27 +12,27 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.errors import NoVerdict, RequestError
-from checker.requests.conformance import ConformanceRequest
-from checker.requests.reenact import PlayRequest
-from checker.zookeeper.releases import of_servers
+from checker.zookeeper.requests.conformance import ConformanceRequest
+from checker.zookeeper.requests.reenact import PlayRequest
 from checker.zookeeper.runs import trace_of_row
 from tests.reenact.compared import Server
 from tests.servers import nowhere, official
-from traces.reenact import aftermath, campaign, reenactment, starts
-from traces.reenact.beginning import begin_new
-from traces.reenact.compare import Comparison
-from traces.reenact.distributions import Cannot, Release
-from traces.reenact.ending import at_the_end
-from traces.reenact.periodic import thread_is_there
-from traces.reenact.plan import ESTABLISHED, NEW, numbered, plan_for
-from traces.reenact.player import Exit, Played, Player
-from traces.reenact.random_schedules import BUDGETS, WITH_MORE, drawn
-from traces.reenact.reenactment import tried
-from traces.reenact.servers import Server as RealServer
-from traces.reenact.starts import STARTS
-from traces.reenact.stores import Disk
-from traces.reenact.zxids import Zxids
-from zabspec.protocols.zookeeper.state import LOOKING, WIDTH, first_of
+from traces.zookeeper.reenact import aftermath, campaign, reenactment, starts
+from traces.zookeeper.reenact.beginning import begin_new
+from traces.zookeeper.reenact.compare import Comparison
+from traces.zookeeper.reenact.distributions import Cannot, Release
+from traces.zookeeper.reenact.ending import at_the_end
+from traces.zookeeper.reenact.periodic import thread_is_there
+from traces.zookeeper.reenact.plan import ESTABLISHED, NEW, numbered, plan_for
+from traces.zookeeper.reenact.player import Exit, Played, Player
+from traces.zookeeper.reenact.random_schedules import BUDGETS, WITH_MORE, drawn
+from traces.zookeeper.reenact.reenactment import tried
+from traces.zookeeper.reenact.servers import Server as RealServer
+from traces.zookeeper.reenact.starts import STARTS
+from traces.zookeeper.reenact.stores import Disk
+from traces.zookeeper.reenact.zxids import Zxids
+from zabspec.zookeeper.of_releases import of_servers
+from zabspec.zookeeper.state import LOOKING, WIDTH, first_of
 
 BASE = 1 << 32 | 1
 ROWS = ("trunc-snap", "trunc-epoch")
@@ -256,7 +256,9 @@ def test_no_snapshot_of_new_servers_is_due_for_what_was_before(
 ) -> None:
     assert thread_is_there([], 0, before=before) is before
     asked: list[object] = []
-    monkeypatch.setattr("traces.reenact.random_schedules.thread_is_there", lambda *given: asked.append(given[-1]))
+    monkeypatch.setattr(
+        "traces.zookeeper.reenact.random_schedules.thread_is_there", lambda *given: asked.append(given[-1])
+    )
     drawn("snapshots", 6, start=start)
     assert {*asked} == {before}
 

@@ -32,8 +32,8 @@ from traces.record.values import carried
 from traces.replay.abstraction import fitted
 from traces.replay.replay import Judge, replay
 from traces.replay.scripted import ScriptedSimulator
-from zabspec.language.derive import in_order
-from zabspec.language.lang import Node, State
+from zabspec.language.layout.derive import in_order
+from zabspec.language.python.lang import Node, State
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zab_variants import VARIANTS

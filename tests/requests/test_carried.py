@@ -12,22 +12,22 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.errors import RequestError
+from checker.proofs.requests.bmc import Bmc
+from checker.proofs.requests.quorums import Quorums
 from checker.report.claimed import check
 from checker.report.page import ReportError
 from checker.requests import rerun
-from checker.requests.bmc import Bmc
 from checker.requests.carried import verified_trace
 from checker.requests.explore import Explore
 from checker.requests.kinds import from_json
 from checker.requests.live import LiveRequest
 from checker.requests.minimise import Minimise
 from checker.requests.model import ModelRequest
-from checker.requests.plan import PlanRequest
-from checker.requests.quorums import Quorums
 from checker.requests.realise import Realise
 from checker.requests.replay import Replay
 from checker.requests.search import SearchRequest
 from checker.requests.simulate import Simulate
+from checker.zookeeper.requests.plan import PlanRequest
 from traces import TraceError, read_trace, verify
 
 TINY = ModelRequest(nodes=2, txns=1, variant="small-quorum", budgets={"timeouts": 0, "crashes": 0, "losses": 0})

@@ -13,29 +13,17 @@ from typing import Any
 import pytest
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests import (
-    bmc,
-    conformance,
-    export,
-    export_model,
-    graph,
-    minimise,
-    plan,
-    prove,
-    quorums,
-    realise,
-    reenact,
-    simulate,
-    zookeeper,
-)  # fmt: skip
+from checker.proofs.requests import bmc, export_model, prove, quorums
+from checker.requests import export, graph, minimise, realise, simulate
 from checker.requests.kinds import all_kinds, from_json
 from checker.requests.request import fields_of
-from checker.requests.sweep import SweepRequest
+from checker.tables.requests.sweep import SweepRequest
+from checker.zookeeper.requests import conformance, plan, reenact, zookeeper
 from tests.servers import nowhere
-from traces.reenact.distributions import Release
-from traces.reenact.plan import ReenactmentPlan
-from traces.reenact.player import Played
-from traces.reenact.reenactment import ReenactedRun
+from traces.zookeeper.reenact.distributions import Release
+from traces.zookeeper.reenact.plan import ReenactmentPlan
+from traces.zookeeper.reenact.player import Played
+from traces.zookeeper.reenact.reenactment import ReenactedRun
 
 SERVERS: dict[str, Any] = {
     "release": "3.9.1", "servers": "all", "jar": "a.jar", "variant": "trunc", "retries": 0,
@@ -256,8 +244,8 @@ def test_a_trace_is_played_as_often_as_the_request_says(tmp_path: Path, monkeypa
         (folder / "events.txt").write_text("")
         return ReenactedRun(Played(len(plan.steps) - 1, next(results), [0.1] * len(plan.steps)), None)
 
-    monkeypatch.setattr("traces.reenact.distributions.find_release", lambda name, *_: nowhere(name))
-    monkeypatch.setattr("traces.reenact.reenactment.play", play)
+    monkeypatch.setattr("traces.zookeeper.reenact.distributions.find_release", lambda name, *_: nowhere(name))
+    monkeypatch.setattr("traces.zookeeper.reenact.reenactment.play", play)
     given = reenact.ReenactRequest(
         trace="ZK-4394", output=str(tmp_path / "out"), times=2, retries=1, patience=3.0, control=True, without=2
     )
@@ -316,7 +304,7 @@ ANSWERS = {
     "minimise": "from checker.requests.minimise import *; Minimise('run.trace.json', search=5).answer()",
     "export": "from checker.requests.export import *; assert Export('run.trace.json', 'text').answer().data",
     "export-model": """
-from checker.requests.export_model import *
+from checker.proofs.requests.export_model import *
 made = ExportModel(nodes=2, output="M.tla").answer()
 assert open("M.tla").read() == made.module and open("M.cfg").read() == made.configuration
 """,
@@ -326,18 +314,18 @@ answer = Realise("run.trace.json", attempts=1, threads=1).answer()
 assert answer.trace.property_name and answer.attempts == 1
 """,
     "confirm": """
-from checker.requests.confirm import *
+from checker.proofs.requests.confirm import *
 request = Confirm(nodes=2, txns=1, timeouts=0, crashes=0, losses=0, clauses=("integrity",), jobs=1, depth=3)
 report = request.answer()
 assert report.exit_code == 0 and report.as_json()["request"]["kind"] == "confirm"
 """,
     "audit-logs": """
-from checker.requests.audit_logs import *
+from checker.zookeeper.requests.audit_logs import *
 report = AuditLogsRequest(("zk.log",)).answer()
 assert report.exit_code == 0 and report.as_json()["request"] == {"kind": "audit-logs", "servers": ["zk.log"]}
 """,
-    "quorums": "from checker.requests.quorums import *; assert Quorums('zoo.cfg').answer().passed",
-    "plan": "from checker.requests.plan import *; assert PlanRequest(outstanding=2).answer().plan.throughput",
+    "quorums": "from checker.proofs.requests.quorums import *; assert Quorums('zoo.cfg').answer().passed",
+    "plan": "from checker.zookeeper.requests.plan import *; assert PlanRequest(outstanding=2).answer().plan.throughput",
 }
 
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from checker.cli import KINDS, main
 from checker.commands.deriving import requested
 from checker.errors import RequestError
-from checker.requests.confirm import Confirm
+from checker.proofs.requests.confirm import Confirm
+from checker.proofs.requests.export_model import ExportModel
+from checker.proofs.requests.induct import Induct
 from checker.requests.explore import Explore
-from checker.requests.export_model import ExportModel
 from checker.requests.graph import GraphRequest
-from checker.requests.induct import Induct
 from checker.requests.kinds import from_json
 from checker.requests.live import LiveRequest
 from checker.requests.model import ModelRequest
@@ -201,7 +201,7 @@ def test_answering_a_request_needs_no_command_line(tmp_path: Path) -> None:
     """And prints nothing: stdout and stderr stay empty."""
     code = """
 import sys
-from checker.requests.confirm import Confirm
+from checker.proofs.requests.confirm import Confirm
 from checker.requests.explore import Explore
 from checker.requests.model import ModelRequest
 report = Explore(nodes=1, txns=1, budgets={"timeouts": 0, "crashes": 0, "losses": 0}).answer()

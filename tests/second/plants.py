@@ -43,7 +43,7 @@ BY_AUTHOR = {
     "bag-order": Plant(
         "a property may depend on the order of messages in flight",
         "compiled",
-        "zabspec/language/frontend.py",
+        "zabspec/language/front/frontend.py",
         "check_bags(",
         "(lambda *_: None)(",
         needs='"order": true',
@@ -51,7 +51,7 @@ BY_AUTHOR = {
     "lost-local": Plant(
         "the TLA+ export drops a local name that one round of a loop hands to the next through an if",
         "tlc",
-        "checker/tla/control.py",
+        "checker/proofs/tla/control.py",
         "        states, names = self.changed_states(both), self.live.left(s)\n",
         "        inside = {id(e) for e in walk(s)}\n"
         "        names = [n for n in self.live.left(s) if any(isinstance(e, t.Var) and e.name == n\n"
@@ -62,7 +62,7 @@ BY_AUTHOR = {
     "colours": Plant(
         "processes named in messages and in fields of pairs colour a process",
         "symmetric",
-        "zabspec/language/derive.py",
+        "zabspec/language/layout/derive.py",
         "marks[at : at + kind.size] = bytes(kind.size)",
         "pass",
         needs="NodeId|Processes",
@@ -70,7 +70,7 @@ BY_AUTHOR = {
     "empty-except": Plant(
         "the TLA+ export writes a Forget without a change",
         "tlc",
-        "checker/tla/statements.py",
+        "checker/proofs/tla/statements.py",
         'if changes else "s"  #',
         "#",
         needs=r'^(?!.*(on_disk|volatile)).*(forget\(|"crashes": [1-9])',
@@ -86,7 +86,7 @@ BY_AUTHOR = {
     "checkpoint": Plant(
         "a resumed search has no premises that were reached before",
         "checkpointed",
-        "checker/explore/checkpointed.py",
+        "checker/explore/checkpoints/kept.py",
         "r.witnessed = dict(level.witnessed)",
         "r.witnessed = {}",
     ),
@@ -106,7 +106,7 @@ BY_ANOTHER = {
     "members-moving": Plant(
         "a loop through a set goes through the members that it has by then",
         "interpreted",
-        "zabspec/language/reference.py",
+        "zabspec/language/python/reference.py",
         "return iter(self.kind.members(self.mask))",
         "return (k for k in range(self.kind.count) if self.mask >> k & 1)",
         "interpreter",
@@ -132,7 +132,7 @@ BY_ANOTHER = {
     "quotient": Plant(
         "machine code rounds a quotient towards zero",
         "compiled",
-        "zabspec/language/llvm_text.py",
+        "zabspec/language/native/llvm_text.py",
         "return self.value(f\"sub i64 {quotient}, {self.value(f'zext i1 {inexact} to i64')}\")",
         "return quotient",
         "LLVM",
@@ -141,7 +141,7 @@ BY_ANOTHER = {
     "loop-name": Plant(
         "machine code gives a name that has a value before a loop that value after it, not the last round's",
         "compiled",
-        "zabspec/language/llvm_flow.py",
+        "zabspec/language/native/llvm_flow.py",
         "if not own or s.name in live_in(self.f).head(s):  #",
         "if not own:  #",
         "LLVM",
@@ -150,7 +150,7 @@ BY_ANOTHER = {
     "sequence-names": Plant(
         "a renaming in machine code leaves the last process of a full sequence as it is",
         "symmetric",
-        "zabspec/language/derive.py",
+        "zabspec/language/layout/derive.py",
         "elif isinstance(kind, Seq) and not isinstance(kind.element, MessageUnion):\n"
         "        for k in range(kind.capacity):",
         "elif isinstance(kind, Seq) and not isinstance(kind.element, MessageUnion):\n"
@@ -161,7 +161,7 @@ BY_ANOTHER = {
     "order-of-rounds": Plant(
         "a loop over processes counts as symmetric although its rounds read what other rounds add up",
         "symmetric",
-        "zabspec/language/loops.py",
+        "zabspec/language/analysis/loops.py",
         "elif name in round_.names_read:",
         "elif False:",
         "symmetry",
@@ -170,7 +170,7 @@ BY_ANOTHER = {
     "silent-ghosts": Plant(
         "a receipt that only writes a ghost is left out as one that stutters",
         "stuttering",
-        "zabspec/language/derive.py",
+        "zabspec/language/layout/derive.py",
         "        if f.role is Role.NETWORK:\n            places",
         "        if f.role in (Role.NETWORK, Role.GHOST):\n            places",
         "stuttering receipts",
@@ -188,7 +188,7 @@ BY_ANOTHER = {
     "unguarded": Plant(
         "what makes a step possible does not keep it from changing places with others",
         "sleeping",
-        "zabspec/language/footprints.py",
+        "zabspec/language/analysis/footprints.py",
         "x.label or taking.own_label(x.field)) for x in listed.touches}",
         "x.label or taking.own_label(x.field)) for x in ()}",
         "sleep sets",
@@ -224,7 +224,7 @@ BY_ANOTHER = {
     "last-fingerprint": Plant(
         "an owner does not look at the last fingerprint of a run, of 128 bits",
         "distributed",
-        "checker/distributed/fingerprints.py",
+        "checker/tables/distributed/fingerprints.py",
         "    waiting = np.flatnonzero(places <= last)",
         "    waiting = np.flatnonzero(places < last)",
         "distributed",
@@ -232,7 +232,7 @@ BY_ANOTHER = {
     "step-premises": Plant(
         "a distributed search does not count premises of properties of steps",
         "distributed",
-        "checker/distributed/explore.py",
+        "checker/tables/distributed/explore.py",
         "if (w[kernel.R_WITNESSES] | w[kernel.R_STEP_WITNESSES]) >> k & 1:",
         "if w[kernel.R_WITNESSES] >> k & 1:",
         "distributed",
@@ -240,7 +240,7 @@ BY_ANOTHER = {
     "product-range": Plant(
         "z3 takes a product to lie between the products of the low ends and of the high ends",
         "symbolic",
-        "zabspec/language/symbolic_numbers.py",
+        "zabspec/proofs/symbolic_numbers.py",
         "    lo, hi = _corners(x, y, lambda p, q: p * q)\n    return _result",
         "    lo, hi = span(x)[0] * span(y)[0], span(x)[1] * span(y)[1]\n    return _result",
         "z3",
@@ -249,7 +249,7 @@ BY_ANOTHER = {
     "division": Plant(
         "z3 rounds a quotient towards zero",
         "symbolic",
-        "zabspec/language/symbolic_numbers.py",
+        "zabspec/proofs/symbolic_numbers.py",
         "return b.signed_div(b.sub(n, b.signed_mod(n, d, w), w), d, w)",
         "return b.signed_div(n, d, w)",
         "z3",
@@ -267,7 +267,7 @@ BY_ANOTHER = {
     "records-by-last": Plant(
         "the TLA+ export compares records by their last field first",
         "tlc",
-        "checker/tla/expressions.py",
+        "checker/proofs/tla/expressions.py",
         "for f in reversed(list(record.fields)):",
         "for f in record.fields:",
         "TLA+ export",
@@ -276,7 +276,7 @@ BY_ANOTHER = {
     "old-prints": Plant(
         "a resumed search knows the fingerprints of the last level only",
         "checkpointed",
-        "checker/explore/checkpointed.py",
+        "checker/explore/checkpoints/kept.py",
         "[self.folder.read(run) for run in self.level.parts[0].runs])",
         "[self.folder.read(run) for run in self.level.parts[0].runs[-1:]])",
         "checkpoint",
@@ -284,7 +284,7 @@ BY_ANOTHER = {
     "resumed-parents": Plant(
         "a resumed search has the predecessors of its levels one level too low",
         "checkpointed",
-        "checker/explore/checkpointed.py",
+        "checker/explore/checkpoints/kept.py",
         "for depth in range(self.level.depth + 1):\n                _, level = self.checkpoint.load(depth)",
         "for depth in range(self.level.depth + 1):\n                _, level = self.checkpoint.load(max(depth - 1, 0))",
         "checkpoint",
@@ -292,7 +292,7 @@ BY_ANOTHER = {
     "one-pass": Plant(
         "what a later round of a loop reads is not live behind an if in its body",
         "tlc",
-        "zabspec/language/liveness.py",
+        "zabspec/language/analysis/liveness.py",
         "            if more == head:\n",
         "            if True:\n",
         "front end",
@@ -301,7 +301,7 @@ BY_ANOTHER = {
     "last-in-bag": Plant(
         "what a loop through messages in flight leaves may depend on their order",
         "compiled",
-        "zabspec/language/bag_order.py",
+        "zabspec/language/analysis/bag_order.py",
         "        self.through.append(s)\n",
         "",
         "front end",
@@ -369,7 +369,7 @@ OF_BUDGETS = {
     "guarding-budgets": Plant(
         "what is left of a budget is not among what makes a step possible",
         "sleeping",
-        "zabspec/language/footprints.py",
+        "zabspec/language/analysis/footprints.py",
         "        listed.touches |= {Touch(r.field, tuple(map(called, r.keys)), r.writes, r.label) for r in reads}",
         "        listed.touches |= {\n"
         "            Touch(r.field, tuple(map(called, r.keys)), r.writes, r.label)\n"

@@ -19,7 +19,7 @@ from traces.judging.simulated import judge
 from traces.record.simulated import configuration_of, simulated_trace
 from traces.replay.replay import replay
 from traces.shorten.minimise import minimise
-from zabspec.language.lang import Node, State
+from zabspec.language.python.lang import Node, State
 from zabspec.simulator import connections
 from zabspec.simulator.mail import step_taken
 from zabspec.simulator.run import Fault, Run

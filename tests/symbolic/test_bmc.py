@@ -18,11 +18,11 @@ from click.testing import CliRunner, Result
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.result import Limits
-from checker.requests.bmc import first_broken
-from checker.symbolic.bmc import Bounds, check, check_in_time
-from checker.symbolic.solver import Solver
-from checker.symbolic.transition import Transition
-from checker.symbolic.unroll import Unrolling
+from checker.proofs.requests.bmc import first_broken
+from checker.proofs.symbolic.bmc import Bounds, check, check_in_time
+from checker.proofs.symbolic.solver import Solver
+from checker.proofs.symbolic.transition import Transition
+from checker.proofs.symbolic.unroll import Unrolling
 from invariants import PROPERTIES, Property, property_named
 from invariants.binding import full_namespace
 from tests.commands.running import assert_refused
@@ -30,11 +30,11 @@ from tests.models import compiled, model, walk, walked
 from tests.patience import HANG, ended, until_cpu
 from traces import Runner, build_trace, read_trace, verify, write_trace
 from traces.replay.replay import replay
-from zabspec.language import symbolic_terms
-from zabspec.language.symbolic_memory import values_of
-from zabspec.language.symbolic_terms import Term, and_, equal
-from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Configuration
+from zabspec.proofs import symbolic_terms
+from zabspec.proofs.symbolic_memory import values_of
+from zabspec.proofs.symbolic_terms import Term, and_, equal
+from zabspec.proofs.z3_terms import Z3Terms
 
 QUIET = {"timeouts": 0, "crashes": 0, "losses": 0}
 TWO: dict[str, Any] = {**QUIET, "nodes": 2, "txns": 1}

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from checker.report.induction import Inductive
-from checker.symbolic.bmc import Bounds, check
+from checker.proofs.report.induction import Inductive
+from checker.proofs.symbolic.bmc import Bounds, check
 from invariants import properties_of
 from invariants.registry import TERMINAL
 from tests.small_protocols import asked
-from zabspec.language.symbolic_terms import forget_terms
 from zabspec.model import Model
+from zabspec.proofs.symbolic_terms import forget_terms
 from zabspec.protocols.registry import PROTOCOLS
 
 EXAMPLES = sorted(Path(__file__).parents[2].joinpath("examples").glob("*.py"))

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from checker.symbolic.assumptions import beside
-from checker.symbolic.induction import Induction, describe
-from checker.symbolic.solver import SolverAnswer
-from invariants.inductive.argument import argument_of
+from checker.proofs.symbolic.assumptions import beside
+from checker.proofs.symbolic.induction import Induction, describe
+from checker.proofs.symbolic.solver import SolverAnswer
+from invariants.proofs.argument import argument_of
 from invariants.registry import STEP, Property
 from tests.models import model, python_names
 from zabspec.language import Layout, Role, Seq, StateView
-from zabspec.language.kinds import Int, Kind, MessageUnion
-from zabspec.language.reference import RangeError
+from zabspec.language.layout.kinds import Int, Kind, MessageUnion
+from zabspec.language.python.reference import RangeError
 from zabspec.model import Configuration, Model
 
 TEXT = Path(__file__).parent / "few_states.py"

@@ -24,27 +24,27 @@ from checker.explore.compiled import Compiled
 from checker.explore.groups import groups_of
 from checker.explore.result import Limits
 from checker.explore.symmetry import asymmetry
+from checker.proofs.report.induction import answer_of, as_object, as_text, counterexample
+from checker.proofs.requests.clauses import everything_assumed, sorted_out
+from checker.proofs.symbolic import pool
+from checker.proofs.symbolic.bmc import Bounded
+from checker.proofs.symbolic.counterexample import rows
+from checker.proofs.symbolic.enabledness import Taken
+from checker.proofs.symbolic.extension import Z3Answer, inductive, z3_answers
+from checker.proofs.symbolic.induction import Induction, InductionFinding, Move
+from checker.proofs.symbolic.pool import LOST, Outcome, Question, Verdict, clause_named, run
+from checker.proofs.symbolic.solver import SolverAnswer
 from checker.report.documents import ExplorationReport
-from checker.report.induction import answer_of, as_object, as_text, counterexample
-from checker.requests.clauses import everything_assumed, sorted_out
-from checker.symbolic import pool
-from checker.symbolic.bmc import Bounded
-from checker.symbolic.counterexample import rows
-from checker.symbolic.enabledness import Taken
-from checker.symbolic.extension import Z3Answer, inductive, z3_answers
-from checker.symbolic.induction import Induction, InductionFinding, Move
-from checker.symbolic.pool import LOST, Outcome, Question, Verdict, clause_named, run
-from checker.symbolic.solver import SolverAnswer
 from invariants import PROPERTIES
 from invariants.binding import bound
-from invariants.inductive import CASES, CLAUSES, SHAPES
+from invariants.proofs import CASES, CLAUSES, SHAPES
 from invariants.registry import STEP, Property
 from tests.commands.running import request_of
 from tests.patience import HANG, ended, until_cpu
-from zabspec.language.reference import RangeError, StateView
-from zabspec.language.symbolic_memory import values_of
-from zabspec.language.symbolic_terms import Term, evaluate
+from zabspec.language.python.reference import RangeError, StateView
 from zabspec.model import Configuration, Model
+from zabspec.proofs.symbolic_memory import values_of
+from zabspec.proofs.symbolic_terms import Term, evaluate
 from zabspec.typed import read
 
 pytestmark = pytest.mark.slow(seconds=1)  # each is small; the model that they share is not
@@ -449,8 +449,8 @@ def test_a_channel_that_is_too_small_makes_nothing_inductive():
 
 def test_what_bounded_checking_breaks_is_said(monkeypatch: pytest.MonkeyPatch):
     p = clause_named("agreement")
-    monkeypatch.setattr("checker.symbolic.extension.inductive", lambda *_: (set(), ()))
-    monkeypatch.setattr("checker.symbolic.bmc.check_in_time", lambda *_: Bounded(11, (p,), (), 12))
+    monkeypatch.setattr("checker.proofs.symbolic.extension.inductive", lambda *_: (set(), ()))
+    monkeypatch.setattr("checker.proofs.symbolic.bmc.check_in_time", lambda *_: Bounded(11, (p,), (), 12))
     other = clause_named("integrity")
     said = z3_answers(Configuration(), [p, other], 1.0, 1)
     beyond, unknown = (
@@ -462,7 +462,7 @@ def test_what_bounded_checking_breaks_is_said(monkeypatch: pytest.MonkeyPatch):
     assert replace(said["agreement"], premise=False).text == f"premise not reached within 11 steps, {beyond}"
     assert replace(said["integrity"], premise=True).text == "holds for 11 steps"
     monkeypatch.setattr(
-        "checker.symbolic.bmc.check_in_time", lambda *_: Bounded(60, left_range="x would leave its range")
+        "checker.proofs.symbolic.bmc.check_in_time", lambda *_: Bounded(60, left_range="x would leave its range")
     )
     assert z3_answers(Configuration(), [p], 1.0, 1)["agreement"].text == "undecided"
 
@@ -479,10 +479,10 @@ def test_what_z3_meets_beyond_the_exploration_is_no_pass(monkeypatch: pytest.Mon
             raise KeyboardInterrupt
         return {p.name: Z3Answer("bounded", **met) for p in properties}
 
-    monkeypatch.setattr("checker.symbolic.extension.z3_answers", said)
+    monkeypatch.setattr("checker.proofs.symbolic.extension.z3_answers", said)
     assert CliRunner().invoke(main, list(flags)).exit_code == 3
     monkeypatch.setattr(
-        "checker.symbolic.extension.z3_answers", lambda c, ps, *_: {p.name: Z3Answer("bounded", 11) for p in ps}
+        "checker.proofs.symbolic.extension.z3_answers", lambda c, ps, *_: {p.name: Z3Answer("bounded", 11) for p in ps}
     )
     assert CliRunner().invoke(main, list(flags)).exit_code == 0
 
@@ -492,8 +492,8 @@ def test_a_bound_says_holds_only_of_what_it_puts_to_the_test(monkeypatch: pytest
     small: dict[str, Any] = {"nodes": 1, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
     judged = ("one-primary-an-epoch", "integrity")
     at = zabcheck.explore(**small, properties=judged).exploration.witnessed
-    monkeypatch.setattr("checker.symbolic.extension.inductive", lambda *_: (set(), ()))
-    monkeypatch.setattr("checker.symbolic.bmc.check_in_time", lambda *_: Bounded(at["integrity"] - 1))
+    monkeypatch.setattr("checker.proofs.symbolic.extension.inductive", lambda *_: (set(), ()))
+    monkeypatch.setattr("checker.proofs.symbolic.bmc.check_in_time", lambda *_: Bounded(at["integrity"] - 1))
     for depth in (at["integrity"] - 2, at["integrity"] - 1, None):
         said = zabcheck.explore(**small, properties=judged, depth=depth, symbolic=1.0).symbolic
         assert said["one-primary-an-epoch"].text == f"holds for {at['integrity'] - 1} steps"

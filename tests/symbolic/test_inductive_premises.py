@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.commands.init import START
 from checker.explore.premises import Premises, reached_by, stages
-from checker.report.induction import answer_of, as_object, as_text, proved_of
-from checker.symbolic import pool
-from checker.symbolic.induction import InductionFinding
-from checker.symbolic.pool import Outcome, Question, Verdict
-from checker.symbolic.solver import SolverAnswer
+from checker.proofs.report.induction import answer_of, as_object, as_text, proved_of
+from checker.proofs.symbolic import pool
+from checker.proofs.symbolic.induction import InductionFinding
+from checker.proofs.symbolic.pool import Outcome, Question, Verdict
+from checker.proofs.symbolic.solver import SolverAnswer
 from invariants import properties_of, property_named
 from zabspec.model import Configuration
 

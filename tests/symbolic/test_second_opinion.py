@@ -11,24 +11,24 @@ from typing import Any
 import pytest
 
 from checker.commands.init import START
-from checker.opinion.induction import Claims, second_opinion
 from checker.opinion.interpreted import SecondOpinion
-from checker.symbolic import induction, pool, unroll, views
-from checker.symbolic.assumptions import beside, cut, sized
-from checker.symbolic.bmc import Bounds, check
-from checker.symbolic.enabledness import Possible
-from checker.symbolic.induction import Induction, InductionFinding
-from checker.symbolic.pool import Outcome, Question, Verdict
-from checker.symbolic.solver import Result, SolverAnswer
-from checker.symbolic.transition import Transition
+from checker.proofs.symbolic import induction, pool, unroll, views
+from checker.proofs.symbolic.assumptions import beside, cut, sized
+from checker.proofs.symbolic.bmc import Bounds, check
+from checker.proofs.symbolic.enabledness import Possible
+from checker.proofs.symbolic.induction import Induction, InductionFinding
+from checker.proofs.symbolic.induction_opinion import Claims, second_opinion
+from checker.proofs.symbolic.pool import Outcome, Question, Verdict
+from checker.proofs.symbolic.solver import Result, SolverAnswer
+from checker.proofs.symbolic.transition import Transition
 from invariants import properties_of
-from invariants.inductive.argument import argument_of
+from invariants.proofs.argument import argument_of
 from tests.symbolic.test_small_protocols import SMALL
-from zabspec.language import symbolic_numbers as numbers
-from zabspec.language import symbolic_terms as terms
-from zabspec.language.symbolic_statements import SymbolicProgram
-from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Configuration, Model
+from zabspec.proofs import symbolic_numbers as numbers
+from zabspec.proofs import symbolic_terms as terms
+from zabspec.proofs.symbolic_statements import SymbolicProgram
+from zabspec.proofs.z3_terms import Z3Terms
 
 # Protocols that between them use what the faults concern, the largest last.
 TEXTS = {

@@ -11,8 +11,8 @@ from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
-from checker.symbolic import extension
-from checker.symbolic.bmc import Bounds, check
+from checker.proofs.symbolic import extension
+from checker.proofs.symbolic.bmc import Bounds, check
 from invariants import properties_of
 from invariants.registry import Property
 from tests.small_protocols import SMALL, Small, asked

@@ -13,12 +13,12 @@ import z3
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.proof.queries import Prover
-from checker.symbolic import smt2
-from checker.symbolic.smt2 import NotWritten, about, index, record_into
-from checker.symbolic.solver import Solver, SolverAnswer
+from checker.proofs.prove.queries import Prover
+from checker.proofs.symbolic import smt2
+from checker.proofs.symbolic.smt2 import NotWritten, about, index, record_into
+from checker.proofs.symbolic.solver import Solver, SolverAnswer
 from tests.second.solvers import Answered, answered, chosen, differ, only_one, summary
-from zabspec.abstract.theory import ZAB
+from zabspec.proofs.abstract.theory import ZAB
 
 p, q, r = (z3.Bool(name) for name in ("p", "q r", "r"))
 
@@ -136,7 +136,7 @@ def no_room(*_: Any, **__: Any) -> None:
 
 
 def test_a_full_disk_is_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checker.symbolic.smt2.write_whole", no_room)
+    monkeypatch.setattr("checker.proofs.symbolic.smt2.write_whole", no_room)
     ran = CliRunner().invoke(main, ["prove", "--smt2", str(tmp_path / "made")])
     assert ran.exit_code == 3
     assert "No space left on device" in " ".join(ran.output.split())
@@ -144,7 +144,7 @@ def test_a_full_disk_is_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_query_that_cannot_be_written_is_one_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checker.symbolic.smt2.write_whole", no_room)
+    monkeypatch.setattr("checker.proofs.symbolic.smt2.write_whole", no_room)
     with pytest.raises(NotWritten, match=r"cannot write .*query.smt2: No space left on device"):
         Solver().check()
 

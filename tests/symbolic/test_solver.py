@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 import z3
 
-from checker.symbolic import abandoned
-from checker.symbolic.solver import Solver, SolverAnswer, SolverError, ask, interruptibly
+from checker.proofs.symbolic import abandoned
+from checker.proofs.symbolic.solver import Solver, SolverAnswer, SolverError, ask, interruptibly
 from tests.patience import HANG
 
 
@@ -61,7 +61,7 @@ def test_control_c_stops_z3():
 
 BUILDS = """
 import os, signal, threading, time, z3
-from checker.symbolic.solver import interruptibly
+from checker.proofs.symbolic.solver import interruptibly
 
 def build():
     x = z3.Int("x")
@@ -94,7 +94,7 @@ TOLD = """
 import z3
 told = []
 z3.Z3_enable_concurrent_dec_ref = told.append
-import checker.symbolic.solver
+import checker.proofs.symbolic.solver
 assert [context.value for context in told] == [z3.main_ctx().ref().value]
 """
 
@@ -108,7 +108,7 @@ def test_z3_is_told_that_other_threads_free_terms():
 
 ABANDONED = """
 import os, signal, threading, z3
-from checker.symbolic.solver import Solver, interruptibly
+from checker.proofs.symbolic.solver import Solver, interruptibly
 
 def build():
     begun.set()

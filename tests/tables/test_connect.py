@@ -13,8 +13,9 @@ pytest.importorskip("pyspark")
 
 from checker.errors import RequestError
 from checker.requests.explore import Explore
-from checker.requests.judge import JudgeRequest
-from checker.requests.running import EngineTask, on_spark
+from checker.requests.running import EngineTask
+from checker.tables.engine import on_spark
+from checker.tables.requests.judge import JudgeRequest
 from traces.spark import NoSpark, SparkFailed
 from traces.spark import guest as of_guests
 from traces.spark.connect import server_of, with_settings

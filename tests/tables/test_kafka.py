@@ -10,9 +10,9 @@ pytest.importorskip("pyspark")
 
 from checker.errors import RequestError
 from tests.spark import LocalSpark
+from traces.events.table import COLUMNS
 from traces.tables.kafka import decode_messages
-from traces.tables.table import COLUMNS
-from zabcheck.spark import read_kafka
+from zabcheck.tables.spark import read_kafka
 
 EVENT = {"run": 3, "process": 1, "kind": "abcast", "time": 5, "row": 0}
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from tests.commands.running import run
 from tests.spark import LocalSpark
-from traces.sweep.grid import Grid
+from traces.tables.sweep.grid import Grid
 
 
 def test_a_pipeline_is_written_once(tmp_path: Path) -> None:

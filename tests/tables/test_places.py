@@ -14,12 +14,12 @@ from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from checker.ending import error_report
 from checker.errors import RequestError
-from checker.requests.sweep import SweepRequest
+from checker.tables.requests.sweep import SweepRequest
 from tests.commands.running import run
 from tests.histories import Abcast, Deliver, History, Instance, Txn
 from tests.judge_tables import rows_of, written
-from traces.tables.places import Address, address_of
-from traces.tables.remote import ArrowFolder, RemoteError
+from traces.events.places import Address, address_of
+from traces.events.remote import ArrowFolder, RemoteError
 from zabspec.files import without_secrets
 
 SECRET = "s3://KEYID:sec%2Fret@bucket/deep/t?endpoint_override=http%3A%2F%2Finside&scheme=http"

@@ -16,7 +16,8 @@ import pytest
 from tests.patience import HANG, members, until
 from tests.spark import LocalSpark, surroundings
 from traces.spark import NoSpark, SparkFailed
-from traces.spark.session import machine_memory, own_folder, session
+from traces.spark.session import own_folder, session
+from zabspec.limits import machine_memory
 from zabspec.temporary import FOLDER
 
 TOP = Path(__file__).parents[2]

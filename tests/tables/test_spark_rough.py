@@ -13,26 +13,26 @@ from typing import Any
 
 import pytest
 
-import checker.distributed.run as run_module
-from checker.distributed.checkpoint import Checkpoint
-from checker.distributed.cluster import Here
-from checker.distributed.code import ExplorationTask as Explored
-from checker.distributed.explore import SparkExplorer
-from checker.distributed.run import Request, explore_on_spark
-from checker.distributed.storage import Storage
+import checker.tables.distributed.run as run_module
+from checker.explore.checkpoints.checkpoint import Checkpoint
+from checker.explore.checkpoints.task import ExplorationTask as Explored
 from checker.explore.result import Limits
+from checker.tables.distributed.cluster import Here
+from checker.tables.distributed.explore import SparkExplorer
+from checker.tables.distributed.run import Request, explore_on_spark
+from checker.tables.distributed.storage import Storage
 from invariants import PROPERTIES
 from tests.histories import Deliver, History, Txn
 from tests.judge_tables import rows_of, written
 from tests.patience import HANG, until
 from tests.tables.test_session import gone, script
+from traces.events.table import TableError
 from traces.judging import totals as totals_module
 from traces.judging.judge import judge_plainly, read_units
 from traces.judging.totals import Span, Totals, Unit, check_spans, judge_unit
 from traces.spark import SparkFailed
 from traces.spark import session as session_module
 from traces.spark.session import own_folder
-from traces.tables.table import TableError
 from zabspec.model import Configuration
 from zabspec.temporary import FOLDER, LOCK
 

@@ -30,16 +30,16 @@ from tests.patience import HANG, members, until
 from tests.spark import LocalSpark
 from traces.judging.simulated import judge
 from traces.shorten.realise import command_line
-from traces.sweep.block import COUNTS, HOLDS, NOT_REACHED, VIOLATED, block_table, properties_of
-from traces.sweep.events import events_of
-from traces.sweep.findings import NotRepeated, findings
-from traces.sweep.frames import runs_frame
-from traces.sweep.grid import AXES, PROGRAM, Grid, schedule_of, schedule_text
-from traces.sweep.local import write_tables
-from traces.sweep.plots import interval
-from traces.sweep.random_numbers import Draws, permuted
-from traces.sweep.report import write_report
-from traces.sweep.summary import (
+from traces.tables.sweep.block import COUNTS, HOLDS, NOT_REACHED, VIOLATED, block_table, properties_of
+from traces.tables.sweep.events import events_of
+from traces.tables.sweep.findings import NotRepeated, findings
+from traces.tables.sweep.frames import runs_frame
+from traces.tables.sweep.grid import AXES, PROGRAM, Grid, schedule_of, schedule_text
+from traces.tables.sweep.local import write_tables
+from traces.tables.sweep.plots import interval
+from traces.tables.sweep.random_numbers import Draws, permuted
+from traces.tables.sweep.report import write_report
+from traces.tables.sweep.summary import (
     Group,
     Summary,
     Together,
@@ -241,7 +241,7 @@ def test_a_run_without_an_end_is_a_row_too(monkeypatch: pytest.MonkeyPatch) -> N
     def burst(run: Run) -> Any:
         raise SimulationError("queue is full at tick 7")
 
-    monkeypatch.setattr("traces.sweep.block.judge", burst)
+    monkeypatch.setattr("traces.tables.sweep.block.judge", burst)
     row = block_table(SMALL, [3]).to_pylist()[0]
     assert (row["error"], row["sha256"], row["messages"], row["prefix"]) == (
         "queue is full at tick 7",
@@ -266,7 +266,7 @@ def test_protocols_side_by_side() -> None:
 
 def test_processes_come_to_what_a_plain_loop_comes_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows and events, in order; nothing is there before all is."""
-    monkeypatch.setattr("traces.sweep.local.BLOCK", 3)
+    monkeypatch.setattr("traces.tables.sweep.local.BLOCK", 3)
     few = replace(SMALL, seeds=("10:12",))
     seen: list[int] = []
     table = write_tables(few, tmp_path, True, 2, seen.append)
@@ -450,7 +450,7 @@ def test_wrong_questions_are_refused_before_anything_starts(tmp_path: Path, monk
     assert "File exists" in refused(str(tmp_path / "file"), "--seeds", "1:9")
     (tmp_path / "other" / "runs").mkdir(parents=True)
     assert "has runs already" in refused(str(tmp_path / "other"), "--seeds", "1:9")
-    monkeypatch.setattr("checker.requests.sweep.has_session", lambda: False)
+    monkeypatch.setattr("checker.tables.requests.sweep.has_session", lambda: False)
     assert "an address is written by Spark" in refused("s3a://key:secret@lake/x", "--seeds", "1:9")
     assert "secret" not in refused("s3a://key:secret@lake/x", "--seeds", "1:9")
     monkeypatch.setattr("zabspec.extras.find_spec", lambda name: None if name == "matplotlib" else name)

@@ -17,10 +17,10 @@ from checker.cli import main
 from checker.manual import ManualPage
 from tests.histories import Abcast, Deliver, History, Instance, Txn
 from tests.judge_tables import rows_of, written
+from traces.events.recorded import PLAIN, rows_of_run
+from traces.events.table import COLUMNS, KINDS, OBSERVED, TableWriter, parts_of, read_part, schema
 from traces.judging.judge import judge_plainly, read_units
 from traces.record.events import events_of
-from traces.tables.recorded import PLAIN, rows_of_run
-from traces.tables.table import COLUMNS, KINDS, OBSERVED, TableWriter, parts_of, read_part, schema
 from zabspec.simulator.run import Fault, Run
 
 PAGE = ManualPage("file-formats", Path(__file__).parents[2] / "docs/reference/file-formats.md")

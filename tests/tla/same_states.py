@@ -8,12 +8,12 @@ from pathlib import Path
 from benchmarks.tlc import Counts, run_tlc
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
-from checker.tla.env import ROOT, fixed
-from checker.tla.module import Module, held, module_of
-from checker.tla.values import value_of
+from checker.proofs.tla.env import ROOT, fixed
+from checker.proofs.tla.module import Module, held, module_of
+from checker.proofs.tla.values import value_of
 from invariants import properties_of
-from zabspec.language.kinds import Seq
-from zabspec.language.schema import Layout, Role
+from zabspec.language.layout.kinds import Seq
+from zabspec.language.layout.schema import Layout, Role
 from zabspec.model import Configuration, Model
 
 

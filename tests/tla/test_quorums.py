@@ -10,7 +10,7 @@ from benchmarks.tlc import run_tlc
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
-from checker.tla.module import Module, module_of
+from checker.proofs.tla.module import Module, module_of
 from invariants import properties_of
 from invariants.registry import STEP, TERMINAL
 from tests.tla.test_tla import JAR, needs_tlc

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from benchmarks.tlc import TlcFailed, run_tlc
-from checker.tla.env import Untranslatable
-from checker.tla.module import Module, check_names, module_of
-from checker.tla.places import TlaPlace
-from checker.tla.values import message_type, named
+from checker.proofs.tla.env import Untranslatable
+from checker.proofs.tla.module import Module, check_names, module_of
+from checker.proofs.tla.places import TlaPlace
+from checker.proofs.tla.values import message_type, named
 from invariants import properties_of
 from tests.tla.same_states import compared
 from tests.tla.test_tla import JAR, needs_tlc
-from zabspec.language import tree as t
-from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
-from zabspec.language.schema import Field, Layout, Role, Schema
+from zabspec.language.analysis import tree as t
+from zabspec.language.layout.kinds import Int, Kind, Message, MessageUnion, Record, Seq
+from zabspec.language.layout.schema import Field, Layout, Role, Schema
 from zabspec.model import Configuration, Model
 
 HERE = Path(__file__).parent

@@ -18,10 +18,10 @@ from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
-from checker.tla.control import gathered, without_idle_rounds
-from checker.tla.env import Env, Fresh
-from checker.tla.module import Module, Untranslatable, module_of
-from checker.tla.syntax import FALSE, WIDTH, If, Let, Node, TlaText, conj, definition, disj, flat, let, neg
+from checker.proofs.tla.control import gathered, without_idle_rounds
+from checker.proofs.tla.env import Env, Fresh
+from checker.proofs.tla.module import Module, Untranslatable, module_of
+from checker.proofs.tla.syntax import FALSE, WIDTH, If, Let, Node, TlaText, conj, definition, disj, flat, let, neg
 from invariants import properties_of
 from invariants.registry import STEP, Property
 from tests.sources import never, some

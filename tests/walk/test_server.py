@@ -27,7 +27,7 @@ from traces import read_trace, verify
 from traces.record.values import state_json
 from traces.replay.replay import replay
 from traces.walk.walker import WalkError
-from zabspec.language.reference import StateView
+from zabspec.language.python.reference import StateView
 from zabspec.model import Configuration, Model
 
 START = address_of(BROKEN).text

@@ -46,14 +46,14 @@ from zabspec.language import (
     Schema,
     Seq,
     StateView,
-    derive,
-    frontend,
-    llvm_text,
 )
-from zabspec.language.error_sites import site_number
-from zabspec.language.jit import MachineCode, compile_text, has_bit_gather
+from zabspec.language.front import frontend
+from zabspec.language.layout import derive
+from zabspec.language.layout.error_sites import site_number
+from zabspec.language.layout.schema import Layout
+from zabspec.language.native import llvm_text
+from zabspec.language.native.jit import MachineCode, compile_text, has_bit_gather
 from zabspec.language.program import Program
-from zabspec.language.schema import Layout
 from zabspec.model import Configuration
 from zabspec.protocols import db19_variants
 from zabspec.worlds.over_datagrams import WORLD as OVER_DATAGRAMS
@@ -302,7 +302,7 @@ SCHEMA = Schema(
 )
 HEADER = '''"""A text of the language, written for a test."""
 from __future__ import annotations
-from zabspec.language.lang import AnyMessage, MessageName, Node, State
+from zabspec.language.python.lang import AnyMessage, MessageName, Node, State
 PING = MessageName("PING")
 PONG = MessageName("PONG")
 '''

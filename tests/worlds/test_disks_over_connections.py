@@ -17,7 +17,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
-from checker.symbolic.transition import Transition
+from checker.proofs.symbolic.transition import Transition
 from invariants import properties_of
 from invariants.binding import full_namespace
 from tests.models import compiled, import_text
@@ -28,8 +28,8 @@ from traces.record.file import read_trace, write_trace
 from traces.record.trace import StepWord
 from traces.replay.replay import replay
 from traces.shorten.minimise import minimise
-from zabspec.language.symbolic_memory import bytes_of, values_of
 from zabspec.model import ConfigError, Configuration, Model
+from zabspec.proofs.symbolic_memory import bytes_of, values_of
 from zabspec.simulator.run import Fault, Run, play
 from zabspec.worlds import connections, crash_within, disks, left_open, over_connections, storage
 

@@ -13,15 +13,15 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
-from checker.symbolic.transition import Transition
+from checker.proofs.symbolic.transition import Transition
 from invariants import properties_of
 from invariants.binding import full_namespace
 from tests.models import compiled
 from tests.worlds.random_runs import random_run
 from traces import Runner, build_trace, to_text, verify
 from traces.replay.replay import replay
-from zabspec.language.symbolic_memory import values_of
 from zabspec.model import ConfigError, Configuration, Model
+from zabspec.proofs.symbolic_memory import values_of
 from zabspec.simulator.run import Run, play
 from zabspec.worlds.steps import KINDS
 

@@ -36,7 +36,7 @@ from tests.models import (
 from tests.symbolic_states import random_state
 from traces.record.trace import StepWord
 from zabspec.language import StateView
-from zabspec.language.reference import RecordValue
+from zabspec.language.python.reference import RecordValue
 from zabspec.model import Configuration
 from zabspec.worlds.steps import PROCESSES
 

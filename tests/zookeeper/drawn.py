@@ -12,9 +12,9 @@ from typing import Any
 from invariants.binding import bound
 from tests.zookeeper.written import Tree, Txn, Written, create, snapshot_bytes, tree_of, zxid
 from traces.record.trace import StepWord
-from zabspec.language.reference import StateView
+from zabspec.language.python.reference import StateView
 from zabspec.model import Configuration, Model
-from zabspec.protocols.zookeeper.state import WIDTH
+from zabspec.zookeeper.state import WIDTH
 
 REPAIRED = "4882,4837-here,1558,trunc,cut,5094,2354,snap-tail,trunc-epoch"  # all that is known of the newest release
 FAULTS = ("crash", "lose_connection", "follower_loses", "leader_loses", "partition")

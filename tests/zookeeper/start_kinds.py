@@ -15,13 +15,13 @@ from tests.servers import official
 from tests.zookeeper.real import free_ports, read_tree
 from tests.zookeeper.test_findings import OLD, TXNS, bytes_of, place_of
 from tests.zookeeper.written import HEAD, Txn, Written, create, server, snapshot_bytes, tree_of, zxid
-from traces.zookeeper.logs import Reader, read_log
-from traces.zookeeper.memory import Scan
-from traces.zookeeper.rules import Rules
-from traces.zookeeper.server import Server
-from traces.zookeeper.snapshots import read_snapshot
-from traces.zookeeper.starting import read_by_start
-from traces.zookeeper.trees import DataTree, Node
+from traces.zookeeper.audit.starting import read_by_start
+from traces.zookeeper.disk.logs import Reader, read_log
+from traces.zookeeper.disk.memory import Scan
+from traces.zookeeper.disk.rules import Rules
+from traces.zookeeper.disk.server import Server
+from traces.zookeeper.disk.snapshots import read_snapshot
+from traces.zookeeper.disk.trees import DataTree, Node
 
 VOTE = re.compile(r"New election\. My id =\s+\d+, proposed zxid\s*=\s*0x([0-9a-f]+)")
 SECONDS = 60.0

@@ -19,9 +19,9 @@ from tests.commands.running import run
 from tests.spark import LocalSpark
 from tests.zookeeper.test_findings import healthy, missing_one
 from tests.zookeeper.written import ensemble
-from traces.tables.places import Address
-from traces.tables.remote import ArrowFolder
-from traces.zookeeper.remote import turn
+from traces.events.places import Address
+from traces.events.remote import ArrowFolder
+from traces.zookeeper.audit.remote import turn
 
 KEYS = "s3://KEYID:sec%2Fret@lake/{}?endpoint_override=hidden-host"
 

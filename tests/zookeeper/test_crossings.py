@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from checker.report.audit import headline
+from checker.zookeeper.report.audit import headline
 from tests.zookeeper.healthy import TXNS, without
 from tests.zookeeper.test_findings import looked_at
 from tests.zookeeper.written import Txn, Written, digested, ensemble, server, set_data, snapshot_bytes, tree_of, zxid
-from traces.zookeeper.audit import audit
-from traces.zookeeper.findings import GRAVE
-from traces.zookeeper.server import find_directory
+from traces.zookeeper.audit.audit import audit
+from traces.zookeeper.audit.findings import GRAVE
+from traces.zookeeper.disk.server import find_directory
 
 HOLE = without(TXNS, *(zxid(1, n) for n in range(9, 15)))
 KEPT = zxid(3, 1)

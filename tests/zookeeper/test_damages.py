@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.zookeeper.written import data_sets, framed
-from traces.zookeeper.audit import audit
-from traces.zookeeper.findings import NOTE
-from traces.zookeeper.server import find_directory
+from traces.zookeeper.audit.audit import audit
+from traces.zookeeper.audit.findings import NOTE
+from traces.zookeeper.disk.server import find_directory
 
 
 def records(path: Path) -> list[tuple[int, bytes]]:

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from checker.report.audit import headline
+from checker.zookeeper.report.audit import headline
 from tests.zookeeper.test_findings import TXNS, healthy, looked_at, notes
 from tests.zookeeper.written import (
     Tree,
@@ -28,10 +28,10 @@ from tests.zookeeper.written import (
     tree_of,
     zxid,
 )
-from traces.zookeeper.audit import audit
-from traces.zookeeper.codes import CODES
-from traces.zookeeper.findings import DANGER, GRAVE
-from traces.zookeeper.server import find_directory
+from traces.zookeeper.audit.audit import audit
+from traces.zookeeper.audit.codes import CODES
+from traces.zookeeper.audit.findings import DANGER, GRAVE
+from traces.zookeeper.disk.server import find_directory
 
 OTHERS = history((1, 9), (2, 8), session=0x2000019E1660000)
 CONFIG = "\n".join(f"server.{n}=host{n}:2888:3888" for n in (1, 2, 3))
@@ -149,7 +149,7 @@ KINDS: dict[Callable[[list[Written]], list[Written]], tuple[str, set[str]]] = {
 def test_what_a_disk_forgot_is_a_danger_and_not_ok(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Callable[[list[Written]], list[Written]]
 ) -> None:
-    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    monkeypatch.setattr("traces.zookeeper.audit.audit.PAUSE", 0)
     found = looked_at(tmp_path, kind(healthy()))
     code, servers = KINDS[kind]
     said = [(f.code, f.place, f.sentence) for f in found.told(*GRAVE)]
@@ -159,7 +159,7 @@ def test_what_a_disk_forgot_is_a_danger_and_not_ok(
 
 
 def test_the_last_copy_names_who_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    monkeypatch.setattr("traces.zookeeper.audit.audit.PAUSE", 0)
     found = looked_at(tmp_path, last_copy_of_an_epoch(healthy()))
     last = [f for f in found.findings if f.code == "LAST_COPY"]
     assert [(f.server, f.zxid, f.last) for f in last] == [("server1", zxid(2, 9), zxid(3, 6))]
@@ -211,7 +211,7 @@ def test_what_cannot_be_read_is_unknown_and_no_danger(tmp_path: Path) -> None:
 
 def test_an_observer_is_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its directory it would be a server that joined an epoch and lost what that began with."""
-    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    monkeypatch.setattr("traces.zookeeper.audit.audit.PAUSE", 0)
     s = epoch_files_left_in_an_emptied_folder(healthy())
     found = looked_at(tmp_path, s, CONFIG.replace("host3:2888:3888", "host3:2888:3888:observer"))
     assert found.told(DANGER) == []
@@ -219,7 +219,7 @@ def test_an_observer_is_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_server_of_weight_0_is_no_voter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """ZooKeeper elects no such server, and counts no acknowledgement of it."""
-    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    monkeypatch.setattr("traces.zookeeper.audit.audit.PAUSE", 0)
     servers = [*healthy(), aged(TXNS[:9], 3)]
     config = f"{CONFIG}\nserver.4=host4:2888:3888\ngroup.1=1:2:3:4\nweight.4="
     assert looked_at(tmp_path / "0", servers, f"{config}0").told(DANGER) == []
@@ -237,14 +237,14 @@ def test_less_than_a_quorum_says_so(tmp_path: Path) -> None:
 
 
 def test_without_a_config_observers_may_explain_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    monkeypatch.setattr("traces.zookeeper.audit.audit.PAUSE", 0)
     found = looked_at(tmp_path, [*healthy(), *(server(TXNS[:20]) for _ in range(4))])
     assert {f.code for f in found.told(DANGER)} == {"LAST_COPY", "SET_BACK"}
     assert all("some of these 7 servers are observers (--config" in f.sentence for f in found.told(DANGER))
 
 
 def test_a_server_that_was_not_given_may_have_the_second_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    monkeypatch.setattr("traces.zookeeper.audit.audit.PAUSE", 0)
     found = looked_at(tmp_path, [server([*TXNS, *tail(3)]), server(TXNS)], CONFIG)
     assert [(f.code, f.server) for f in found.told(*GRAVE)] == [("LAST_COPY", "server1")]
 
@@ -257,7 +257,7 @@ def test_a_server_that_goes_on_while_it_is_read_is_no_danger(tmp_path: Path, mon
         whole = server(TXNS).write(tmp_path / "later") / "version-2" / "log.100000001"
         (tmp_path / "server2" / "version-2" / "log.100000001").write_bytes(whole.read_bytes())
 
-    monkeypatch.setattr("traces.zookeeper.audit.time", SimpleNamespace(sleep=pause, time=time.time))
+    monkeypatch.setattr("traces.zookeeper.audit.audit.time", SimpleNamespace(sleep=pause, time=time.time))
     found = looked_at(tmp_path, s)
     assert found.verdict == "OK", [(f.code, f.sentence) for f in found.told(*GRAVE)]
 
@@ -269,7 +269,7 @@ def test_a_server_that_goes_on_while_it_is_read_is_no_danger(tmp_path: Path, mon
 def test_two_directories_with_one_myid_are_not_ok(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one: str, two: str
 ) -> None:
-    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    monkeypatch.setattr("traces.zookeeper.audit.audit.PAUSE", 0)
     s = healthy()
     for n, text in ((1, one), (3, two)):
         (tmp_path / f"server{n}").mkdir()
@@ -303,7 +303,7 @@ MIXED = (mixed_two_and_one, mixed_one_and_one, mixed_two_and_two, mixed_one_befo
 def test_two_ensembles_are_told_as_two(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Callable[[list[Written]], list[Written]]
 ) -> None:
-    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    monkeypatch.setattr("traces.zookeeper.audit.audit.PAUSE", 0)
     found = looked_at(tmp_path, kind(healthy()))
     assert [f.code for f in found.told(*GRAVE)] == ["NOT_ONE_ENSEMBLE"]
 
@@ -325,7 +325,7 @@ def test_a_tail_before_anything_was_agreed_on_is_no_other_ensemble(tmp_path: Pat
 
 def test_servers_that_parted_are_not_two_ensembles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What they had before is the same."""
-    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    monkeypatch.setattr("traces.zookeeper.audit.audit.PAUSE", 0)
     apart = digested([*TXNS[:14], *(Txn(t.zxid, *create(f"/x{t.zxid}")) for t in TXNS[14:])])
     found = looked_at(tmp_path, [server(TXNS), server(TXNS), server(apart)])
     assert {f.code for f in found.told(*GRAVE)} == {"DIVERGENT_TXN"}

@@ -13,8 +13,6 @@ import pytest
 
 from benchmarks.smallest_repair import RULES
 from benchmarks.ungated import ATTEMPTS
-from checker.report.finding import PASSED, left_over, of_release, readme
-from checker.requests import zookeeper
 from checker.zookeeper import repair as repair_module
 from checker.zookeeper.finding import TESTS, finding_of, findings
 from checker.zookeeper.record import Exploring, RowOutcome
@@ -27,10 +25,12 @@ from checker.zookeeper.repair import (
     repair_text,
     repaired,
 )
+from checker.zookeeper.report.finding import PASSED, left_over, of_release, readme
+from checker.zookeeper.requests import zookeeper
 from checker.zookeeper.rows import ROWS
 from tests.commands.running import assert_refused, run
 from tests.servers import sources_of
-from traces.reenact.rates import told_rate
+from traces.zookeeper.reenact.rates import told_rate
 
 HOLDS = Exploring(0, 1, 0.0, True, "", None)
 TRACE: Any = object()  # what `page` is asked to draw

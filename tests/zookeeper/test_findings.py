@@ -33,10 +33,10 @@ from tests.zookeeper.written import (
     tree_of,
     zxid,
 )
-from traces.zookeeper.audit import Audit, audit
-from traces.zookeeper.codes import CODES
-from traces.zookeeper.findings import NOTE, VIOLATION, AuditFinding
-from traces.zookeeper.server import find_directory
+from traces.zookeeper.audit.audit import Audit, audit
+from traces.zookeeper.audit.codes import CODES
+from traces.zookeeper.audit.findings import NOTE, VIOLATION, AuditFinding
+from traces.zookeeper.disk.server import find_directory
 from zabspec.zoo_cfg import parse
 
 OLD = history((1, 14), (2, 10), (3, 6), digests=False)

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.report.audit import news
-from checker.report.audit_document import AuditReport
-from checker.report.audit_forecast import forecast_lines, verdict_of
+from checker.zookeeper.report.audit import news
+from checker.zookeeper.report.audit_document import AuditReport
+from checker.zookeeper.report.audit_forecast import forecast_lines, verdict_of
 from tests.servers import SPARK, official
 from tests.zookeeper.drawn import draw
 from tests.zookeeper.test_danger import (
@@ -27,14 +27,13 @@ from tests.zookeeper.test_danger import (
 )
 from tests.zookeeper.test_findings import OLD, TXNS
 from tests.zookeeper.written import Tree, Txn, Written, create, ensemble, history, server, snapshot_bytes, tree_of, zxid
-from traces.zookeeper import audit as auditing
-from traces.zookeeper import folding, forecast
-from traces.zookeeper.audit import Audit, audit
-from traces.zookeeper.findings import DANGER
-from traces.zookeeper.folding import fold
-from traces.zookeeper.forecast import Forecast, ForecastOutcome
-from traces.zookeeper.rules import rules_for
-from traces.zookeeper.server import find_directory
+from traces.zookeeper.audit.audit import Audit, audit, folding, forecast
+from traces.zookeeper.audit.audit import audit as auditing
+from traces.zookeeper.audit.findings import DANGER
+from traces.zookeeper.audit.folding import fold
+from traces.zookeeper.audit.forecast import Forecast, ForecastOutcome
+from traces.zookeeper.disk.rules import rules_for
+from traces.zookeeper.disk.server import find_directory
 from zabspec.typed import read
 from zabspec.zoo_cfg import parse
 

@@ -20,16 +20,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import main
-from checker.report.audit_document import AuditReport
+from checker.zookeeper.report.audit_document import AuditReport
 from tests.fuzz.audited import originals, resealed
 from tests.patience import HANG
 from tests.zookeeper.test_findings import TXNS, healthy
 from tests.zookeeper.written import Txn, Written, create, digested, ensemble, server, snapshot_bytes, tree_of, zxid
-from traces.zookeeper import kernel, tree_kernel
-from traces.zookeeper.audit import audit
-from traces.zookeeper.memory import ByteBuffer, Scan, Tree
-from traces.zookeeper.server import find_directory
-from zabspec.language.kernels import machine
+from traces.zookeeper.audit.audit import audit
+from traces.zookeeper.disk import kernel, tree_kernel
+from traces.zookeeper.disk.memory import ByteBuffer, Scan, Tree
+from traces.zookeeper.disk.server import find_directory
+from zabspec.language.native.kernels import machine
 from zabspec.typed import read, schema
 
 TOP = Path(__file__).parents[2]

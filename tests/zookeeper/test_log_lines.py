@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from traces.zookeeper.log_lines import recognized, written_by
-from traces.zookeeper.text_logs import time_of
+from traces.zookeeper.server_logs.log_lines import recognized, written_by
+from traces.zookeeper.server_logs.text_logs import time_of
 
 NOTIFIED = {"mine": "LOOKING", "sid": "3", "state": "LEADING", "leader": "2", "round": "1f", "epoch": "4", "zxid": "3a",
             "config": "0"}  # fmt: skip

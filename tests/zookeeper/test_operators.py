@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from checker.report.audit import headline
-from traces.zookeeper.audit import Audit, audit
-from traces.zookeeper.findings import NOTE
-from traces.zookeeper.server import find_directory
+from checker.zookeeper.report.audit import headline
+from traces.zookeeper.audit.audit import Audit, audit
+from traces.zookeeper.audit.findings import NOTE
+from traces.zookeeper.disk.server import find_directory
 from zabspec.zoo_cfg import read_zoo_cfg
 
 DATA = Path(__file__).parents[1] / "data" / "audit"

@@ -16,9 +16,9 @@ import pytest
 
 from tests.servers import SPARK, official
 from tests.zookeeper.real import Real, drive, restarted_trees
-from traces.zookeeper.audit import audit
-from traces.zookeeper.findings import NOTE
-from traces.zookeeper.server import find_directory
+from traces.zookeeper.audit.audit import audit
+from traces.zookeeper.audit.findings import NOTE
+from traces.zookeeper.disk.server import find_directory
 
 VERSIONS = ("3.4.10", "3.5.3", "3.6.0", "3.7.0", "3.8.0", "3.8.6", "3.9.1", "3.9.3", "3.9.5")
 ROLLING = (("3.6.0", "3.8.0"), ("3.8.0", "3.9.5"))

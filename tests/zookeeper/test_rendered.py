@@ -14,18 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from checker.report.audit import LEVELS, Audited, in_words, moment
 from checker.report.formats.registry import formats_of
+from checker.zookeeper.report.audit import LEVELS, Audited, in_words, moment
 from tests.fuzz.audited import rendered
 from tests.zookeeper.healthy import TXNS
 from tests.zookeeper.written import Txn, create, delete, ensemble, server, set_data, ustring, zxid
-from traces.zookeeper import audit as audits
-from traces.zookeeper import numbers as k
-from traces.zookeeper.audit import Audit, audit
-from traces.zookeeper.codes import TABLE
-from traces.zookeeper.decode import KINDS, BrokenPayload, decoded
-from traces.zookeeper.findings import RANKS, AuditFinding
-from traces.zookeeper.server import find_directory
+from traces.zookeeper.audit.audit import Audit, audit
+from traces.zookeeper.audit.audit import audit as audits
+from traces.zookeeper.audit.codes import TABLE
+from traces.zookeeper.audit.findings import RANKS, AuditFinding
+from traces.zookeeper.disk import numbers as k
+from traces.zookeeper.disk.decode import KINDS, BrokenPayload, decoded
+from traces.zookeeper.disk.server import find_directory
 
 VERDICTS = ("VIOLATION", "DANGER", "UNKNOWN", "WARN", "OK")
 AT = zxid(3, 7)  # the transaction in question

@@ -8,12 +8,12 @@ import pytest
 
 from tests.zookeeper.test_findings import OLD
 from tests.zookeeper.written import HEAD, Txn, create, delete, server, snapshot_bytes, tree_of, zxid
-from traces.zookeeper.audit import audit
-from traces.zookeeper.findings import NOTE
-from traces.zookeeper.rules import options_of, rules_for, zxid_in
-from traces.zookeeper.server import find_directory
-from traces.zookeeper.starting import REFUSES, STARTS, UNKNOWN, Start, start_of
-from zabspec.zoo_cfg import parse
+from traces.zookeeper.audit.audit import audit
+from traces.zookeeper.audit.findings import NOTE
+from traces.zookeeper.audit.starting import REFUSES, STARTS, UNKNOWN, Start, start_of
+from traces.zookeeper.disk.rules import rules_for, zxid_in
+from traces.zookeeper.disk.server import find_directory
+from zabspec.zoo_cfg import options_of, parse
 
 OLD_RULES = rules_for("3.5.10").parts
 

@@ -6,7 +6,7 @@ import ast
 import inspect
 
 from benchmarks.smallest_repair import edits, together
-from zabspec.protocols.zookeeper import shutdown, storage, sync
+from zabspec.zookeeper import shutdown, storage, sync
 
 
 def rule_of(function: object) -> ast.FunctionDef:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from checker.report.audit import Audited
+from checker.zookeeper.report.audit import Audited
 from tests.spark import LocalSpark
 from tests.zookeeper.test_findings import BAD, altered, healthy, missing_one, polluted_snapshot, with_rest, zombie
 from tests.zookeeper.written import ensemble
-from traces.zookeeper.audit import audit
-from traces.zookeeper.server import find_directory
+from traces.zookeeper.audit.audit import audit
+from traces.zookeeper.disk.server import find_directory
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
 
@@ -22,9 +22,9 @@ pytest.importorskip("pyspark", reason="Spark is not installed")
 def test_spark_finds_what_is_found_here(
     tmp_path: Path, local_spark: LocalSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from traces.zookeeper.spark import audit_on_spark
+    from traces.zookeeper.audit.spark import audit_on_spark
 
-    monkeypatch.setattr("traces.zookeeper.spark.session", lambda *_, **__: nullcontext(local_spark.get()))
+    monkeypatch.setattr("traces.zookeeper.audit.spark.session", lambda *_, **__: nullcontext(local_spark.get()))
 
     s = healthy()
     damages = [altered, missing_one, zombie, polluted_snapshot]

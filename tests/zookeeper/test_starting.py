@@ -15,22 +15,22 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.report.audit import headline
-from checker.report.audit_document import AuditReport
+from checker.zookeeper.report.audit import headline
+from checker.zookeeper.report.audit_document import AuditReport
 from tests.servers import official
 from tests.zookeeper.start_kinds import KINDS, LIMITS, log_directory, start_tree, started, txns_of, with_epochs
 from tests.zookeeper.test_findings import OLD, TXNS, broken_snapshot, healthy, looked_at
 from tests.zookeeper.written import Txn, Written, ensemble, server, zxid
 from traces import Runner
-from traces.zookeeper.audit import audit
-from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.rules import rules_for
-from traces.zookeeper.server import Server, find_directory
-from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, recovered, start_of, starts
-from traces.zookeeper.trees import Node
+from traces.zookeeper.audit.audit import audit
+from traces.zookeeper.audit.starting import REFUSES, STARTS, Start, candidates, recovered, start_of, starts
+from traces.zookeeper.disk.decode import zxid_text
+from traces.zookeeper.disk.rules import rules_for
+from traces.zookeeper.disk.server import Server, find_directory
+from traces.zookeeper.disk.trees import Node
 from zabspec.model import Configuration, Model
-from zabspec.protocols.zookeeper.state import WIDTH
 from zabspec.typed import read
+from zabspec.zookeeper.state import WIDTH
 
 RELEASES = ("3.4.10", "3.5.3", "3.8.6", "3.9.5")
 EIGHT = ("3.4.14", "3.5.3", "3.5.6", "3.5.10", "3.6.3", "3.7.2", "3.8.6", "3.9.5")  # for names, places and limits

@@ -20,8 +20,8 @@ from traces.explain.effects import changed
 from traces.explain.export import to_itf
 from traces.explain.text import parted
 from traces.record import trace as recorded
-from zabspec.language.kinds import Int
-from zabspec.language.notation import value_text
+from zabspec.language.layout.kinds import Int
+from zabspec.language.layout.notation import value_text
 from zabspec.model import Configuration
 
 ROW = "ZK-1282"

@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.report.audit_logs import LogsAudited
+from checker.zookeeper.report.audit_logs import LogsAudited
 from tests.zookeeper.written import data_sets
-from traces.zookeeper.log_lines import ServerLine
-from traces.zookeeper.log_picture import MOST_ROWS, Item, shown
-from traces.zookeeper.text_logs import TextHistory
+from traces.zookeeper.server_logs.log_lines import ServerLine
+from traces.zookeeper.server_logs.log_picture import MOST_ROWS, Item, shown
+from traces.zookeeper.server_logs.text_logs import TextHistory
 
 pytest.importorskip("pyarrow", reason="properties of histories are judged over event tables")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tests.zookeeper.healthy import TXNS
 from tests.zookeeper.written import Written, digested, ensemble, server, set_data, snapshot_bytes, tree_of, zxid
-from traces.zookeeper.audit import Audit, audit
-from traces.zookeeper.findings import NOTE
-from traces.zookeeper.server import find_directory
-from traces.zookeeper.snapshots import node_data
+from traces.zookeeper.audit.audit import Audit, audit
+from traces.zookeeper.audit.findings import NOTE
+from traces.zookeeper.disk.server import find_directory
+from traces.zookeeper.disk.snapshots import node_data
 from zabspec.zoo_cfg import ZooCfg, parse
 
 DATA = Path(__file__).parents[1] / "data" / "audit"

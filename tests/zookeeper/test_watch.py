@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.report.audit import Audited
+from checker.zookeeper.report.audit import Audited
 from tests.zookeeper.test_findings import TXNS, healthy
 from tests.zookeeper.written import (
     HEAD,
@@ -27,10 +27,10 @@ from tests.zookeeper.written import (
     tree_of,
     zxid,
 )
-from traces.zookeeper import audit as audits
-from traces.zookeeper import logs
-from traces.zookeeper.audit import Audit, audit
-from traces.zookeeper.server import find_directory
+from traces.zookeeper.audit.audit import Audit, audit
+from traces.zookeeper.audit.audit import audit as audits
+from traces.zookeeper.disk import logs
+from traces.zookeeper.disk.server import find_directory
 
 LIVE = history((1, 40), (2, 60), (3, 80))
 OTHERS = digested([*LIVE[:30], *(Txn(t.zxid, *create(f"/other{k}")) for k, t in enumerate(LIVE[30:]))])

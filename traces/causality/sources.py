@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from traces.causality.graph import ABCAST, ABDELIVER, BROADCASTS, MESSAGES, Event, Events
+from traces.events.table import Rows, TableError, parts_of, printable, read_part
 from traces.explain.flights import Fate, flights
 from traces.explain.names import counted, headline, message_text, process_name, txn_text
 from traces.explain.text import configuration_text
@@ -22,9 +23,8 @@ from traces.record.events import events_of
 from traces.record.runner import Runner, StepFailed
 from traces.record.trace import Trace
 from traces.record.values import value_json
-from traces.tables.table import Rows, TableError, parts_of, printable, read_part
 from zabspec.errors import RequestError
-from zabspec.language.notation import naming_processes
+from zabspec.language.layout.notation import naming_processes
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run
 from zabspec.worlds.disks import done

@@ -11,10 +11,10 @@ from traces.explain.names import NONE, history_text, message_text, observation_t
 from traces.record.trace import JsonState, Step, Trace
 from traces.record.values import state_json
 from zabspec.history import history_fields
-from zabspec.language.kinds import Int, Kind, Record, Seq
-from zabspec.language.notation import naming_processes, value_text
-from zabspec.language.reference import StateView
-from zabspec.language.schema import NODE, Field, Role
+from zabspec.language.layout.kinds import Int, Kind, Record, Seq
+from zabspec.language.layout.notation import naming_processes, value_text
+from zabspec.language.layout.schema import NODE, Field, Role
+from zabspec.language.python.reference import StateView
 from zabspec.model import Model
 from zabspec.worlds import actor
 

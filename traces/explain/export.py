@@ -12,9 +12,9 @@ from traces.explain.text import to_text
 from traces.explain.why import why
 from traces.record.file import trace_text
 from traces.record.trace import JsonState, Step, Trace
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
-from zabspec.language.notation import naming_processes
-from zabspec.language.schema import Role
+from zabspec.language.layout.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.layout.notation import naming_processes
+from zabspec.language.layout.schema import Role
 from zabspec.model import Model
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from traces.record.trace import Observation, Step, Transmission
-from zabspec.language.kinds import Int, Kind, NodeId, Record, Seq, SetOf
-from zabspec.language.notation import process_name, record_text, value_text
+from zabspec.language.layout.kinds import Int, Kind, NodeId, Record, Seq, SetOf
+from zabspec.language.layout.notation import process_name, record_text, value_text
 from zabspec.model import Model
 from zabspec.worlds.steps import MASKS, PROCESSES
 

@@ -12,8 +12,8 @@ from traces.explain.names import counted, headline
 from traces.explain.why import why
 from traces.record.failure import MEANT, Failure
 from traces.record.trace import Trace
-from zabspec.language.error_sites import remedy
-from zabspec.language.notation import naming_processes, with_names
+from zabspec.language.layout.error_sites import remedy
+from zabspec.language.layout.notation import naming_processes, with_names
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS

@@ -21,10 +21,10 @@ from traces.explain.names import headline
 from traces.judging.observed import Transaction
 from traces.record.trace import Trace, TraceError
 from traces.record.values import state_of
-from zabspec.language.kinds import Record
-from zabspec.language.notation import naming_processes, with_names
-from zabspec.language.reference import ERRORS, RecordValue, SeqView, SetView
-from zabspec.language.sentences import ExplainedFalse, sentence_of
+from zabspec.language.layout.kinds import Record
+from zabspec.language.layout.notation import naming_processes, with_names
+from zabspec.language.python.reference import ERRORS, RecordValue, SeqView, SetView
+from zabspec.language.python.sentences import ExplainedFalse, sentence_of
 from zabspec.model import Model
 
 A_PROCESS = re.compile(r"(?<![A-Za-z0-9_])p$")  # the text before a number that is a process

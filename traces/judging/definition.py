@@ -17,7 +17,7 @@ from traces.judging.numbers import NULL
 from traces.judging.observed import Observed, Unknown, asked
 from traces.judging.runs import KIND_CODES, needs
 from traces.judging.sentence import Happened, Violation, behind, happened, moment_end, rows_of, used_in
-from zabspec.language.sentences import ExplainedFalse, sentence_of
+from zabspec.language.python.sentences import ExplainedFalse, sentence_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traces.judging.memory import JudgedRun, RunReport, broke, is_broken, met, row_of
 from traces.judging.numbers import AGREEMENT, PREFIX, TOTAL_ORDER
-from zabspec.language.wrapping import shl
+from zabspec.language.layout.wrapping import shl
 
 
 def gaps_more(run: JudgedRun, p: int, k: int) -> int:

@@ -22,7 +22,7 @@ from traces.judging.numbers import (
     TWO_BEGINS,
     UNIQUE_ZXID,
 )
-from zabspec.language.wrapping import count_bits, shl
+from zabspec.language.layout.wrapping import count_bits, shl
 
 # --- what is known of transactions, instances and epochs ---------------------------------------------
 

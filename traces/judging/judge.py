@@ -7,11 +7,11 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import partial
 from threading import Event
 
+from traces.events.places import Place
+from traces.events.table import TableError, parts_of
 from traces.judging.kernel import judge_runs
 from traces.judging.totals import Span, Totals, Unit, check_spans, units_of
-from traces.tables.places import Place
-from traces.tables.table import TableError, parts_of
-from zabspec.language.kernels import machine
+from zabspec.language.native.kernels import machine
 
 Progress = Callable[[int, int, Totals], object]  # rows checked, of how many, and the results so far
 OFTEN = 0.1  # seconds between two looks at what is done

@@ -51,7 +51,7 @@ from traces.judging.numbers import (
     REVISE,
     TIME_BACK,
 )
-from zabspec.language.wrapping import shl
+from zabspec.language.layout.wrapping import shl
 
 
 def judge_runs(table: Table, run: JudgedRun, out: RunReport, found: FirstRows, start: int, end: int) -> int:

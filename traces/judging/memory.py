@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from traces.judging.numbers import ODD, PROPERTIES
-from zabspec.language.structs import Struct, column, part, size, word, words
-from zabspec.language.wrapping import wrap_add, wrap_mul
+from zabspec.language.analysis.structs import Struct, column, part, size, word, words
+from zabspec.language.layout.wrapping import wrap_add, wrap_mul
 
 
 class Table(Struct):

@@ -16,10 +16,10 @@ from typing import Any
 
 from traces.judging import numbers
 from zabspec import history
-from zabspec.language.bytecode import functions_that_run, global_names, names_in
-from zabspec.language.meanings import is_value
-from zabspec.language.reference import OPERATIONS
-from zabspec.language.sentences import MARK, ExplainedFalse, explained_all, with_sentences
+from zabspec.language.layout.bytecode import functions_that_run, global_names, names_in
+from zabspec.language.python.meanings import is_value
+from zabspec.language.python.reference import OPERATIONS
+from zabspec.language.python.sentences import MARK, ExplainedFalse, explained_all, with_sentences
 
 Row = Mapping[str, int | None]  # the columns of a row, and `kind`: which of the kernel's it is
 TXN = ("epoch", "counter", "identity", "digest")

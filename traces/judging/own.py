@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 from invariants import Property, properties_of
 from invariants.binding import bound
 from invariants.registry import HISTORY
+from traces.events.own import FIELD, PLAIN, Source
+from traces.events.places import Place
+from traces.events.table import TableError, TablePart, first_line, opened_parquet, parts_of, printable
 from traces.judging.sentence import Violation
 from traces.judging.totals import Progress, Stopped, Totals, Unit, ignored, never
 from traces.record.trace import text_of
-from traces.tables.own import FIELD, PLAIN, Source
-from traces.tables.places import Place
-from traces.tables.table import TableError, TablePart, first_line, opened_parquet, parts_of, printable
 from zabspec.authoring.reading import ObservationKind
-from zabspec.language.reference import ERRORS, StateView, range_error
-from zabspec.language.sentences import sentence_of
+from zabspec.language.python.reference import ERRORS, StateView, range_error
+from zabspec.language.python.sentences import sentence_of
 from zabspec.model import ConfigError, Model
 
 if TYPE_CHECKING:

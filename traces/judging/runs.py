@@ -13,12 +13,12 @@ import numpy as np
 
 from invariants import PROPERTIES
 from invariants.registry import HISTORY, STATE, Property, property_named
+from traces.events.table import KINDS, TableError
 from traces.judging import numbers
 from traces.judging.kernel import judge_runs
 from traces.judging.memory import FirstRows, JudgedRun, RunReport, Table, room_for
 from traces.judging.observed import names_of
-from traces.tables.table import KINDS, TableError
-from zabspec.language.kernels import machine
+from zabspec.language.native.kernels import machine
 
 if TYPE_CHECKING:
     import pyarrow as pa

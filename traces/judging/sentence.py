@@ -16,7 +16,7 @@ import numpy as np
 from traces.judging import numbers
 from traces.judging.numbers import NULL
 from traces.judging.observed import TXN, WITH_TXN, Observed, Unknown, asked
-from zabspec.language.sentences import sentence_of
+from zabspec.language.python.sentences import sentence_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

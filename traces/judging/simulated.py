@@ -16,10 +16,10 @@ from typing import Any
 from invariants import PROPERTIES, properties_of
 from invariants.binding import full_namespace
 from invariants.registry import HISTORY, STATE, STEP, TERMINAL, Property
-from zabspec.language import frontend
-from zabspec.language.reference import load
-from zabspec.language.schema import Role
-from zabspec.language.sentences import sentence_of
+from zabspec.language.front import frontend
+from zabspec.language.layout.schema import Role
+from zabspec.language.python.reference import load
+from zabspec.language.python.sentences import sentence_of
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.model import Cluster

@@ -11,7 +11,7 @@ from traces.judging.totals import Totals, Unit, asked_for, judge_unit
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from traces.tables.table import Rows
+    from traces.events.table import Rows
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from traces.events.table import TableError, TablePart, printable, read_part
 from traces.judging import definition
 from traces.judging.definition import Judged, judged_by_definition, read_by, violation_of
 from traces.judging.numbers import G_KIND, G_MANY
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
 from traces.judging.sentence import Violation, violation
 from traces.judging.unknowns import ALWAYS_SAID, Where, affected, among, first_row, merged
-from traces.spark.session import machine_memory
-from traces.tables.table import TableError, TablePart, printable, read_part
+from zabspec.limits import machine_memory
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from traces.record.trace import DRAWN, Trace
-from zabspec.language.notation import naming_processes
+from zabspec.language.layout.notation import naming_processes
 
 if TYPE_CHECKING:
     from traces.pictures.picture import Cone

@@ -20,7 +20,7 @@ from traces.pictures.states import table_of
 from traces.pictures.svg import STYLE, Pen, diagram, outside
 from traces.pictures.words import words_of
 from traces.record.trace import Trace
-from zabspec.language.notation import naming_processes
+from zabspec.language.layout.notation import naming_processes
 
 ASCENT = 11  # of a line of text 15 pixels high, above its baseline
 

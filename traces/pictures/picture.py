@@ -18,9 +18,9 @@ from traces.explain.names import headline, message_text, observation_text, proce
 from traces.explain.text import configuration_text, parted, put_to_the_test
 from traces.explain.why import reason
 from traces.record.trace import JsonState, Step, Trace, Transmission
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq
-from zabspec.language.notation import naming_processes, value_text
-from zabspec.language.schema import NODE, Field
+from zabspec.language.layout.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq
+from zabspec.language.layout.notation import naming_processes, value_text
+from zabspec.language.layout.schema import NODE, Field
 from zabspec.protocols.registry import PROTOCOLS
 
 EPOCHS = ("current_epoch", "epoch", "term", "view", "ballot", "round")  # what a process's epoch is called

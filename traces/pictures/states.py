@@ -8,10 +8,10 @@ from typing import Any
 from traces.explain.names import process_name
 from traces.record.trace import JsonState, Trace
 from traces.record.values import state_json
-from zabspec.language.kinds import Kind
-from zabspec.language.notation import naming_processes, value_text
-from zabspec.language.reference import StateView
-from zabspec.language.schema import NODE, Field, Role
+from zabspec.language.layout.kinds import Kind
+from zabspec.language.layout.notation import naming_processes, value_text
+from zabspec.language.layout.schema import NODE, Field, Role
+from zabspec.language.python.reference import StateView
 from zabspec.roles import has
 
 Cell = list[tuple[int, str]]  # pairs: after which step it has which text; the first after step 0

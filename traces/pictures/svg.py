@@ -11,7 +11,7 @@ from traces.pages.markup import Attributes, tag, text
 from traces.pictures.geometry import BAND, LETTER, LINE, SAID, Geometry, Placed, Unreceived, folded, geometry_of
 from traces.pictures.picture import Arrow, Picture, Stretch
 from traces.pictures.signs import SIGNS, hue, legend, mark
-from zabspec.language.notation import process_name
+from zabspec.language.layout.notation import process_name
 
 FONT = "Arial, 'Liberation Sans', Helvetica, system-ui, 'DejaVu Sans', sans-serif"  # narrow ones first
 

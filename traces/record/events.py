@@ -27,7 +27,7 @@ from traces.record.instrumentation import Event
 from traces.record.notes import hear_history, hear_observations
 from traces.record.values import message_said
 from traces.record.worlds import watched_as
-from zabspec.language.reference import MessageView, StateView
+from zabspec.language.python.reference import MessageView, StateView
 from zabspec.protocols.registry import Protocol
 from zabspec.simulator.loop import CUT, HEAL, LOSE
 from zabspec.simulator.model import Cluster

@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from invariants.registry import RUNTIME, Property, keeps, meets
-from zabspec.language.diagnostics import Stop, innermost, pointed
-from zabspec.language.error_sites import remedy
-from zabspec.language.notation import process_name, with_names
-from zabspec.language.place import SourcePlace, is_own_file
-from zabspec.language.reference import BY_ZERO, ERRORS, RangeError, StateView
-from zabspec.language.schema import NODE, Layout
-from zabspec.language.source import annotated, known_tree
+from zabspec.language.layout.diagnostics import Stop, innermost, pointed
+from zabspec.language.layout.error_sites import remedy
+from zabspec.language.layout.notation import process_name, with_names
+from zabspec.language.layout.place import SourcePlace, is_own_file
+from zabspec.language.layout.schema import NODE, Layout
+from zabspec.language.layout.source import annotated, known_tree
+from zabspec.language.python.reference import BY_ZERO, ERRORS, RangeError, StateView
 from zabspec.model import Model
 
 START, STEP, ENABLED, JUDGED = "start", "step", "enabled", "property"  # where a run-time error is met
@@ -162,7 +162,7 @@ def is_authors(model: Model) -> Callable[[str], bool]:
 
 def named_from(model: Model, file: str) -> str:
     """Return a file's name for a trace: relative to the protocol's folder, so that both can be moved together."""
-    from zabspec.language.source import said_file
+    from zabspec.language.layout.source import said_file
 
     text = model.protocol.text
     own = getattr(sys.modules.get(text.module.__name__, text.module), "__file__", None)

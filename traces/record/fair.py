@@ -9,9 +9,9 @@ from typing import Any
 from invariants.binding import full_namespace
 from traces.record.lasso import Lasso
 from traces.record.trace import Trace, TraceError
-from zabspec.language import reference
-from zabspec.language.derive import in_order
-from zabspec.language.reference import ERRORS, StateView
+from zabspec.language.layout.derive import in_order
+from zabspec.language.python import reference
+from zabspec.language.python.reference import ERRORS, StateView
 from zabspec.live.phase import FairClass, StablePhase, class_of, is_strong, stable_phase
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model

@@ -37,8 +37,8 @@ from traces.record.trace import (
 from traces.record.values import state_json, state_of
 from zabspec.configuration import ConfigurationJson
 from zabspec.files import read_bytes, write_whole
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
-from zabspec.language.schema import Layout, Role
+from zabspec.language.layout.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.layout.schema import Layout, Role
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.typed import Typed, WrongValue, hints_of, list_of, object_type, one_of, read
 from zabspec.worlds.steps import KINDS

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from traces.record.trace import StepWord, Transmission
 from traces.record.values import carried
-from zabspec.language.reference import MessageView, StateView
+from zabspec.language.python.reference import MessageView, StateView
 from zabspec.worlds.datagrams import ORDERED
 from zabspec.worlds.disks import done
 

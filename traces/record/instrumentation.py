@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from traces.replay.abstraction import Abstraction
 from zabspec.language.program import Program
-from zabspec.language.reference import MessageView, StateView
+from zabspec.language.python.reference import MessageView, StateView
 from zabspec.model import Model
 
 Event = dict[str, Any]

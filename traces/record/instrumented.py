@@ -9,7 +9,7 @@ from traces.record.flight import Flight
 from traces.record.instrumentation import Event, ListensToEvents, Scripted
 from traces.record.notes import Notes
 from traces.record.trace import StepWord, Transmission
-from zabspec.language.reference import MessageView, StateView
+from zabspec.language.python.reference import MessageView, StateView
 from zabspec.worlds.world import World
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from zabspec.language.notation import process_name
+from zabspec.language.layout.notation import process_name
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from traces.record.notes import Notes
 from traces.record.trace import Transmission
 from traces.record.worlds import HANDLERS, watched_as
 from traces.replay.abstraction import TraceCluster
-from zabspec.language.reference import MessageView, StateView
+from zabspec.language.python.reference import MessageView, StateView
 
 Call = tuple[str, tuple[int, ...]]  # a handler and the processes it was given
 

@@ -13,8 +13,8 @@ from typing import Any
 from traces.record.trace import Acceptance, Delivery, Establishment, JsonTxn, Observation, Step, StepWord, Transmission
 from traces.record.values import value_json
 from zabspec.authoring.reading import ObservationKind, ProtocolSource
-from zabspec.language.kinds import Record
-from zabspec.language.reference import StateView
+from zabspec.language.layout.kinds import Record
+from zabspec.language.python.reference import StateView
 from zabspec.worlds.disks import done
 
 

@@ -11,7 +11,7 @@ from traces.record.instrumented import InstrumentedWorld, Refused
 from traces.record.notes import Notes
 from traces.record.trace import StepWord, Transmission
 from traces.record.values import carried, message_said
-from zabspec.language.reference import MessageView, StateView
+from zabspec.language.python.reference import MessageView, StateView
 from zabspec.simulator.connections import DATAGRAM, DOWN_WAY, NOTICE_DOWN, NOTICE_UP, UP
 from zabspec.worlds import over_connections
 from zabspec.worlds.disks import done

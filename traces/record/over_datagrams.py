@@ -11,7 +11,7 @@ from traces.record.notes import Notes
 from traces.record.trace import StepWord, Transmission
 from traces.record.values import carried, message_said
 from traces.replay.abstraction import Entry
-from zabspec.language.reference import MessageView, StateView
+from zabspec.language.python.reference import MessageView, StateView
 from zabspec.worlds import over_datagrams
 from zabspec.worlds.datagrams import ORDERED
 from zabspec.worlds.disks import done

@@ -18,7 +18,7 @@ from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError, Tr
 from traces.record.values import state_json
 from traces.record.worlds import watched_as
 from zabspec.language.program import Program
-from zabspec.language.reference import ERRORS, StateView
+from zabspec.language.python.reference import ERRORS, StateView
 from zabspec.model import Model
 
 

@@ -27,7 +27,7 @@ from traces.record.values import message_json, message_said, state_json
 from traces.record.verification import compare
 from traces.record.worlds import watched_as
 from traces.replay.abstraction import Abstraction, Datagram, TraceCluster
-from zabspec.language.reference import MessageView, StateView
+from zabspec.language.python.reference import MessageView, StateView
 from zabspec.model import LIMITS, ConfigError, Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.connections import DUPLICATING, UP

@@ -14,9 +14,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from traces.record.trace import JsonState
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
-from zabspec.language.reference import MessageView, StateView, read
-from zabspec.language.schema import Layout, Role
+from zabspec.language.layout.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.layout.schema import Layout, Role
+from zabspec.language.python.reference import MessageView, StateView, read
 
 Writer = Callable[[bytearray, int], Any]  # a value that lies in these bytes at this place, as JSON
 

@@ -12,7 +12,7 @@ from traces.record.fair import certify
 from traces.record.runner import Runner, failing_trace
 from traces.record.trace import Trace, TraceError
 from traces.record.values import state_json
-from zabspec.language.reference import ERRORS
+from zabspec.language.python.reference import ERRORS
 
 RUN = "the run gives"
 

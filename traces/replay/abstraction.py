@@ -22,9 +22,9 @@ from typing import Any
 
 from traces.record.trace import JsonState
 from traces.record.values import field_json, in_order, writer
-from zabspec.language.kinds import MessageUnion
-from zabspec.language.reference import MessageView, StateView
-from zabspec.language.schema import Role
+from zabspec.language.layout.kinds import MessageUnion
+from zabspec.language.layout.schema import Role
+from zabspec.language.python.reference import MessageView, StateView
 from zabspec.model import Model
 from zabspec.simulator.connections import DOWN_WAY, LOSSY, UP
 from zabspec.simulator.mail import SEQ_AT, SEQ_BITS, slot_of

@@ -27,9 +27,9 @@ from traces.record.trace import Step, Trace, TraceError
 from traces.record.values import message_bytes, state_of
 from traces.record.verification import claimed, compare, judge, meet, premise_of, property_of, verify
 from traces.replay.scripted import ScriptedSimulator
-from zabspec.language.kinds import MessageUnion
-from zabspec.language.lang import NOBODY
-from zabspec.language.reference import ERRORS, StateView
+from zabspec.language.layout.kinds import MessageUnion
+from zabspec.language.python.lang import NOBODY
+from zabspec.language.python.reference import ERRORS, StateView
 from zabspec.model import Model
 from zabspec.simulator.dump import Dump, digest
 from zabspec.worlds.steps import PROCESSES

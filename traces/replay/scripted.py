@@ -17,8 +17,8 @@ from traces.record.runner import StepFailed, describe_word, label_of
 from traces.record.trace import Step, StepWord, TraceError, Transmission
 from traces.record.worlds import watched_as
 from traces.replay.abstraction import Abstraction, TraceCluster
-from zabspec.language import reference
-from zabspec.language.reference import ERRORS, StateView
+from zabspec.language.python import reference
+from zabspec.language.python.reference import ERRORS, StateView
 from zabspec.model import Model
 from zabspec.simulator.loop import FAULTS
 from zabspec.worlds.steps import PROCESSES

@@ -22,7 +22,7 @@ from traces.record.lasso import Lasso
 from traces.record.runner import build_trace, failing_trace
 from traces.record.trace import StepWord, Trace, TraceError
 from traces.shorten.remake import remade
-from zabspec.language.reference import ERRORS, MessageView, StateView
+from zabspec.language.python.reference import ERRORS, MessageView, StateView
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.worlds.steps import ABCAST, BUDGETS, MASKS, NUMBERED, PLACES, PROCESSES, RECEIVE
 

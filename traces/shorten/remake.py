@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
-from zabspec.language.reference import MessageView, RangeError, RecordValue, read, write
+from zabspec.language.layout.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.python.reference import MessageView, RangeError, RecordValue, read, write
 
 Renamed = Callable[[int], int | None]
 

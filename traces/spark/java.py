@@ -20,10 +20,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from traces.spark import NoSpark
 from zabspec.extras import installing
 from zabspec.files import write_whole
-from zabspec.language.jit import cache_folder
+from zabspec.language.native.jit import cache_folder
 
 LEAST = 17
 VECTOR = "--add-modules=jdk.incubator.vector"  # what Spark's launcher passes
@@ -71,12 +70,12 @@ def find_java(spare: Path | None = None) -> Java:
         spare: the folder to write to if the cache folder is not writable.
 
     Raises:
-        NoSpark: no suitable Java was found.
+        NoJava: no suitable Java was found.
     """
     try:
         java = find_runtime(LEAST)
     except NoJava as problem:
-        raise NoSpark(f"Spark needs {problem}") from None
+        raise NoJava(f"Spark needs {problem}") from None
     if isinstance(version_of(java.program, VECTOR), str):
         return replace(java, home=wrapper(java.program, spare))
     return java
@@ -141,7 +140,7 @@ def wrapper(java: Path, spare: Path | None) -> Path:
     """Return a home whose `bin/java` is the given one without the argument VECTOR, and write it if needed.
 
     Raises:
-        NoSpark: no folder can be written.
+        NoJava: no folder can be written.
     """
     text = WRAPPER.format(vector=shlex.quote(VECTOR), java=shlex.quote(str(java)))
     name = "java-" + hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -154,9 +153,7 @@ def wrapper(java: Path, spare: Path | None) -> Path:
             trouble = trouble or f"cannot write {home}: {problem.strerror}"
             continue
         return home
-    raise NoSpark(
-        f"the Java runtime {java} needs a wrapper for Spark: {trouble} (set ZABCHECK_CACHE to another folder)"
-    )
+    raise NoJava(f"the Java runtime {java} needs a wrapper for Spark: {trouble} (set ZABCHECK_CACHE to another folder)")
 
 
 def place(path: Path, text: str) -> None:

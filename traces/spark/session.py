@@ -27,16 +27,17 @@ from traces.spark import NoSpark, SparkFailed
 from traces.spark.connect import SCHEME, active, connection, has_java, server_of
 from traces.spark.guest import TOP, guest, host, is_local, master_of, send_code
 from traces.spark.interrupts import Interrupts
-from traces.spark.java import find_java
+from traces.spark.java import NoJava, find_java
 from traces.spark.trouble import ended, how_it_ended, log_lines, reason
 from zabspec.extras import missing
 from zabspec.files import without_secrets
+from zabspec.limits import machine_memory
 from zabspec.temporary import temporary_folder, top
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["LOCAL", "check_installed", "cores", "is_local", "machine_memory", "own_folder", "reason", "session"]
+__all__ = ["LOCAL", "check_installed", "cores", "is_local", "own_folder", "reason", "session"]
 
 LOCAL = "local[*]"
 PYSPARK = 4  # the supported major version, with all its minor versions
@@ -227,7 +228,7 @@ def settings_for(master: str, folder: Path, brief: bool, memory: int | None, par
     settings = settings_of_work(master, partitions)
     said = settings_said()
     if "spark.python.daemon.module" not in said:
-        settings["spark.python.daemon.module"] = "traces.spark.daemon"  # found where it works, as all `python -m` is
+        settings["spark.python.daemon.module"] = "traces.spark.daemon"  # found as `python -m` finds it
     if not is_local(master):
         if on_loopback(master):
             settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -286,15 +287,6 @@ def cores(master: str) -> int:
     return len(os.sched_getaffinity(0)) if found[1] == "*" else int(found[1])
 
 
-def machine_memory() -> int:
-    """Return the bytes of memory that this process may use: the machine's, or its control group's limit."""
-    sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with contextlib.suppress(OSError, ValueError):
-            sizes.append(int(Path(limit).read_text()))
-    return min(sizes)
-
-
 # --- starting and ending -------------------------------------------------------------------------
 
 
@@ -345,8 +337,12 @@ def started(
 @contextmanager
 def environment(master: str, folder: Path) -> Iterator[None]:
     """Set the variables that Spark's launcher and its Python processes read, and restore them afterwards."""
+    try:
+        java = find_java(folder)
+    except NoJava as problem:
+        raise NoSpark(str(problem)) from None
     wanted: dict[str, str | None] = {
-        "JAVA_HOME": str(find_java(folder).home),
+        "JAVA_HOME": str(java.home),
         "SPARK_REMOTE": None,
         "SPARK_CONNECT_MODE_ENABLED": None,
         "PYSPARK_GATEWAY_PORT": None,  # of a Java process started by someone else

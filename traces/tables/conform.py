@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from traces.tables.table import COLUMNS, KINDS, ROW, TableError
+from traces.events.table import COLUMNS, KINDS, ROW, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from traces.tables.table import TableError
+from traces.events.table import TableError
 from zabspec.extras import missing
 
 if TYPE_CHECKING:

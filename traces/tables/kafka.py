@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from traces.events.table import COLUMNS, TableError
 from traces.spark.trouble import reason
-from traces.tables.table import COLUMNS, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -19,8 +19,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from traces.walk import walker as order
 from traces.walk.walker import LONGEST, Walker, WalkError
-from zabspec.language.cache_key import digest_of
-from zabspec.language.source import text_digest
+from zabspec.language.layout.cache_key import digest_of
+from zabspec.language.layout.source import text_digest
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 MANY = 35  # the first number that takes more than one character

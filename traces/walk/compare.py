@@ -10,8 +10,8 @@ from traces.pictures.states import entries
 from traces.record.trace import JsonState, StepWord
 from traces.record.values import state_json
 from traces.walk.walker import Possible, Walker, WalkError, WalkPlace
-from zabspec.language.reference import StateView
-from zabspec.language.schema import Role
+from zabspec.language.layout.schema import Role
+from zabspec.language.python.reference import StateView
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from typing import Any
 from traces.record.trace import StepWord
 from traces.walk.compare import way_to
 from traces.walk.walker import Walker, WalkPlace
-from zabspec.language.bytecode import all_code
-from zabspec.language.kinds import Seq
-from zabspec.language.reference import ERRORS, StateView
-from zabspec.language.schema import Role
-from zabspec.language.source import said_file
+from zabspec.language.layout.bytecode import all_code
+from zabspec.language.layout.kinds import Seq
+from zabspec.language.layout.schema import Role
+from zabspec.language.layout.source import said_file
+from zabspec.language.python.reference import ERRORS, StateView
 
 RAN, POSSIBLE, NEVER = "ran", "possible", "never"
 WALKS, LONGEST_WALK = 100, 60  # random ones, which come deeper than all states level by level do in that time

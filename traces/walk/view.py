@@ -19,7 +19,7 @@ from traces.pictures.svg import diagram
 from traces.pictures.words import words_of
 from traces.record.trace import Step, Trace
 from traces.walk.walker import UNDECIDED, VIOLATED, Possible, Verdict, Walker, WalkPlace
-from zabspec.language.notation import naming_processes, with_names
+from zabspec.language.layout.notation import naming_processes, with_names
 
 CROP = HEAD - 8  # of the diagram, where the names of the lanes are: these stay in sight by themselves
 

@@ -22,9 +22,9 @@ from traces.record.runner import Known, Mark, NoAlternative, Runner, StepFailed
 from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError
 from traces.record.values import state_json
 from zabspec.errors import RequestError
-from zabspec.language.reference import ERRORS, StateView
-from zabspec.language.schema import Role
-from zabspec.language.sentences import sentence_of
+from zabspec.language.layout.schema import Role
+from zabspec.language.python.reference import ERRORS, StateView
+from zabspec.language.python.sentences import sentence_of
 from zabspec.model import Configuration, Model
 
 HOLDS, VIOLATED, UNDECIDED = "holds", "violated", "undecided"

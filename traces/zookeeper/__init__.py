@@ -1,5 +1,1 @@
-"""Check the directories and text logs of ZooKeeper servers against ZAB's promises (`zabcheck audit`).
-
-Start with `audit.py`. `logs.py` and `snapshots.py` read files, `replay.py` rebuilds the tree; `order.py`, `agree.py`
-and `digests.py` make the findings, whose codes are in `codes.py`.
-"""
+"""A wing: data directories, logs and records of ZooKeeper's servers. Start with `audit/`; `disk/` reads the files."""

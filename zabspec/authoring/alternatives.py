@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-from zabspec.language import lang
-from zabspec.language.bytecode import global_names
-from zabspec.language.source import definition
+from zabspec.language.layout.bytecode import global_names
+from zabspec.language.layout.source import definition
+from zabspec.language.python import lang
 from zabspec.roles import MOST_PROCESSES
 from zabspec.worlds import actor
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zabspec.language import tree as t
-from zabspec.language.kinds import Int, Record, Seq, SetOf
+from zabspec.language.analysis import tree as t
+from zabspec.language.layout.kinds import Int, Record, Seq, SetOf
 
 MOST_WORK = 60_000  # nodes of the tree
 DRAWN = 64  # cases that are drawn at random first: most properties are False in one of them

@@ -16,13 +16,13 @@ from typing import Any
 
 from zabspec.authoring.declaration import Declaration, Map, ProtocolError, Start
 from zabspec.authoring.places import misdeclared
-from zabspec.language.bytecode import global_names
-from zabspec.language.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
-from zabspec.language.lang import MessageName
-from zabspec.language.meanings import constant, described, is_number
-from zabspec.language.place import SourcePlace, is_own_file
-from zabspec.language.reference import MessageView, RecordValue, StateView
-from zabspec.language.schema import NODE, Field, Role
+from zabspec.language.layout.bytecode import global_names
+from zabspec.language.layout.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
+from zabspec.language.layout.place import SourcePlace, is_own_file
+from zabspec.language.layout.schema import NODE, Field, Role
+from zabspec.language.python.lang import MessageName
+from zabspec.language.python.meanings import constant, described, is_number
+from zabspec.language.python.reference import MessageView, RecordValue, StateView
 from zabspec.roles import MOST_PROCESSES, type_name
 from zabspec.worlds.actor import LEADING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS

@@ -16,11 +16,11 @@ from typing import cast
 
 from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Size
 from zabspec.authoring.places import misdeclared
-from zabspec.language.kinds import Bool, Int, Kind, NodeId, SetOf
-from zabspec.language.lang import Node, State
-from zabspec.language.meanings import is_number
-from zabspec.language.place import SourcePlace
-from zabspec.language.schema import NODE, Field, Role
+from zabspec.language.layout.kinds import Bool, Int, Kind, NodeId, SetOf
+from zabspec.language.layout.place import SourcePlace
+from zabspec.language.layout.schema import NODE, Field, Role
+from zabspec.language.python.lang import Node, State
+from zabspec.language.python.meanings import is_number
 from zabspec.roles import type_name
 from zabspec.worlds.steps import CONNECTIONS
 

@@ -18,9 +18,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import FunctionType
 
-from zabspec.language import lang
-from zabspec.language.bytecode import global_names
-from zabspec.language.source import annotated, definition
+from zabspec.language.layout.bytecode import global_names
+from zabspec.language.layout.source import annotated, definition
+from zabspec.language.python import lang
 from zabspec.worlds import actor
 
 WRITTEN = ("role", "leader")

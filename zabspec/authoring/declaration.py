@@ -18,10 +18,10 @@ from types import FunctionType, ModuleType
 from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
 
 from zabspec.errors import RequestError
-from zabspec.language.kinds import NOTHING, Bool, Int, Kind, Message, NodeId, OptionalInt, Record, Seq, SetOf
-from zabspec.language.meanings import is_number
-from zabspec.language.place import SourcePlace, relative
-from zabspec.language.schema import NODE, Field, Role
+from zabspec.language.layout.kinds import NOTHING, Bool, Int, Kind, Message, NodeId, OptionalInt, Record, Seq, SetOf
+from zabspec.language.layout.place import SourcePlace, relative
+from zabspec.language.layout.schema import NODE, Field, Role
+from zabspec.language.python.meanings import is_number
 from zabspec.properties import HISTORY, STATE, STEP, TERMINAL, ProgressProperty, Property, first_paragraph, unwrapped
 from zabspec.worlds.steps import BUDGETS
 
@@ -710,6 +710,7 @@ class Declaration:
         lab_oracle: the name of the module that declares it with the db-19 lab's election as its leader oracle.
         releases: of a protocol that follows somebody's releases, their numbers by variant, the newest first; the empty
             variant is the protocol itself.
+        settings: the name of a module whose `with_settings` adds to a variant what its release does differently.
         extends: the names of modules whose functions are its own too; its own functions stand over theirs.
         leaders_weigh: why no process without weight leads in the implementation that it follows, where it does not say
             so itself: quorum systems with such a process are refused. If empty, they are not.
@@ -746,6 +747,7 @@ class Declaration:
     progress: str = ""
     lab_oracle: str = ""
     releases: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    settings: str = ""
     extends: Sequence[str] = ()
     leaders_weigh: str = ""
     observers: str = ""

@@ -25,9 +25,9 @@ from zabspec.authoring.checks import OURS, check_texts
 from zabspec.authoring.declaration import Declaration, ProtocolError
 from zabspec.authoring.sources import Read, current, digest_of, is_file, keep, key_of, last_read, path_of
 from zabspec.files import LARGEST_SOURCE, read_bytes
-from zabspec.language.diagnostics import innermost, place_at
-from zabspec.language.place import SourcePlace
-from zabspec.language.source import functions_in, known_tree
+from zabspec.language.layout.diagnostics import innermost, place_at
+from zabspec.language.layout.place import SourcePlace
+from zabspec.language.layout.source import functions_in, known_tree
 
 
 def read_file(name: str) -> Read:
@@ -321,7 +321,7 @@ def defined_below(tree: ast.Module, name: str, line: int) -> int:
     return 0
 
 
-LANGUAGE = ("zabcheck.language", "zabspec.language.lang")
+LANGUAGE = ("zabcheck.language", "zabspec.language.python.lang")
 
 
 def check_plain_names(name: str, file: str, tree: ast.Module) -> None:

@@ -9,11 +9,11 @@ from types import FunctionType, MappingProxyType
 from zabspec.authoring.clocks import CLOCK_NAMES, TICKS, clock_text
 from zabspec.authoring.declaration import Action, Declaration
 from zabspec.authoring.membership import asks_member, begins_member, ends_member, membership_text
-from zabspec.language.bytecode import global_names
-from zabspec.language.choosing import name_of
-from zabspec.language.kinds import MessageUnion
-from zabspec.language.schema import Field
-from zabspec.language.sentences import MARK
+from zabspec.language.layout.bytecode import global_names
+from zabspec.language.layout.kinds import MessageUnion
+from zabspec.language.layout.schema import Field
+from zabspec.language.python.choosing import name_of
+from zabspec.language.python.sentences import MARK
 from zabspec.worlds.steps import CONNECTIONS
 
 OF_EVERY_MESSAGE = "_of_every_message"
@@ -103,15 +103,15 @@ def world_text(
     parts += by_role(text.hooks)
     if members is not None:
         parts += membership_text(members, text.declared.roles, down)
-        parts[0] += "\n\nfrom zabspec.language.lang import forget, processes"
+        parts[0] += "\n\nfrom zabspec.language.python.lang import forget, processes"
     going_on = [f"k == {k}" for k, a in enumerate(text.actions) if a is TICKS or a.joins]
     if going_on:
         parts.append(f"def goes_on(s: State, k: int) -> bool:\n    return {' or '.join(going_on)}")
     if TICKS in text.actions:
         parts += clock_text(fields)
-        parts[0] += "\n\nfrom zabspec.language.lang import NOBODY"
+        parts[0] += "\n\nfrom zabspec.language.python.lang import NOBODY"
     if text.declared.roles:
-        parts[0] += "\n\nfrom zabspec.language.lang import forget, is_a"
+        parts[0] += "\n\nfrom zabspec.language.python.lang import forget, is_a"
     return "\n\n\n".join(parts) + "\n"
 
 

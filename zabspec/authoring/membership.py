@@ -13,10 +13,10 @@ from types import FunctionType
 from zabspec.authoring.alternatives import CHOICES
 from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Size
 from zabspec.authoring.places import misdeclared
-from zabspec.language.bytecode import global_names
-from zabspec.language.kinds import SetOf
-from zabspec.language.meanings import is_number
-from zabspec.language.schema import Field, Role
+from zabspec.language.layout.bytecode import global_names
+from zabspec.language.layout.kinds import SetOf
+from zabspec.language.layout.schema import Field, Role
+from zabspec.language.python.meanings import is_number
 from zabspec.roles import type_name
 from zabspec.worlds.steps import CONNECTIONS
 

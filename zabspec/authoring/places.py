@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from zabspec.authoring.declaration import ProtocolError
 from zabspec.authoring.sources import last_read
-from zabspec.language.diagnostics import place_at
-from zabspec.language.place import SourcePlace
-from zabspec.language.source import known_tree
+from zabspec.language.layout.diagnostics import place_at
+from zabspec.language.layout.place import SourcePlace
+from zabspec.language.layout.source import known_tree
 
 FIELDS = ("stored", "on_disk", "volatile", "timer", "clock", "lease", "ghost", "environment", "shared", "Field")
 

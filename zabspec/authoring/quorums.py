@@ -15,11 +15,11 @@ from typing import TypeGuard
 from zabspec.authoring.checks import is_ours
 from zabspec.authoring.declaration import ConfigError, ProtocolError
 from zabspec.ensemble import ConfigError as NoSystem
-from zabspec.language.bytecode import global_names
-from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
-from zabspec.language.place import SourcePlace, relative
-from zabspec.language.schema import Field
-from zabspec.language.source import annotated, definition
+from zabspec.language.layout.bytecode import global_names
+from zabspec.language.layout.kinds import Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.layout.place import SourcePlace, relative
+from zabspec.language.layout.schema import Field
+from zabspec.language.layout.source import annotated, definition
 from zabspec.quorums import MAJORITY, system_of
 
 NOT_COUNTED = ((ast.Gt, 0), (ast.Eq, 0), (ast.NotEq, 0), (ast.GtE, 1), (ast.Lt, 1))  # a set is empty, or is not

@@ -71,15 +71,15 @@ from zabspec.authoring.places import misdeclared, with_place
 from zabspec.authoring.roles import RoleTypes, check_processes
 from zabspec.authoring.sources import Read, is_file, path_of
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
-from zabspec.language.bytecode import global_names, names_in
-from zabspec.language.choosing import name_of
-from zabspec.language.expressions import KERNEL
-from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
-from zabspec.language.lang import Fields, MessageName, RecordName
-from zabspec.language.meanings import is_number, is_value
-from zabspec.language.place import SourcePlace, relative
-from zabspec.language.schema import NODE, Field, Role
-from zabspec.language.source import LanguageError, definition, from_lambda, register_source
+from zabspec.language.front.expressions import KERNEL
+from zabspec.language.layout.bytecode import global_names, names_in
+from zabspec.language.layout.kinds import Int, Kind, Message, MessageUnion, Record, Seq
+from zabspec.language.layout.place import SourcePlace, relative
+from zabspec.language.layout.schema import NODE, Field, Role
+from zabspec.language.layout.source import LanguageError, definition, from_lambda, register_source
+from zabspec.language.python.choosing import name_of
+from zabspec.language.python.lang import Fields, MessageName, RecordName
+from zabspec.language.python.meanings import is_number, is_value
 from zabspec.properties import ProgressProperty, Property, first_paragraph
 from zabspec.roles import type_name
 from zabspec.worlds import actor, connections, datagrams, priority
@@ -160,7 +160,7 @@ NOT_ASKED = "starts_at_once is ignored if is_down is a function of the file: on_
 # Hooks that are of the world: they may look at every process, as no handler does.
 OVERSEEING = {"oracle_may_name"}
 ACTING = HOOKS - OVERSEEING
-OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of several files
+SHARED = ("zabspec", "zabspec.protocols")  # packages with several protocols; another of this project is one's own
 WORLD_OF = "world_of_"  # how the name of a generated module between a protocol and its world begins
 BUILT_IN = "no-runtime-error"  # the property that every protocol has
 # Arguments that a protocol of somebody's own has not, and what to do instead.
@@ -277,7 +277,7 @@ class ProtocolSource:
             return tuple(sys.modules[name] for name in self.declared.extends)
         package = self.module.__name__.rpartition(".")[0] + "."
         given = {v.__module__ for v in vars(self.module).values() if isinstance(v, FunctionType)}
-        own = sorted(given - {self.module.__name__}) if package.startswith(OWN_TEXTS) else []
+        own = sorted(given - {self.module.__name__}) if of_its_own(package.removesuffix(".")) else []
         return tuple(sys.modules[name] for name in own if name.startswith(package))
 
     @property
@@ -683,6 +683,11 @@ class ProtocolSource:
                 raise ProtocolError(f"{self.name}: the world has a {m.name} of its own: rename your message")
 
 
+def of_its_own(package: str) -> bool:
+    """Return whether a package of this project has the text of one protocol, in several files."""
+    return package.startswith("zabspec.") and package not in SHARED
+
+
 def read_source(name: str) -> ProtocolSource:
     """Read the protocol with a name.
 
@@ -808,7 +813,7 @@ class _Reader:
     def beside(self, function: FunctionType) -> bool:
         """Return whether a function is of a module beside the source, in this project's package for the protocol."""
         package = self.module.__name__.rpartition(".")[0]
-        return package.startswith(OWN_TEXTS) and function.__module__.startswith(f"{package}.")
+        return of_its_own(package) and function.__module__.startswith(f"{package}.")
 
     def fail(self, function: FunctionType, problem: str) -> ProtocolError:
         code = function.__code__
@@ -1176,7 +1181,7 @@ class _Reader:
                 at = value if isinstance(value, FunctionType) else self.functions.get(base)
                 said = f"{name} is the name of what is made of {base}: rename it"
                 raise self.fail(at, said) if at is not None else misdeclared(self.name, ("constant", name), said)
-            ours = isinstance(value, FunctionType) and value.__module__ == "zabspec.language.lang"
+            ours = isinstance(value, FunctionType) and value.__module__ == "zabspec.language.python.lang"
             words = OWN_WORDS | WORDS_OF_ROLES if self.declared.roles else OWN_WORDS
             if isinstance(value, (FunctionType, int)) and name in words and not ours:
                 said = f"{name} is a word of the language: rename it"

@@ -17,10 +17,10 @@ from functools import cached_property
 from types import FunctionType
 
 from zabspec.authoring.declaration import ProtocolError
-from zabspec.language.kinds import Kind, Message, NodeId, Record, Seq, SetOf
-from zabspec.language.place import SourcePlace
-from zabspec.language.schema import NODE, Field
-from zabspec.language.source import annotated, definition
+from zabspec.language.layout.kinds import Kind, Message, NodeId, Record, Seq, SetOf
+from zabspec.language.layout.place import SourcePlace
+from zabspec.language.layout.schema import NODE, Field
+from zabspec.language.layout.source import annotated, definition
 from zabspec.roles import type_name
 
 ANY = ""  # of a process: its role is not known

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 
-from zabspec.language.lang import MessageName
+from zabspec.language.python.lang import MessageName
 from zabspec.worlds import actor
 from zabspec.worlds.steps import CONNECTIONS
 

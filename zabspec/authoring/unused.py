@@ -6,8 +6,8 @@ from types import FunctionType
 
 from zabspec.authoring.checks import OURS, is_ours
 from zabspec.authoring.unreceived import sendings
-from zabspec.language.bytecode import functions_that_run, global_names
-from zabspec.language.source import definition
+from zabspec.language.layout.bytecode import functions_that_run, global_names
+from zabspec.language.layout.source import definition
 from zabspec.model import Model
 
 

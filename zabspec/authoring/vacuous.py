@@ -1,6 +1,6 @@
 """Find properties that can never be False: no run puts them to the test, whatever their witness says.
 
-What a property may return is worked out from the declared ranges (`zabspec/language/intervals.py`); if False is not
+What a property may return is worked out from the declared ranges (`language/analysis/intervals.py`); if False is not
 among it, the property cannot fail. Nor can it if it is False in none of the cases that there are of what it reads
 (`cases.py`), where there are not too many.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from zabspec.authoring.cases import never_false_in_any_case
-from zabspec.language.frontend import FrontEnd
-from zabspec.language.intervals import Intervals
+from zabspec.language.analysis.intervals import Intervals
+from zabspec.language.front.frontend import FrontEnd
 from zabspec.model import Model
 
 

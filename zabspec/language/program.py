@@ -11,15 +11,15 @@ from functools import cache, cached_property
 from types import FunctionType, ModuleType
 from typing import Any
 
-from zabspec.language import reference
-from zabspec.language import tree as t
-from zabspec.language.choosing import MARKS, may_choose, name_of
-from zabspec.language.frontend import FrontEnd
-from zabspec.language.kinds import Kind
-from zabspec.language.meanings import constant, is_enumeration, is_value
-from zabspec.language.schema import Layout, Role, Schema
-from zabspec.language.structs import is_struct
-from zabspec.language.writes import telling_writes
+from zabspec.language.analysis import tree as t
+from zabspec.language.analysis.structs import is_struct
+from zabspec.language.front.frontend import FrontEnd
+from zabspec.language.layout.kinds import Kind
+from zabspec.language.layout.schema import Layout, Role, Schema
+from zabspec.language.python import reference
+from zabspec.language.python.choosing import MARKS, may_choose, name_of
+from zabspec.language.python.meanings import constant, is_enumeration, is_value
+from zabspec.language.python.writes import telling_writes
 
 
 def own_names(module: ModuleType) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zabspec.language.effects import STEPS, Access, Effects, EffectsOf, Write
-from zabspec.language.frontend import FrontEnd
-from zabspec.language.kinds import MessageUnion
-from zabspec.language.loops import in_loop
-from zabspec.language.scalarset import Asymmetry, Sorts, in_layout
+from zabspec.language.analysis.effects import STEPS, Access, Effects, EffectsOf, Write
+from zabspec.language.analysis.loops import in_loop
+from zabspec.language.analysis.scalarset import Asymmetry, Sorts, in_layout
+from zabspec.language.front.frontend import FrontEnd
+from zabspec.language.layout.kinds import MessageUnion
 
 __all__ = ["Asymmetry", "Decoder", "Trusted", "asymmetries"]
 

@@ -6,7 +6,7 @@ another one, or over a dead connection, gives up. All else is the world's own (`
 
 from __future__ import annotations
 
-from zabspec.language.lang import NOBODY, Node, State
+from zabspec.language.python.lang import NOBODY, Node, State
 from zabspec.worlds.actor import ELECTION, is_down, may_time_out, on_timeout
 from zabspec.worlds.connections import OPEN
 from zabspec.worlds.step_annotations import begin_step, peer_in, process_in

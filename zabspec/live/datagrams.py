@@ -6,7 +6,7 @@ timers but its own steps.
 
 from __future__ import annotations
 
-from zabspec.language.lang import Node, State
+from zabspec.language.python.lang import Node, State
 from zabspec.live.connections import stable_beat, stable_beat_due, stable_beats, stable_waits
 from zabspec.worlds.steps import RECEIVE
 

@@ -7,7 +7,7 @@ transit. Then the timer of a process that does not follow that leader runs out, 
 
 from __future__ import annotations
 
-from zabspec.language.lang import NOBODY, Node, State, is_quorum
+from zabspec.language.python.lang import NOBODY, Node, State, is_quorum
 from zabspec.properties import ProgressProperty
 from zabspec.protocols.db19 import DOWN, LEADING, LOOKING
 from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, is_down, on_timer, timer_armed

@@ -7,7 +7,7 @@ long as it may.
 
 from __future__ import annotations
 
-from zabspec.language.lang import Node, State
+from zabspec.language.python.lang import Node, State
 from zabspec.live.connections import (
     stable_beat,
     stable_beat_due,

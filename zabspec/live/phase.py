@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from types import FunctionType, ModuleType
 
-from zabspec.language.notation import process_name
+from zabspec.language.layout.notation import process_name
 from zabspec.language.program import own_names
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model

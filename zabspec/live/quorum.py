@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zabspec.language.lang import Node, State, is_quorum
+from zabspec.language.python.lang import Node, State, is_quorum
 from zabspec.worlds.actor import is_down
 
 

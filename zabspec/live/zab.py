@@ -6,7 +6,7 @@ received in time. A function returns whether process p still waits.
 
 from __future__ import annotations
 
-from zabspec.language.lang import Node, State
+from zabspec.language.python.lang import Node, State
 from zabspec.live import connections
 from zabspec.live.quorum import quorum_is_up, waits_to_follow
 from zabspec.properties import ProgressProperty

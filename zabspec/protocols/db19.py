@@ -15,7 +15,7 @@ from __future__ import annotations
 from zabspec.authoring.declaration import OneOf, Processes, Size, declare
 from zabspec.history import abcast, abdeliver, accept, end_leadership, end_pass, establish, revise
 from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role, Seq
-from zabspec.language.lang import (
+from zabspec.language.python.lang import (
     NOBODY, AnyMessage, Members, MessageName, Node, State, Txn, Zxid, forget, is_quorum, step,
 )  # fmt: skip
 from zabspec.protocols.election import (

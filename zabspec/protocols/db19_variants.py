@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from zabspec.authoring.declaration import Variant
-from zabspec.language.lang import Node, State
+from zabspec.language.python.lang import Node, State
 from zabspec.protocols.db19 import (
     FOLLOWING, Ack, AckEpoch, NewEpoch, NewLeader, Propose, last_zxid,
 )  # fmt: skip

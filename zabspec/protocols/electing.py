@@ -11,7 +11,7 @@ from dataclasses import replace
 from zabspec import zab
 from zabspec.authoring.declaration import Size
 from zabspec.language import NODE, Field, Message, NodeId, Role
-from zabspec.language.lang import AnyMessage, Node, State, Zxid
+from zabspec.language.python.lang import AnyMessage, Node, State, Zxid
 from zabspec.protocols.election import (
     LookForLeader, Vote, election_fields, election_messages, forget_votes, on_look_for_leader, on_vote, types,
 )  # fmt: skip

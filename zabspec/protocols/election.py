@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import Size
 from zabspec.language import NODE, Field, Message, NodeId, Record, Role
-from zabspec.language.lang import NOBODY, AnyMessage, MessageName, Node, State, Zxid, is_quorum, step
+from zabspec.language.python.lang import NOBODY, AnyMessage, MessageName, Node, State, Zxid, is_quorum, step
 from zabspec.worlds.actor import ELECTION_TIMER, arm_timer, send
 
 LookForLeader = MessageName("LookForLeader")

@@ -7,7 +7,7 @@ servers, a newly elected leader will also have all committed messages."
 
 from __future__ import annotations
 
-from zabspec.language.lang import Node, State, is_quorum
+from zabspec.language.python.lang import Node, State, is_quorum
 from zabspec.protocols.ladis import last, zxid_le
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant
 from zabspec.history import end_leadership
-from zabspec.language.lang import Node, State, Txn, forget
+from zabspec.language.python.lang import Node, State, Txn, forget
 from zabspec.protocols.ladis import (
     ACK_E, BROADCAST, COMMIT, FOLLOW, GATHERING, NEWEPOCH, PROMISING, RECOVERY, begin_broadcast, count_ack,
     deliver_up_to, followed_by_quorum, last, latest_epoch, lead, quorum, synchronize, to_election, zxid_le,

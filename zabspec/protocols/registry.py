@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
+from itertools import chain
 from types import FunctionType, ModuleType
 
-from zabspec.authoring.declaration import ConfigError, Declaration, Variant
+from zabspec.authoring.declaration import ConfigError, Declaration, ProtocolError, Variant
 from zabspec.authoring.declaration import Size as Sizes
 from zabspec.authoring.quorums import check_quorums
 from zabspec.authoring.reading import ProtocolSource, read_source
 from zabspec.authoring.sources import is_elsewhere
+from zabspec.joining import joined, missing, source_of
 from zabspec.language import Field, MessageUnion, Record
-from zabspec.language.kinds import Kind
+from zabspec.language.layout.kinds import Kind
 from zabspec.properties import Property
 from zabspec.quorums import system_of
 from zabspec.roles import MOST_PROCESSES, Roles, roles_of
@@ -109,6 +112,23 @@ class Protocol:
         """The protocol with the db-19 lab's election as its leader oracle, or None."""
         found = self.declared.lab_oracle
         return opened(read_source(found)) if found else None
+
+    def with_settings(self, variant: str, release: str = "") -> str:
+        """Return a variant with what its release does differently with the settings that it names.
+
+        Args:
+            variant: as `--variant` takes it: names with `,` or `+`, that of a release perhaps among them.
+            release: its number, if the variant does not name it.
+
+        Raises:
+            ConfigError: the protocol has no releases, or not this one.
+        """
+        if not self.declared.releases and release:
+            raise ConfigError(f"--release is for zookeeper, not {self.name}")
+        if not self.declared.settings:
+            return variant
+        found: str = import_module(self.declared.settings).with_settings(self, variant, release)
+        return found
 
     def usual(self, budget: str) -> int:
         """Return the default amount of a world's budget."""
@@ -345,13 +365,40 @@ class Protocol:
         return out
 
 
-# The protocols that come with the package: by the names that commands know them by, the modules that declare them.
-NAMES: Mapping[str, str] = {
+# The protocols of the core: by the names that commands know them by, the modules that declare them.
+OF_THE_CORE: Mapping[str, str] = {
     "zab": "zabspec.zab",
     "db19": "zabspec.protocols.db19",
     "ladis": "zabspec.protocols.ladis",
-    "zookeeper": "zabspec.protocols.zookeeper.text",
 }
+
+
+class Names(Mapping[str, str]):
+    """The modules of protocols that have a name: those of the core, and of entry points `zabcheck.protocols`."""
+
+    def __getitem__(self, name: str) -> str:
+        """Return the module of a protocol.
+
+        Raises:
+            KeyError: no protocol has this name.
+            ProtocolError: it is part of what is not installed.
+        """
+        if name in OF_THE_CORE:
+            return OF_THE_CORE[name]
+        point = joined("protocols")[name]
+        if source_of(point) is None:
+            raise ProtocolError(missing(point))
+        return point.module
+
+    def __iter__(self) -> Iterator[str]:
+        others = (name for name, point in joined("protocols").items() if name not in OF_THE_CORE and source_of(point))
+        return chain(OF_THE_CORE, others)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+NAMES = Names()
 
 
 class Protocols(Mapping[str, Protocol]):
@@ -372,7 +419,7 @@ class Protocols(Mapping[str, Protocol]):
         """
         if name in self.released:
             return self.released[name]
-        if name in NAMES:
+        if name in OF_THE_CORE or name in joined("protocols"):
             found = replace(opened(read_source(NAMES[name])), name=name)
             if found.text.released:
                 self.released[name] = found

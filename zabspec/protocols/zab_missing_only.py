@@ -16,7 +16,7 @@ checks what comes of it.
 from __future__ import annotations
 
 from zabspec.history import accept
-from zabspec.language.lang import History, Node, State, Txn, step
+from zabspec.language.python.lang import History, Node, State, Txn, step
 from zabspec.worlds.actor import choose, send_to_follower, send_to_leader
 from zabspec.zab import (
     ACK_E, ACK_LD, CEPOCH, DISCOVERY, NEWEPOCH, NEWLEADER, PROMISING, SYNCHRONIZATION, SYNCHRONIZING, compare,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant
 from zabspec.history import abcast, abdeliver, end_leadership, end_synchronization
-from zabspec.language.lang import AnyMessage, Members, Node, State, Txn, forget
+from zabspec.language.python.lang import AnyMessage, Members, Node, State, Txn, forget
 from zabspec.protocols import zab_missing_only
 from zabspec.worlds.actor import disconnect, durable, send_to_follower, send_to_leader
 from zabspec.zab import (

@@ -17,7 +17,7 @@ from zabspec.second.language import Mark, MessageName, Variant
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGE = {
-    "zabcheck.language", "zabspec.language", "zabspec.language.lang", "zabspec.authoring.declaration",
+    "zabcheck.language", "zabspec.language", "zabspec.language.python.lang", "zabspec.authoring.declaration",
     "zabspec.worlds.actor", "zabspec.history",
 }  # fmt: skip
 PRODUCT = {"zabcheck", "zabspec", "checker", "invariants", "traces"}

@@ -8,7 +8,7 @@ elects whom.
 from __future__ import annotations
 
 from zabspec.language import Field, Int, Role
-from zabspec.language.lang import Node, State, is_quorum
+from zabspec.language.python.lang import Node, State, is_quorum
 from zabspec.simulator.connections import ORACLE_TICKS, RECOVERY_TICKS
 from zabspec.simulator.mail import HELD, drawn, step_taken
 from zabspec.worlds.actor import (

@@ -12,8 +12,8 @@ It shares nothing with the explorer's world of connections but what the two have
 from __future__ import annotations
 
 from zabspec.language import NODE, Bool, Field, Int, NodeId, Role
-from zabspec.language.lang import AnyMessage, Node, State
-from zabspec.language.wrapping import unsigned_rem
+from zabspec.language.layout.wrapping import unsigned_rem
+from zabspec.language.python.lang import AnyMessage, Node, State
 from zabspec.simulator.mail import (
     HELD,
     TICK,

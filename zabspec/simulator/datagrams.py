@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zabspec.language import NODE, Field, Int, NodeId, Role
-from zabspec.language.lang import AnyMessage, Node, State
+from zabspec.language.python.lang import AnyMessage, Node, State
 from zabspec.simulator.mail import (
     HELD,
     SEQ_BITS,

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zabspec.language.kinds import Record, Seq
-from zabspec.language.reference import RecordValue, StateView
-from zabspec.language.schema import NODE, Field, Layout
+from zabspec.language.layout.kinds import Record, Seq
+from zabspec.language.layout.schema import NODE, Field, Layout
+from zabspec.language.python.reference import RecordValue, StateView
 
 MAGIC = b"DSEZAB01"
 PROCESS = struct.Struct("<IBIIIIIII")

@@ -5,7 +5,7 @@ These functions override those of `connections` of the same name.
 
 from __future__ import annotations
 
-from zabspec.language.lang import AnyMessage, Node, State
+from zabspec.language.python.lang import AnyMessage, Node, State
 from zabspec.protocols.electing import on_election_message
 from zabspec.protocols.election import campaign
 from zabspec.simulator.connections import DATAGRAM, ORACLE_TICKS, RECOVERY_TICKS, address, drop

@@ -7,8 +7,8 @@ nothing happens by itself: mail is held and no timer runs until the script says 
 from __future__ import annotations
 
 from zabspec.language import Field, Int, NodeId, Role
-from zabspec.language.lang import Node, State
-from zabspec.language.wrapping import unsigned_rem
+from zabspec.language.layout.wrapping import unsigned_rem
+from zabspec.language.python.lang import Node, State
 from zabspec.simulator.mail import LARGEST_TICK, splitmix64, step_taken
 from zabspec.simulator.network import (
     begin,

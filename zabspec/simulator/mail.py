@@ -9,8 +9,8 @@ more, those that differ by eight come in the order of their sequence numbers.
 from __future__ import annotations
 
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Role
-from zabspec.language.lang import AnyMessage, Node, State
-from zabspec.language.wrapping import shr, unsigned_rem, wrap_add, wrap_mul
+from zabspec.language.layout.wrapping import shr, unsigned_rem, wrap_add, wrap_mul
+from zabspec.language.python.lang import AnyMessage, Node, State
 
 # The constants as the lab prints them (reading 1), as signed words.
 SPLITMIX_ADD = 0x9E3779B97F4A7C15 - 2**64

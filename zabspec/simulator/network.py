@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zabspec.language.lang import Node, State
+from zabspec.language.python.lang import Node, State
 
 
 def begin(s: State, p: Node) -> None:

@@ -12,7 +12,7 @@ from zabspec.history import accept as keep_accept
 from zabspec.history import establish as keep_establish
 from zabspec.history import revise as keep_revise
 from zabspec.language import Field, Int, Kind, Role
-from zabspec.language.lang import History, Node, State, Txn, new_identity
+from zabspec.language.python.lang import History, Node, State, Txn, new_identity
 
 
 def observed_fields(nodes: int, history: Kind) -> tuple[Field, ...]:

@@ -14,14 +14,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zabspec.language import llvm_text, reference
-from zabspec.language.cache_key import compiler_digest, digest_of, program_digest
-from zabspec.language.error_sites import site_number
-from zabspec.language.jit import has_bit_gather
-from zabspec.language.reference import BY_ZERO, RangeError, StateView
-from zabspec.language.source import from_here
-from zabspec.language.tiered import TieredCode
-from zabspec.language.tree import TypedProgram
+from zabspec.language.analysis.tree import TypedProgram
+from zabspec.language.layout.cache_key import compiler_digest, digest_of, program_digest
+from zabspec.language.layout.error_sites import site_number
+from zabspec.language.layout.source import from_here
+from zabspec.language.native import llvm_text
+from zabspec.language.native.jit import has_bit_gather
+from zabspec.language.native.tiered import TieredCode
+from zabspec.language.python import reference
+from zabspec.language.python.reference import BY_ZERO, RangeError, StateView
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.loop import FAULTS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zabspec.language import Field, Int, Role
-from zabspec.language.lang import History, Node, State, Txn
+from zabspec.language.python.lang import History, Node, State, Txn
 
 
 def unobserved_fields(proposals: int) -> tuple[Field, ...]:

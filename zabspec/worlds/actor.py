@@ -10,7 +10,7 @@ other: the front end checks this.
 
 from __future__ import annotations
 
-from zabspec.language.lang import AnyMessage, History, Node, State, Txn, Words, forget, provided
+from zabspec.language.python.lang import AnyMessage, History, Node, State, Txn, Words, forget, provided
 
 # The roles a world knows.
 ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3

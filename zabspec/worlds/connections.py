@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import OneOf
 from zabspec.language import NODE, Field, MessageUnion, Role, Seq
-from zabspec.language.lang import NOBODY, AnyMessage, Node, State, Words, is_quorum
+from zabspec.language.python.lang import NOBODY, AnyMessage, Node, State, Words, is_quorum
 from zabspec.worlds.actor import (
     ELECTION,
     FOLLOWING,

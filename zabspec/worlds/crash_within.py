@@ -9,7 +9,7 @@ each. Of an election it has the process that fails, and the leader and the quoru
 
 from __future__ import annotations
 
-from zabspec.language.lang import NOBODY, Node, State, Words
+from zabspec.language.python.lang import NOBODY, Node, State, Words
 from zabspec.worlds.actor import begin_inside, may_fail_acting, may_fail_inside, may_fail_inside_with
 from zabspec.worlds.step_annotations import emit, emit_alone, emit_which, peer_in, process_in
 from zabspec.worlds.steps import ACTION, CRASHES_INSIDE, ELECT, ELECTIONS_BROKEN_OFF, PEERS, PLACES

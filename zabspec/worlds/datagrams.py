@@ -17,7 +17,7 @@ This module has the untimed world's steps, as `connections` has its own.
 from __future__ import annotations
 
 from zabspec.language import NODE, Field, Int, MessageUnion, NodeId, Role, Seq
-from zabspec.language.lang import NOBODY, AnyMessage, Node, State, Words
+from zabspec.language.python.lang import NOBODY, AnyMessage, Node, State, Words
 from zabspec.worlds.actor import (
     ELECTION_TIMER,
     HEARTBEAT_TIMER,

@@ -6,7 +6,7 @@ This overrides the history's `note_delivery` and the world's `begin_step`, as `z
 from __future__ import annotations
 
 from zabspec.language import Field, Role, SetOf
-from zabspec.language.lang import Node, State, Txn
+from zabspec.language.python.lang import Node, State, Txn
 from zabspec.worlds.step_annotations import begin_step as begin_plain_step
 
 

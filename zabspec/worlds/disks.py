@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 
 from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, SetOf
-from zabspec.language.kinds import Kind
-from zabspec.language.source import definition, register_source
+from zabspec.language.layout.kinds import Kind
+from zabspec.language.layout.source import definition, register_source
 from zabspec.worlds import actor, storage
 from zabspec.worlds.step_annotations import MOST_CHOSEN
 

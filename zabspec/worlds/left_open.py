@@ -12,7 +12,7 @@ close its end first (`zabspec/authoring/closing.py`), the shorter functions of `
 
 from __future__ import annotations
 
-from zabspec.language.lang import Node, State, Words
+from zabspec.language.python.lang import Node, State, Words
 from zabspec.worlds.actor import LEADING, on_crash, went_down
 from zabspec.worlds.connections import (
     FOLLOWER_OPEN,

@@ -16,7 +16,7 @@ from zabspec.worlds.steps import ACTION, CONNECTIONS, FOLLOWER_LEARNS, NUMBERED,
 from zabspec.worlds.world import Capacity, World
 
 if TYPE_CHECKING:
-    from zabspec.language.conventions import Conventions
+    from zabspec.language.layout.conventions import Conventions
 
 PAIRS = (*connections.COMMUTE, *connections.COMMUTE_APART)
 
@@ -86,7 +86,7 @@ class OverConnections(World):
         """Return the world's conventions on the paper's channels, without cuts of the whole network."""
         if c.network != "fifo" or c.partitions:
             return None
-        from zabspec.language.conventions import Conventions
+        from zabspec.language.layout.conventions import Conventions
 
         tags = {
             to: tuple(k for k, m in enumerate(message.messages, 1) if m.to in ("", to)) for to in ("leader", "follower")

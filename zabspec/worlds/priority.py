@@ -20,7 +20,7 @@ too.
 
 from __future__ import annotations
 
-from zabspec.language.lang import NOBODY, Node, State, Words
+from zabspec.language.python.lang import NOBODY, Node, State, Words
 from zabspec.worlds.actor import (
     ELECTION,
     LEADING,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, NodeId, Role
-from zabspec.language.lang import Node, State, Words
+from zabspec.language.python.lang import Node, State, Words
 
 MOST_CHOSEN = "a step has at most 255 alternatives: choose from fewer, or in several steps"
 

@@ -22,7 +22,7 @@ The code is the explorer's and the simulator's: `model.py` of either puts it ove
 
 from __future__ import annotations
 
-from zabspec.language.lang import Node, State, Words
+from zabspec.language.python.lang import Node, State, Words
 from zabspec.worlds.actor import crashes_spent, power_losses_spent
 from zabspec.worlds.crash_within import emit_inside_with
 from zabspec.worlds.step_annotations import emit, emit_inside, emit_which

@@ -13,7 +13,7 @@ from zabspec.roles import MOST_PROCESSES
 from zabspec.worlds.steps import BUDGETS, Budget
 
 if TYPE_CHECKING:
-    from zabspec.language.conventions import Conventions
+    from zabspec.language.layout.conventions import Conventions
 
 Capacity = tuple[int, int]  # the most messages in a channel to a leader, and to a follower
 

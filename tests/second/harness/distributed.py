@@ -8,12 +8,12 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
-from checker.distributed.checkpoint import Checkpoint
-from checker.distributed.cluster import Cluster, Here
-from checker.distributed.code import ExplorationTask
-from checker.distributed.explore import SparkExplorer
-from checker.distributed.storage import Storage
+from checker.explore.checkpoints.checkpoint import Checkpoint
 from checker.explore.result import Limits
+from checker.tables.distributed.cluster import Cluster, Here
+from checker.tables.distributed.code import task_of
+from checker.tables.distributed.explore import SparkExplorer
+from checker.tables.distributed.storage import Storage
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference
 from tests.second.harness.plain import Renamer
@@ -39,7 +39,7 @@ def compared(question: Question, book: Book) -> Difference | str | None:
     if book.errors:
         return "a step errs"
     wide = len(book.keys) % 2 == 1  # of half of the protocols fingerprints have 128 bits
-    task, why = ExplorationTask.of(question.configuration, question.properties, True, wide, PARTS, True)
+    task, why = task_of(question.configuration, question.properties, True, wide, PARTS, True)
     if why and isinstance(other := not_merged(question, why), Difference):
         return other
     with tempfile.TemporaryDirectory() as folder:

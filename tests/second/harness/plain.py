@@ -7,8 +7,8 @@ from itertools import combinations, permutations
 from typing import Any
 
 from checker.opinion.plain import Plain, canonical
-from zabspec.language.kinds import Kind, MessageUnion, NodeId, Record, Seq, SetOf
-from zabspec.language.schema import NODE
+from zabspec.language.layout.kinds import Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.layout.schema import NODE
 from zabspec.second.quorums import quorums_of
 
 

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from checker.report.induction import proved_of
-from checker.symbolic import pool
-from checker.symbolic.assumptions import beside, counts, sized
-from checker.symbolic.bmc import Bounds, check
-from checker.symbolic.pool import Outcome, Verdict
+from checker.proofs.report.induction import proved_of
+from checker.proofs.symbolic import pool
+from checker.proofs.symbolic.assumptions import beside, counts, sized
+from checker.proofs.symbolic.bmc import Bounds, check
+from checker.proofs.symbolic.pool import Outcome, Verdict
 from invariants.registry import STEP, TERMINAL, Property
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, Undecided
 from tests.second.harness.question import Question
-from zabspec.language.symbolic import Untranslatable
 from zabspec.model import Model
+from zabspec.proofs.symbolic import Untranslatable
 
 DEPTH = 3  # steps of bounded checking
 MORE = 2  # of each budget that is not 0 and not counted

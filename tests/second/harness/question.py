@@ -12,7 +12,7 @@ from checker.opinion.plain import Plain, label_of
 from invariants import properties_of
 from invariants.binding import bound, full_namespace
 from invariants.registry import STEP, TERMINAL, Property
-from zabspec.language.frontend import FrontEnd
+from zabspec.language.front.frontend import FrontEnd
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS

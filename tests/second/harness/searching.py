@@ -11,7 +11,7 @@ from typing import Any
 
 from checker.explore.ample import AmpleExplorer, Narrowing
 from checker.explore.breadth_first import Explorer, LevelGroup
-from checker.explore.checkpointed import Kept
+from checker.explore.checkpoints.kept import Kept
 from checker.explore.compiled import Compiled
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import Reducing
@@ -25,7 +25,7 @@ from tests.second.harness.differences import Difference, apart, run_to, stepwise
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import DROPPED, Question
 from tests.second.harness.stepping import InMachineCode, Interpreted
-from zabspec.language.reference import ERRORS, StateView
+from zabspec.language.python.reference import ERRORS, StateView
 
 HELD, VIOLATED, VACUOUS = "held", "violated", "premise not reached"
 RUNTIME = "no-runtime-error"

@@ -14,7 +14,7 @@ from tests.second.harness.stepping import Interpreted
 from traces import TraceError
 from traces.record.simulated import simulated_trace
 from traces.record.trace import Trace
-from zabspec.language.reference import StateView
+from zabspec.language.python.reference import StateView
 from zabspec.simulator.run import Fault, Run
 from zabspec.worlds.steps import BUDGETS, KINDS
 

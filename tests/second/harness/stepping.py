@@ -9,7 +9,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from tests.second.harness.question import Question
-from zabspec.language.reference import RangeError, StateView
+from zabspec.language.python.reference import RangeError, StateView
 
 ROOM = 4096  # successors of a state for which there is room, before the most that there can be is asked for
 Steps = tuple[list[tuple[str, bytes]], list[str]]  # successors with labels; the labels of steps that err

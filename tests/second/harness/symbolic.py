@@ -9,15 +9,15 @@ from typing import Any
 
 import z3
 
-from checker.symbolic.transition import StepChoice, Transition
+from checker.proofs.symbolic.transition import StepChoice, Transition
 from invariants.binding import full_namespace
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, told
 from tests.second.harness.question import Question
 from tests.second.harness.stepping import Interpreted
-from zabspec.language.symbolic import Untranslatable
-from zabspec.language.symbolic_memory import SLOTS, bytes_of, state_cells, values_of
-from zabspec.language.z3_terms import Z3Terms
+from zabspec.proofs.symbolic import Untranslatable
+from zabspec.proofs.symbolic_memory import SLOTS, bytes_of, state_cells, values_of
+from zabspec.proofs.z3_terms import Z3Terms
 
 MOST = 6  # states of a protocol
 LONGEST = 40.0  # CPU seconds, after which no further state is begun

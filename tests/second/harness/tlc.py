@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.tlc import tlc_command, tlc_jar
-from checker.tla.env import Untranslatable
-from checker.tla.module import Module, module_of
+from checker.proofs.tla.env import Untranslatable
+from checker.proofs.tla.module import Module, module_of
 from invariants.registry import Property
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, Undecided, told
 from tests.second.harness.plain import canonical
 from tests.second.harness.question import Question
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
-from zabspec.language.schema import NODE
+from zabspec.language.layout.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.layout.schema import NODE
 
 NODES = re.compile(r'^(-?\d+) \[(?:style = filled\]|label="((?:[^"\\]|\\.)*)")', re.MULTILINE)
 EDGES = re.compile(r"^(-?\d+) -> (-?\d+)", re.MULTILINE)

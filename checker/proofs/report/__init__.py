@@ -1,0 +1,1 @@
+"""Answers of requests about proofs. Start with `induction.py`."""

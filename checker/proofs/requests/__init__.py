@@ -1,0 +1,1 @@
+"""Requests about proofs, one file each. Start with `induct.py`."""

@@ -1,0 +1,1 @@
+"""Answers of requests about event tables. Start with `judged.py`."""

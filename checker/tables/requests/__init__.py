@@ -1,0 +1,1 @@
+"""Requests about event tables, one file each. Start with `judge.py`."""

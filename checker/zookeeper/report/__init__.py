@@ -1,0 +1,1 @@
+"""Answers of requests about ZooKeeper's servers and their data. Start with `audit.py`."""

@@ -1,0 +1,1 @@
+"""Event tables of runs, and the places where they lie. Start with `table.py`."""

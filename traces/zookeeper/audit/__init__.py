@@ -1,0 +1,1 @@
+"""Audit the data directories of an ensemble. Start with `audit.py`, then `findings.py`."""

@@ -1,0 +1,1 @@
+"""Read the text logs of servers. Start with `text_logs.py`."""

@@ -1,0 +1,1 @@
+"""Event tables in Spark programs: `spark.py`."""

@@ -1,5 +1,0 @@
-"""State abstract ZAB, the protocol of the unbounded proof: the same actions with unbounded histories and epochs.
-
-Start with `protocol.py`, then `invariant.py`. Read by z3, by a finite instance (`checker/proof/`), and as functions of
-the language (`checker/refinement/`).
-"""

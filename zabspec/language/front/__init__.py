@@ -1,0 +1,1 @@
+"""From Python to typed trees. Start with `frontend.py`."""

@@ -1,0 +1,1 @@
+"""From typed trees to machine code. Start with `llvm_text.py`, then `kernels.py`."""

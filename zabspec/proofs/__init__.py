@@ -1,0 +1,1 @@
+"""A wing: the language's back end for z3 (start with `symbolic.py`), and the abstract protocol (`abstract/`)."""

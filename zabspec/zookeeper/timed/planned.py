@@ -1,0 +1,149 @@
+"""Plan the capacity of an ensemble: throughput, latency, what bounds it, and the cost of one more server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from zabspec.authoring.declaration import ConfigError
+from zabspec.zookeeper.timed.run import Measured, measure
+from zabspec.zookeeper.timed.setting import GIGABIT, MOST_OUTSTANDING, MOST_SERVERS, MOST_SLOW, Disk, Setting
+from zabspec.zookeeper.timed.theory import bounds
+
+MICROSECOND, MILLISECOND = 1_000, 1_000_000
+
+# Where the model was validated (tests/timed/test_timed.py): the least and the most, and in what unit.
+HELD: dict[str, tuple[int, int, int, str]] = {
+    "--servers": (2, MOST_SERVERS, 1, ""),
+    "--latency": (50 * MICROSECOND, 20 * MILLISECOND, MILLISECOND, " ms"),
+    "--size": (128, 16 << 10, 1, " bytes"),
+    "--outstanding": (1, MOST_OUTSTANDING, 1, ""),
+    "--slow-by": (0, MOST_SLOW, MILLISECOND, " ms"),
+    "--forced-write": (50 * MICROSECOND, 50 * MILLISECOND, MILLISECOND, " ms"),
+}
+CYCLES = 6  # rounds of all outstanding operations in a run
+LEAST_OPERATIONS = 200
+SATURATED = 0.9  # of what its interface can send: then the leader's interface bounds
+HINDERS = 1.1  # so much faster without it: then it bounds
+
+
+@dataclass(frozen=True)
+class CapacityPlan:
+    """The answer to a question about capacity.
+
+    Attributes:
+        throughput: operations a second with all outstanding, over the seeds: least, mean, most.
+        latency: nanoseconds of an operation that is alone: least, mean, most of all.
+        busy: nanoseconds from broadcast to delivery with all outstanding, mean.
+        bound: what bounds throughput: `interface`, `disk` or `waiting`.
+        limit: operations a second that the leader's interface can send.
+        interface, disk: the fraction of the time for which each is busy at the leader.
+        batch: operations per forced write.
+        more: mean throughput and latency with one more server; None if the model was not validated for so many.
+        alike: mean throughput and latency with no slow follower; None if there is no slow follower.
+    """
+
+    throughput: tuple[float, float, float]
+    latency: tuple[float, float, float]
+    busy: float
+    bound: str
+    limit: float
+    interface: float
+    disk: float
+    batch: float
+    more: tuple[float, float] | None
+    alike: tuple[float, float] | None
+
+
+def check_held(name: str, value: int) -> None:
+    """Check that a value is in the range in which the model was compared with measurements.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    low, high, unit, said = HELD[name]
+    if not low <= value <= high:
+        raise ConfigError(
+            f"{name} must be {low / unit:g} to {high / unit:g}{said}, not {value / unit:g}{said}: the model was "
+            f"compared with nothing beyond"
+        )
+
+
+def check(setting: Setting) -> None:
+    """Check that a setting is in the range in which the model was compared with measurements.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    check_held("--servers", setting.servers)
+    check_held("--latency", setting.round_trip)
+    check_held("--size", setting.size)
+    check_held("--outstanding", setting.outstanding)
+    if setting.disk.force:
+        check_held("--forced-write", setting.disk.force)
+    if setting.bandwidth != GIGABIT:
+        raise ConfigError("the model was only compared with interfaces of one gigabit a second")
+
+
+def plan(setting: Setting, seeds: int = 3) -> CapacityPlan:
+    """Return the plan for a setting, whose number of operations is chosen here.
+
+    Raises:
+        ConfigError: the setting is outside the range in which the model was compared with measurements.
+    """
+    check(setting)
+    runs = loaded(setting, seeds)
+    rates = [r.throughput for r in runs]
+    alone = [r for s in alone_of(setting).seeds(range(1, seeds + 1)) for r in measure(s).latencies]
+    more = None
+    if setting.servers < MOST_SERVERS:
+        more = expected(replace(setting, servers=setting.servers + 1), seeds)
+    alike = expected(replace(setting, slow=0, slow_by=0), seeds) if setting.slow else None
+    first = runs[0]
+    return CapacityPlan(
+        (min(rates), mean(rates), max(rates)),
+        (min(alone), mean(alone), max(alone)),
+        mean([r.latency for r in runs]),
+        what_bounds(setting, mean(rates), seeds),
+        bounds(setting).network,
+        first.interface,
+        first.disk,
+        first.batch,
+        more,
+        alike,
+    )
+
+
+def expected(setting: Setting, seeds: int) -> tuple[float, float]:
+    """Return the mean throughput with all operations outstanding, and the latency of a single operation."""
+    alone = [measure(s).latency for s in alone_of(setting).seeds(range(1, seeds + 1))]
+    return mean([r.throughput for r in loaded(setting, seeds)]), mean(alone)
+
+
+def loaded(setting: Setting, seeds: int) -> list[Measured]:
+    """Return the measurements of runs with all operations outstanding, one per seed."""
+    operations = max(LEAST_OPERATIONS, CYCLES * setting.outstanding)
+    return [measure(s) for s in replace(setting, operations=operations).seeds(range(1, seeds + 1))]
+
+
+def alone_of(setting: Setting) -> Setting:
+    """Return the setting with one operation at a time."""
+    return replace(setting, outstanding=1, operations=100)
+
+
+def what_bounds(setting: Setting, rate: float, seeds: int) -> str:
+    """Return what limits throughput: `interface`, `disk` or `waiting`.
+
+    It is the leader's interface if that is all but saturated, else the disk if runs without one are faster, else
+    waiting for answers.
+    """
+    if rate >= SATURATED * bounds(setting).network:
+        return "interface"
+    without = replace(setting, disk=Disk("none", 0, 0, 0))
+    if setting.disk.force and mean([r.throughput for r in loaded(without, seeds)]) > HINDERS * rate:
+        return "disk"
+    return "waiting"
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
