@@ -28,6 +28,7 @@ from checker.pager import paged
 from checker.plain_text import Verbatim, one_line, plain, sentence
 from zabspec.files import is_cwd_gone, without_secrets
 from zabspec.signals import SignalHandler
+from zabspec.typed import near
 
 __all__ = [
     "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "Answer", "Answered", "NoVerdict", "complain",
@@ -246,7 +247,7 @@ def no_answer(problem: BaseException, words: Sequence[str], later: bool = False)
     if isinstance(problem, BrokenPipeError):
         return Answer(NO_VERDICT)
     if isinstance(problem, click.ClickException):
-        said, code = problem.format_message(), WRONG
+        said, code = usage_text(problem), WRONG
     elif isinstance(problem, RequestError):
         said, code = str(problem), WRONG
     elif said := wrong_file(problem, words):
@@ -256,6 +257,28 @@ def no_answer(problem: BaseException, words: Sequence[str], later: bool = False)
         said, code = cut.message, NO_VERDICT
     content = error(said, code) if "--json" in words and not later else None
     return Answer(code, content=content, notes=[said], source=pointed_at(problem) if code == WRONG else ())
+
+
+def usage_text(problem: click.ClickException) -> str:
+    """Return the message of a mistake on the command line, with a way out."""
+    at = problem.ctx if isinstance(problem, click.UsageError) else None
+    if at is None:
+        return problem.format_message()
+    ways = f"; `{at.command_path} --help` lists them"
+    if isinstance(problem, click.NoSuchOption):
+        name = problem.option_name
+        flags = [flag for p in at.command.get_params(at) for flag in p.opts if flag.startswith("--")]
+        begin = sorted(
+            (flag for flag in flags if flag.startswith(f"-{name[:2]}")), key=lambda f: (f != "--help", len(f))
+        )[:3]
+        hint = near(name, flags) if name.startswith("--") else f"; did you mean {' or '.join(begin)}?" if begin else ""
+        return f"there is no option {name}{hint or ways}"
+    if isinstance(problem, click.MissingParameter) and (missing := problem.param) is not None:
+        name = missing.opts[0] if isinstance(missing, click.Option) else missing.make_metavar(at)
+        examples = [line.strip() for line in (at.command.epilog or "").splitlines()]
+        first = next((line for line in examples if line.startswith(f"zabcheck {at.command.name} ")), "")
+        return f"{name} is missing" + (f", as in: {first}" if first else ways)
+    return problem.format_message()
 
 
 def error(sentence: str, code: int) -> dict[str, Any] | None:

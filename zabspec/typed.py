@@ -134,6 +134,8 @@ def wanted(kind: Any, limit: Meta | None, value: Any) -> str:
     within = type(value) is kind or (kind is float and type(value) is int)
     if limit is not None and limit.ge is not None and within:
         return f"{limit.ge} or more" if limit.le is None else f"{limit.ge} to {limit.le}"
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return f"an object with {' and '.join(f.name for f in msgspec.structs.fields(kind) if f.required) or 'keys'}"
     return WANTED.get(get_origin(kind) or kind, "an object")
 
 

@@ -276,7 +276,7 @@ def contradiction(expect: Expectation, values: Mapping[str, Any]) -> str:
     given = [key for key in ("depth", "states", "raw", "exhausted") if getattr(expect, key) is not None]
     of_run = {SIMULATE: "simulated", REPLAY: "saved"}.get(engine or "", "")
     if not expect.stated:
-        return "an expectation needs a 'source', or an independent engine in 'confirmed_by'"
+        return "an expectation needs a 'source' beside its verdict, or an independent engine in 'confirmed_by'"
     if (verdict == VIOLATED) != bool(violated):
         return f"the verdict {verdict!r} {'excludes' if violated else 'requires'} a list of violated properties"
     if len(set(violated.values())) > 1 and not values.get("keep_going") and engine != LIVE and not of_run:

@@ -168,7 +168,7 @@ def matrix_type(values: bool = False) -> type[MatrixFile]:
     trace = ("trace", str | UnsetType, UNSET)
     check = msgspec.defstruct("Check", [*options, trace], bases=(CheckKeys,), kw_only=True)
     defaults: Any = msgspec.defstruct("Defaults", options, bases=(Typed,), kw_only=True)
-    checks = list_of(check, min_length=1, description="one or more tables [[check]]")
+    checks = list_of(check, min_length=1, description="one or more tables [[check]], each with its name")
     fields: list[Any] = [("check", checks), ("defaults", defaults | UnsetType, UNSET)]
     return cast("type[MatrixFile]", msgspec.defstruct("Matrix", fields, bases=(MatrixFile,), kw_only=True))
 

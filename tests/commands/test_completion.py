@@ -118,7 +118,7 @@ def test_there_is_a_script_for_three_shells() -> None:
     for shell in SHELLS:
         assert ASKED in run("completion", shell).stdout
     assert_refused(run("completion", "csh"), "'csh' is not one of 'bash', 'zsh', 'fish'")
-    assert_refused(run("completion"), "Missing argument")
+    assert_refused(run("completion"), "is missing")
 
 
 # --- in the shells ---------------------------------------------------------------------------------

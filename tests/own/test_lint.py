@@ -17,7 +17,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 HEAD = "from __future__ import annotations\n"
 # what stands in the file that `init` writes, what instead, and what is said of it
 MISTAKES = [
-    ("    s.phase[p] = PREPARED\n    send", "    s.phas[p] = PREPARED\n    send", "the state has no field phas"),
+    ("    s.phase[p] = PREPARED\n    send", "    s.phas[p] = PREPARED\n    send",
+     "the state has no field phas; did you mean phase?"),
     ("    s.coordinates[p] = True\n", "    s.coordinates[p] = 1\n", "a int is used where a bool is expected"),
     ("    s.coordinates[p] = False\n", "    x = [1, 2]\n    s.coordinates[p] = False\n    while True:\n        pass\n",
      "a list is not in the language: assign it to a sequence of the state, s.log[p] = [...], or test x in [a, b]"),
@@ -26,6 +27,18 @@ MISTAKES = [
     ("== s.NODES\n", "+ s.NODES\n", "a int is used where a bool is expected"),
     ("VOTE(yes=", "VOTE(yess=", "VOTE takes exactly the fields yes, by name"),
 ]  # fmt: skip
+BEGIN, VOTED = "    s.coordinates[p] = True\n", "s.agreed[p].add(source)"
+WAYS_OUT = [
+    (BEGIN, f"    print(p)\n{BEGIN}", "`zabcheck walk` shows every state"),
+    (BEGIN, "    s.coordinates = True\n", "write coordinates[p]"),
+    (BEGIN, "    s.coordinates[p] = random.random() < 1\n", "any_of(...)"),
+    (BEGIN, "    s.coordinates[p] = time.time() > 0\n", "declare a timer or a clock"),
+    ("range(s.NODES):\n        send", "range(NODES):\n        send", "did you mean s.NODES?"),
+    ("send(s, p, q, PREPARE())", "send(s, q, PREPARE())", "send(s, p, q, m) takes 4"),
+    ("send(s, p, q, PREPARE())", "send(s, p, q, PREPARE)", "as in NAME(...)"),
+    (VOTED, "s.agreed[p].append(source)", "it has add, discard and clear"),
+    (VOTED, "s.agreed[p] += source", "a set changes by add and discard"),
+]
 # the same of texts/asked.py, of processes where those of another role are wanted
 ROLES = [
     ("any_of(s, Server), ASK", "any_of(s, Client), ASK", "ASK, which on_ask receives, takes a process of role server"),
@@ -51,6 +64,16 @@ MEMBERS = [
 def linted(*words: str) -> tuple[int, str, str]:
     result = CliRunner().invoke(main, ["lint", *words])
     return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize(("old", "new", "way"), WAYS_OUT)
+def test_a_mistake_has_a_way_out(tmp_path: Path, old: str, new: str, way: str) -> None:
+    path, text = tmp_path / "one.py", START.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    code, out, _ = linted(str(path), "--json")
+    assert code == 1
+    assert any(way in m["reason"] for m in json.loads(out)["mistakes"]), out
 
 
 def test_all_mistakes_are_said_at_once_with_their_lines(tmp_path: Path) -> None:

@@ -262,7 +262,7 @@ WRONG = [
     ("--dump no/where", "there is no folder no"),
     ("--events .", "this is a folder"),
     ("--dump", "requires an argument"),
-    ("--frobnicate", "No such option"),
+    ("--frobnicate", "there is no option"),
 ]
 
 

@@ -217,7 +217,7 @@ def test_every_state_that_steps_reach_is_reached(together: bool) -> None:
 WRONG = (
     (("--depth", "0"), "--depth must be 1 to 1000"),
     (("--depth", "5000"), "--depth must be 1 to 1000"),
-    ((), "Missing option '--depth'"),
+    ((), "--depth is missing, as in: zabcheck bmc"),
     (("--depth", "3", "--property", "agreements"), "there is no property 'agreements'"),
     (("--depth", "3", "--property", "invariant-5-literal"), "is checked by `zabcheck --property"),
     (("--depth", "3", "--every", "0"), "--every must be 1 or more"),

@@ -172,7 +172,7 @@ def test_the_report_keeps_its_schema(tmp_path: Path) -> None:
         (["server1", "--config", "nowhere"], "No such file"),
         (["server1", "--watch", "0"], "above 0"),
         (["server1", "--html", "nowhere/a.html"], "no folder"),
-        (["server1", "--jsn"], "No such option"),
+        (["server1", "--jsn"], "there is no option --jsn; did you mean --json"),
     ],
 )
 def test_a_wrong_question_is_said_in_a_sentence(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Collection, Mapping
 from functools import reduce
 from types import FunctionType
@@ -42,6 +43,7 @@ from zabspec.language.python.meanings import constant
 from zabspec.language.python.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.python.sentences import MARK
 from zabspec.roles import Role as OfRole
+from zabspec.typed import near
 
 BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitOr: "|",
@@ -84,6 +86,11 @@ AT_THE_BEGINNING = ("connect", "send", "send_to_leader", "send_to_follower")  # 
 
 EMPTY = SetOf(1)  # the kind, by its identity, of `set()`, which is of any kind
 SETS = {"|": "m in a or m in b", "&": "m in a and m in b", "-": "m in a and m not in b", "^": "(m in a) != (m in b)"}
+# What to write instead of a function of Python.
+INSTEAD = {
+    "print": ": `zabcheck walk` shows every state", "random": ": a choice of any kind is any_of(...) or choose(...)",
+    "time": ": declare a timer or a clock", "sorted": ": loop over the numbers in their order",
+}  # fmt: skip
 NOTED = "error.state"  # the parameter of a function without a state that may meet an error; no source can use it
 
 
@@ -239,7 +246,7 @@ class Expressions:
             return t.Const(t.INT, constants[root.attr])
         field = layout.fields.get(root.attr)
         if field is None:
-            raise self.fail(node, f"the state has no field {root.attr}")
+            raise self.fail(node, f"the state has no field {root.attr}{near(root.attr, layout.fields)}")
         self.check_access(field, indices, node)
         self.reads.add(field.name)
         sizes = layout.axis_sizes(field)
@@ -275,6 +282,8 @@ class Expressions:
         if field.role not in OWN_FIELDS:
             raise self.fail(node, f"a handler may not read {field.role.value} field {field.name}")
         if NODE in field.axes and not (indices and isinstance(indices[0], ast.Name) and indices[0].id == self.own):
+            if not indices:
+                raise self.fail(node, f"{field.name} has a value for each process: write {field.name}[{self.own}]")
             said = f"a handler touches its own process only: {field.name}[{self.own}]"
             raise self.fail(node, f"{said}; send a message, or declare it with shared(...)")
 
@@ -336,7 +345,8 @@ class Expressions:
                 return value
         if isinstance(wanted, t.SetType) and isinstance(value.type, t.SetType):
             return self.as_set(value, wanted.kind, node, label)
-        raise self.fail(node, f"a {value.type.name} is used where a {wanted.name} is expected")
+        more = "; write its fields too, as in NAME(...)" if isinstance(value.type, t.NameType) else ""
+        raise self.fail(node, f"a {value.type.name} is used where a {wanted.name} is expected{more}")
 
     def coerce_kind(self, value: t.Expr, kind: Kind, node: ast.AST, label: str) -> t.Expr:
         return self.coerce(value, kind_type(kind), node, label)
@@ -789,7 +799,10 @@ class Expressions:
             return t.Const(t.NameType(), self.tag(value.name, node))
         if constant(self.python.__globals__.get(name)) is not None:  # of the module of a function that is imported
             raise self.fail(node, f"{name} is not imported where {self.name} is: import it there too")
-        raise self.fail(node, f"{name} is neither a local name nor a constant")
+        layout = self.front.layout
+        own = name in layout.fields or name in layout.schema.constants
+        more = f"; did you mean s.{name}?" if own else near(name, self.locals)
+        raise self.fail(node, f"{name} is neither a local name nor a constant{more}")
 
     def tag(self, name: str, node: ast.AST) -> int:
         union = self.front.types["AnyMessage"]
@@ -860,7 +873,8 @@ class Expressions:
         if left.type != t.INT or right.type != t.INT:
             if isinstance(left.type, t.SetType) and isinstance(right.type, t.SetType) and symbol in SETS:
                 return self.of_sets(symbol, left, right, node)
-            raise self.fail(node, f"{symbol} takes integers{', or sets' if symbol in SETS else ''}")
+            more = "; a set changes by add and discard, and | joins two" if isinstance(left.type, t.SetType) else ""
+            raise self.fail(node, f"{symbol} takes integers{', or sets' if symbol in SETS else more}")
         self.used_as_number(left, right)
         if isinstance(left, t.Const) and isinstance(right, t.Const):
             if symbol in ("**", "<<", ">>") and not 0 <= right.value < 64:
@@ -958,7 +972,8 @@ class Expressions:
 
     def call(self, node: ast.Call) -> t.Expr:
         if not isinstance(node.func, ast.Name):
-            raise self.fail(node, f"{ast.unparse(node.func)} cannot be called here")
+            more = INSTEAD.get(ast.unparse(node.func).partition(".")[0], "")
+            raise self.fail(node, f"{ast.unparse(node.func)} cannot be called here{more}")
         name = node.func.id
         if name == MARK:
             self.check_sentence(node)
@@ -1021,7 +1036,9 @@ class Expressions:
     def call_function(self, name: str, node: ast.Call) -> t.Expr:
         key = self.apart.get(name, name)
         if not isinstance(self.front.namespace.get(key), FunctionType):
-            raise self.fail(node, f"there is no function {name}")
+            functions = (known for known, value in self.front.namespace.items() if isinstance(value, FunctionType))
+            hint = INSTEAD.get(name) or ("" if hasattr(builtins, name) else near(name, functions))
+            raise self.fail(node, f"there is no function {name}{hint}")
         if node.keywords:
             raise self.fail(node, f"{name} is called with positional arguments only")
         target = self.front.function(key)
@@ -1032,7 +1049,8 @@ class Expressions:
         ):
             given.append(t.Const(t.BOOL, int(value)) if isinstance(value, bool) else self.constant(int(value), node))
         if len(wanted) != len(given):
-            raise self.fail(node, f"{name} takes {len(wanted)} arguments, and {len(node.args)} are given")
+            called = f"{name}({', '.join(parameter for parameter, _ in target.params if parameter != NOTED)})"
+            raise self.fail(node, f"{called} takes {len(wanted)} arguments, and {len(node.args)} are given")
         args = [self.coerce(value, kind, node) for value, kind in zip(given, wanted, strict=True)]
         for (parameter, _), value, argument in zip(target.params, args, node.args, strict=False):
             if parameter in target.wants:

@@ -168,7 +168,7 @@ class FunctionTyper(Sentences):
                 return self.for_loop(node)
             case ast.While(orelse=[]):
                 if self.is_handler or (self.front.declares and not is_own_file(self.python.__code__.co_filename)):
-                    raise self.fail(node, "a protocol has no `while`: its loops have bounds")
+                    raise self.fail(node, "a protocol has no `while`: its loops have bounds, as for k in range(...)")
                 return [t.While(line, self.truth(node.test), self.loop(node.body))]
             case ast.Break() | ast.Continue():
                 if not self.loops:
@@ -565,7 +565,9 @@ class FunctionTyper(Sentences):
         if isinstance(kind, Seq) and name == "remove" and len(args) == 1:
             site = self.site(call, place.field, "has no such place")
             return t.Remove(line, place, self.integer(args[0]), site)
-        raise self.fail(call, f"{place.field} has no operation {name} with {len(args)} arguments")
+        there = {SetOf: "add, discard and clear", Seq: "append, remove and clear"}.get(type(kind), "none")
+        count = f"{len(args)} argument{'' if len(args) == 1 else 's'}"
+        raise self.fail(call, f"{place.field} has no operation {name} with {count}; it has {there}")
 
 
 def assigned_names(body: list[ast.stmt]) -> set[str]:
