@@ -35,13 +35,13 @@ def module_of(name: str) -> ModuleType | None:
         NotInstalled: it is part of what is not installed.
     """
     own = name.replace("-", "_")
-    if own != "kinds" and (FOLDER / f"{own}.py").is_file():
-        return import_module(f"{__package__}.{own}")
+    if (full := f"{__package__}.{own}") in modules():
+        return import_module(full)
     point = joined("requests").get(name)
-    if point is None:
+    if point is None and own.isidentifier():
         beside = (f"{package}.{own}" for package in rooms())
         return next((import_module(module) for module in beside if find_spec(module)), None)
-    found = load(point)
+    found = load(point) if point is not None else None
     return found if isinstance(found, ModuleType) else None
 
 
