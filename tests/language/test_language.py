@@ -290,7 +290,7 @@ REJECTED: dict[str, tuple[str, str]] = {
     ),
     "kernel operation": ("def h(s: State, p: Node) -> None:\n    s.x[p] = shr(s.x[p], 1)  # BAD\n", "shr is for kernels"),
     "no field": ("def h(s: State, p: Node) -> None:\n    s.z[p] = 1  # BAD\n", "the state has no field z"),
-    "few indices": ("def h(s: State, p: Node) -> None:\n    s.x = 1  # BAD\n", "own process only|takes 1 indices, "
+    "few indices": ("def h(s: State, p: Node) -> None:\n    s.x = 1  # BAD\n", "a value for each process|takes 1 indices, "
     "and 0"),
     "few indices of two": ("def h(s: State, p: Node) -> None:\n    s.many[p] = 100  # BAD\n", "takes 2 indices, and "
     "1 are given"),

@@ -91,6 +91,19 @@ def test_keys_walk_through_the_steps(page: Browser, folder: Path) -> None:
 
 
 @needs_chromium
+def test_a_key_shows_the_run_full_screen_for_a_lecture(page: Browser, folder: Path) -> None:
+    page.open(folder / "join-commit-all.html")
+    page.key("f")
+    page.until("document.fullscreenElement?.className === 'walk'")
+    page.key("ArrowLeft")
+    assert shown(page) == "Step 20 of 21"
+    assert page.run("getComputedStyle(document.querySelector('.panel')).fontSize") == "24px"
+    page.key("f")
+    page.until("!document.fullscreenElement")
+    assert page.troubles() == []
+
+
+@needs_chromium
 def test_clicks_walk_through_the_steps(page: Browser, folder: Path) -> None:
     page.open(folder / "join-commit-all.html")
     for selector, step in {

@@ -101,6 +101,7 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
   const moves = {
     first: () => go(1), last: () => go(data.count), on: () => go(at + 1, false), back: () => go(at - 1, false),
     next: () => go(data.named.find(n => n > at) ?? at), before: () => go(data.named.findLast(n => n < at) ?? at),
+    full: () => document.fullscreenElement ? document.exitFullscreen() : section.querySelector(".walk").requestFullscreen(),
   };
   section.addEventListener("click", event => {
     current = run;
@@ -116,7 +117,7 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
 });
 let current = runs[0];
 
-const keys = { ArrowRight: "on", j: "on", ArrowLeft: "back", k: "back", n: "next", p: "before", Home: "first", End: "last" };
+const keys = { ArrowRight: "on", j: "on", ArrowLeft: "back", k: "back", n: "next", p: "before", Home: "first", End: "last", f: "full" };
 document.addEventListener("keydown", event => {
   const move = keys[event.key];
   if (!current || !move || event.ctrlKey || event.altKey || event.metaKey) return;
