@@ -168,7 +168,7 @@ def python_walked(configuration: Configuration, states: int, seed: int = 1) -> t
 
 class Renaming:
     """A permutation of the processes of one layout, made ready to be applied to many states: what `derive.permuted`
-    says, as one gathering of bytes and a look-up for every id and set. `test_symmetry.py` holds the two together."""
+    says, as one gathering of bytes and a look-up for every id and set."""
 
     def __init__(self, layout: Layout, p: tuple[int, ...]) -> None:
         self.p = p

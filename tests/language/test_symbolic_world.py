@@ -14,7 +14,7 @@ import z3
 from checker.explore.compiled import full_namespace
 from checker.proofs.symbolic.solver import Solver, SolverAnswer
 from checker.proofs.symbolic.transition import StepChoice, Transition
-from tests.models import CONFIGURATIONS, USUAL, compiled, model, walked
+from tests.models import CONFIGURATIONS, compiled, model, walked
 from tests.patience import HANG
 from tests.symbolic_states import Z3Text, fill, random_state
 from zabspec.language import Role
@@ -38,7 +38,6 @@ WORLDS = (
     Configuration(**ONE, network="duplicating", duplicates=1),
     Configuration(**SMALL, variant="no-promise"),
     Configuration(**DB19),
-    USUAL,
 )
 STATES = 24  # reached by random walks; as many with entries changed; half as many that are anything
 

@@ -113,39 +113,11 @@ def test_without_the_fairness_of_one_process_somebody_waits_for_ever() -> None:
 
 
 @pytest.mark.slow(seconds=3)
-def test_a_proposal_in_newleader_waits_where_its_acks_are_ignored() -> None:
-    """V.C read of a joiner too: its acknowledgement is not counted, and nothing else need come (readings.md)."""
-    run = found("acks-ignored", **CRASH, most=200_000, depth=18)
-    for goal in ("commits", "delivers"):
-        assert told(run, goal)[1].loop is None  # it ends
-        assert not run.live.complete
-
-
-@pytest.mark.slow(seconds=9)
-def test_zab_commits_what_a_joiner_acknowledges_with_newleader() -> None:
-    """Claim 7 in every fair run with one crash: where the variant leaves a proposal waiting, the leader commits it."""
-    run = found(**CRASH)
-    assert run.live.complete
-    assert "commits" in run.live.waited
-    assert run.live.found.keys() == {"joins", "delivers"}
-
-
-@pytest.mark.slow(seconds=3)
 def test_strict_rejoin_locks_a_process_out() -> None:
     assert told(found("strict-rejoin", **LOSS, most=200_000, depth=18), "joins")[1].loop is None
 
 
 LADIS = {"protocol": "ladis", "txns": 1, "timeouts": 1, "crashes": 0, "losses": 0, "max_epoch": 6}
-
-
-@pytest.mark.slow(seconds=2)
-def test_ladis_holds_of_two_processes_without_a_connection_to_itself() -> None:
-    """As LADIS'08 has it a leader does not follow itself. That it has no such connection is no reason to give up: taken
-    for one it had to give up again and again, and no run in which it goes on leading was thought fair."""
-    run = found(**LADIS, nodes=2)
-    assert run.live.complete
-    assert run.live.waited == {"follows", "joins", "commits", "delivers"}
-    assert not run.live.found
 
 
 @pytest.mark.slow(seconds=3)
@@ -165,11 +137,6 @@ def test_ladis_with_promise_alone_ends_the_service() -> None:
     assert run.live.complete
     assert run.live.found.keys() == {"joins"}
     told(run, "joins")
-
-
-@pytest.mark.slow(seconds=4)
-def test_db19_looks_for_a_leader_for_ever() -> None:
-    assert told(found(**DB19, most=300_000, depth=8), "follows")[1].loop is not None
 
 
 # --- the command -------------------------------------------------------------------------------

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
-from tests.fuzz import ends
 from tests.patience import HANG
 from traces.record.instrumented import InstrumentedWorld
-from traces.record.worlds import BY_NAME, EVERY
+from traces.record.worlds import EVERY
 from zabspec.language import Int
-from zabspec.worlds import actor
-from zabspec.worlds.steps import BUDGETS, KINDS
 
 TOP = Path(__file__).parents[2]
 RECIPES = TOP / "docs/recipes"
@@ -108,29 +103,6 @@ def test_a_fault_by_the_recipe_is_explored_and_replays(copied: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "network: blackout\n"), done.stderr
 
 
-def test_every_world_is_named_where_the_recipe_says_and_only_there() -> None:
-    called = {f"over_{name}" for name in BY_NAME}
-    assert {path.stem for path in (TOP / "zabspec/worlds").glob("over_*.py")} == called
-    assert {path.stem for path in (TOP / "traces/record").glob("over_*.py")} == called
-    for watched in EVERY:
-        world = watched.world
-        assert world.name in {name for k in KINDS.values() for name in k.worlds}
-        assert world.name in {name for b in BUDGETS.values() for name in b.usual}
-        offered = {n for n, f in vars(actor).items() if hasattr(f, "acts")}
-        assert offered & set(vars(world.text)), "it provides something to handlers"
-        assert {"enabled", "apply", "initialize"} <= set(vars(world.text))
-    places = {f"traces/record/{name}.py" for name in called}
-    # these enter them, and say what speaks over which
-    places |= {"traces/record/worlds.py", "zabspec/protocols/registry.py"}
-    named = {
-        path.relative_to(TOP).as_posix()
-        for package in PACKAGES
-        for path in (TOP / package).rglob("*.py")
-        if any(re.search(rf"\b{name}\b", path.read_text()) for name in called)
-    }
-    assert named == places
-
-
 @pytest.mark.parametrize("watched", EVERY, ids=lambda watched: str(watched.world.name))
 def test_the_simulator_has_an_order_for_every_network(watched: InstrumentedWorld) -> None:
     order = next(f.kind for f in watched.world.simulated_fields() if f.name == "sim_order")
@@ -142,21 +114,3 @@ def test_every_recipe_is_followed_and_named() -> None:
     assert {path.stem for path in RECIPES.glob("*.py")} - {"recipe"} == set(MOST_FILES)
     page = (TOP / "CONTRIBUTING.md").read_text()
     assert not [name for name in MOST_FILES if f"(docs/recipes/{name}.py)" not in page]
-
-
-@pytest.mark.parametrize("watched", EVERY, ids=lambda watched: str(watched.world.name))
-def test_pages_and_help_name_every_network(watched: InstrumentedWorld) -> None:
-    helps = {
-        name: option.help
-        for name in ends.names()
-        for option in ends.command(name).params
-        if isinstance(option, click.Option) and option.name in ("network", "networks")
-    }
-    assert helps.keys() >= {"", "bmc", "export", "induct", "simulate", "sweep"}
-    for network in watched.world.networks:
-        for page in ("reference/faults-and-networks.md", "reference/semantics.md"):
-            text = (TOP / "docs" / page).read_text()
-            assert f"`{network}`" in text or f"## {network}" in text, page
-        for name, said in helps.items():
-            assert said is not None
-            assert network in said or said == "As for `zabcheck`.", name

@@ -48,13 +48,10 @@ def test_tlc_counts_the_same_of_a_ballot(quorums: str) -> None:
 
 @needs_tlc
 @pytest.mark.slow(seconds=40)
-@pytest.mark.parametrize(
-    ("quorums", "symmetry"), [("weights 2,1,1", True), ("weights 3,3,-3", False)], ids=["orbits", "states"]
-)
-def test_tlc_counts_the_same_of_zab(quorums: str, symmetry: bool) -> None:
-    c = Configuration(quorums=quorums, **SMALL)
-    theirs = run_tlc(JAR, without_invariants(module_of(Model(c), (), "Zab"), symmetry), limit=600)
-    ours = explored(c, symmetry)
+def test_tlc_counts_the_same_orbits_of_zab() -> None:
+    c = Configuration(quorums="weights 2,1,1", **SMALL)
+    theirs = run_tlc(JAR, without_invariants(module_of(Model(c), (), "Zab"), True), limit=600)
+    ours = explored(c, True)
     assert (theirs.ended, theirs.distinct, theirs.levels) == (True, sum(ours.levels), len(ours.levels))
 
 

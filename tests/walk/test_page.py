@@ -194,52 +194,6 @@ def test_back_undo_and_redo(walked: Walked) -> None:
     assert walked.depth == 0
 
 
-def test_a_search_leads_to_the_violation(walked: Walked) -> None:
-    """`v` and Enter find the shortest violation, and go there."""
-    walked.visit()
-    walked.page.key("v")
-    walked.page.run("document.activeElement.click()")
-    walked.arrive(11)
-    assert walked.page.run(VIOLATED) == 2
-    assert not walked.page.run("document.querySelector('#dialog').open")
-
-
-def test_a_search_by_an_expression(walked: Walked) -> None:
-    """`/`, an expression, Enter: names are completed, what is wrong is said there, and what is found is shown."""
-    page = walked.page
-    walked.visit()
-    page.key("/")
-    page.until("document.activeElement.id === 'expression'")
-    page("Input.insertText", text="two p: p.ro")
-    found = "[...document.querySelectorAll('dialog [aria-label=Names] button')].map(b => b.textContent)"
-    assert page.run(found) == ["role"]
-    page.run("document.querySelector('dialog [aria-label=Names] button').click()")
-    page.run("document.querySelector('#expression').value += ' == LEADIN'")
-    page.run("document.querySelector('dialog form').requestSubmit()")
-    page.until("document.querySelector('dialog [role=status]')?.textContent.includes('did you mean LEADING')")
-    page.run("document.querySelector('#dialog').close()")
-    page.key("/")
-    page.until("document.activeElement.id === 'expression'")
-    page.run("document.querySelector('#expression').value = 'two p: p.role == LEADING'")
-    page.run("document.querySelector('dialog form').requestSubmit()")
-    walked.arrive(2)
-    assert walked.address.endswith("at=2&way=02")
-
-
-def test_a_comparison_leads_to_the_difference(walked: Walked) -> None:
-    """`=` and Enter take the walk in the protocol as it is, and go to where both differ."""
-    page = walked.page
-    walked.visit(f"{address_of(BROKEN).text}&at=11&way={'0' * 11}")
-    page.key("=")
-    page.until("document.querySelector('dialog select')")
-    page.run("document.querySelector('dialog form').requestSubmit()")
-    page.until("document.querySelector('dialog [role=status] button')")
-    assert "does not take step" in page.run("document.querySelector('dialog').textContent")
-    page.run("document.querySelector('dialog [role=status] .two button').click()")
-    page.until("!document.querySelector('#dialog').open && !document.title.includes('step 11 ')")
-    assert 0 < walked.depth < 11
-
-
 def test_two_models_stand_side_by_side(walked: Walked) -> None:
     """From a comparison both are opened beside each other: a step in one is taken in the other, what differs is marked,
     and behind the step that only one has each goes on alone, until one goes to where they first differ. Both are in the

@@ -292,8 +292,8 @@ THOROUGH = (SMALL, CONFIGURATIONS[6])
 
 
 class QuickInterpreter(Interpreter):
-    """The interpreter with the least renaming found by `Renaming`, which `test_symmetry.py` holds to
-    `derive.permuted`: the same answer in a hundredth of the time."""
+    """The interpreter with the least renaming found by `Renaming`, in a hundredth of the time; a wrong one would count
+    other orbits than machine code, which `test_derived.py` holds to every renaming."""
 
     def orbit(self, data: bytes) -> tuple[bytes, int]:
         if not self.symmetry:
