@@ -30,6 +30,7 @@ if importlib.util.find_spec("pyspark") is None:  # imported by what needs it: ha
     pytest.skip("no pyspark here", allow_module_level=True)
 pytest.importorskip("pyarrow")
 
+import numpy as np
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,6 +51,11 @@ from checker.tables.distributed.cluster import Cluster, Here
 from checker.tables.distributed.code import task_of
 from checker.tables.distributed.explore import HERE, JOB, SparkExplorer
 from checker.tables.distributed.fingerprints import (
+    Fingerprints,
+    concatenated,
+    distinct,
+    known,
+    merge_slices,
     to_merge,
 )
 from checker.tables.distributed.run import Request, explore_on_spark, usual_parts
@@ -134,6 +140,57 @@ def distributed(
 
 
 # --- pure functions ------------------------------------------------------------------------------
+
+words = st.lists(
+    st.one_of(st.integers(0, 6), st.integers(2**63 - 2, 2**63 + 2), st.integers(0, 2**64 - 1)), max_size=40
+)
+
+
+@st.composite
+def columns(draw: st.DrawFn, wide: bool) -> Fingerprints:
+    first = draw(words)
+    second = draw(st.lists(st.integers(0, 2), min_size=len(first), max_size=len(first))) if wide else None
+    return Fingerprints(np.array(first, np.uint64), None if second is None else np.array(second, np.uint64))
+
+
+def pairs(column: Fingerprints) -> list[tuple[int, int]]:
+    """What numpy says, as Python sees it."""
+    second = [0] * len(column) if column.second is None else column.second.tolist()
+    return list(zip(column.first.tolist(), second, strict=True))
+
+
+both = st.booleans().flatmap(lambda wide: st.lists(columns(wide), min_size=1, max_size=4))
+
+
+@settings(deadline=None)
+@given(st.booleans().flatmap(columns))
+def test_the_first_of_equal_fingerprints_is_kept(column: Fingerprints) -> None:
+    sorted_, places = distinct(column)
+    everything = pairs(column)
+    assert pairs(sorted_) == sorted(set(everything))
+    assert [everything.index(pair) for pair in pairs(sorted_)] == places.tolist()
+
+
+@settings(deadline=None)
+@given(both)
+def test_what_a_run_has_is_known(several: list[Fingerprints]) -> None:
+    wanted, run = distinct(several[0])[0], distinct(several[-1])[0]
+    for kept in (run, run[: len(run) // 2]):
+        assert known(kept, wanted).tolist() == [pair in set(pairs(kept)) for pair in pairs(wanted)]
+
+
+@settings(deadline=None)
+@given(both, st.integers(1, 7))
+def test_merged_runs_are_their_union_in_order(several: list[Fingerprints], size: int) -> None:
+    seen: set[tuple[int, int]] = set()
+    runs = []
+    for column in several:
+        run = distinct(column)[0]
+        run = run[np.array([pair not in seen for pair in pairs(run)], np.bool_)]
+        seen |= set(pairs(run))
+        runs.append(run)
+    pieces = list(merge_slices(runs, size))
+    assert pairs(concatenated(pieces, several[0].second is not None)) == sorted(seen)
 
 
 @settings(deadline=None)
