@@ -1,9 +1,10 @@
-"""Symmetry: renaming the processes is a group action, stepping and judging commute with it, and the explorer merges
-exactly the states of one orbit. Brute force is every one of the n! renamings."""
+"""Symmetry: one state stands for each orbit, by brute force over the n! renamings, and random walks look for what does
+not commute with a renaming."""
 
 from __future__ import annotations
 
 import itertools
+import random
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,8 +18,31 @@ from checker.explore.result import Limits
 from checker.explore.symmetry import why_not_symmetric
 from invariants import properties_of
 from invariants.registry import STATE, STEP
+from tests.models import CONFIGURATIONS, USUAL, compiled, renamings, walked
 from zabspec.language import Schema
 from zabspec.model import Configuration, Model
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("configuration", [USUAL, *CONFIGURATIONS[4:]], ids=lambda c: f"n{c.nodes}-{c.network}")
+def test_canonical_is_one_state_for_each_orbit(configuration: Configuration) -> None:
+    """Every renaming of a state has the same fingerprint and the same image, which is one of its renamings; states of
+    different orbits (by the least of all renamings) have different ones."""
+    code = compiled(configuration, True)
+    source = random.Random(5)
+    by_fingerprint: dict[int, bytes] = {}
+    orbits: set[bytes] = set()
+    for data in walked(configuration, 200):
+        orbit = {rename(data) for rename in renamings(configuration)}
+        fingerprint, image = code.canonical(data)
+        assert image in orbit
+        least = min(orbit)
+        orbits.add(least)
+        assert by_fingerprint.setdefault(fingerprint, least) == least
+        for other in source.sample(sorted(orbit), min(len(orbit), 8)):
+            assert code.canonical(other) == (fingerprint, image)
+    assert len(by_fingerprint) == len(orbits) > 50
+
 
 # --- the second line: random walks that look for what does not commute ----------------------------------
 
