@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from checker.errors import HELD, RequestError
 from checker.report.result import Result, StatedResult, Table, Verdict, plural
@@ -39,6 +39,16 @@ class Answered(Result):
 
         drawn = "" if self.page() else self.drawing()
         return drawn or as_html(self).decode()
+
+    def as_json(self) -> Any:
+        """Return the answer as JSON values: its request, its sentence, its exit code, and what is of its kind."""
+        request = getattr(self, "request", None)
+        asked = getattr(request, "as_json", lambda: request)()
+        return {"request": asked, "sentence": self.sentence, "exit_code": self.exit_code, **self.details()}
+
+    def details(self) -> dict[str, Any]:
+        """Return what the JSON of this kind of answer has besides."""
+        return {}
 
     @property
     def runs(self) -> Mapping[str, Trace]:
@@ -133,6 +143,9 @@ class Answered(Result):
 @dataclass(frozen=True, repr=False)
 class StatedAnswer(Answered, StatedResult):
     """An answer that is given as a whole."""
+
+    def as_json(self) -> Any:
+        return self.content
 
 
 @dataclass(frozen=True, repr=False)

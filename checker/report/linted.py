@@ -13,6 +13,7 @@ from checker.report.sources import top_of
 
 if TYPE_CHECKING:
     from checker.requests.mistakes import Mistake
+    from checker.requests.request import Request
 
 MISTAKE, NOTE = "protocol-mistake", "no-effect"
 MORE = "There may be more mistakes: run it again after fixing these."
@@ -27,12 +28,14 @@ class Linted(Answered):
         mistakes: by line.
         complete: False if more mistakes may show once these are corrected.
         annotated: whether the text ends with annotations.
+        request: the one that it answers.
     """
 
     path: str
     mistakes: Sequence[Mistake]
     complete: bool
     annotated: bool = False
+    request: Request | None = None
 
     kind = "lint"
 
@@ -66,12 +69,10 @@ class Linted(Answered):
             out.append(Words([f"to explore its states: zabcheck --protocol {self.path}"]))
         return out
 
-    def as_json(self) -> Any:
+    def details(self) -> dict[str, Any]:
         keys = ("path", "line", "column", "level", "reason")
         return {
-            "command": "lint",
             "protocol": self.path,
-            "exit_code": self.exit_code,
             "complete": self.complete,
             "mistakes": [{key: getattr(m, key) for key in keys} for m in self.mistakes],
         }

@@ -72,15 +72,13 @@ class Replayed(Answered):
         with named_by(self.trace.configuration.played):
             return [happened(step) for step in self.played.steps]
 
-    def as_json(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         result = self.played
         return {
             "format": 1,
             "trace": self.request["trace"],
-            "request": self.request,
             "configuration": self.trace.configuration.as_dict(),
             "replayed": True,
-            "sentence": result.sentence,
             "property": result.property_name or None,
             "breaks_at": len(result.steps) if result.property_name else None,
             "lasso": None if result.lasso is None else result.lasso.as_dict(),

@@ -309,11 +309,10 @@ class Simulated(Answered):
             for p, x in enumerate(self.processes)
         ]
 
-    def as_json(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         s = self.state
         out: dict[str, Any] = {
             "run": asdict(self.run),
-            "request": self.request.as_json(),
             "sha256": self.sha256,
             "ticks": s.sim_moment,
             **({"abcast": s.abcasts, "waiting": s.sim_waiting} if self.protocol.transactions else {}),
@@ -328,7 +327,7 @@ class Simulated(Answered):
             out["not_checked"] = self.left_out
         if self.trace:
             out["trace"] = next(iter(self.saved), None)
-        return out | {"exit_code": self.exit_code}
+        return out
 
 
 def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict, str]]:

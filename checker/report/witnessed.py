@@ -127,13 +127,10 @@ class Witnessed(Answered):
             rows.append((v.name, "not reached" if v.at is None else str(v.at), path, premise))
         return [*parts, Table(rows, ("property", "steps", "saved in", "premise"))]
 
-    def as_json(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "zabcheck": installed_version(),
-            "sentence": self.sentence,
-            "exit_code": self.exit_code,
-            "request": self.request,
             "configuration": self.configuration.as_dict(),
             "merged_by_promise": promise_json(self.configuration),
             "states": sum(r.distinct for r in self.explored),

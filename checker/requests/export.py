@@ -66,8 +66,8 @@ class Exported(Answered):
     def parts(self) -> Sequence[Part]:
         return ()
 
-    def as_json(self) -> dict[str, Any]:
-        return {"request": self.request.as_json(), "bytes": len(self.data), "exit_code": self.exit_code}
+    def details(self) -> dict[str, Any]:
+        return {"bytes": len(self.data)}
 
     @property
     def runs(self) -> Mapping[str, Trace]:

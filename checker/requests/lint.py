@@ -42,7 +42,7 @@ class Lint(Request):
         from checker.report.linted import Linted
         from checker.requests.mistakes import mistakes_in
 
-        return Linted(fspath(self.file), *mistakes_in(Path(self.file)), self.github)
+        return Linted(fspath(self.file), *mistakes_in(Path(self.file)), self.github, self)
 
 
 lint = function(Lint)

@@ -67,10 +67,9 @@ class Minimised(Answered):
 
         return [folded(self.sentence), to_text(self.trace).rstrip()]
 
-    def as_json(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         short, saved = self.trace, self.request.target
         return {
-            "request": self.request.as_json(),
             "property": short.property_name or None,
             "progress_property": None if short.lasso is None else short.lasso.progress_property,
             "steps_before": self.steps_before,

@@ -73,15 +73,10 @@ class Realised(Answered):
         ends = f"violates {self.trace.property_name} at tick {self.found.tick}; {self.attempts:,} runs tried"
         return [f"{self.command}\n{ends}"]
 
-    def as_json(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         found = {} if self.found is None else {"command": self.command, "tick": self.found.tick}
-        return {
-            "request": self.request.as_json(),
-            "property": self.trace.property_name,
-            "reproduced": self.found is not None,
-            "attempts": self.attempts,
-            **found,
-        }
+        name = self.trace.property_name
+        return {"property": name, "reproduced": self.found is not None, "attempts": self.attempts, **found}
 
 
 @dataclass(frozen=True)

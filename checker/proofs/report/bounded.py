@@ -158,13 +158,11 @@ class Bounded(Answered):
                 lines.append(f"saved in {self.counterexample.path}")
         return [fitted("\n".join(lines))]
 
-    def as_json(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         names = {HELD: "bounded", VIOLATED: "violated", NO_VERDICT: "undecided"}
         vacuous = self.exit_code == NO_VERDICT and len(self.unreached) == len(self.judged)
         return {
             "answer": NOT_REACHED if vacuous else names[self.exit_code],
-            "sentence": self.sentence,
-            "request": self.request,
             "configuration": self.model.configuration.as_dict(),
             "properties": [p.name for p in self.judged],
             "premises": self.premises,

@@ -58,8 +58,8 @@ class Inductive(Answered):
     def parts(self) -> Sequence[Part]:
         return [as_text(self.outcome)]
 
-    def as_json(self) -> dict[str, Any]:
-        return as_object(self.outcome, answer_of(self.outcome)[0]) | {"request": self.request}
+    def details(self) -> dict[str, Any]:
+        return as_object(self.outcome, answer_of(self.outcome)[0])
 
     @property
     def troubles(self) -> Sequence[str]:
@@ -98,7 +98,6 @@ def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
     nothing = supposed or question.assumed or outcome.errors or question.chosen
     return {
         "answer": word,
-        "sentence": conclusion(outcome),
         "configuration": question.configuration.as_dict(),
         "requested_clauses": list(question.asked) if question.chosen else None,
         "assumed_clauses": list(question.assumed),

@@ -48,11 +48,8 @@ class ModelExported(Answered):
     def parts(self) -> Sequence[Part]:
         return ()
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "request": self.request.as_json(), "module": self.module, "configuration": self.configuration,
-            "exit_code": self.exit_code,
-        }  # fmt: skip
+    def details(self) -> dict[str, Any]:
+        return {"module": self.module, "configuration": self.configuration}
 
 
 @dataclass(frozen=True)

@@ -85,10 +85,9 @@ class QuorumsChecked(Answered):
         lines.append(f"{decided} of {len(self.lemmas)} lemmas, for any numbers, are decided; --json lists them")
         return ["\n".join(lines)]
 
-    def as_json(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         s, result = self.survival, self.intersection
         return {
-            "request": self.request.as_json(),
             "kind": self.ensemble.kind,
             "release": self.release,
             "warnings": list(self.warnings),

@@ -127,7 +127,7 @@ class Judged(Answered):
         notes = [*self.notes, *left_out_notes(self.left_out)]
         return [*parts, *([fitted("\n".join(notes))] if notes else [])]
 
-    def as_json(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         totals = self.totals
         open_ = [
             {"property": n, "column": gap.column, "run": where.run, "row": where.row if where.row >= 0 else None}
@@ -136,7 +136,6 @@ class Judged(Answered):
         ]
         return {
             "table": self.table,
-            "request": self.request,
             "runs": totals.runs,
             "rows": totals.rows,
             "properties": [
@@ -147,7 +146,6 @@ class Judged(Answered):
             "violations": self.rows_of_violations(),
             **({"open": open_} if self.of_events else {}),
             "notes": self.notes,
-            "exit_code": self.exit_code,
         }
 
     @property

@@ -79,12 +79,9 @@ class Swept(Answered):
         report = f"\nreport: {', '.join(map(str, self.files))}" if self.files else ""
         return [*parts, f"table: {self.table}{report}"]
 
-    def as_json(self) -> dict[str, Any]:
-        from traces.tables.sweep.report import verdict
-
+    def details(self) -> dict[str, Any]:
         grid, summary = self.question, self.summary
         return {
-            "request": self.request.as_json(), "verdict": verdict(grid, summary), "exit_code": self.exit_code,
             "requested_grid": grid.as_json(), "configurations": grid.count, "grid": grid.size,
             **values({"every": summary.every, "axes": summary.axes, "together": summary.together}),
             "first": values(self.found), "table": self.table, "report": values(self.files),

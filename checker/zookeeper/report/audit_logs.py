@@ -124,12 +124,11 @@ class LogsAudited(Answered):
             lines.append(f"  and {len(phases) - SHOWN:,} more (--json lists all)")
         return ["\n".join(lines)]
 
-    def as_json(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         h = self.history
         return {
             "format": 1,
             "headline": headline(self),
-            "request": self.request.as_json() if self.request else None,
             "servers": {str(n): files for n, files in h.servers.items()},
             "phases": [
                 {
@@ -146,5 +145,4 @@ class LogsAudited(Answered):
                 {"property": b.rule, "step": b.step, "why": b.sentence, "lines": [e.place for e in b.lines]}
                 for b in self.broken
             ],
-            "exit_code": self.exit_code,
         }  # fmt: skip

@@ -81,11 +81,8 @@ class TrackRecord(Answered):
         merged = "" if self.split else f"\n{merged_by_promise()}; --split does not merge steps"
         return [*stories, Table([told(one) for one in self.rows], HEAD, below=self.sentence + merged)]
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "request": self.request.as_json(), "sentence": self.sentence, "exit_code": self.exit_code,
-            "rows": [row_object(one) for one in self.rows],
-        }  # fmt: skip
+    def details(self) -> dict[str, Any]:
+        return {"rows": [row_object(one) for one in self.rows]}
 
     def said(self) -> Iterator[Verdict]:
         return map(verdict, self.rows)

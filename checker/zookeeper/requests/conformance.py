@@ -59,11 +59,8 @@ class RandomRuns(Answered):
         tables = [Table(rows, head) for head, rows in (kinds_table(self.lines), release_table(self.lines))]
         return [*self.texts, *tables, f"{self.sentence}\nleft in {self.folder}"]
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "request": self.request.as_json(), "sentence": self.sentence, "folder": str(self.folder),
-            "runs": [asdict(line) for line in self.lines], "exit_code": self.exit_code,
-        }  # fmt: skip
+    def details(self) -> dict[str, Any]:
+        return {"folder": str(self.folder), "runs": [asdict(line) for line in self.lines]}
 
 
 @dataclass(frozen=True)

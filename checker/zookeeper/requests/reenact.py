@@ -117,11 +117,8 @@ class Reenacted(Answered):
         last = [self.sentence] if self.request.times > 1 else told_run(self.plan, self.played[-1])
         return ["\n".join([*self.texts, *last, f"left in {self.folder}"])]
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "request": self.request.as_json(), "sentence": self.sentence, "agreed": self.agreed,
-            "broken": self.broken, "folder": str(self.folder), "exit_code": self.exit_code,
-        }  # fmt: skip
+    def details(self) -> dict[str, Any]:
+        return {"agreed": self.agreed, "broken": self.broken, "folder": str(self.folder)}
 
     @property
     def runs(self) -> Mapping[str, Trace]:

@@ -42,8 +42,8 @@ class FindingFolder(Answered):
     def parts(self) -> Sequence[Part]:
         return [self.sentence]
 
-    def as_json(self) -> dict[str, Any]:
-        return {"folder": str(self.folder), "files": list(map(str, self.contents)), "exit_code": HELD}
+    def details(self) -> dict[str, Any]:
+        return {"folder": str(self.folder), "files": list(map(str, self.contents))}
 
     @property
     def outputs(self) -> Sequence[tuple[Path, bytes]]:
