@@ -355,7 +355,7 @@ def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> lis
         SimulationError: as for `play`.
         TableError: the package that judges tables is not installed.
     """
-    from traces.events.table import check_arrow
+    from traces.events.table import TableError, check_arrow
 
     judged = judged_properties(run.protocol, names)
     untold = [p.name for p in judged if not p.tables]
@@ -365,7 +365,10 @@ def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> lis
             f"{run.proposals}: a longer run is checked by its rows, and no row has the pass in which a process "
             f"broadcasts"
         )
-    check_arrow("numpy")
+    try:
+        check_arrow("numpy")
+    except TableError as problem:
+        raise TableError(f"--check of more than {MOST_OBSERVED} proposals: {problem}") from None
     from traces.events.recorded import observes, rows_of_run
     from traces.judging.single_run import judge_rows
 

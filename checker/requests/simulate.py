@@ -180,8 +180,7 @@ class Simulate(Request):
 
     def answer(self, watch: Watch = QUIET) -> Simulated:
         from checker.report.simulated import Simulated
-        from traces.events.table import TableError
-        from zabspec.simulator.run import MOST_OBSERVED, SimulationError
+        from zabspec.simulator.run import SimulationError
 
         try:
             run = self.run()
@@ -192,8 +191,6 @@ class Simulate(Request):
             )
         except SimulationError as problem:
             raise met_in(run, problem) or NoVerdict(f"the run does not end: {problem}") from None
-        except TableError as problem:
-            raise RequestError(f"--check of more than {MOST_OBSERVED} proposals: {problem}") from None
         troubles = [simulated.save()]
         if self.table:
             troubles += [write_table(run, Path(self.table), self.seed if self.number is None else self.number)]
