@@ -7,13 +7,15 @@ is not installed is known by its name, and says what it needs.
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zabspec.errors import RequestError
 from zabspec.extras import is_there
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 WINGS = ("zookeeper", "proofs", "tables")
 
@@ -29,6 +31,8 @@ def joined(group: str) -> dict[str, EntryPoint]:
     Args:
         group: `requests`, `properties`, `protocols`, `formats`, `engines` or `evidence`.
     """
+    from importlib.metadata import entry_points  # it costs as much as the rest of a short command
+
     return {point.name: point for point in sorted(entry_points(group=f"zabcheck.{group}"), key=lambda p: p.name)}
 
 

@@ -72,6 +72,8 @@ class Explore(ExplorationRequest):
         from zabspec.model import Model
 
         judged, configuration = self.checks()
+        if self.symbolic is not None:  # what answers is there, before anything is explored
+            joined_as("evidence", "symbolic")
         required = required_witnesses(names_in(self.require_witness), [p.name for p in judged])
         model, limits = Model(configuration), self.limits
         opinions = Opinions(self.second_opinion, self.trace is not None)

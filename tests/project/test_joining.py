@@ -1,0 +1,169 @@
+"""What joins the core by entry points: the three wings, each of which can be missing, and a package of somebody else's.
+
+Each is installed by pip into an environment of its own, which has its dependencies from this one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.patience import HANG
+from zabspec.joining import WINGS
+
+TOP = Path(__file__).parents[2]
+PYPROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
+JOINED = PYPROJECT["project"]["entry-points"]
+PACKAGES = ("zabcheck", "checker", "traces", "invariants", "zabspec")
+HEADLINE = ("--nodes", "3", "--depth", "20", "--json")
+
+
+def installed(source: Path, folder: Path, *more: Path) -> Path:
+    """The Python of a new environment into which pip has installed a package.
+
+    Args:
+        more: further folders of packages.
+    """
+    venv.create(folder)
+    site = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder), "installed_base": str(folder)}))
+    # paths alone: what a .pth file of this environment sets up, such as an editable installation, is not set up there
+    (site / "beside.pth").write_text("".join(f"{path}\n" for path in (*more, sysconfig.get_path("purelib"))))
+    words = ["-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(site)]
+    subprocess.run([sys.executable, *words, str(source)], check=True, timeout=HANG, cwd=folder)
+    return folder / "bin" / "python"
+
+
+def without(wings: Sequence[str], folder: Path) -> Path:
+    """A copy of the tree without the folders of some names, installed."""
+    source = folder / "tree"
+    left_out = shutil.ignore_patterns("__pycache__", *wings)
+    for package in PACKAGES:
+        shutil.copytree(TOP / package, source / package, ignore=left_out)
+    for name in ("docs", "examples"):
+        shutil.copytree(TOP / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in TOP.glob("*"):
+        if file.is_file() and not file.name.startswith("zabcheck-"):
+            shutil.copy(file, source)
+    return installed(source, folder / "environment")
+
+
+def asked(python: str | Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What a command ends with in an environment."""
+    environment = {**os.environ, "COLUMNS": "110"}
+    environment.pop("PYTHONPATH", None)
+    return subprocess.run(
+        [str(python), "-m", "zabcheck", *words],
+        check=False, capture_output=True, text=True, env=environment, cwd=Path(python).parent, timeout=HANG,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return without(WINGS, tmp_path_factory.mktemp("core"))
+
+
+@pytest.mark.slow(seconds=12)
+def test_the_core_alone_explores_as_the_whole_does(core: Path) -> None:
+    alone, whole = asked(core, *HEADLINE), asked(sys.executable, *HEADLINE)
+    assert (alone.returncode, alone.stderr) == (whole.returncode, whole.stderr)
+    one, other = json.loads(alone.stdout), json.loads(whole.stdout)
+    explored = [[(p["name"], p["verdict"], p["witnessed_at"]) for p in said["properties"]] for said in (one, other)]
+    assert explored[0] == explored[1]
+    assert len(explored[0]) > 20
+    assert (one["states"], one["verdict"]) == (other["states"], other["verdict"])
+    text = asked(core, "--nodes", "2", "--depth", "4").stdout
+    assert "`evidence` needs the wing proofs, which is not installed" in " ".join(text.split())
+
+
+@pytest.mark.slow(seconds=15)
+def test_what_is_not_installed_is_said_in_a_sentence(core: Path) -> None:
+    """By the name that was asked for: a command, a protocol, an engine, a column."""
+    names = {name: point for group in ("requests", "protocols") for name, point in JOINED[group_of(group)].items()}
+    for name, module in names.items():
+        words = ("--protocol", name) if name in JOINED[group_of("protocols")] and "requests" not in module else (name,)
+        said = asked(core, *words)
+        (wing,) = {part for part in module.split(".") if part in WINGS}
+        assert (said.returncode, said.stdout) == (2, ""), name
+        assert said.stderr.strip() == f"zabcheck: `{name}` needs the wing {wing}, which is not installed"
+    for words in (("--engine", "spark"), ("--symbolic", "3"), ("walk", "ZK-4643")):
+        said = asked(core, *words)
+        assert said.returncode == 2
+        assert said.stderr.endswith("which is not installed\n")
+    listed = asked(core, "--help").stdout
+    assert "Not installed:" in listed
+    assert all(f"  {name} " in listed for name in JOINED[group_of("requests")])
+
+
+@pytest.mark.slow(seconds=40)
+@pytest.mark.parametrize("wing", WINGS)
+def test_each_wing_can_be_missing_alone(wing: str, tmp_path: Path) -> None:
+    python = without([wing], tmp_path)
+    assert asked(python, "--nodes", "2", "--txns", "1", "--depth", "6", "--property", "integrity").returncode == 3
+    listed = asked(python, "--help").stdout
+    for name, module in JOINED[group_of("requests")].items():
+        assert (f"`{name}` needs the wing {wing}, which is not installed" in listed) == (f".{wing}." in module), name
+
+
+@pytest.mark.slow(seconds=60)
+def test_the_types_of_the_core_stand_alone(core: Path) -> None:
+    tree = core.parents[2] / "tree"
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *PACKAGES],
+        check=False, capture_output=True, text=True, cwd=tree, timeout=10 * HANG,
+    )  # fmt: skip
+    assert done.stdout.startswith("Success: no issues found in "), done.stdout
+
+
+def group_of(name: str) -> str:
+    return f"zabcheck.{name}"
+
+
+def test_every_entry_point_leads_somewhere_and_every_wing_has_some() -> None:
+    assert {part for group in JOINED.values() for point in group.values() for part in point.split(".")} >= set(WINGS)
+    for group in JOINED.values():
+        for point in group.values():
+            module, _, name = point.partition(":")
+            file = TOP / f"{module.replace('.', '/')}.py"
+            assert not name or f"def {name}(" in file.read_text(), point
+
+
+# --- a package of somebody else's ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def joined(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("joined")
+    shutil.copytree(TOP / "tests/data/third_party", folder / "source")
+    shutil.copy(TOP / "examples/start/tpc.py", folder / "source/acme_zab/commit.py")
+    return installed(folder / "source", folder / "environment", TOP)
+
+
+@pytest.mark.slow(seconds=12)
+def test_a_package_adds_a_protocol_a_property_a_format_and_a_command(joined: Path) -> None:
+    small = ("--nodes", "2", "--txns", "2", "--timeouts", "0", "--crashes", "0", "--losses", "0")
+    judged = asked(joined, *small, "--property", "counter-order", "--markdown", "/dev/stdout")
+    assert judged.returncode == 0, judged.stderr
+    assert "| counter-order | holds |" in judged.stdout
+    assert "counter-order" in asked(joined, *small, "--depth", "3").stdout  # asked by default, like one of the papers
+    assert asked(joined, "networks", "--protocol", "db19").stdout.startswith("db19 runs over datagrams, ordered")
+    assert "networks" in asked(joined, "--help").stdout
+    mine = asked(joined, "--protocol", "commit", "--nodes", "2")
+    assert mine.returncode == 0, mine.stderr
+    assert mine.stdout.startswith("holds: ")
+
+
+@pytest.mark.slow(seconds=4)
+def test_no_entry_point_takes_the_place_of_what_the_core_has(joined: Path) -> None:
+    """Another `zab` is not explored; what symmetry trusts is in the core, so a function of that package is not."""
+    said = json.loads(asked(joined, "--nodes", "2", "--depth", "3", "--json").stdout)
+    assert "integrity" in {p["name"] for p in said["properties"]}
