@@ -20,7 +20,8 @@ from checker.explore.stuttering import stutters
 from checker.opinion.outcome import SearchOpinion
 from checker.opinion.plain import Plain, label_of
 from checker.opinion.values import Values
-from invariants.registry import STEP, Property, keeps, meets
+from checker.report.result import plural
+from invariants.registry import RUNTIME, STEP, Property, keeps, meets
 from zabspec.language.python.reference import ERRORS, StateView
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
@@ -35,7 +36,7 @@ SHARE = 5000  # of so many states of a search one more is compared
 MOST = 20_000
 SECONDS = 2.0  # of CPU, or a tenth of the search's, after which no further state is drawn
 RANDOM = 4  # of so many runs one is random
-BARREN = 8  # runs in vain, after which no further one is drawn
+BARREN = 4  # runs in vain, after which no further one is drawn
 
 Moved = tuple[str, tuple[str, ...], frozenset[str]]  # a step's label, the state after it, the step properties it breaks
 
@@ -174,7 +175,7 @@ class Comparison:
         self.images: dict[int, bytes] = {}
         self.depths: set[int] = set()
         self.labels: set[str] = set()
-        self.steps = 0
+        self.steps = self.left_out = 0
 
     # --- one state -----------------------------------------------------------------------------------
 
@@ -197,7 +198,7 @@ class Comparison:
         self.labels |= {label for label, _, _ in ours}
         if errors and depth < self.r.expanded_levels and not self.r.error:
             raise Differs(f"a step meets an error that the search does not: {errors[0]}", at)
-        if ours.keys() != theirs.keys():
+        if ours.keys() != theirs.keys() and not self.merged(ours, theirs):
             raise self.apart(data, ours, theirs, at)
         self.judgements(data, second, depth, not theirs and not errors, at)
         found = [
@@ -228,6 +229,22 @@ class Comparison:
                     broken = frozenset(p.name for p in judge.steps if judge.step_violates(p))
                 found.setdefault((label, self.values.of_cells(result), broken), result)
         return found, errors
+
+    def merged(self, ours: Mapping[Moved, bytes], theirs: dict[Moved, tuple[Any, ...]]) -> bool:
+        """Return whether the steps of a state differ only by what the author of the protocol promises.
+
+        Then some steps are not taken, and a process learns of the loss of a connection in the step that loses it: a
+        pair of steps of the second semantics, which is added to its steps.
+        """
+        if not self.model.configuration.merged_by_promise:
+            return False
+        both: dict[tuple[str, ...], tuple[Any, ...]] = {}
+        for lost in [state for (label, _, _), state in theirs.items() if label == "lose_connection"]:
+            both |= {key: state for (_, key, _), state in self.taken(lost)[0].items()}
+        beyond = [w for w in ours if w not in theirs]
+        theirs |= {w: both[w[1]] for w in beyond if w[1] in both}
+        self.left_out += len(theirs) - len(ours)
+        return ours.keys() <= theirs.keys()
 
     def apart(self, data: bytes, ours: Mapping[Moved, bytes], theirs: Mapping[Moved, Any], at: Place) -> Differs:
         """Return how the steps of a state differ."""
@@ -388,7 +405,8 @@ class Comparison:
         """
         r, began = self.r, time.process_time()
         for violation in r.violations.values():
-            self.follow(violation.schedule)
+            fails = violation.property.of == RUNTIME  # the last step has no effect
+            self.follow(violation.schedule[:-1] if fails else violation.schedule)
         levels = [k for k, n in enumerate(r.levels) if n and k <= max(r.whole_depth, 0)]
         guided = not r.narrowed and (self.explorer is not None or self.interpreter is not None)
         barren = 0
@@ -406,6 +424,19 @@ class Comparison:
                 elif self.interpreter is not None:
                     self.follow(self.interpreter.schedule_to(depth, index))
             barren = barren + 1 if len(self.seen) == before or len(self.seen) > count else 0
+
+    def details(self, problem: Differs) -> dict[str, Any]:
+        """Return a difference as JSON."""
+        out = {"difference": str(problem), **problem.details}
+        if problem.at is not None:
+            plain = self.world.layout.plain(problem.at.state)
+            out |= {"depth": problem.at.depth, "run": list(problem.at.run), "state": plain}
+        return out
+
+    def not_compared(self) -> list[str]:
+        """Return the fields, kinds of steps, and steps that are left out, of which nothing was compared."""
+        promised = [f"{plural(self.left_out, 'step')} left out by promise"] if self.left_out else []
+        return [*self.values.only_one, *(f"steps {name}" for name in self.missed()), *promised]
 
     def missed(self) -> list[str]:
         """Return the kinds of steps that the search took and that were not compared."""
@@ -430,25 +461,21 @@ def second_opinion(
         count: so many states, which is the seed, too; None for as many as the size of the search suggests.
     """
     began, wanted = time.process_time(), states_for(r) if count is None else count
-    if promised := model.configuration.merged_by_promise:
-        return SearchOpinion(none=f"steps are merged by the author's promise ({', '.join(promised)}): --reduction none")
-    try:
-        here = Comparison(model, engine, r)
-    except Exception as problem:  # whatever it lacks, the search's verdict stands
-        return SearchOpinion(none=f"the second semantics does not run it: {type(problem).__name__}: {problem}")
     difference: dict[str, Any] = {}
     limit = max(SECONDS, r.cpu_seconds / 10) if count is None else float("inf")
     try:
+        here = Comparison(model, engine, r)
         here.draw(wanted, random.Random(wanted), limit)
     except Differs as problem:
-        difference = {"difference": str(problem), **problem.details}
-        if problem.at is not None:
-            plain = here.world.layout.plain(problem.at.state)
-            difference |= {"depth": problem.at.depth, "run": list(problem.at.run), "state": plain}
+        difference = here.details(problem)
+    except KeyboardInterrupt:
+        return SearchOpinion(none="interrupted")
+    except Exception as problem:  # whatever it lacks, the search's verdict stands
+        return SearchOpinion(none=f"the second semantics does not run it: {type(problem).__name__}: {problem}")
     names = [p.name for p in r.properties]
     return SearchOpinion(
         len(here.seen), len(here.depths), here.steps,
         tuple(n for n in names if n in here.judged_names), tuple(n for n in names if n not in here.judged_names),
-        (*here.values.only_one, *(f"steps {name}" for name in here.missed())), wanted,
-        difference.get("difference", ""), "", round(time.process_time() - began, 3), details=difference,
+        tuple(here.not_compared()), wanted, difference.get("difference", ""), "",
+        round(time.process_time() - began, 3), details=difference,
     )  # fmt: skip

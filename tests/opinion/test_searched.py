@@ -34,11 +34,44 @@ ASKED = {
 }
 
 
+ERRS = """
+from __future__ import annotations
+
+from zabcheck.language import Each, Field, Fields, Int, Node, Size, action, declare, safety, volatile
+
+
+class State(Fields):
+    count: Each[Node, int]
+
+
+def state(size: Size) -> list[Field]:
+    return [volatile("count", Int(0, 2), "how often it has counted")]
+
+
+@action()
+def counts(s: State, p: Node) -> None:
+    s.count[p] += 1
+
+
+def counted(s: State) -> bool:
+    return s.count[0] > 0
+
+
+@safety(witness=counted)
+def few(s: State) -> bool:
+    "Few are counted."
+    return s.count[0] < 9
+
+
+PROTOCOL = declare(__name__, state=state)
+"""
+
+
 @pytest.mark.parametrize("request_of", ASKED.values(), ids=ASKED)
 def test_it_agrees(request_of: Explore) -> None:
     second = request_of.answer().second
     assert (second.difference, second.none) == ("", "")
-    assert second.states >= 40
+    assert second.states >= 20
     assert second.steps > second.states
     assert second.judged
     assert not [name for name in second.not_compared if not name.startswith("steps ")]
@@ -70,6 +103,14 @@ def test_what_it_cannot_compare_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     answer = RING.answer()
     assert answer.exit_code == 0
     assert dict(answer.figures())["second opinion"].startswith("none: the second semantics does not run it")
+
+
+def test_a_run_to_an_error_ends_before_the_step_that_fails(tmp_path: Path) -> None:
+    (tmp_path / "errs.py").write_text(ERRS)
+    answer = Explore(str(tmp_path / "errs.py"), evidence="explored").answer()
+    assert answer.exit_code == 1
+    assert answer.second.states >= 2
+    assert answer.second.difference == ""
 
 
 # --- planted faults --------------------------------------------------------------------------------
