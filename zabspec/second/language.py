@@ -258,6 +258,7 @@ class Declaration:
     extends: Any = ()
     leaders_weigh: str = ""
     observers: str = ""
+    settings: str = ""
 
 
 def declare(module: str, **named: Any) -> Declaration:

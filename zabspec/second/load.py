@@ -20,6 +20,7 @@ LANGUAGE = {
     "zabcheck.language", "zabspec.language", "zabspec.language.python.lang", "zabspec.authoring.declaration",
     "zabspec.worlds.actor", "zabspec.history",
 }  # fmt: skip
+RELEASES = SimpleNamespace(SAME={})  # of `zabspec.zoo_cfg`: which release has which text, which no model reads
 PRODUCT = {"zabcheck", "zabspec", "checker", "invariants", "traces"}
 
 
@@ -134,6 +135,8 @@ class Loader:
     ) -> Any:
         if not level and name in LANGUAGE:
             return language if fromlist else self._top(name, language)
+        if name == "zabspec.zoo_cfg":
+            return RELEASES
         base = path.parents[level - 1] if level else path.parent
         inner = name.replace(".", "/")
         for root in [base] if level else [base, self.main.parent, ROOT]:
@@ -151,7 +154,8 @@ class Loader:
     @staticmethod
     def _is_source(path: Path) -> bool:
         inner = path.relative_to(ROOT).as_posix()
-        return not inner.startswith(tuple(PRODUCT)) or inner == "zabspec/zab.py" or "protocols/" in inner
+        ours = ("zabspec/zab.py", "zabspec/protocols/", "zabspec/zookeeper/")
+        return not inner.startswith(tuple(PRODUCT)) or inner.startswith(ours)
 
     @staticmethod
     def _top(name: str, module: Any) -> Any:

@@ -17,7 +17,7 @@ from zabspec.second.load import ROOT, Loader, Program, chosen
 from zabspec.second.world import Model, World
 
 PROTOCOLS = ROOT / "zabspec" / "protocols"
-ZOOKEEPER = PROTOCOLS / "zookeeper" / "text.py"
+ZOOKEEPER = ROOT / "zabspec" / "zookeeper" / "text.py"
 SOURCES = {
     "zab": [ROOT / "zabspec" / "zab.py"],
     "ladis": [PROTOCOLS / "ladis_oracle.py", PROTOCOLS / "ladis.py"],
