@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from zabspec.quorums import QuorumSystem, system_of
 from zabspec.roles import Roles, roles_of
+from zabspec.starts import named_start
 from zabspec.typed import hints_of, object_type
 from zabspec.worlds.steps import BUDGETS
 
@@ -49,7 +50,8 @@ class Parameters:
         budgets: the sizes of the roles that the protocol declares, then its own budgets, in its order, as NAME=N
             between commas.
         roles: of these the roles; empty, and not written, if all processes are alike. It follows from `budgets`.
-        start: the state that runs begin in, of those that the protocol declares; empty for the first.
+        start: the state that runs begin in, of those that the protocol declares; empty for the first. `NAME:N` is the
+            N-th way to begin in it, of a start that chooses.
         quorums: the quorum system (`zabspec/quorums.py`), in one line: server k of it is process k - 1; empty, and not
             written, for majorities.
         promises: false: steps that the protocol merges by promise are steps of their own (`worlds/priority.py`);
@@ -78,6 +80,11 @@ class Parameters:
     start: str = ""
     quorums: str = ""
     promises: bool = True
+
+    @property
+    def named_start(self) -> tuple[str, int | None]:
+        """Return the start, and which of the ways to begin in it; None for all."""
+        return named_start(self.start)
 
     @cached_property
     def budget(self) -> Mapping[str, int]:

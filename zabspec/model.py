@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
@@ -20,6 +20,7 @@ from zabspec.language.program import Program
 from zabspec.properties import ProgressProperty
 from zabspec.protocols.registry import NAMES, PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.roles import MOST_PROCESSES, roles_of
+from zabspec.starts import Schedule, chosen_start
 from zabspec.worlds import actor, crash_within, left_open, priority, step_annotations
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.step_annotations import step_fields
@@ -152,6 +153,13 @@ class Model:
         self.configuration = configuration
         self.protocol: Protocol = PROTOCOLS[configuration.protocol]
 
+    def begun_as(self, run: Sequence[int]) -> Model:
+        """Return the model of runs from the state that a run begins in."""
+        if not isinstance(run, Schedule) or run.start is None:
+            return self
+        name, _ = self.configuration.named_start
+        return type(self)(replace(self.configuration, start=f"{name}:{run.start}"))
+
     @property
     def extension(self) -> str:
         """Return what a subclass adds to the program, as a digest under which compiled code is kept too."""
@@ -263,7 +271,11 @@ class Model:
         """Return the functions between the world and the protocol, which follow from the protocol's declarations."""
         text = self.protocol.text
         world = text.world(
-            self.union, self.crashes, start=self.configuration.start, fails=self.fails, fields=self.parts.fields
+            self.union,
+            self.crashes,
+            start=self.configuration.named_start[0],
+            fails=self.fails,
+            fields=self.parts.fields,
         )
         text.check_apart(
             (actor, *self.observing, self.world.text, crash_within, step_annotations, world, *self.disks.modules)
@@ -314,10 +326,10 @@ class Model:
             return ""
         if self.protocol.disks:
             return "processes fail inside what they do"
-        start = next((s.function.__name__ for s in self.protocol.declared.starts if s.name == c.start), "")
+        starts = [f.__name__ for f in text.marked.beginning(c.named_start[0])]
         volatile = {f.name for f in self.parts.fields if f.role is Role.VOLATILE}
         shown = sorted(volatile & {"role", "leader"})
-        return leaves_open(vars(text.module), self.protocol.overrides(c.variant), start, shown)
+        return leaves_open(vars(text.module), self.protocol.overrides(c.variant), starts, shown)
 
     @property
     def world_text(self) -> tuple[ModuleType, ...]:
@@ -398,5 +410,5 @@ class Model:
             changes=self.protocol.changes,
             acting=text.handlers,
             apart=text.apart,
-            extra=self.disks.over,
+            extra={**self.disks.over, **chosen_start(c.start)},
         )  # fmt: skip

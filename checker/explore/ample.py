@@ -30,6 +30,7 @@ from zabspec.language.layout.kinds import Seq
 from zabspec.language.layout.schema import Layout, Role
 from zabspec.language.native.jit import MachineCode
 from zabspec.model import Model
+from zabspec.starts import Schedule
 
 PTR = ctypes.c_void_p
 
@@ -458,9 +459,9 @@ class AmpleExplorer(ReducedExplorer):
             r.stopped = "two steps do not commute" if apart else "an observation has no class"
         return super().finished(level, keep_going)
 
-    def schedule_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> tuple[int, ...]:
+    def schedule_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> Schedule:
         """Return no steps: a search that leaves out nothing reports the run."""
-        return ()
+        return Schedule()
 
 
 def conclusive(r: Exploration) -> bool:

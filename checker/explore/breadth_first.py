@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO, Protocol
@@ -23,6 +23,7 @@ from checker.explore.result import Exploration, Limits, Violation
 from invariants.registry import STEP
 from zabspec.language.layout.error_sites import OF_AUTHOR
 from zabspec.limits import Deadline
+from zabspec.starts import Schedule
 from zabspec.temporary import unseen_file
 
 GROUPS: int = kernel.GROUPS
@@ -221,6 +222,7 @@ class Explorer:
         section = compiled.numbers["MARGIN"] + FILLED
         self.slots = [Slot(compiled.work, section) for _ in range(BATCH)]
         self.preds = Predecessors()
+        self.starts: list[bytes] = []  # the states of the first level; empty: it was restored, and has the only one
         self.steps_properties = sum(1 << k for k, p in enumerate(compiled.properties) if p.of == STEP)
         self.all = (1 << len(compiled.properties)) - 1
 
@@ -234,7 +236,7 @@ class Explorer:
     def run(
         self, limits: Limits, keep_going: bool = False, progress: Progress | None = None, keeper: Keeper | None = None
     ) -> Exploration:
-        """Explore from the initial state.
+        """Explore from the initial states.
 
         Args:
             limits: a depth, and limits of states, time and memory.
@@ -274,36 +276,58 @@ class Explorer:
         return self.result.finished(any(g.count for g in level), keep_going, self.limits.depth)
 
     def first_level(self) -> list[LevelGroup]:
-        """Return the level of the initial state, judged and entered in the table."""
-        code = self.code
-        initial = code.model.program.initial().key()
-        fingerprint, state = code.visited(initial)
-        broken, met, error = code.judged_state(initial, self.all & ~self.steps_properties)
-        if error:
-            self.note_failure((), error, here=True)
-        self.result.expanded_levels = -1 if self.result.error else 0
+        """Return the level of the initial states, judged and entered in the table."""
+        code, starts = self.code, self.code.model.program.starts
+        if self.keeper is not None and len(starts) > 1:
+            code.model.program.initial()  # raises: a checkpoint has runs from one state
+        found: list[dict[int, tuple[bytes, bytes]]] = [{} for _ in range(GROUPS)]
+        for data in starts:
+            fingerprint, state = code.visited(data)
+            found[fingerprint >> 60 & 15].setdefault(fingerprint, (data, state))
         level = [LevelGroup(self.budget) for _ in range(GROUPS)]
-        g = (fingerprint >> 60) & 15
-        capacity = self.groups[g].capacity
-        place = (((fingerprint << 4) & (2**64 - 1)) * capacity) >> 64
-        self.groups[g].block.put(place, fingerprint)
-        self.groups[g].count = 1
-        block = Block(UNIT)
-        chunk = Chunk(block, code.pack_state(code.state(state), block.address) + self.behind)
-        chunk.count = 1
-        level[g].chunks.append(chunk)
-        level[g].info.put(2, 1)
-        self.result.levels.append(1)
-        self.result.raw_levels.append(code.orbit_size(initial))
+        for new, group, entries in zip(level, self.groups, found, strict=True):
+            self.enter_starts(new, group, {h: state for h, (_, state) in entries.items()})
+        self.starts = [data for entries in found for data, _ in entries.values()]
+        self.result.levels.append(len(self.starts))
+        self.result.raw_levels.append(sum(map(code.orbit_size, self.starts)))
         self.keep_predecessors(level)
-        for k, p in enumerate(code.properties):
-            if broken >> k & 1:
-                self.result.violations[p.name] = Violation(p, ())
-        self.meet(met, 0)
+        live = self.all & ~self.steps_properties
+        for data in self.starts:
+            broken, met, error = code.judged_state(data, live)
+            self.meet(met, 0)
+            live &= ~broken
+            for k, p in enumerate(code.properties):
+                if broken >> k & 1:
+                    self.result.violations[p.name] = Violation(p, Schedule.of((), starts[data]))
+            if error:
+                self.note_failure(Schedule.of((), starts[data]), error, here=True)
+                break
+        self.result.expanded_levels = -1 if self.result.error else 0
         if self.keeper is not None and not self.result.error:
-            level[g].prints.put(0, fingerprint - (fingerprint >> 63 << 64))
+            for new, entries in zip(level, found, strict=True):
+                for fingerprint in entries:
+                    new.prints.put(0, fingerprint - (fingerprint >> 63 << 64))
             self.keeper.keep(self, level)
         return level
+
+    def enter_starts(self, new: LevelGroup, group: Group, states: Mapping[int, bytes]) -> None:
+        """Enter the initial states of a group, by their fingerprints, in its table and its part of the first level."""
+        if len(states) > LOAD * group.capacity:
+            self.grow(group, len(states))
+        for fingerprint, state in states.items():
+            place = (((fingerprint << 4) & (2**64 - 1)) * group.capacity) >> 64
+            while group.block.get(place):
+                place = (place + 1) % group.capacity
+            group.block.put(place, fingerprint)
+            if not new.chunks or new.chunks[-1].used + self.code.numbers["PACKED_LIMIT"] > UNIT:
+                new.chunks.append(Chunk(Block(UNIT)))
+            chunk = new.chunks[-1]
+            assert chunk.block is not None
+            chunk.used += self.code.pack_state(self.code.state(state), chunk.block.address + chunk.used) + self.behind
+            chunk.count += 1
+        group.count = len(states)
+        new.room_for(len(states))
+        new.info.put(2, len(states))
 
     def next_level(self, level: list[LevelGroup], pool: ThreadPoolExecutor | None) -> list[LevelGroup]:
         """Expand every state of a level; return the level of their new successors."""
@@ -557,7 +581,7 @@ class Explorer:
             if index >= 0:
                 r.violations[p.name] = Violation(p, self.schedule_to(depth, index))
 
-    def note_failure(self, schedule: tuple[int, ...], noted: int, here: bool = False) -> None:
+    def note_failure(self, schedule: Schedule, noted: int, here: bool = False) -> None:
         """Record a run-time error in the result: see `checker/explore/failing.py`."""
         from checker.explore.failing import note_failure
 
@@ -626,8 +650,8 @@ class Explorer:
 
     # --- the way back ------------------------------------------------------------------------------
 
-    def schedule_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> tuple[int, ...]:
-        """Return the steps from the initial state to a state of a level, and one more step if requested.
+    def schedule_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> Schedule:
+        """Return the steps from an initial state to a state of a level, and one more step if requested.
 
         Args:
             last: the ordinal of one more step; it must violate the step property `broken` (a mask), which other steps
@@ -637,4 +661,4 @@ class Explorer:
         for level in range(depth, 0, -1):
             index, ordinal = self.preds.of(level, index)
             ordinals.insert(0, ordinal)
-        return self.code.schedule_along(ordinals, broken)
+        return self.code.schedule_along(ordinals, broken, self.starts[index] if self.starts else b"")

@@ -30,6 +30,7 @@ from zabspec.language.native.tiered import TieredCode
 from zabspec.language.program import own_names
 from zabspec.language.python.reference import StateView
 from zabspec.model import Model
+from zabspec.starts import Schedule
 
 I64, PTR = ctypes.c_int64, ctypes.c_void_p
 GENERATED = "<derived from the schema>"
@@ -518,10 +519,11 @@ class Compiled:
         words = (ctypes.c_int64 * kernel.REPORT).from_buffer(report)
         return sum(1 << k for k in range(len(self.properties)) if words[kernel.R_BROKEN + k])
 
-    def schedule_along(self, ordinals: Sequence[int], broken: int = 0) -> tuple[int, ...]:
-        """Return the steps from the initial state that pass through the same orbits as a path of the explorer.
+    def schedule_along(self, ordinals: Sequence[int], broken: int = 0, start: bytes = b"") -> Schedule:
+        """Return the steps from an initial state that pass through the same orbits as a path of the explorer.
 
         Args:
+            start: that state; empty for the only one.
             ordinals: for each step, which successor it is of the state that represents the orbit.
             broken: the last step must violate these step properties (a mask), which others into the same orbit need
                 not.
@@ -530,7 +532,7 @@ class Compiled:
             NotRenamings: states of one orbit have different steps.
         """
         size = self.layout.size
-        concrete = self.model.program.initial().key()
+        concrete = first = start or self.model.program.initial().key()
         _, image = self.canonical(concrete)
         words: list[int] = []
         for ordinal in ordinals:
@@ -546,7 +548,7 @@ class Compiled:
                 said = f"step {len(words) + 1} of the path to a state is not enabled in a renamed state"
                 raise NotRenamings(f"{said}; rerun with --no-symmetry")
             words.append(word)
-        return tuple(words)
+        return Schedule.of(words, self.model.program.starts[first])
 
     def view(self, data: bytes) -> StateView:
         return StateView(self.layout, data)

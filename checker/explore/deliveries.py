@@ -15,6 +15,7 @@ from checker.explore.result import Exploration
 from invariants.registry import NO_RUNTIME_ERROR, Property
 from zabspec.authoring.declaration import ProtocolError
 from zabspec.language import Field
+from zabspec.language.python.reference import StateView
 from zabspec.model import Model
 from zabspec.worlds import deliveries
 
@@ -62,7 +63,8 @@ class AtDelivery:
 
         There are none if a run may begin with something delivered, or if steps cannot record what they deliver.
         """
-        begins_empty = model.protocol.transactions and not any(map(len, model.program.initial().delivered))
+        starts = (StateView(model.program.layout, data) for data in model.program.starts)
+        begins_empty = model.protocol.transactions and not any(len(d) for s in starts for d in s.delivered)
         replaced = tuple(p for p in judged if p.follows_from and p.name not in unmet)
         return cls((*judged,), replaced if replaced and begins_empty and may_say(model) else ())
 

@@ -15,12 +15,13 @@ from invariants.registry import NO_RUNTIME_ERROR, STEP, Property, keeps, meets
 from traces.record.failure import of_author
 from zabspec.language.python.reference import ERRORS, StateView
 from zabspec.model import Model
+from zabspec.starts import Schedule
 
 CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes
 
 
 def note_failure(
-    r: Exploration, model: Model, schedule: Sequence[int], sentence: str, by_author: bool, here: bool = False
+    r: Exploration, model: Model, schedule: Schedule, sentence: str, by_author: bool, here: bool = False
 ) -> None:
     """Record the first run-time error of a level: of the author, as a violation; of a capacity, as no verdict.
 
@@ -34,12 +35,12 @@ def note_failure(
         r.error, r.error_run = r.error or sentence, run
         return
     r.error = sentence
-    r.violations[NO_RUNTIME_ERROR.name] = Violation(NO_RUNTIME_ERROR, tuple(schedule) if run is None else run)
+    r.violations[NO_RUNTIME_ERROR.name] = Violation(NO_RUNTIME_ERROR, schedule if run is None else run)
 
 
 def failing_run(
-    model: Model, judged: Sequence[Property], schedule: Sequence[int], by_author: bool, here: bool = False
-) -> tuple[int, ...] | None:
+    model: Model, judged: Sequence[Property], schedule: Schedule, by_author: bool, here: bool = False
+) -> Schedule | None:
     """Return the steps to a state, and the step after them that meets a run-time error; None if none of its steps does.
 
     None is possible because the integers of the CPython world are unbounded.
@@ -49,27 +50,28 @@ def failing_run(
         by_author: which errors to find: those of the author, or those of a capacity.
         here: whether it was met in a property of the state itself, and in no step from it.
     """
+    model = model.begun_as(schedule)
     names, layout = bound(model), model.program.layout
     try:
         state = model.program.initial()
     except ERRORS as problem:
-        return () if of_author(problem) == by_author and not schedule else None
+        return schedule if of_author(problem) == by_author and not schedule else None
     before: StateView | None = None
     for word in schedule:
         before = StateView(layout, state.key())
         names["apply"](state, word)
     if here:
-        return tuple(schedule) if evaluates(judged, names, state, before, by_author, states=True) else None
+        return schedule if evaluates(judged, names, state, before, by_author, states=True) else None
     try:
         out = [0] * (model.most_steps + 1)
         names["enabled"](StateView(layout, state.key()), out)
     except ERRORS as problem:
-        return tuple(schedule) if of_author(problem) == by_author else None
+        return schedule if of_author(problem) == by_author else None
     for word, after, trouble in attempts(names, state, out[1 : out[0] + 1]):
         if trouble is not None and of_author(trouble) == by_author:
-            return (*schedule, word)
+            return schedule.then(word)
         if trouble is None and evaluates(judged, names, after, StateView(layout, state.key()), by_author):
-            return (*schedule, word)
+            return schedule.then(word)
     return None
 
 

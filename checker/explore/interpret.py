@@ -21,6 +21,7 @@ from zabspec.language.layout import derive
 from zabspec.language.python.lang import NOBODY
 from zabspec.language.python.reference import ERRORS, RangeError, StateView, range_error
 from zabspec.model import Model
+from zabspec.starts import Schedule
 from zabspec.worlds.steps import NUMBERED
 
 Progress = Callable[[Exploration, int, int], None]  # result so far, expanded of the level, its size
@@ -68,7 +69,7 @@ class Interpreter:
     # --- one exploration -------------------------------------------------------------------------
 
     def run(self, limits: Limits, keep_going: bool = False, progress: Progress | None = None) -> Exploration:
-        """Explore from the initial state.
+        """Explore from the initial states.
 
         Args:
             limits: a depth, and limits of states, time and memory.
@@ -102,16 +103,21 @@ class Interpreter:
         return self.result.finished(bool(level), keep_going, self.limits.depth)
 
     def first_level(self) -> list[bytes]:
-        """Return the level of the initial state, judged and entered in the set."""
-        state = self.representative(self.model.program.initial().key())
-        self.seen.add(state)
-        self.parents.append([(0, 0)])
-        self.result.levels.append(1)
-        self.result.raw_levels.append(self.orbit(state)[1])
-        self.judge_state(state, -1)
+        """Return the level of the initial states, judged and entered in the set."""
+        self.starts: dict[bytes, bytes] = {}  # by the state that represents it
+        for data in self.model.program.starts:
+            self.starts.setdefault(self.representative(data), data)
+        level, r = [*self.starts], self.result
+        self.seen.update(level)
+        self.parents.append([])
+        r.levels.append(len(level))
+        r.raw_levels.append(sum(self.orbit(state)[1] for state in level))
+        for index, state in enumerate(level):
+            self.parents[0].append((index, 0))
+            self.judge_state(state, -1)
         self.tell_errors()
-        self.result.expanded_levels = -1 if self.result.error else 0
-        return [state]
+        r.expanded_levels = -1 if r.error else 0
+        return level
 
     def next_level(self, level: list[bytes]) -> list[bytes]:
         """Expand every state of a level; return the level of their new successors."""
@@ -190,7 +196,7 @@ class Interpreter:
         from checker.explore.failing import note_failure
 
         for by_author, ((_, index), sentence, here) in sorted(self.errors.items()):
-            schedule = () if here else self.schedule_to(self.result.depth - 1, index)
+            schedule = self.schedule_to(*((0, index) if here else (self.result.depth - 1, index)))
             note_failure(self.result, self.model, schedule, sentence, by_author, here)
 
     def successors(self, state: bytes) -> Iterator[tuple[int, StateView]]:
@@ -287,20 +293,23 @@ class Interpreter:
         try:
             broken = p.name not in r.violations and not keeps(p, self.names, after, before)
         except ERRORS as problem:
-            self.note(range_error(problem, p.name), parent, -1 if parent < 0 else 1)
+            self.note_judging(problem, p, parent)
         try:
             if p.name not in r.witnessed and meets(p, self.names, after, before):
                 r.witnessed[p.name] = r.depth
         except ERRORS as problem:
-            self.note(range_error(problem, p.name), parent, -1 if parent < 0 else 1)
+            self.note_judging(problem, p, parent)
         return broken
+
+    def note_judging(self, problem: RangeError | ZeroDivisionError, p: Property, parent: int) -> None:
+        """Record an error that evaluating a property met; `parent`: as for `judge_state`."""
+        here = parent < 0
+        self.note(range_error(problem, p.name), len(self.parents[0]) - 1 if here else parent, -1 if here else 1)
 
     # --- the way back ----------------------------------------------------------------------------
 
-    def schedule_to(
-        self, depth: int, index: int, last: int | None = None, breaks: Property | None = None
-    ) -> tuple[int, ...]:
-        """Return the steps from the initial state to a state of a level, and on by the step `last`.
+    def schedule_to(self, depth: int, index: int, last: int | None = None, breaks: Property | None = None) -> Schedule:
+        """Return the steps from an initial state to a state of a level, and on by the step `last`.
 
         That step violates `breaks`. The steps start from the initial state itself, not from the state that represents
         its orbit.
@@ -309,15 +318,16 @@ class Interpreter:
         for level in range(depth, 0, -1):
             index, word = self.parents[level][index]
             words.insert(0, word)
-        return self.unrenamed(words, breaks) if self.symmetry or self.bags else tuple(words)
+        start = [*self.starts.values()][index]
+        found = self.unrenamed(start, words, breaks) if self.symmetry or self.bags else words
+        return Schedule.of(found, self.model.program.starts[start])
 
-    def unrenamed(self, words: list[int], breaks: Property | None) -> tuple[int, ...]:
-        """Return steps from the initial state itself that pass through the same orbits as the given steps.
+    def unrenamed(self, concrete: bytes, words: list[int], breaks: Property | None) -> list[int]:
+        """Return steps from an initial state itself that pass through the same orbits as the given steps.
 
         The given ones are steps of the states that represent their orbits. If the last must violate a step property, so
         does the last of those returned.
         """
-        concrete = self.model.program.initial().key()
         image = self.representative(concrete)
         out: list[int] = []
         for k, word in enumerate(words):
@@ -333,7 +343,7 @@ class Interpreter:
                 break
             else:
                 raise AssertionError("permuting the processes does not commute with stepping")
-        return tuple(out)
+        return out
 
     def after(self, state: bytes, word: int) -> bytes:
         s = StateView(self.layout, state)

@@ -635,10 +635,14 @@ def automaton_of(code: Any, plan: Plan, most: int) -> Automaton | str:
         values, ways = Block(8 * width * room), Block(4 * len(letters) * room)
         rows = 2 * room
         table = Block(8 * (width + 1) * rows)
-        initial = code.model.program.initial().key()
-        words = [
-            int.from_bytes(initial[at : at + 8], "little") & bits for at, bits in places_of(code.layout, plan).words
-        ]
+        places = places_of(code.layout, plan).words
+        begins = {
+            tuple(int.from_bytes(s[at : at + 8], "little") & bits for at, bits in places)
+            for s in code.model.program.starts
+        }
+        if len(begins) > 1:
+            return "runs begin with different observations"
+        (words,) = begins
         (ctypes.c_int64 * width).from_address(values.address)[:] = [*map(signed, words)]
         code.enter_value(values.address, table.address, rows)
         count = code.close_values(values.address, 0, 1, room, table.address, rows, given, ways.address, code._work)

@@ -46,7 +46,7 @@ class Limits:
 class Violation:
     """A violation: the property, and a shortest run to it, the first of that length.
 
-    The run consists of steps (words with their choices) from the initial state.
+    The run consists of steps (words with their choices) from the initial state; of several, a `Schedule` has which.
     """
 
     property: Property

@@ -79,8 +79,9 @@ def found_in(model: Model, properties: Iterable[Property], front: FrontEnd | Non
     front = front or model.program.front_end(full_namespace(model))
     judged = [name for p in properties for name in (p.holds.__name__, p.witness.__name__)]
     trusted = Trusted(DECODERS, CALLERS, model.generated_files)
-    # the initial state need not be symmetric: its renamings then count as initial states too
-    alike = not model.configuration.start and model.protocol.declared.members is None
+    # what the author sets need not be symmetric: its renamings then count as initial states too
+    own = model.protocol.text.marked.beginning(model.configuration.named_start[0])
+    alike = not own and model.protocol.declared.members is None
     begins = ("initialize",) if alike else ()
     return asymmetries(front, ("enabled", "apply", *begins, *judged), trusted)
 
@@ -150,9 +151,9 @@ def why_not_symmetric(code: Stepped, walks: int = 16, length: int = 40, seed: in
     if not schema.renames:
         return ""
     states = sum(1 << k for k, p in enumerate(code.properties) if p.of != STEP)
-    initial = code.model.program.initial().key()
+    starts = [*code.model.program.starts]
     for _ in range(walks):
-        data = initial
+        data = source.choice(starts)
         for _ in range(length):
             successors = [after[:size] for _, after in code.next_states(data)]
             if not successors:

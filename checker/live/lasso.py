@@ -61,7 +61,7 @@ def lasso_of(run: LiveRun, found: Waits) -> StarvingRun:
     for edge in walked:
         x, word = step_of(run, found, x, real, edge, p)
         words.append(word)
-    schedule = (*prefix, *words)
+    schedule = prefix.then(*words)
     named_now = real if named >= 0 else None
     configuration = roomy(run, prefix, words)
     loop = len(schedule) - len(found.loop) if found.loop else None
@@ -82,7 +82,7 @@ def place_of(number: int, levels: Sequence[int]) -> tuple[int, int]:
 def state_after(run: LiveRun, words: Sequence[int]) -> bytes:
     """Return the state that a schedule leads to."""
     code = run.code
-    state = code.state(code.model.program.initial().key())
+    state = code.state(code.model.begun_as(words).program.initial().key())
     for word in words:
         code.take(state, word)
     return bytes(state[: code.layout.size])

@@ -261,12 +261,11 @@ class _Work:
 
 
 def begins(model: Model) -> bool:
-    """Return whether the initial state can be built: no value in it leaves its range."""
+    """Return whether the initial states can be built: no value in them leaves its range."""
     try:
-        model.program.initial()
+        return bool(model.program.starts)
     except ERRORS:
         return False
-    return True
 
 
 def beside(path: Path) -> Iterable[Path]:

@@ -76,7 +76,7 @@ class Interpreted:
     def __init__(self, model: Model, properties: Sequence[Property]) -> None:
         self.engine = Interpreter(model, properties, False, every_step=True)
         self.properties, self.layout = tuple(properties), model.program.layout
-        self.initial = model.program.initial().key()
+        self.starts = [*model.program.starts]
         self.states = self.steps = 0
 
     def holds(self, p: Property, after: StateView, before: StateView | None = None) -> bool | None:
@@ -98,13 +98,13 @@ class Interpreted:
         return self.holds(p, view), noted.places
 
     def walked(self, source: random.Random, count: int) -> Iterator[bytes]:
-        """Yield the initial state and so many more states of random runs."""
-        state, length = self.initial, 0
+        """Yield an initial state and so many more states of random runs."""
+        state, length = source.choice(self.starts), 0
         yield state
         for _ in range(count):
             ways = self.ways(state)
             length = length + 1 if ways and length < LONGEST else 0
-            state = source.choice(ways).key() if length else self.initial
+            state = source.choice(ways).key() if length else source.choice(self.starts)
             yield state
 
     def ways(self, state: bytes) -> list[StateView]:

@@ -10,6 +10,8 @@ import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Any, Protocol
 
 from checker.explore.breadth_first import Explorer
@@ -29,12 +31,14 @@ from zabspec.second import own
 from zabspec.second.kinds import Fault
 from zabspec.second.properties import Judge, declared
 from zabspec.second.world import World
+from zabspec.starts import Schedule
 from zabspec.worlds.steps import NUMBERED
 
 FEWEST = 200  # states that are compared, if there are so many
 SHARE = 5000  # of so many states of a search one more is compared
 MOST = 20_000
 SECONDS = 2.0  # of CPU, or a tenth of the search's, after which no further state is drawn
+MOST_STARTS = 1000  # ways to begin, of more the first are compared
 RANDOM = 4  # of so many runs one is random
 BARREN = 4  # runs in vain, after which no further one is drawn
 
@@ -66,7 +70,7 @@ def request_of(c: Configuration) -> dict[str, Any]:
         "variant": c.variant,
         "nodes": c.nodes,
         "network": c.network,
-        "start": c.start,
+        "start": c.named_start[0],
         "quorums": c.quorums,
         "budgets": dict(c.budget),
         "sizes": {"txns": c.txns, "max_epoch": c.max_epoch, "channel": c.channel},
@@ -321,28 +325,39 @@ class Comparison:
 
     # --- runs ----------------------------------------------------------------------------------------
 
-    def begin(self) -> tuple[bytes, tuple[Any, ...]]:
-        """Return the initial state of both.
+    @cached_property
+    def starts(self) -> dict[bytes, tuple[Any, ...]]:
+        """Return the initial states of both; of many ways to begin, those that the first of the second's lead to.
 
         Raises:
             Differs: they are not the same.
         """
-        data = self.model.program.initial().key()
+        ours, c = self.model.program.starts, self.model.configuration
+        chosen = c.named_start[1] is not None
         try:
-            second = self.world.initial()
+            ways = [*islice(self.world.initials(), None if chosen else MOST_STARTS + 1)]
         except (Fault, ZeroDivisionError) as fault:
-            raise Differs(f"the initial state meets an error: {fault}") from None
-        if different := self.values.apart(self.values.of_bytes(data), self.values.of_cells(second)):
-            raise Differs("the initial state", changes=different)
-        return data, second
+            raise Differs(f"an initial state meets an error: {fault}") from None
+        theirs = {self.values.of_cells(second): second for second in ways}
+        whole = chosen or len(ways) <= MOST_STARTS
+        keys = {data: self.values.of_bytes(data) for data in (ours if whole else islice(ours, MOST_STARTS))}
+        found = {data: theirs[key] for data, key in keys.items() if key in theirs}
+        if not found or (whole and (len(found) < len(keys) or (len(found) < len(theirs) and not chosen))):
+            key = next((key for key in keys.values() if key not in theirs), next(iter(keys.values())))
+            raise Differs("the initial states", changes=self.values.apart(key, next(iter(theirs))))
+        return found
 
     def follow(self, words: Sequence[int]) -> None:
-        """Go a run of the product, step by step.
+        """Go a run of the product, step by step, if it begins in a state that is compared.
 
         Raises:
             Differs: the two do not agree in a state of it, or it is no run.
         """
-        data, second = self.begin()
+        number = words.start if isinstance(words, Schedule) else None
+        data = next((data for data, n in self.model.program.starts.items() if n == number), b"")
+        if data not in self.starts:
+            return
+        second = self.starts[data]
         run: list[str] = []
         for depth, word in enumerate(words):
             moves = self.moves(data, second, depth, run)
@@ -369,7 +384,10 @@ class Comparison:
         for level in range(depth, 0, -1):
             index, ordinal = self.explorer.preds.of(level, index)
             ordinals.insert(0, ordinal)
-        data, second = self.begin()
+        data = self.explorer.starts[index] if self.explorer.starts else next(iter(self.starts))
+        if data not in self.starts:
+            return
+        second = self.starts[data]
         _, image = self.code.canonical(data)
         run: list[str] = []
         for k, ordinal in enumerate(ordinals):
@@ -385,7 +403,7 @@ class Comparison:
 
     def wander(self, source: random.Random, most: int) -> None:
         """Go a random run, in which each kind of step is as likely as any other."""
-        data, second = self.begin()
+        data, second = source.choice([*self.starts.items()])
         run: list[str] = []
         for depth in range(most + 1):
             moves = self.moves(data, second, depth, run)

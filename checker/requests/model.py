@@ -107,7 +107,14 @@ OwnBudgets = Annotated[
         reads=budgets_given,
     ),
 ]
-Start = Annotated[str, Option("The start state, one that the protocol declares.", metavar="NAME", complete="starts")]
+Start = Annotated[
+    str,
+    Option(
+        "The start state, one that the protocol declares; NAME:N or :N, the N-th way to begin in it.",
+        metavar="NAME[:N]",
+        complete="starts",
+    ),
+]
 Quorums = Annotated[
     File,
     Option(
@@ -277,7 +284,7 @@ def protocol_named(name: str) -> Protocol:
 
 
 def check_initial(model: Model) -> None:
-    """Check that the initial state meets no run-time error.
+    """Check that no initial state meets a run-time error.
 
     Raises:
         NoVerdict: it does.
@@ -285,7 +292,7 @@ def check_initial(model: Model) -> None:
     from zabspec.language.python.reference import ERRORS, range_error
 
     try:
-        model.program.initial()
+        assert model.program.starts
     except ERRORS as problem:
         error = range_error(problem, "the initial state")
         raise NoVerdict(f"no verdict: a value would leave its range: {error}") from None

@@ -110,18 +110,25 @@ def run_with_checkpoint(
 
 
 def failed_at_start(model: Model, judged: Sequence[Property], engine: str) -> Exploration | None:
-    """Return the exploration of a model whose initial state meets a run-time error, or None if it meets none."""
+    """Return the exploration of a model with an initial state that meets a run-time error, or None if none does."""
     from zabspec.language.python.reference import ERRORS, range_error
+    from zabspec.starts import Schedule
 
     try:
-        model.program.initial()
+        assert model.program.starts
     except ERRORS as problem:
         from checker.explore.failing import note_failure
         from checker.explore.result import Exploration
         from traces.record.failure import of_author
 
         r = Exploration(tuple(judged), engine=engine, levels=[1], raw_levels=[1], expanded_levels=-1)
-        note_failure(r, model, (), str(range_error(problem, "the initial state")), of_author(problem))
+        note_failure(
+            r,
+            model,
+            Schedule.of((), vars(problem)["start"]),
+            str(range_error(problem, "the initial state")),
+            of_author(problem),
+        )
         return r
     return None
 

@@ -60,7 +60,7 @@ class Witness(BoundedRequest):
         if failed is not None:
             raise NoVerdict(f"the initial state has a run-time error: {failed.error}")
         explored = [met(model, group, self, watch) for group in groups_of(judged)]
-        schedules = {name: tuple(v.schedule) for r in explored for name, v in r.violations.items()}
+        schedules = {name: v.schedule for r in explored for name, v in r.violations.items()}
         found = [p for p in judged if p.name in schedules]
         runs = {p.name: run_to_premise(model, p, schedules[p.name], [q.name for q in found], self) for p in found}
         return Witnessed(configuration, judged, runs, explored, self.as_json())

@@ -79,7 +79,8 @@ class Walks:
     def met(self, number: int, steps: int) -> list[Property]:
         """Return the open premises that a walk of at most `steps` steps reaches."""
         slot, answer = self.slot, self.slot.answer
-        self.search.ask(slot, self.search.cells[0], number, 1)
+        cell = self.search.cells[number % len(self.search.starts)]
+        self.search.ask(slot, cell, number, 1)
         mask = sum(1 << k for k, p in enumerate(self.code.properties) if p in self.unmet)
         of_steps = sum(1 << k for k, p in enumerate(self.code.properties) if p.of == STEP)
         slot.asked[kernel.A_STEPS] = steps
@@ -87,8 +88,6 @@ class Walks:
         slot.asked[kernel.A_WANT], slot.asked[kernel.A_WANT_STEPS] = mask & ~of_steps, mask & of_steps
         for word in (kernel.W_MET, kernel.W_MET_STEPS, kernel.W_LONGEST):
             answer[word] = 0
-        self.code.random_walks(
-            self.search.cells[0].state, slot.work, slot.asked, self.search.known, slot.path, slot.best, answer
-        )
+        self.code.random_walks(cell.state, slot.work, slot.asked, self.search.known, slot.path, slot.best, answer)
         met = answer[kernel.W_MET] | answer[kernel.W_MET_STEPS]
         return [p for k, p in enumerate(self.code.properties) if met >> k & 1]

@@ -19,7 +19,9 @@ from checker.search import kernel
 from checker.search.code import SearchCode
 from invariants.registry import NO_RUNTIME_ERROR, STEP, Property
 from zabspec.language.layout.error_sites import OF_AUTHOR
+from zabspec.language.python.reference import StateView
 from zabspec.limits import Deadline
+from zabspec.starts import Schedule
 from zabspec.worlds.steps import KINDS, NOBODYS, mask
 
 MODES = RANDOM, SWARM, BEST = "random", "swarm", "best"
@@ -95,7 +97,7 @@ class Cell:
     """
 
     state: Any
-    schedule: tuple[int, ...] = ()
+    schedule: Schedule
     met: int = 0
 
 
@@ -137,10 +139,10 @@ class RandomSearch:
         self.slots = [Slot(code, self.most) for _ in range(self.threads)]
         self.of_steps = sum(1 << k for k, p in enumerate(code.properties) if p.of == STEP)
         self.all = (1 << len(code.properties)) - 1
-        self.initial = code.model.program.initial()
+        self.starts = code.model.program.starts
         self.result = Walked(mode, seed, self.threads, code.properties)
-        self.cells = [Cell(code.state(self.initial.key()))]
-        self.tries = [0]
+        self.cells = [Cell(code.state(data), Schedule.of((), start)) for data, start in self.starts.items()]
+        self.tries = [0] * len(self.cells)
         self.known: Words = (ctypes.c_int64 * (kernel.CELLS if mode == BEST else 1))()
         self.next_walk = 0
         self.keep_going = False
@@ -193,17 +195,22 @@ class RandomSearch:
         return r
 
     def begins_well(self) -> bool:
-        """Judge the initial state; return whether a search from it makes sense."""
-        broken, met, error = self.code.judged_state(self.initial.key(), self.all & ~self.of_steps)
-        self.note_met(met)
-        for k, p in enumerate(self.code.properties):
-            if broken >> k & 1:
-                self.result.broken[p.name] = WalkViolation(p, 0, ())
-        if error:
-            self.result.error = self.code.said_of(error)
-            if error & OF_AUTHOR:
-                self.result.broken[NO_RUNTIME_ERROR.name] = WalkViolation(NO_RUNTIME_ERROR, 0, ())
-        return not error and not (broken and not self.keep_going)
+        """Judge the initial states; return whether a search from them makes sense."""
+        live, r = self.all & ~self.of_steps, self.result
+        for data, start in self.starts.items():
+            schedule = Schedule.of((), start)
+            broken, met, error = self.code.judged_state(data, live)
+            live &= ~broken
+            self.note_met(met)
+            r.broken |= {
+                p.name: WalkViolation(p, 0, schedule) for k, p in enumerate(self.code.properties) if broken >> k & 1
+            }
+            if error:
+                r.error = self.code.said_of(error)
+                if error & OF_AUTHOR:
+                    r.broken[NO_RUNTIME_ERROR.name] = WalkViolation(NO_RUNTIME_ERROR, 0, schedule)
+                return False
+        return not r.broken or self.keep_going
 
     def done(self) -> bool:
         """Return whether nothing is left to search for."""
@@ -233,20 +240,26 @@ class RandomSearch:
         self.next_walk += BLOCK
         if self.mode == BEST:
             # every other turn from the beginning: in the best cells the needed budget may be spent
-            k = max(range(len(self.cells)), key=self.worth) if first // BLOCK % 2 else 0
+            k = (
+                max(range(len(self.cells)), key=self.worth)
+                if first // BLOCK % 2
+                else first // BLOCK // 2 % len(self.starts)
+            )
             self.tries[k] += 1
             return Block(first, BLOCK, self.cells[k])
+        cell = self.cells[first // BLOCK % len(self.starts)]
         if self.mode == SWARM:
-            return Block(first, BLOCK, Cell(self.code.state(self.with_less(first))))
-        return Block(first, BLOCK, self.cells[0])
+            cell = Cell(self.code.state(self.with_less(first)), cell.schedule)
+        return Block(first, BLOCK, cell)
 
     def worth(self, k: int) -> float:
         """Return a cell's priority for another turn: higher for more premises met on the way and fewer turns it had."""
         return (1 + self.cells[k].met.bit_count()) ** 2 / (1 + self.tries[k])
 
     def with_less(self, first: int) -> bytes:
-        """Return the initial state with budgets drawn for a block of walks; its runs are runs of the model, too."""
-        drawn, s = random.Random(f"{self.seed}:{first}"), self.initial.copy()
+        """Return an initial state with budgets drawn for a block of walks; its runs are runs of the model, too."""
+        data = [*self.starts][first // BLOCK % len(self.starts)]
+        drawn, s = random.Random(f"{self.seed}:{first}"), StateView(self.code.layout, data)
         for name, most in self.code.model.configuration.budget.items():
             if most and f"{name}_left" in self.code.layout.fields:
                 setattr(s, f"{name}_left", drawn.randint(0, most))
@@ -295,7 +308,7 @@ class RandomSearch:
         """
         answer, broken = slot.answer, self.result.broken
         mask_of = answer[kernel.W_BROKEN] | answer[kernel.W_BROKEN_STEPS]
-        schedule = (*cell.schedule, *slot.path[: answer[kernel.W_LENGTH]])
+        schedule = cell.schedule.then(*slot.path[: answer[kernel.W_LENGTH]])
         for k, p in enumerate(self.code.properties):
             if mask_of >> k & 1 and (p.name not in broken or walk < broken[p.name].walk):
                 broken[p.name] = WalkViolation(p, walk, schedule)
@@ -314,7 +327,7 @@ class RandomSearch:
     def add_up(self, seconds: float) -> None:
         """Add up the counters of the threads."""
         r, answers = self.result, [slot.answer for slot in self.slots]
-        r.seconds, r.cells = seconds, len(self.cells) - 1
+        r.seconds, r.cells = seconds, len(self.cells) - len(self.starts)
         r.walks = sum(a[kernel.W_WALKS] for a in answers)
         r.steps = sum(a[kernel.W_TAKEN] for a in answers)
         r.ended = sum(a[kernel.W_ENDED] for a in answers)

@@ -46,6 +46,10 @@ class ContinuedProgram(Program):
 
     start: bytes = b""
 
+    @cached_property
+    def starts(self) -> Mapping[bytes, int | None]:
+        return {self.start: None}
+
     def initial(self) -> StateView:
         return StateView(self.layout, self.start)
 

@@ -15,7 +15,6 @@ from checker.proofs.symbolic.bmc import Bounds, check
 from invariants import properties_of
 from traces import build_trace
 from traces.replay.replay import replay
-from zabspec.authoring.declaration import ProtocolError
 from zabspec.language import LanguageError
 from zabspec.model import Configuration, Model
 
@@ -181,13 +180,12 @@ def test_a_step_may_choose_several_times(tmp_path: Path) -> None:
     assert found.levels == [1, len(reached)]
 
 
-def test_a_process_starts_in_one_way(tmp_path: Path) -> None:
+def test_a_process_may_start_in_several_ways(tmp_path: Path) -> None:
     text = CHOICES.replace(
         "def take(", "def on_start(s: State, p: Node) -> None:\n    s.got[p] = choose(s, 2)\n\n\ndef take("
     )
     text = text.replace("@action(when=not_yet)\ndef on_start", "def on_start")
-    with pytest.raises(ProtocolError, match="on_start, or a start, cannot choose"):
-        explored(tmp_path, text)
+    assert explored(tmp_path, text)[0].levels[0] == 2
 
 
 ELECTED = '''"""An election that is not modelled: a quorum is drawn, and the latest of it leads."""

@@ -136,7 +136,11 @@ def test_each_member_is_chosen_and_none_is_told_from_another(chosen: str, tmp_pa
             "def call(s: State, p: Node, q: Node)",
             "to choose another process, use q = any_of",
         ),
-        (SET, "any_of(s, len(s.uncalled[p]))", "takes a role or a set, and len(s.uncalled[p]) is neither"),
+        (
+            SET,
+            "any_of(s, len(s.uncalled[p]))",
+            "takes a role, a set or a range, and len(s.uncalled[p]) is none of them",
+        ),
     ],
 )
 def test_what_is_no_choice_of_a_set_is_refused(old: str, new: str, said: str, tmp_path: Path) -> None:

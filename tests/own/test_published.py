@@ -16,6 +16,9 @@ PUBLISHED = [
     ("two_phase", 288, 80),  # TwoPhase, of three resource managers
     ("echo", 75, 75),  # Echo, of three nodes, each beside each other; one begins
     ("readers", 21_527, 3_601),  # ReadersWriters, of three actors
+    ("ewd840", 302, 302),  # EWD840, N = 3: runs begin in 192 states
+    ("chang_roberts", 137, 137),  # ChangRoberts, of three nodes whose numbers rise along the ring
+    ("ewd426", 46_656, 46_656),  # EWD426, the token ring of 6 processes with 6 values: runs begin in any state
     ("lamport", 724_274, 724_274),  # LamportMutex, of three processes, with clocks up to 6: ids break ties
 ]
 

@@ -44,14 +44,15 @@ def explore(world: World, properties: list[Property], max_states: int, max_depth
     """
     graph, judge = Graph(), Judge(world, properties)
     try:
-        first = world.initial()
+        starts = list(dict.fromkeys(world.initials()))
     except (Fault, ZeroDivisionError) as error:  # R5
         graph.errors.append((-1, "initial", str(error), getattr(error, "capacity", False)))
         return graph, judge
-    numbers = {first: 0}
-    graph.states.append(first)
-    graph.depth.append(0)
-    judge.state(first, 0)
+    numbers = {first: k for k, first in enumerate(starts)}
+    graph.states += starts
+    graph.depth += [0] * len(starts)
+    for first in starts:
+        judge.state(first, 0)
     while graph.expanded < len(graph.states):
         i = graph.expanded
         if graph.depth[i] >= max_depth or len(graph.states) >= max_states:

@@ -457,7 +457,7 @@ def test_renaming_is_of_processes_alone(tmp_path_factory: Any) -> None:
     _, question, book = small(tmp_path_factory.getbasetemp())
     renamer = Renamer(question.plain)
     for key in book.keys[:20]:
-        value = question.plain.value(question.initial) if key == book.keys[0] else json.loads(key)
+        value = question.plain.value(question.starts[0]) if key == book.keys[0] else json.loads(key)
         for order in renamer.orders:
             back = tuple(order.index(p) for p in range(len(order)))
             image = renamer.renamed(value, order)

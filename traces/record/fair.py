@@ -121,6 +121,7 @@ def hold_fair(model: Model, schedule: Sequence[int], lasso: Lasso, budget: Mappi
         NotFair: the run is not of that form.
         ConfigError: the protocol declares no progress property.
     """
+    model = model.begun_as(schedule)
     phase = stable_phase(model)
     goal = goal_of(phase, lasso)
     named = who_is_named(model, phase, lasso)

@@ -219,7 +219,7 @@ def failing_trace(
     Raises:
         TraceError: a step is not possible where it stands, or there is no such error at the end.
     """
-    prop = NO_RUNTIME_ERROR if by_author else None
+    prop, model = NO_RUNTIME_ERROR if by_author else None, model.begun_as(words)
     steps: list[Step] = []
     failure: Failure | None = None
     try:
@@ -259,6 +259,7 @@ def build_trace(model: Model, prop: Property | None, words: Sequence[int]) -> Tr
     """
     if prop is not None and prop.of == RUNTIME:
         return failing_trace(model, words, True)
+    model = model.begun_as(words)
     runner = Runner(model)
     initial = state_json(runner.state)
     steps = tuple(runner.step(word) for word in words)

@@ -32,6 +32,7 @@ from zabspec.model import LIMITS, ConfigError, Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.connections import DUPLICATING, UP
 from zabspec.simulator.run import Run, SimulationError, Simulator
+from zabspec.starts import Schedule
 from zabspec.worlds.datagrams import ORDERED
 from zabspec.worlds.steps import BUDGETS, DATAGRAMS, KINDS, NUMBERED
 
@@ -296,6 +297,23 @@ class Followed(Abstraction):
         compare(where, {"state": self.drop_late()}, {"state": self.state(s, self.spent)}, SIMULATOR)
 
 
+def begun_like(model: Model, simulator: Simulator, run: Run) -> Model:
+    """Return the model of runs from the state in which a simulated run begins.
+
+    Raises:
+        TraceError: no run of the model begins in it.
+    """
+    starts = model.program.starts
+    if len(starts) == 1:
+        return model
+    simulator.begin(run)
+    begun, layout = Abstraction(model, simulator.cluster).state(simulator.state, {}), model.program.layout
+    for data, number in starts.items():
+        if state_json(StateView(layout, data)) == begun:
+            return model.begun_as(Schedule.of((), number))
+    raise TraceError("the simulated run begins in a state that is not among the initial states of the explorer")
+
+
 def simulated_trace(run: Run, prop: Property | None = None, until: int | None = None) -> Trace:
     """Return a run as a trace; if a property is given, up to the step that violates it.
 
@@ -312,6 +330,7 @@ def simulated_trace(run: Run, prop: Property | None = None, until: int | None = 
     configuration, again = measured(run, end)
     model = model_of(configuration)
     simulator = Simulator(TraceCluster.of(model, run.oracle, run.proposals), "interpret")
+    model = begun_like(model, simulator, run)
     followed = Followed(model, simulator, again, prop)
     try:
         played(followed.words, simulator, run, end, followed.begun)

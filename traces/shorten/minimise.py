@@ -22,8 +22,9 @@ from traces.record.lasso import Lasso
 from traces.record.runner import build_trace, failing_trace
 from traces.record.trace import StepWord, Trace, TraceError
 from traces.shorten.remake import remade
+from zabspec.errors import RequestError
 from zabspec.language.python.reference import ERRORS, MessageView, StateView
-from zabspec.model import ConfigError, Configuration, Model
+from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import ABCAST, BUDGETS, MASKS, NUMBERED, PLACES, PROCESSES, RECEIVE
 
 CHOICE_AT = 32
@@ -387,7 +388,7 @@ def _in(
     """Yield the deeds in another configuration; without process `gone`, if given, the later ones are renumbered."""
     try:
         smaller = world.like(c, lambda p: renamed(p, gone))
-    except ConfigError:
+    except RequestError:
         return
     if smaller is None:
         return

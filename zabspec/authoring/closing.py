@@ -61,14 +61,17 @@ class LeftOpen(Exception):
 
 
 def leaves_open(
-    text: Mapping[str, object], overrides: Mapping[str, FunctionType], start: str, volatile: Collection[str]
+    text: Mapping[str, object],
+    overrides: Mapping[str, FunctionType],
+    starts: Collection[str],
+    volatile: Collection[str],
 ) -> str:
     """Return where a text may leave an end of a connection open; empty if it never does.
 
     Args:
         text: the names of its module.
         overrides: functions of a variant, by the names of those that they replace.
-        start: the function that a run begins with; empty if it has none.
+        starts: the functions that a run begins with.
         volatile: the volatile ones among `role` and `leader`.
     """
     words = [*vars(actor).values(), *vars(lang).values()]
@@ -77,7 +80,7 @@ def leaves_open(
     walk = Walk(there, volatile)
     try:
         for name in there:
-            if walk.matters(name) and (name == start or walk.begins(name)):
+            if walk.matters(name) and (name in starts or walk.begins(name)):
                 walk.root(name)
     except LeftOpen as found:
         return str(found)

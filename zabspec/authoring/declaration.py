@@ -45,6 +45,7 @@ __all__ = [
     "environment_step",
     "fires",
     "ghost",
+    "initial",
     "invariant",
     "joins",
     "lease",
@@ -525,6 +526,15 @@ def environment_step(
     return marking("made_change", given, everywhere=everywhere)
 
 
+def initial(function: Change) -> Change:
+    """Mark what every run begins with, `(s)`: it writes initial values, of all processes, ghosts included.
+
+    It may choose, `s.turn = any_of(s, processes(s))`: then runs begin in several states, all of which are explored.
+    """
+    function.begins_runs = True  # type: ignore[attr-defined]
+    return function
+
+
 def receives(function: Does) -> Does:
     """Mark what a process does on receipt of the kind of message with which its last parameter is annotated.
 
@@ -647,12 +657,12 @@ class Variant:
 
 @dataclass(frozen=True)
 class Start:
-    """A state that a run may begin in, besides the initial values of the fields.
+    """A state that a run may begin in besides the initial one; if its function chooses, several states.
 
     Attributes:
         name: the name on the command line.
         summary: a description of the state, in a phrase.
-        function: `(s)`, which writes what differs from the initial values, at once and everywhere; it may open
+        function: `(s)`, which writes what differs from the initial state, at once and everywhere; it may open
             connections and send.
         nodes: where a run reaches it only if majorities decide, the numbers of processes that vote of which one does;
             empty if the quorums make no difference.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType, MappingProxyType
+from typing import Any
 
 from zabspec.authoring.clocks import CLOCK_NAMES, TICKS, clock_text
 from zabspec.authoring.declaration import Action, Declaration
@@ -32,6 +33,7 @@ class Marked:
         hooks: for hooks of the world that roles define for themselves, the functions by the types of roles.
         receivers: for each kind of message that only one role receives, the role's type.
         choosing: the functions of steps that may choose of a set.
+        initial: the function with which every run begins.
     """
 
     declared: Declaration
@@ -41,6 +43,12 @@ class Marked:
     hooks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     receivers: Mapping[str, str] = field(default_factory=dict)
     choosing: frozenset[str] = frozenset()
+    initial: Any = None  # a function, or None
+
+    def beginning(self, start: str) -> list[FunctionType]:
+        """Return the functions that set the state that runs begin in, in order."""
+        initial = [self.initial] if self.initial is not None else []
+        return [*initial, *(s.function for s in self.declared.starts if s.name == start)]
 
 
 # What a process of each role may have a function of its own for, `on_start_client`, with what the others do instead.
@@ -91,11 +99,10 @@ def world_text(
             "    else:\n        s.crashed[p] = True",
             "def came_up(s: State, p: Node) -> None:\n    s.crashed[p] = False",
         ]
-    for s in text.declared.starts:
-        if s.name == start:
-            begins = ["def begin_at(s: State) -> None:", f"    {s.function.__name__}(s)"]
-            # what is on disks there was forced before
-            parts.append("\n".join([*begins, "    for p in range(s.NODES):", "        came_back(s, p)"]))
+    if calls := [f"    {f.__name__}(s)" for f in text.beginning(start)]:
+        # what is on disks there was forced before
+        end = ["    for p in range(s.NODES):", "        came_back(s, p)"]
+        parts.append("\n".join(["def begin_at(s: State) -> None:", *calls, *end]))
     if text.declared.world == CONNECTIONS:
         parts += between_connections(text, union)
     elif text.receipts:
@@ -119,7 +126,7 @@ def own_names(text: Marked, start: str, members: Mapping[str, int] | None) -> fr
     """Return the names that the generated functions use as the world's or their own, whatever a protocol means."""
     clocks = ("NOBODY", *CLOCK_NAMES) if TICKS in text.actions else ()
     begins = ("first_members",) if members is not None else ()
-    return frozenset((*clocks, *begins, *(("came_back",) if start else ())))
+    return frozenset((*clocks, *begins, *(("came_back",) if text.beginning(start) else ())))
 
 
 def by_role(hooks: Mapping[str, Mapping[str, str]]) -> Iterator[str]:

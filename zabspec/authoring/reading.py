@@ -231,6 +231,7 @@ class ProtocolSource:
         typed: with roles, the functions in which processes are distinguished by their roles.
         assigned: with clocks, the fields that functions of the source assign to.
         begins: the functions that run at the beginning, for every process.
+        initial: the function with which every run begins.
         asks_ahead: with clocks, where a function asks how far clocks are ahead; None if nowhere.
         sent_to: over connections, for each kind of message the ends that it is sent to; empty for a released protocol,
             whose messages have it.
@@ -266,6 +267,7 @@ class ProtocolSource:
     begins: tuple[FunctionType, ...] = ()
     oracle: tuple[ModuleType, ...] = ()
     released: bool = False
+    initial: Any = None  # a function, or None
 
     @property
     def beside(self) -> tuple[ModuleType, ...]:
@@ -618,6 +620,14 @@ class ProtocolSource:
                 said = f"the world has a {name} of its own: rename yours"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
 
+    @property
+    def marked(self) -> Marked:
+        """Return the marks from which the functions between it and its world follow."""
+        return Marked(
+            self.declared, self.actions, self.changes, self.receipts, self.hooks, self.receivers, self.choosing,
+            self.initial,
+        )  # fmt: skip
+
     def world(
         self,
         union: MessageUnion,
@@ -638,9 +648,7 @@ class ProtocolSource:
             fields: its fields at the size of the model, from which clocks follow.
         """
         own = filled or tuple(name for name in self.budgets if name not in BUDGETS)
-        marked = Marked(
-            self.declared, self.actions, self.changes, self.receipts, self.hooks, self.receivers, self.choosing
-        )  # fmt: skip
+        marked = self.marked
         absent, members = () if fails else ("power_losses",), begun_with(self.declared)
         text = world_text(marked, union, down, own, start, absent, fields, members)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -670,7 +678,7 @@ class ProtocolSource:
         """
         steps = (*self.actions, *self.changes)
         functions = [f for a in steps if a is not TICKS for f in (a.function, a.when) if f is not None]
-        functions += [*self.receipts.values(), *(s.function for s in self.declared.starts if s.name == start)]
+        functions += [*self.receipts.values(), *self.marked.beginning(start)]
         hooks = {name for by_type in self.hooks.values() for name in by_type.values()}
         functions += [f for name, f in vars(self.module).items() if name in hooks]
         for f in functions:
@@ -753,18 +761,28 @@ class _Reader:
         self.check_variants()
 
     def name_lambdas(self) -> None:
-        """Make a function of the file of each lambda that says when a step is possible."""
+        """Make a function of the file of each lambda that says when a step is possible, or what a witness shows."""
         for function in [*self.functions.values()]:
+            claim: Property | None = vars(function).get("claim")
+            if claim is not None and claim.witness.__name__ == "<lambda>":
+                witness = self.named_lambda(function, claim.witness, f"{function.__name__}_is_met")
+                shows = ast.unparse(self.node(witness).body[0].value)  # type: ignore[attr-defined]
+                vars(function)["claim"] = replace(
+                    claim, witness=witness, premise=claim.premise.replace("<lambda>", shows)
+                )
             for mark in ("made_action", "made_change"):
                 made: Action | None = vars(function).get(mark)
                 if made is None or made.when is None or made.when.__name__ != "<lambda>":
                     continue
-                name = f"{function.__name__}_is_possible"
-                if name in vars(self.module):
-                    raise self.fail(function, f"{name} is the name of its lambda: rename yours")
-                when = from_lambda(made.when, name, self.node(function))
-                self.functions[name] = vars(self.module)[name] = when
+                when = self.named_lambda(function, made.when, f"{function.__name__}_is_possible")
                 vars(function)[mark] = replace(made, when=when)
+
+    def named_lambda(self, function: FunctionType, given: FunctionType, name: str) -> FunctionType:
+        """Return the function of the file that a lambda in a mark of another becomes."""
+        if name in vars(self.module):
+            raise self.fail(function, f"{name} is the name of its lambda: rename yours")
+        self.functions[name] = vars(self.module)[name] = made = from_lambda(given, name, self.node(function))
+        return made
 
     def check_named_modules(self) -> None:
         """Import the modules that are named, and check that they have what is taken from them."""
@@ -802,7 +820,7 @@ class _Reader:
 
     def own(self, function: FunctionType) -> bool:
         """Return whether a function belongs to the protocol: to its file, or one that it imports, or is marked."""
-        marks = ("made_action", "made_change", "receives", "observes", "claim", "progress_property")
+        marks = ("made_action", "made_change", "receives", "observes", "claim", "progress_property", "begins_runs")
         return (
             not is_ours(function)
             or self.beside(function)
@@ -930,7 +948,8 @@ class _Reader:
         )
         observations = tuple(f for f in given if hasattr(f, "observes"))
         receipts = self.receipts()
-        marked = Marked(self.declared, actions, changes, receipts)
+        initial = self.initial()
+        marked = Marked(self.declared, actions, changes, receipts, initial=initial)
         unheard = self.check(marked, claims, goals, observations) if self.checked else ""
         kinds = {s.kind for s in self.sent}
         apart = self.apart(claims, observations)
@@ -952,7 +971,7 @@ class _Reader:
             self.hooks, {kind: role for kind, f in receipts.items() if (role := self.role_of(f))},
             self.typed_by_role(), *self.asked_of_clocks(),
             tuple(self.reached(f for n, f in self.functions.items() if n in self.starting)),
-            tuple(self.named(name) for name in (self.declared.oracle,) if name), self.read.released,
+            tuple(self.named(name) for name in (self.declared.oracle,) if name), self.read.released, initial,
         )  # fmt: skip
 
     def mark_apart(self, apart: Mapping[str, str]) -> None:
@@ -1055,7 +1074,7 @@ class _Reader:
             The sentence about a message that nothing receives; empty if there is none.
         """
         actions, changes = marked.actions, marked.changes
-        starts = [s.function for s in self.declared.starts]
+        starts = [*filter(None, [marked.initial]), *(s.function for s in self.declared.starts)]
         self.check_own_words()
         self.check_hooks()
         check_world(self.name, self.declared, self.functions)
@@ -1099,18 +1118,21 @@ class _Reader:
         return self.unheard([*roots, *(a.function for a in changes), *starts], marked.receipts)
 
     def check_starts(self, starts: Iterable[FunctionType]) -> None:
-        """Check the functions that a process or a run starts with.
+        """Check the parameters of the functions that a run begins with.
 
         Raises:
-            ProtocolError: one has wrong parameters, or chooses.
+            ProtocolError: one has others.
         """
         for f in starts:
             if self.annotations(f) != ["State"]:
-                raise self.fail(f, "a start takes (s: State)")
-        begins = [f for n, f in self.functions.items() if n == "on_start"]
-        for f in self.reached([*begins, *starts]):
-            if not CHOICES.isdisjoint(global_names(f.__code__)):
-                raise self.fail(f, "a process starts in one way: on_start, or a start, cannot choose")
+                raise self.fail(f, "what a run begins with takes (s: State)")
+
+    def initial(self) -> FunctionType | None:
+        """Return the function with which every run begins; None if there is none."""
+        found = [f for f in self.functions.values() if hasattr(f, "begins_runs")]
+        if len(found) > 1:
+            raise self.fail(found[1], f"runs begin with {found[0].__name__} already: write one function @initial")
+        return found[0] if found else None
 
     @cached_property
     def helpers(self) -> dict[str, FunctionType]:

@@ -27,7 +27,9 @@ def unused(model: Model) -> list[str]:
     called |= {name for of_roles in text.hooks.values() for name in of_roles.values()}
     called |= {f.__name__ for a in (*text.actions, *text.changes) for f in (a.function, a.when) if f is not None}
     called |= {f.__name__ for f in instead}
-    called |= {start.function.__name__ for start in text.declared.starts}
+    called |= {
+        f.__name__ for start in ("", *(s.name for s in text.declared.starts)) for f in text.marked.beginning(start)
+    }
     called |= {name for f in (*own.values(),) if hasattr(f, "claim") for name in (f.__name__, f.claim.witness.__name__)}
     called |= {g.waits.__name__ for g in text.goals}
     sent = {s.kind for s in sendings([f for f in own.values() if f.__name__ != "<lambda>"], definition, {})}

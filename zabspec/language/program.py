@@ -17,9 +17,11 @@ from zabspec.language.front.frontend import FrontEnd
 from zabspec.language.layout.kinds import Kind
 from zabspec.language.layout.schema import Layout, Role, Schema
 from zabspec.language.python import reference
+from zabspec.language.python.beginnings import starts_of
 from zabspec.language.python.choosing import MARKS, may_choose, name_of
 from zabspec.language.python.meanings import constant, is_enumeration, is_value
 from zabspec.language.python.writes import telling_writes
+from zabspec.starts import NUMBER
 
 
 def own_names(module: ModuleType) -> dict[str, Any]:
@@ -185,11 +187,27 @@ class Program:
         """
         return self.typed(["initialize"])
 
-    def initial(self) -> reference.StateView:
-        """Return the initial state: what `initialize` makes of all zero bytes.
+    @cached_property
+    def starts(self) -> Mapping[bytes, int | None]:
+        """Return the states that a run may begin in: what `initialize` makes of all zero bytes.
+
+        Returns:
+            The number of each; None if there is only one.
 
         Raises:
             LanguageError: `initialize` is outside the language. It runs in CPython alone, which would accept anything.
+            RangeError, ZeroDivisionError: one meets a run-time error; its attribute `start` is the number of that one.
+        """
+        assert self.beginning.functions
+        begin = self.python["initialize"]
+        return starts_of(begin, reference.StateView(self.layout), NUMBER in self.namespace)
+
+    def initial(self) -> reference.StateView:
+        """Return the initial state, if there is only one.
+
+        Raises:
+            ConfigError: a run may begin in several states.
+            LanguageError, RangeError, ZeroDivisionError: as for `starts`.
         """
         assert self.beginning.functions
         s = reference.StateView(self.layout)

@@ -17,6 +17,7 @@ from zabspec.authoring.sources import is_elsewhere
 from zabspec.joining import joined, missing, source_of
 from zabspec.language import Field, MessageUnion, Record
 from zabspec.language.layout.kinds import Kind
+from zabspec.starts import named_start
 from zabspec.properties import Property
 from zabspec.quorums import system_of
 from zabspec.roles import MOST_PROCESSES, Roles, roles_of
@@ -215,6 +216,7 @@ class Protocol:
         Raises:
             ConfigError: there is no such state, or it is of other sizes or larger budgets.
         """
+        start, _ = named_start(start)
         if not start:
             return
         found = next((s for s in self.declared.starts if s.name == start), None)

@@ -71,7 +71,8 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
     types = bind_types(declaration, program, size)
     messages = MessageUnion(flat(declaration.messages(size)))
     bind_messages(messages, program)
-    start = next((program.current(s.function) for s in declaration.starts if s.name == request.get("start")), None)
+    starts = [f for f in program.names.values() if getattr(f, "begins_runs", False)]
+    starts += [program.current(s.function) for s in declaration.starts if s.name == request.get("start")]
     model = Model(
         program=program,
         size=size,
@@ -89,7 +90,7 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
         revises=declaration.revises,
         elects=tuple(declaration.elects),
         literal=bool(request.get("literal")),
-        start=start,
+        starts=tuple(starts),
         counts=counts,
         keeps_down=getattr(program.hook("is_down"), "__globals__", None) is program.names,
     )

@@ -101,7 +101,7 @@ class Datagrams(World):
         if self.model.network != UNORDERED:
             self.s.in_line[source][target] -= lost
             rest = [
-                (source, target, e[2] - reduce * (e[2] > ahead), e[3]) if e[:2] == (source, target) else e
+                (source, target, e[2] - (reduce if e[2] > ahead else 0), e[3]) if e[:2] == (source, target) else e
                 for e in rest
                 if e[:2] != (source, target) or keep(e[2])
             ]

@@ -401,6 +401,12 @@ def only(s: Any, role: Any) -> int:
     return p
 
 
+def initial(function: Callable) -> Callable:
+    """Mark what every run begins with (M10)."""
+    function.begins_runs = True  # type: ignore[attr-defined]
+    return function
+
+
 def any_of(s: Any, role: Any) -> int:
     """Choose a process of a role, or of a set (A5)."""
     if role is not None and not hasattr(role, "__name__"):

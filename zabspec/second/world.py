@@ -43,7 +43,7 @@ class Model:
     revises: bool = False
     elects: tuple[str, ...] = ()
     literal: bool = False
-    start: Callable | None = None
+    starts: tuple[Callable, ...] = ()  # what sets the initial states, in order
     counts: dict[str, int] = field(default_factory=dict)  # processes of each role (A1)
 
     @property
@@ -371,8 +371,20 @@ class World(Disks, History):
 
     # --- steps ---
 
-    def initial(self) -> tuple:
-        """Return the initial state (M10), or raise a `Fault` (R5)."""
+    def initials(self) -> Iterator[tuple]:
+        """Yield the initial state of each way of choosing (M10), or raise a `Fault` (R5)."""
+        trail: list[list[int]] = []
+        while True:
+            self.trail, self.at, self.product = trail, 0, 0  # a product of 0 has no limit
+            yield self.begun()
+            while trail and trail[-1][0] + 1 == trail[-1][1]:
+                trail.pop()
+            if not trail:
+                return
+            trail[-1][0] += 1
+
+    def begun(self) -> tuple:
+        """Return the initial state that follows from the choices."""
         self.s.load(tuple(self.low))
         for budget, place in self.left.items():
             self.cells[place] = self.model.amounts.get(budget, 0)
@@ -380,9 +392,9 @@ class World(Disks, History):
             self.s.members.add(p)
         for p in range(self.n):
             self.ask("on_start", None, p)
-        if self.model.start:
+        for start in self.model.starts:
             self.handling = False
-            self.model.start(self.s)
+            start(self.s)
             self.handling = True
             for p in range(self.n):
                 self.forced(p)

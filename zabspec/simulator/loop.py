@@ -101,6 +101,8 @@ def start(s: State, seed: int, rounds: int, proposals: int) -> None:
     for p in range(s.NODES):
         begin(s, p)
     begin_at(s)
+    s.choices = 1
+    s.choice = 0
     after_event(s)
 
 
@@ -204,7 +206,10 @@ def choose(s: State, alternatives: int) -> int:
     if s.sim_scripted:
         s.choices = s.choices * ways
         return s.choice // (s.choices // ways) % ways
-    if s.choices < 1 or s.choices * ways > MOST_CHOICES:  # nobody restarted this step
+    if s.choices == 0:  # the run begins
+        s.choice = (s.choice + 1) % MOST_CHOICES
+        return unsigned_rem(splitmix64(s.sim_seed ^ (s.choice << 32)), ways)
+    if s.choices * ways > MOST_CHOICES:  # nobody restarted this step
         s.choices = 1
     if s.choices == 1:
         s.choice = 0

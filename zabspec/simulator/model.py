@@ -13,6 +13,7 @@ from zabspec.protocols.registry import PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.quorums import system_of
 from zabspec.roles import Roles
 from zabspec.simulator import appointed, elections, loop, mail, network, observed, unobserved
+from zabspec.starts import chosen_start, named_start
 from zabspec.worlds import actor
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.step_annotations import step_fields
@@ -151,7 +152,9 @@ class Cluster:
         )
         down = Field("crashed", Bool(), Role.GHOST, (NODE,), "it is down")
         parts, budgets = self.parts, tuple(text.budgets)
-        world = text.world(parts.union, not text.keeps_down, budgets, self.start, self.fails, parts.fields)
+        world = text.world(
+            parts.union, not text.keeps_down, budgets, named_start(self.start)[0], self.fails, parts.fields
+        )
         text.check_apart((actor, network, mail, self.parts_of.world.simulated, loop, world))
         kept = (*(() if text.keeps_down else (down,)), *left)
         return (world,), (*kept, *(judged if self.observed and text.judged_by_event else ()))
@@ -214,5 +217,5 @@ class Cluster:
             changes=self.parts_of.changes,
             acting=text.handlers,
             apart=text.apart,
-            extra=self.disks[0].over,
+            extra={**self.disks[0].over, **chosen_start(self.start)},
         )

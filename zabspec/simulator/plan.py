@@ -11,6 +11,7 @@ from zabspec.protocols.registry import NAMES, PROTOCOLS
 from zabspec.roles import roles_of
 from zabspec.simulator.loop import FAULTS, MOST_FAULTS
 from zabspec.simulator.mail import LARGEST_TICK
+from zabspec.starts import named_start
 from zabspec.worlds.steps import BUDGETS
 from zabspec.worlds.world import World
 
@@ -90,6 +91,8 @@ class Run:
         object.__setattr__(self, "quorums", system_for(self.quorums, self.nodes)[0])
         if self.quorums:
             found.check_quorums(self.quorums, self.variant)
+        if named_start(self.start)[1] is not None:
+            raise ConfigError(f"--start {self.start}: the seed of a simulated run chooses where it begins, so omit :N")
         found.check_start(self.start, self.quorums, self.nodes, amounts_in(self.budgets))
         if not found.transactions:
             object.__setattr__(self, "proposals", 0)

@@ -25,7 +25,7 @@ from invariants.proofs import datagrams
 from invariants.registry import STEP, Property
 from zabspec.language.layout.kinds import MessageUnion, Seq
 from zabspec.model import Model
-from zabspec.proofs.symbolic_memory import SLOTS, Values, bytes_of, well_formed
+from zabspec.proofs.symbolic_memory import SLOTS, Values, bytes_of, values_of, well_formed
 from zabspec.proofs.symbolic_terms import Term, Truth, all_of, and_, conjuncts, equal, not_, variables_of
 from zabspec.proofs.z3_terms import Z3Terms
 from zabspec.protocols.registry import Protocol
@@ -237,14 +237,12 @@ class Induction:
     # --- the queries ---------------------------------------------------------------------------
 
     def initially(self) -> list[InductionFinding]:
-        """Check whether the initial state satisfies each clause."""
-        initial: Values = dict(self.transition.initial)
+        """Check whether every initial state satisfies each clause."""
+        starts: dict[bytes, Values] = {s: {**values_of(self.transition.layout, s)} for s in self.model.program.starts}
         out = []
         for c in self.clauses:
-            good = self.transition.holds(c, initial) is True
-            answer, data = SolverAnswer.COUNTEREXAMPLE, self.model.program.initial().key()
-            if good:
-                answer, data = SolverAnswer.PROVED, b""
+            data = next((s for s, values in starts.items() if self.transition.holds(c, values) is not True), b"")
+            answer = SolverAnswer.COUNTEREXAMPLE if data else SolverAnswer.PROVED
             out.append(InductionFinding(c.name, "", answer, 0.0, 0, data, data))
         return out
 

@@ -81,6 +81,8 @@ class Module:
         return self.configuration + ("SYMMETRY Symmetry\n" if symmetry and self.symmetric else "")
 
 
+BEGUN = "begun_as"  # in an initial state of several, the values of the fields in which they differ
+
 # modules of TLC: a module of the same name would be read instead
 STANDARD = frozenset(
     re.findall(
@@ -206,7 +208,8 @@ def text_of(
     state = [f for f in made.layout.schema.fields if f.role is not Role.SCRATCH and not fixed(f)]
     said = [f"{k} = {v}" for k, v in c.as_dict().items() if v not in ("", 0, False)]
     nodes = [f"p{p}" for p in range(c.nodes)]
-    begins = [initial(model, made, f) for f in state]
+    begins = [[initial(model, made, f, data) for f in state] for data in model.program.starts]
+    chosen = [len(set(values)) > 1 for values in zip(*begins, strict=True)]
     out = [f"{'-' * 30} MODULE {name} {'-' * 30}"]
     out += [f"\\* {line}" for line in textwrap.wrap("Written by zabcheck of " + ", ".join(said) + ".", 110)]
     out += [f"\\* Not stated here: {p}: {why}." for p, why in left_out]
@@ -227,9 +230,12 @@ def text_of(
         operator = made.kinds[key]
         out += ["", definition(head_of(operator), operator.body)]
     out += ["", definition("Next", made.next_state), ""]
-    record = [f"{f.name} |-> {value}" for f, value in zip(state, begins, strict=True)]
+    ways = [record_of((f.name, v) for f, v, c in zip(state, values, chosen, strict=True) if c) for values in begins]
+    values = [f"{BEGUN}.{f.name}" if c else v for f, v, c in zip(state, begins[0], chosen, strict=True)]
+    record = [f"{f.name} |-> {value}" for f, value in zip(state, values, strict=True)]
     record += [f"{f.name} |-> {made.before(f)}" for f in carried]
-    out += ["Init ==", f"  {ROOT} = [{record[0]},", *(f"{' ' * len(ROOT)}      {r}," for r in record[1:])]
+    out += ["Init ==", *([f"  \\E {BEGUN} \\in {{{f',{chr(10)}      '.join(ways)}}} :"] if any(chosen) else [])]
+    out += [f"  {ROOT} = [{record[0]},", *(f"{' ' * len(ROOT)}      {r}," for r in record[1:])]
     out[-1] = out[-1][:-1] + "]"
     out += ["", f"Spec == Init /\\ [][Next]_{ROOT}", ""]
     held = [f.kind.element if isinstance(f.kind, Seq) else f.kind for f in state]
@@ -305,15 +311,20 @@ def invariant_name(name: str) -> str:
     return "".join(part.capitalize() for part in named(name.replace("-", " ")).split("_"))
 
 
-def initial(model: Model, made: Translated, f: Field) -> str:
-    """Return the value of a field in the initial state."""
+def record_of(fields: Iterable[tuple[str, str]]) -> str:
+    """Return a record of fields with their values."""
+    return f"[{', '.join(f'{name} |-> {value}' for name, value in fields)}]"
+
+
+def initial(model: Model, made: Translated, f: Field, data: bytes) -> str:
+    """Return the value of a field in an initial state."""
 
     def said(kind: Kind, value: Any) -> str:
         if isinstance(kind, Int) and kind.names:
             return made.enumerated_value(kind, int(value)).text
         return value_of(kind, value, model.configuration.nodes).text
 
-    return held(model.program.layout, model.program.initial().key(), f, said)
+    return held(model.program.layout, data, f, said)
 
 
 def held(layout: Layout, data: bytes, f: Field, said: Callable[[Kind, Any], str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from checker.tables.distributed.storage import Storage
 from invariants.registry import NO_RUNTIME_ERROR, STEP, Property
 from zabspec.language.layout.error_sites import OF_AUTHOR
 from zabspec.limits import Deadline
+from zabspec.starts import Schedule
 
 HERE = 20_000  # states of a level that is expanded without a job, if its duration is unknown
 JOB = 0.5  # seconds that the driver may take for a level: a job takes some tenths of a second to begin
@@ -179,7 +180,7 @@ class SparkExplorer:
         broken, met, error = code.judged_state(initial, all_)
         level.violations = {p.name: [] for k, p in enumerate(code.properties) if broken >> k & 1}
         if error:
-            self.note_failure(level, (), error, here=True)
+            self.note_failure(level, Schedule(), error, here=True)
         level.witnessed = {p.name: 0 for k, p in enumerate(code.properties) if met >> k & 1}
         return level
 
@@ -221,7 +222,7 @@ class SparkExplorer:
                 ordinals = self.ordinals(level, source, w[place] >> 17 & 0xFFFFFFFF)
                 self.note_failure(new, self.code.schedule_along(ordinals), w[noted])
 
-    def note_failure(self, level: Level, schedule: Sequence[int], noted: int, here: bool = False) -> None:
+    def note_failure(self, level: Level, schedule: Schedule, noted: int, here: bool = False) -> None:
         """Record a run-time error in a level, with the run to it."""
         found = Exploration(self.code.properties)
         found.error = level.error

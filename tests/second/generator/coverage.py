@@ -99,6 +99,7 @@ OF_ROLES = {
     "three roles": r"roles=\{.*keeper",
     "process of a role in a message": r"Message\(.*NodeId\.of\(size\.nodes, ",
     "any_of": r"\bany_of\(s",
+    "initial states": r"(@initial\n|def already\(s: State\) -> None:\n)(.*\n)(    .*\n)*.*any_of\(s",
     "any_process": r"\bany_process\(s",
     "is_a": r"\bis_a\(s",
     "processes of a role": r"\bprocesses\(s, ",

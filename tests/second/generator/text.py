@@ -40,6 +40,7 @@ from tests.second.generator.statements import INDENT, Lines, indented
 from tests.second.generator.worlds import over_connections, over_datagrams
 
 MORE_TRIES = 8  # of a model that is small: to find a request of which all states are explored
+ALTERNATIVELY = "if any_of(s, {False, True}):"  # what begins a run may do, or leave
 HEAD = '''"""A random protocol: seed {seed}."""
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ NAMES = [
     "Variant",
     "action",
     "any_of",
+    "initial",
     "any_process",
     "arm_timer",
     "broken",
@@ -476,6 +478,25 @@ class Builder:
         )
         self.declared.append('starts=[Start("already", "something is so at first", already)]')
 
+    def add_initial(self, random: Random) -> None:
+        """Let every run begin with a function, and choose in it, or in a start."""
+        drawn = random.random()
+        for part in self.parts if drawn < 0.5 else []:
+            if part[0] == "def already(s: State) -> None:" and part[-1].startswith(INDENT):
+                inside = next(k for k, line in enumerate(part) if line.startswith(f"{INDENT}for ")) + 1
+                part[inside:] = [2 * INDENT + ALTERNATIVELY, *indented(part[inside:])]
+        if drawn > 0.2:
+            return
+        scope = Scope(START)
+        body = self.draw.over_processes(scope)
+        inner = indented(indented(self.draw.body(scope, random.randint(1, 2), 0)))
+        number = random.choice(("{0, 1, 2}", "range(3)", "range(1, 4)"))
+        chosen = [f"{INDENT}a = any_of(s, {number})", f"{INDENT}if a > {random.randint(0, 2)}:"]
+        inner = [2 * INDENT + ALTERNATIVELY, *indented(inner)] if random.random() < 0.6 else inner
+        whole = [INDENT + body, *inner]
+        whole = [*chosen, *indented(whole)] if random.random() < 0.5 else whole
+        self.parts.append(["@initial", "def begins(s: State) -> None:", *whole])
+
     def add_variant(self) -> None:
         helpers = [f for f in self.words.helpers if f.returns == FLAG]
         if not helpers or not self.chance(0.3):
@@ -501,6 +522,9 @@ class Builder:
         self.add_environment()
         self.add_actions()
         self.add_start()
+        drawn = self.random.getstate()  # what follows is as without it
+        self.add_initial(Random(f"{self.seed} begins"))
+        self.random.setstate(drawn)
         shapes = Shapes(self)
         if (action := shapes.action()) is not None:
             self.parts.append(action)

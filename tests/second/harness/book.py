@@ -9,7 +9,6 @@ import select
 import subprocess
 import sys
 import zlib
-from collections import deque
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -62,20 +61,27 @@ class Book:
             self.depth[len(self.expanded)] if len(self.expanded) < len(self.keys) else max(self.depth, default=-1) + 1
         )
 
+    @property
+    def starts(self) -> list[str]:
+        """The initial states."""
+        return [key for key, depth in zip(self.keys, self.depth, strict=True) if depth == 0]
+
+    def start_of(self, k: int) -> int:
+        """The initial state of a shortest run to a state."""
+        while self.depth[k]:
+            k = self.before(k)
+        return k
+
+    def before(self, k: int) -> int:
+        """The state before the last one of a shortest run."""
+        return next(i for i, after in enumerate(self.next) if k in after and self.depth[i] < self.depth[k])
+
     def path(self, k: int) -> list[tuple[str, int]]:
         """A shortest run to a state: labels, and the states that they lead to."""
-        back: dict[int, tuple[str, int]] = {}
-        ahead = deque([0])
-        while ahead:
-            i = ahead.popleft()
-            for j, labels in self.next[i].items():
-                if j not in back and j != 0:
-                    back[j] = min(labels), i
-                    ahead.append(j)
         out: list[tuple[str, int]] = []
-        while k:
-            label, before = back[k]
-            out.insert(0, (label, k))
+        while self.depth[k]:
+            before = self.before(k)
+            out.insert(0, (min(self.next[before][k]), k))
             k = before
         return out
 

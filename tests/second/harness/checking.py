@@ -200,6 +200,10 @@ def compare(
             found = run()
         except (ReferenceTooSlow, searching.Stopped) as problem:
             found = Undecided(str(problem))
+        except ConfigError as problem:
+            if len(question.starts) == 1:
+                raise
+            found = str(problem)  # it cannot begin in several states, and says so
         outcome.seconds[name] = outcome.seconds.get(name, 0.0) + time.process_time() - at
         if isinstance(found, str):
             outcome.skipped[name] = found

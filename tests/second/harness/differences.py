@@ -53,12 +53,12 @@ class Stepping(Protocol):
 
 
 def stepwise(question: Question, book: Book, engine: Stepping) -> Difference | None:
-    """Hold an engine against the reference: the initial state, and the successors of each reached state."""
+    """Hold an engine against the reference: the initial states, and the successors of each reached state."""
     plain = question.plain
-    first = question.initial
-    if plain.text(first) != book.keys[0]:
-        return Difference(engine.name, "the initial state", apart(book.keys[0], plain.text(first)))
-    held: dict[int, bytes] = {0: first}
+    starts = {plain.text(data): data for data in question.starts}
+    if starts.keys() != {*book.starts}:
+        return Difference(engine.name, "the initial states", apart(book.keys[0], next(iter(starts))))
+    held: dict[int, bytes] = {book.number[text]: data for text, data in starts.items()}
     for k in book.expanded:
         if k not in held:
             continue  # it is missing behind another difference, which is told
@@ -99,7 +99,7 @@ def told(engine: str, book: Book, k: int, wanted: Mapping[str, set[str]], found:
 
 def run_to(book: Book, k: int) -> list[str]:
     """The run to a state, step by step, and the state."""
-    lines, before = ["the run:"], 0
+    lines, before = ["the run:"], book.start_of(k)
     for label, after in book.path(k):
         changes = "; ".join(apart(book.keys[before], book.keys[after]))
         lines.append(f"  {label}: {changes[:300]}")

@@ -106,9 +106,10 @@ class Question:
         """The functions of the program and of the properties, as CPython runs them."""
         return bound(self.model)
 
-    @property
-    def initial(self) -> bytes:
-        return bytes(self.model.program.initial().key())
+    @cached_property
+    def starts(self) -> list[bytes]:
+        """The initial states."""
+        return [*self.model.program.starts]
 
     def label(self, word: int) -> str:
         """A step word as an edge's label."""

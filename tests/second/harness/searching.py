@@ -144,8 +144,10 @@ def runs_differ(engine: str, question: Question, book: Book, r: Exploration) -> 
     """Take each run that violates a property: its steps are edges of the reference, and the last one violates it."""
     plain, names = question.plain, question.names
     for name, found in r.violations.items():
-        before = after = StateView(plain.layout, question.initial)
-        k: int | None = 0
+        before = after = question.model.begun_as(found.schedule).program.initial()
+        k = book.number.get(plain.text(bytes(after.key())))
+        if k is None or book.depth[k]:
+            return Difference(engine, "a run begins in no initial state", [name])
         for word in found.schedule:
             if k is None or k not in book.expanded_set:
                 return None  # it goes on beyond what the reference has explored

@@ -83,7 +83,8 @@ def run_of(question: Question, seed: int) -> Run:
 def along(question: Question, book: Book, trace: Trace) -> Difference | int:
     """Hold the steps of a run against the reference's edges; how many there were to be held."""
     engine, plain = Interpreted(question), question.plain
-    state, looked = question.initial, 0
+    _, number = trace.configuration.named_start
+    state, looked = next(s for s, n in question.model.program.starts.items() if n == number), 0
     names: Callable[..., Any] = engine.engine.names["apply"]
     for step in trace.steps:
         after = StateView(plain.layout, state)

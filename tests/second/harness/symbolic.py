@@ -55,8 +55,9 @@ def flight(state: Mapping[str, Any]) -> int:
 
 def held_states(question: Question, book: Book, most: int = 60) -> Iterator[tuple[int, bytes]]:
     """Some reached states in our memory, in the order in which they are reached."""
-    engine, seen = Interpreted(question), {0}
-    ahead = deque([(0, question.initial)])
+    engine = Interpreted(question)
+    ahead = deque((book.number[question.plain.text(data)], data) for data in question.starts)
+    seen = {k for k, _ in ahead}
     while ahead and most:
         k, state = ahead.popleft()
         if k not in book.expanded_set:

@@ -92,8 +92,8 @@ def held(question: Question, book: Book, graph: str) -> Difference | None:
     for k in book.expanded:
         name = by_text.get(book.keys[k])
         if name is None:
-            if k == 0:
-                return Difference("tlc", "the initial state", [str(list(names.values())[:1]), book.keys[0]])
+            if book.depth[k] == 0:
+                return Difference("tlc", "the initial states", [str(list(names.values())[:1]), book.keys[0]])
             continue
         wanted = {text: {"a step"} for text in book.steps(k)}
         found = after[name]
@@ -115,7 +115,7 @@ class States:
 
     def __init__(self, question: Question) -> None:
         self.plain = question.plain
-        self.initial = self.plain.value(question.initial)
+        self.initial = self.plain.value(question.starts[0])
         self.nodes = question.configuration.nodes
 
     def text(self, written: str) -> str:

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from zabspec.language.layout.kinds import SetOf
 
 QUANTIFIERS = ("any", "all", "sum", "min", "max")
-WITH_MEMBER, MEMBER_OF = "with.member", "member.of"  # calls that no source can write: `SetWith`, and `OneOfSet`
+# calls that no source can write: `SetWith`, `OneOfSet`, and a number, which a truth value is too where it is added up
+WITH_MEMBER, MEMBER_OF, NUMBER_OF = "with.member", "member.of", "number.of"
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def body_of(which: str, node: ast.GeneratorExp | ast.SetComp, number: int, defau
             after = ast.Constant(not ends)
         case "sum":
             before = [store(result, ast.Constant(0))]
-            inner = store(result, ast.BinOp(load(result), ast.Add(), element))
+            inner = store(result, ast.BinOp(load(result), ast.Add(), called(NUMBER_OF, element)))
         case "set":
             inner = store(result, called(WITH_MEMBER, load(result), element))
         case _:

@@ -16,6 +16,7 @@ from zabspec.language.analysis.optional import origins, passes_nothing
 from zabspec.language.analysis.slots import slot_at
 from zabspec.language.front.comprehensions import (
     MEMBER_OF,
+    NUMBER_OF,
     QUANTIFIERS,
     WITH_MEMBER,
     Inner,
@@ -145,7 +146,7 @@ class Expressions:
             python, "writes", (*OWN_FIELDS, Role.SHARED) if self.is_handler else None
         )
         self.surroundings = getattr(python, "surroundings", False)  # it is of the environment, which sees no ghosts
-        self.begins = getattr(python, "begins", False)  # it is a state that a run begins in
+        self.begins = getattr(python, "begins", False)  # it sets the state that a run begins in
         self.needs_state = False  # it has no state of its own, and an error of it must be noted in one
         self.paper_step: str | None = getattr(python, "paper_step", None)
         self.processes: set[str] = set()  # the parameters annotated as processes, and "return"
@@ -679,6 +680,10 @@ class Expressions:
 
     def one_of(self, node: ast.Call, name: str) -> t.Expr:
         """Return a chosen process, of a role or of all (`any_of`, `any_process`), or a role's only one (`only`)."""
+        match node.args:
+            case [state, ast.Call(func=ast.Name(id="processes"), args=[_, *whose])] if name == "any_of":
+                name = name if whose else "any_process"
+                node = ast.copy_location(ast.Call(node.func, [state, *whose], []), node)
         if name == "any_process":
             self.about_roles(node, name, "the state", 1, 1)
             first, count = 0, self.front.layout.schema.nodes
@@ -702,9 +707,21 @@ class Expressions:
     def one_of_set(self, node: ast.Call) -> t.Expr:
         """Return a chosen member of a set."""
         state, given = node.args
+        match given:
+            case ast.Set(elts=[ast.Constant(value=bool(a)), ast.Constant(value=bool(b))]) if a != b:
+                which = ast.Call(ast.Name("choose", ast.Load()), [state, ast.Constant(2)], [])
+                made: ast.expr = ast.Compare(which, [ast.Eq()], [ast.Constant(1)])
+                return self.expr(ast.fix_missing_locations(ast.copy_location(made, node)))
+            case ast.Call(func=ast.Name(id="range"), args=[*begin, stop], keywords=[]) if len(begin) < 2:
+                low = begin[0] if begin else ast.Constant(0)
+                if any(isinstance(part, ast.Call) for part in ast.walk(low)):  # it would be called twice
+                    raise self.fail(node, f"any_of takes a range from a number that has a name: k = {ast.unparse(low)}")
+                which = ast.Call(ast.Name("choose", ast.Load()), [state, ast.BinOp(stop, ast.Sub(), low)], [])
+                made = ast.BinOp(low, ast.Add(), which)
+                return self.expr(ast.fix_missing_locations(ast.copy_location(made, node)))
         members = self.expr(given)
         if not isinstance(members.type, t.SetType):
-            raise self.fail(node, f"any_of takes a role or a set, and {ast.unparse(given)} is neither")
+            raise self.fail(node, f"any_of takes a role, a set or a range, and {ast.unparse(given)} is none of them")
         body = chosen_member(state, self.lifted + 1, members.type.kind, node)
         chosen = self.lift("any_of(...)", t.INT, body, node, {body.result: members})
         if members.type.kind.nodes:
@@ -978,6 +995,9 @@ class Expressions:
         if name == MARK:
             self.check_sentence(node)
             return t.Const(t.BOOL, 0)
+        if name == NUMBER_OF:
+            value = self.expr(node.args[0])
+            return t.Choice(t.INT, value, t.Const(t.INT, 1), t.Const(t.INT, 0)) if value.type == t.BOOL else value
         if name in (WITH_MEMBER, MEMBER_OF):  # of a comprehension
             value, item = map(self.expr, node.args)
             return t.SetWith(value.type, value, item) if name == WITH_MEMBER else self.member(value, item)
@@ -1059,7 +1079,7 @@ class Expressions:
                 self.used_as_number(value)
         if self.is_handler:
             self.check_acts(key, target, args, node)
-        may_choose = name == "choose" and (self.is_handler or self.surroundings)
+        may_choose = name == "choose" and (self.is_handler or self.surroundings or self.begins)
         if self.writes is not None and (not self.writes or not (self.is_handler or may_choose)):
             opens = self.begins and name in AT_THE_BEGINNING
             if hasattr(self.front.namespace[key], "acts") and not opens:

@@ -119,6 +119,14 @@ class Derived:
     def there(self, call: ast.Call | None) -> ast.expr:
         """Return whether a call has something to choose from; true if it does not choose of a set."""
         match call:
+            case ast.Call(
+                func=ast.Name(id="any_of"),
+                args=[_, ast.Set(elts=[ast.Constant(value=bool()), _]) | ast.Call(func=ast.Name(id="processes"))],
+            ):
+                return ast.Constant(True)
+            case ast.Call(func=ast.Name(id="any_of"), args=[_, ast.Call(func=ast.Name(id="range"), args=ends)]):
+                self.chooses = True
+                return ast.Compare(ends[-1], [ast.Gt()], [ends[0] if len(ends) > 1 else ast.Constant(0)])
             case ast.Call(func=ast.Name(id="any_of"), args=[_, members]) if not self.is_role(members):
                 self.chooses = True
                 return ast.Compare(ast.Call(ast.Name("len", ast.Load()), [members], []), [ast.Gt()], [ast.Constant(0)])

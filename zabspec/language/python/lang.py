@@ -6,7 +6,7 @@ Python. `docs/reference/protocol-language.md` is the reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar, cast, dataclass_transform, overload
 
 from zabspec.language.layout.arrays import Bytes, Words
@@ -252,11 +252,11 @@ def any_of(s: State, role: Callable[[int], P]) -> P: ...
 
 
 @overload
-def any_of(s: State, role: set[P]) -> P: ...
+def any_of(s: State, role: Collection[P]) -> P: ...
 
 
 def any_of(s: State, role: object) -> object:
-    """Choose one of the processes of a role, or of the members of a set of processes.
+    """Choose one of the processes of a role, or of the members of a set or range.
 
     Every one is explored, and symmetry treats them alike.
     """

@@ -15,11 +15,13 @@ from zabspec.language.layout.bytecode import global_names
 from zabspec.language.layout.error_sites import BELOW_ZERO, NO_ENTRY, SHIFTED, TOO_WIDE, members_of, of_author, remedy
 from zabspec.language.layout.kinds import MOST_MEMBERS, Bool, Int, Kind, MessageUnion, OptionalInt, Record, Seq, SetOf
 from zabspec.language.layout.notation import value_text
+from zabspec.language.layout.place import is_own_file
 from zabspec.language.layout.schema import NODE, Field, Layout, Schema
 from zabspec.language.layout.schema import Role as FieldRole
 from zabspec.language.layout.source import LanguageError
 from zabspec.language.python import lang
 from zabspec.language.python.arithmetic import CHECKED, INSTEAD
+from zabspec.language.python.beginnings import BEGIN, beginning
 from zabspec.language.python.lang import NOBODY, MessageName
 from zabspec.language.python.sentences import MARK, ExplainedFalse, explained_all, with_sentences
 from zabspec.roles import Role
@@ -663,6 +665,9 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
             bound = FunctionType(code, seen, name, value.__defaults__, value.__closure__)
             paper_step = getattr(value, "paper_step", None)
             out[name] = bound if paper_step is None else _counted(bound, 1 << steps.index(paper_step))
+    for name in BEGIN:
+        if isinstance(value := namespace.get(name), FunctionType) and is_own_file(value.__code__.co_filename):
+            out[name] = beginning(out[name], out)
     for name in out.keys() & set(getattr(namespace.get("lasts"), "handlers", ())):
         out[name] = _until_failed(out[name], out["lasts"])
     out |= OPERATIONS
@@ -697,6 +702,8 @@ def about_roles(schema: Schema, program: Mapping[str, Any]) -> dict[str, Any]:
     def one_of(s: StateView, role: Role | Collection[int]) -> int:
         if isinstance(role, Role):
             return role.first + (int(program["choose"](s, role.count)) if role.count > 1 else 0)
+        if isinstance(role, range):
+            return role.start + int(program["choose"](s, role.stop - role.start))
         members = sorted(role)
         if not members:
             raise RangeError("any_of", "is of an empty set")
