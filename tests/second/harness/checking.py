@@ -22,6 +22,7 @@ from tests.second.harness.question import Question
 from tests.second.harness.stepping import Interpreted
 from zabspec.authoring.declaration import ConfigError
 from zabspec.language import LanguageError
+from zabspec.language.python.beginnings import SeveralStarts
 
 ENGINES = (
     "interpreted", "compiled", "symmetric", "reduced", "checkpointed", "simulated", "tlc", "symbolic", "distributed",
@@ -200,9 +201,7 @@ def compare(
             found = run()
         except (ReferenceTooSlow, searching.Stopped) as problem:
             found = Undecided(str(problem))
-        except ConfigError as problem:
-            if len(question.starts) == 1:
-                raise
+        except SeveralStarts as problem:
             found = str(problem)  # it cannot begin in several states, and says so
         outcome.seconds[name] = outcome.seconds.get(name, 0.0) + time.process_time() - at
         if isinstance(found, str):
