@@ -3,8 +3,8 @@
     pip install ziglang==0.17.1
     python -m benchmarks.build_shim
 
-Each library has the digest of its source, to which a test holds it (tests/reenact/test_distributions.py). They run with
-glibc 2.17 and later.
+Each library has the digest of its source, to which a test holds it (tests/zookeeper/reenact/test_distributions.py).
+They run with glibc 2.17 and later.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A statement is refused where the order of evaluation matters, unless all back ends have the same.
 
-`tests/tla/shapes.py` holds that they do.
+`tests/proofs/tla/shapes.py` holds that they do.
 """
 
 from __future__ import annotations

@@ -119,7 +119,8 @@ KILLERS = (
     ),
     Killers(("checker/search/kernel.py",), ("tests/search/test_search.py",), dearest=10.0),
     Killers(
-        ("checker/tables/distributed/kernel.py",), ("tests/distributed/test_distributed.py",), dearest=5.0, tables=True
+        ("checker/tables/distributed/kernel.py",), ("tests/tables/distributed/test_distributed.py",),
+        dearest=5.0, tables=True,
     ),
     Killers(("checker/explore/binding.py",), ("tests/explore/test_interface.py",), plain=True),
     Killers(
@@ -193,13 +194,16 @@ KILLERS = (
     ),
     Killers(
         ("checker/proofs/symbolic/induction.py",),
-        ("tests/symbolic/test_few_states.py", "tests/symbolic/test_induct.py", "tests/own/test_own_induction.py"),
+        (
+            "tests/proofs/symbolic/test_few_states.py", "tests/proofs/symbolic/test_induct.py",
+            "tests/own/test_own_induction.py",
+        ),
         plain=True, dearest=8.0,
         without=("taken_apart", "confirm", "ctrl_c", "symbolic_adds", "bounded", "wrong_variant", "begins", "several"),
     ),
     Killers(
-        ("checker/proofs/tla/*.py",), ("tests/tla/test_tla.py", "tests/tla/test_same_states.py"), dearest=4.0,
-        late=("tlc",),
+        ("checker/proofs/tla/*.py",), ("tests/proofs/tla/test_tla.py", "tests/proofs/tla/test_same_states.py"),
+        dearest=4.0, late=("tlc",),
     ),
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 A digest is of the bytes of the files: a byte changed anywhere in them, in a comment too, makes recorded evidence stale.
 Files that are discovered in a folder (`invariants/`) are covered by a pattern, so a new one changes the digest too.
-`tests/evidence/test_sources.py` compares the patterns with what the code imports.
+`tests/proofs/evidence/test_sources.py` compares the patterns with what the code imports.
 """
 
 from __future__ import annotations

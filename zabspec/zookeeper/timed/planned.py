@@ -12,7 +12,7 @@ from zabspec.zookeeper.timed.theory import bounds
 
 MICROSECOND, MILLISECOND = 1_000, 1_000_000
 
-# Where the model was validated (tests/timed/test_timed.py): the least and the most, and in what unit.
+# Where the model was validated (tests/zookeeper/timed/test_timed.py): the least and the most, and in what unit.
 HELD: dict[str, tuple[int, int, int, str]] = {
     "--servers": (2, MOST_SERVERS, 1, ""),
     "--latency": (50 * MICROSECOND, 20 * MILLISECOND, MILLISECOND, " ms"),

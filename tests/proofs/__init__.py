@@ -1,0 +1,1 @@
+"""The wing proofs: induction, bounded checks, the abstract protocol, refinement, evidence, TLA+."""

@@ -1,0 +1,1 @@
+"""ZooKeeper as a protocol: releases, known bugs, mutants."""
