@@ -27,8 +27,9 @@ from tests.zookeeper.test_danger import (
 )
 from tests.zookeeper.test_findings import OLD, TXNS
 from tests.zookeeper.written import Tree, Txn, Written, create, ensemble, history, server, snapshot_bytes, tree_of, zxid
-from traces.zookeeper.audit.audit import Audit, audit, folding, forecast
-from traces.zookeeper.audit.audit import audit as auditing
+from traces.zookeeper.audit import audit as auditing
+from traces.zookeeper.audit import folding, forecast
+from traces.zookeeper.audit.audit import Audit, audit
 from traces.zookeeper.audit.findings import DANGER
 from traces.zookeeper.audit.folding import fold
 from traces.zookeeper.audit.forecast import Forecast, ForecastOutcome
