@@ -28,11 +28,12 @@ from zabspec.language.python.reference import ERRORS, StateView
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.second import own
+from zabspec.second.configure import WORLD_BUDGETS
 from zabspec.second.kinds import Fault
 from zabspec.second.properties import Judge, declared
 from zabspec.second.world import World
 from zabspec.starts import Schedule
-from zabspec.worlds.steps import NUMBERED
+from zabspec.worlds.steps import BUDGETS, NUMBERED
 
 FEWEST = 200  # states that are compared, if there are so many
 SHARE = 5000  # of so many states of a search one more is compared
@@ -478,6 +479,10 @@ def second_opinion(
         r: the result.
         count: so many states, which is the seed, too; None for as many as the size of the search suggests.
     """
+    known = {*model.protocol.budgets, *(b for budgets in WORLD_BUDGETS.values() for b in budgets)}
+    lacking = next((b for b, n in model.configuration.budget.items() if n and b in BUDGETS and b not in known), "")
+    if lacking:
+        return SearchOpinion(none=f"the second semantics has no {lacking}")
     began, wanted = time.process_time(), states_for(r) if count is None else count
     difference: dict[str, Any] = {}
     limit = max(SECONDS, r.cpu_seconds / 10) if count is None else float("inf")

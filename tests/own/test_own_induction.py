@@ -332,3 +332,41 @@ def test_where_there_was_no_time_to_list_the_steps_nothing_is_proved(written, mo
     outcome = pool.run(question, 1, 1.0)
     assert [v.word for v in outcome.verdicts] == ["undecided", "undecided"]
     assert answer_of(outcome) == ("undecided", 3)
+
+
+CHOICES = '''
+"""A choice within a choice: some numbers of alternatives stand for none."""
+from __future__ import annotations
+from zabcheck.language import Each, Field, Fields, Int, Node, Size, State, action, choose, declare, safety, volatile
+
+
+class State(Fields):
+    at: Each[Node, int]
+
+
+def state(size: Size) -> list[Field]:
+    return [volatile("at", Int(0, 9), "where it is")]
+
+
+@action(when=lambda s, p: s.at[p] == 0)
+def go(s: State, p: Node) -> None:
+    """Go somewhere."""
+    c = choose(s, 2)
+    s.at[p] = 2 + choose(s, 3) if c == 1 else 1
+
+
+@safety(witness=lambda s: s.at[0] > 0)
+def below(s: State) -> bool:
+    """Nobody is at LIMIT."""
+    return s.at[0] != LIMIT
+
+
+PROTOCOL = declare(__name__, state=state, nodes=1)
+'''
+
+
+@pytest.mark.parametrize(("limit", "code", "words"), [(4, 1, "choice 5:"), (3, 1, "choice 3:"), (5, 0, "")])
+def test_each_choice_within_a_choice_is_asked_about(written, limit: int, code: int, words: str) -> None:
+    ended, text = said("--protocol", written(text=CHOICES.replace("LIMIT", str(limit))))
+    assert ended == code, text
+    assert words in text

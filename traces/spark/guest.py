@@ -14,7 +14,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import version
+from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -200,11 +200,15 @@ def has_code(python: str) -> bool:
 
 
 def metadata(folder: Path) -> Path:
-    """Return an archive by which a Python that has our code, and not as an installed package, knows its version."""
-    number = version(NAME)
+    """Return an archive by which a Python that has our code, and not as an installed package, knows what it is.
+
+    Its version, and what joins the core: without these entry points a task would make other code of a model.
+    """
+    number, points = version(NAME), distribution(NAME).read_text("entry_points.txt") or ""
     path = folder / f"{NAME}-{number}.dist-info.zip"
     with zipfile.ZipFile(path, "w") as out:
         out.writestr("METADATA", f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {number}\n")
+        out.writestr("entry_points.txt", points)
     return path
 
 

@@ -40,13 +40,7 @@ def amounts_of(world: str, network: str, given: dict[str, int], declared: dict[s
         world, network: where.
         given: what the request says.
         declared: what the protocol says.
-
-    Raises:
-        NotImplementedError: a fault is among them that these rules do not have.
     """
-    unknown = [b for b, n in given.items() if n and b not in WORLD_BUDGETS[world] and b not in declared]
-    if unknown:
-        raise NotImplementedError(f"it has no {unknown[0]}")
     amounts = {b: given.get(b, declared.get(b, 0)) for b in (*WORLD_BUDGETS[world], *declared)}
     if world == "connections":
         for budget, allowed in ALLOWED_ON.items():

@@ -184,7 +184,9 @@ class Induction:
 
     def by_word(self, word: int) -> StepChoice:
         """Return the action of a step word with its choice."""
-        return self.actions_of(word & (1 << 32) - 1)[word >> 32]
+        return next(
+            a for a in self.actions_of(word & (1 << 32) - 1) if a.word == word
+        )  # impossible choices are left out
 
     def action(self, move: Move) -> StepChoice:
         """Return the action of a move, which its message's kind simplifies."""

@@ -300,7 +300,7 @@ def test_with_what_it_needs_it_is_proved_and_json_says_so():
     assert content["assumed_clauses"] == others
     assert content["at_every_depth"] == content["no_verdict_because"] == []
     assert content["sentence"] == (
-        f"only links, leads-itself checked: 2 of 2 kept by every step, assuming {len(others)} others that were "
+        f"kept; only links, leads-itself checked: 2 of 2 kept by every step, assuming {len(others)} others that were "
         "not checked"
     )
     assert any("epochs up to 1" in a for a in content["assumptions"])

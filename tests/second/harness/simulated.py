@@ -24,7 +24,7 @@ ROUNDS = 120
 # timers or crashes exceed the budgets, which stay as asked.
 BEYOND = re.compile(
     "the run is larger than every configuration|the simulated run ends in an error"
-    r"|step \d+, word: .* fails, as in_flight would hold more than \d+; widen it with --channel"
+    r"|step \d+, word: .* fails, as (in_flight|to_leader|to_follower) would hold more than \d+; widen it with --channel"
     r"|step \d+, word: (heartbeat|election_timeout|timeout|crash)\(.* is not possible there"
 )
 OF_ACTION = re.compile(r"step \d+, word: action\(process=\d+, which=(\d+)\) is not possible there")
