@@ -176,6 +176,7 @@ BEGUN = "    begun: Each[Coordinator, bool]\n"
 CLASSES = [
     ("(MessageType):\n    yes: bool", "(MessageType):\n    no: bool", "class VOTE has the fields no"),
     (BEGUN, "", "class State has no begun"),
+    ("from __future__ import annotations\n", "", "begin the file with `from __future__ import annotations`"),
     (BEGUN, "    begun: bool\n", "begun is a field of each process: Each[Coordinator, ...]"),
     (BEGUN, f"{BEGUN}    extra: int\n", "class State has extra, which state(size) does not have"),
 ]

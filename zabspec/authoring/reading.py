@@ -453,7 +453,12 @@ class ProtocolSource:
         known = vars(self.module).get("State")
         if not isinstance(known, type) or not issubclass(known, Fields):
             return
-        said: Mapping[str, str] = {name: str(text) for name, text in known.__annotations__.items()}
+        annotations: Mapping[str, Any] = known.__annotations__
+        for name, text in annotations.items():
+            if not isinstance(text, str):  # it was evaluated, where `Node` is a number like others
+                line = "`from __future__ import annotations`"
+                raise misdeclared(self.name, ("field", name), f"begin the file with {line}: kinds are read as written")
+        said: Mapping[str, str] = annotations
         wanted = {f.name: entries_of(f) for f in fields}
         for name, entries in wanted.items():
             if name not in said:
