@@ -247,8 +247,6 @@ WRONG = (
         "source: Node, m",
         r":\d+: the last parameter of a receiving function, the message, has no type",
     ),
-    ('@action(when=may_begin, budget="begins")', "@action", r":\d+: write @action\(...\), with its parentheses"),
-    ('@safety(over="history", witness=two_decided)', "@safety", r":\d+: write @safety\(...\), with its"),
     (", witness=two_decided)", ")", r":\d+: a property needs a witness"),
     ("def state(size):", "def state():", r":\d+: state: TypeError: state\(\) takes 0"),
     (FIELDS, f'{FIELDS} volatile("odd", Odd(), ""),', r":\d+: NameError: name 'Odd'"),

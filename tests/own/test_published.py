@@ -37,3 +37,12 @@ def test_a_published_model_has_the_states_that_are_published(name: str, states: 
 def test_who_asks_reads_and_writes() -> None:
     found = CliRunner().invoke(main, ["--protocol", str(TEXTS / "readers.py"), "--live", "--no-trace"])
     assert found.stdout.startswith("holds: no process starves in any fair run, 2 of 2 progress properties")
+
+
+def test_two_jugs_measure_four_gallons_in_six_steps() -> None:
+    """DieHard: 16 states, and a shortest run of six steps."""
+    asked = ["--protocol", str(TEXTS / "die_hard.py"), "--no-trace", "--keep-going"]
+    found = CliRunner().invoke(main, asked)
+    assert found.stdout.startswith("VIOLATED: never-four at depth 6; explored to exhaustion"), found.output
+    assert "16 orbits, of 16 states" in found.stdout
+    assert re.search(r"second opinion +15 states of 8 levels, 90 steps, 1 property: agreed", found.stdout)

@@ -402,16 +402,6 @@ def name_of(function: Callable[..., Any]) -> str:
     return function.__name__.replace("_", "-")
 
 
-def marked_bare(mark: str, function: object) -> None:
-    """Check that a mark that takes arguments is written with parentheses.
-
-    Raises:
-        ProtocolError: it is not.
-    """
-    if function is not None:
-        raise ProtocolError(f"write @{mark}(...), with its parentheses")
-
-
 WEAK, STRONG = "weak", "strong"
 
 
@@ -460,9 +450,17 @@ def marking(mark: str, given: Optional, fair: bool = True, **more: Any) -> Calla
     return made
 
 
+@overload
+def action(bare: Step, /) -> Step: ...
+
+
+@overload
+def action(*, fair_to: str = "process", **given: Unpack[Optional]) -> Callable[[Step], Step]: ...
+
+
 def action(
-    bare: Callable[..., Any] | None = None, /, *, fair_to: str = "process", **given: Unpack[Optional]
-) -> Callable[[Step], Step]:
+    bare: Step | None = None, /, *, fair_to: str = "process", **given: Unpack[Optional]
+) -> Step | Callable[[Step], Step]:
     """Mark what a process p does by itself, `(s, p)`, whenever `when(s, p)` holds.
 
     It is as free as a receipt, or costs one of a budget that `declare` names.
@@ -472,9 +470,9 @@ def action(
     process does so eventually, if always, or infinitely often, one can. `fair=False` is for what need not happen (a
     request); what costs a budget never needs to happen.
     """
-    marked_bare("action", bare)
     check_fairness(given.get("fair", True), fair_to, given.get("budget", ""))
-    return marking("made_action", given, together=fair_to == "action")
+    mark = marking("made_action", given, together=fair_to == "action")
+    return mark if bare is None else mark(bare)
 
 
 def fires(timer: str, /, **given: Unpack[Optional]) -> Callable[[Step], Step]:
@@ -487,27 +485,58 @@ def fires(timer: str, /, **given: Unpack[Optional]) -> Callable[[Step], Step]:
     return marking("made_action", given, timer=timer)
 
 
-def joins(bare: Callable[..., Any] | None = None, /, **given: Unpack[Optional]) -> Callable[[Step], Step]:
+@overload
+def joins(bare: Step, /) -> Step: ...
+
+
+@overload
+def joins(**given: Unpack[Optional]) -> Callable[[Step], Step]: ...
+
+
+def joins(bare: Step | None = None, /, **given: Unpack[Optional]) -> Step | Callable[[Step], Step]:
     """Mark what a process does when it becomes a member, `(s, p)`.
 
     It is possible for a process that never was a member. It need not happen, unless it is `fair`. Everything else is as
     for an `action`.
     """
-    marked_bare("joins", bare)
-    return marking("made_action", given, fair=False, joins=True)
+    mark = marking("made_action", given, fair=False, joins=True)
+    return mark if bare is None else mark(bare)
 
 
-def leaves(bare: Callable[..., Any] | None = None, /, **given: Unpack[Optional]) -> Callable[[Step], Step]:
+@overload
+def leaves(bare: Step, /) -> Step: ...
+
+
+@overload
+def leaves(**given: Unpack[Optional]) -> Callable[[Step], Step]: ...
+
+
+def leaves(bare: Step | None = None, /, **given: Unpack[Optional]) -> Step | Callable[[Step], Step]:
     """Mark what a member does as the last thing before it leaves for good, `(s, p)`.
 
     It need not happen, unless it is `fair`. Everything else is as for an `action`.
     """
-    marked_bare("leaves", bare)
-    return marking("made_action", given, fair=False, leaves=True)
+    mark = marking("made_action", given, fair=False, leaves=True)
+    return mark if bare is None else mark(bare)
+
+
+@overload
+def environment_step(bare: Change, /) -> Change: ...
+
+
+@overload
+def environment_step(
+    *,
+    when: Callable[[Any], bool] | None = None,
+    budget: str = "",
+    every: int = 40,
+    name: str = "",
+    everywhere: bool = False,
+) -> Callable[[Change], Change]: ...
 
 
 def environment_step(
-    bare: Callable[..., Any] | None = None,
+    bare: Change | None = None,
     /,
     *,
     when: Callable[[Any], bool] | None = None,
@@ -515,15 +544,15 @@ def environment_step(
     every: int = 40,
     name: str = "",
     everywhere: bool = False,
-) -> Callable[[Change], Change]:
+) -> Change | Callable[[Change], Change]:
     """Mark what the environment does, `(s)`, whenever `when(s)` holds.
 
     It writes fields of the environment only. With `everywhere` it may write those of processes too, at once, as an
     election does that is not modelled, or the initial values of processes.
     """
-    marked_bare("environment_step", bare)
     given = Optional(when=when, budget=budget, every=every, name=name)
-    return marking("made_change", given, everywhere=everywhere)
+    mark = marking("made_change", given, everywhere=everywhere)
+    return mark if bare is None else mark(bare)
 
 
 def initial(function: Change) -> Change:
@@ -564,8 +593,23 @@ def observation(bare: Does | None = None, /, **read_as: str) -> Does | Callable[
     return mark if bare is None else mark(bare)
 
 
+@overload
+def safety(bare: Looks, /) -> Looks: ...
+
+
+@overload
 def safety(
-    bare: Callable[..., Any] | None = None,
+    *,
+    witness: Callable[..., bool] | None = None,
+    over: str = "state",
+    premise: str = "",
+    name: str = "",
+    default: bool = True,
+) -> Callable[[Looks], Looks]: ...
+
+
+def safety(
+    bare: Looks | None = None,
     /,
     *,
     witness: Callable[..., bool] | None = None,
@@ -573,7 +617,7 @@ def safety(
     premise: str = "",
     name: str = "",
     default: bool = True,
-) -> Callable[[Looks], Looks]:
+) -> Looks | Callable[[Looks], Looks]:
     """Mark a safety property.
 
     It is true in every state (`over="state"`), of every observed history (`"history"`), of every step (`"step"`, of
@@ -583,9 +627,11 @@ def safety(
 
     A property of states may take messages beside the state, `(s, m: VOTE)`: it is then true of every message in flight
     of that kind, and with two messages of every two (`m.source` sent it, and it is for `m.target`); its witness takes
-    the state alone.
+    the state alone. `@safety` alone is of every state, with no further premise.
     """
-    marked_bare("safety", bare)
+    if bare is not None:
+        bare.claim = Property(name_of(bare), STATE, "", "any state", bare, bare)  # type: ignore[attr-defined]
+        return bare
     if witness is None:
         raise ProtocolError("a property needs a witness, which decides whether its premise is true: witness=...")
 

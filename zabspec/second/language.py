@@ -290,6 +290,16 @@ def _marker(mark: Mark) -> Callable:
     return decorate
 
 
+def _or_bare(mark: Callable) -> Callable:
+    """Let a mark be written without parentheses, too."""
+
+    def either(function: Callable | None = None, /, **given: Any) -> Any:
+        return mark(**given) if function is None else mark(**given)(function)
+
+    return either
+
+
+@_or_bare
 def action(
     when: Any = None, budget: str = "", every: int = 40, name: str = "", fair: Any = True, fair_to: str = "process"
 ) -> Callable:
@@ -304,16 +314,19 @@ def fires(
     return _marker(Mark("action", name, when, budget, fair, timer=timer))
 
 
+@_or_bare
 def joins(when: Any = None, budget: str = "", every: int = 40, name: str = "", fair: Any = False) -> Callable:
     """Mark what a process does as it joins (U3)."""
     return _marker(Mark("action", name, when, budget, fair, moves="joins"))
 
 
+@_or_bare
 def leaves(when: Any = None, budget: str = "", every: int = 40, name: str = "", fair: Any = False) -> Callable:
     """Mark what a member does before it leaves (U3)."""
     return _marker(Mark("action", name, when, budget, fair, moves="leaves"))
 
 
+@_or_bare
 def environment_step(
     when: Any = None, budget: str = "", every: int = 40, name: str = "", everywhere: bool = False
 ) -> Callable:
@@ -331,6 +344,7 @@ def observation(function: Callable | None = None, **_: str) -> Callable:
     return _marker(Mark("observation"))(function) if function else _marker(Mark("observation"))
 
 
+@_or_bare
 def safety(
     *,
     witness: Callable | None = None,
