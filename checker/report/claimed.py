@@ -26,6 +26,7 @@ from traces.record.reading import strict_json
 from traces.record.verification import first_apart
 from zabspec.files import read_bytes
 from zabspec.model import Configuration, Model
+from zabspec.starts import Schedule
 from zabspec.typed import WrongValue, read
 from zabspec.worlds.steps import NUMBERED
 
@@ -114,7 +115,7 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Explored:
     }
     found.witnessed = {name: p["witnessed_at"] for name, p in said.items() if p["witnessed_at"] is not None}
     broken = {p: said[p.name]["violation"] for p in listed if said[p.name]["violation"]}
-    found.violations = {p.name: Violation(p, tuple(v["schedule"])) for p, v in broken.items()}
+    found.violations = {p.name: Violation(p, Schedule.of(v["schedule"], v.get("start"))) for p, v in broken.items()}
     found.complete, found.expanded_levels = coverage["exhausted"], coverage["complete_depth"]
     found.stopped, found.error = coverage["stopped"] or "", coverage["error"] or ""
     cost = report["cost"]

@@ -179,6 +179,7 @@ class ViolationReport(Typed, frozen=True):
         replayed: whether the counterexample was replayed in the simulator, step by step equal.
         sha256: the SHA-256 of the simulator's canonical dump at the end of the replay.
         problem: why it could not be written down, or does not replay.
+        start: the number of the state in which the run begins, if runs begin in several.
     """
 
     depth: Natural
@@ -189,6 +190,7 @@ class ViolationReport(Typed, frozen=True):
     replayed: bool
     sha256: str | None
     problem: str | None
+    start: int | UnsetType = UNSET
 
 
 class SymbolicReport(Typed, frozen=True):

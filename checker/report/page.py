@@ -23,6 +23,7 @@ from traces.pages.shell import environment
 from traces.pictures.html import shown
 from traces.pictures.svg import STYLE
 from zabspec.model import Configuration, Model
+from zabspec.starts import Schedule
 
 HEIGHT, BAR = 130, 14  # of the plot of levels, in pixels
 
@@ -66,7 +67,7 @@ def runs_of(report: Mapping[str, Any], broken: Sequence[Mapping[str, Any]]) -> l
     """
     runs: dict[str, dict[str, Any]] = {}
     for p in broken:
-        trace, steps = trace_of(report, p), json.dumps(p["violation"]["schedule"])
+        trace, steps = trace_of(report, p), json.dumps([p["violation"]["schedule"], p["violation"].get("start")])
         if steps not in runs:
             runs[steps] = shown(trace, f"run{len(runs) + 1}-") | {"broken": p, "also": []}
         else:
@@ -85,7 +86,8 @@ def trace_of(report: Mapping[str, Any], broken: Mapping[str, Any]) -> Trace:
     try:
         model = Model(Configuration(**report["configuration"]))
         prop = property_named(name, properties_of(model.configuration.protocol))
-        trace = build_trace(model, prop, broken["violation"]["schedule"])
+        steps = Schedule.of(broken["violation"]["schedule"], broken["violation"].get("start"))
+        trace = build_trace(model, prop, steps)
         verify(trace)
     except RequestError as problem:
         raise ReportError(f"the counterexample to {name} cannot be rerun: {problem}") from None

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from msgspec import to_builtins
+from msgspec import UNSET, to_builtins
 
 from checker.report.documents import ViolationReport
+from zabspec.starts import Schedule
 
 if TYPE_CHECKING:
     from traces.record.trace import Trace
@@ -61,7 +62,8 @@ class Counterexample:
     def of(self, schedule: Sequence[int]) -> ViolationReport:
         """Return it for a report, with its steps."""
         shown = (self.path or None, self.text or None, self.why or None, self.replayed and bool(self.digest))
-        return ViolationReport(len(schedule), list(schedule), *shown, self.digest or None, self.trouble or None)
+        start = schedule.start if isinstance(schedule, Schedule) and schedule.start is not None else UNSET
+        return ViolationReport(len(schedule), list(schedule), *shown, self.digest or None, self.trouble or None, start)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -159,3 +160,26 @@ def test_a_simulated_run_begins_in_one_of_them(text: Path) -> None:
     traces = [simulated_trace(Run(seed, rounds=200, protocol="mine.py")) for seed in range(6)]
     assert len({trace.configuration.start for trace in traces}) > 3
     assert all(len(replay(trace).steps) > 0 for trace in traces)
+
+
+def test_a_report_says_where_its_run_begins_and_its_page_draws_it(text: Path) -> None:
+    """One that names another start, or none that there is, is no run to what it claims."""
+    text.write_text(TEXT.replace("s.price < 300", "s.price != 7 or s.up[0]"))
+    found = asked("--no-trace", "--json")
+    report = json.loads(found.stdout)
+    run = next(p["violation"] for p in report["properties"] if p["violation"])
+    assert (found.exit_code, run["schedule"]) == (1, [])
+    assert run["start"] > 0
+
+    def drawn(start: int) -> Result:
+        run["start"] = start
+        (text.parent / "report.json").write_text(json.dumps(report))
+        return CliRunner().invoke(main, ["report", "report.json", "--html", "page.html"])
+
+    page = drawn(run["start"])
+    assert page.exit_code in (0, 1), page.output
+    assert "The price is no higher." in (text.parent / "page.html").read_text()
+    for wrong in (0, 10**9):
+        refused = drawn(wrong)
+        assert refused.exit_code == 2, refused.output
+        assert "Traceback" not in refused.output
