@@ -118,7 +118,7 @@ QUESTIONS = {
     "which release fixes ZK-4643": "the fix of ZK-4643 change",
     "how do I check a record of running servers against the model": "zabcheck conform",
     "how do I run zabcheck in GitHub Actions": ".github/workflows",
-    "does holds mean proved for any number of servers": "processes (servers)",
+    "does holds mean proved for any number of servers": "what holds for any number of processes",
     "how many states can it explore and how much memory does it need": "bytes and 0.8 µs",
     "what happens when I change one rule of ZAB": "is the protocol with one rule changed",
     "why is partial-order reduction sound": "partial-order reductions",

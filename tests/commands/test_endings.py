@@ -53,7 +53,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def fails(monkeypatch: pytest.MonkeyPatch, problem: BaseException) -> Result:
     """What a command comes to in the midst of which something is raised."""
 
-    def raising(*_: object) -> None:
+    def raising(*_: object, **__: object) -> None:
         raise problem
 
     monkeypatch.setattr("checker.requests.explore.explored", raising)

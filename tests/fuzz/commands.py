@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 
-from click import Choice, Option
+from click import Choice, Context, Option
 from click.types import FloatParamType, IntParamType
 
 from checker.cli import main
@@ -122,7 +122,7 @@ HEAVY = ("--nodes", "--txns", "--depth", "--rounds", "--proposals", "--attempts"
 def options() -> Mapping[str, list[Option]]:
     """The options of every subcommand; of the command itself under the empty name."""
     found = {"": [p for p in main.params if isinstance(p, Option)]}
-    for name in main.lazy:  # type: ignore[attr-defined]
+    for name in main.list_commands(Context(main)):
         command = main.get_command(None, name)  # type: ignore[arg-type]
         assert command is not None
         found[name] = [p for p in command.params if isinstance(p, Option)]

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn, get_origin
 
+from click import Context
 from click.testing import CliRunner
 
 from checker.cli import KINDS, main
@@ -54,7 +55,7 @@ LEFT_OUT = ("checkpoint", "engine", "evidence", "heavy", "master", "rerun", "sym
 def declared() -> Mapping[str, list[Field]]:
     """Return the fields of every command that have an option."""
     found = {"": [*KINDS]}
-    for name in main.lazy:  # type: ignore[attr-defined]
+    for name in main.list_commands(Context(main)):
         if (kind := kind_named(name)) is not None:
             found[name] = [*kinds_of(kind)]
     out: dict[str, list[Field]] = {}

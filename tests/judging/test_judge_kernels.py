@@ -127,7 +127,7 @@ def test_reading_past_the_end_of_an_array_is_an_error_in_cpython() -> None:
 
 def test_judging_is_typed_without_exception() -> None:
     files = list(Path(traces.judging.__file__).parent.glob("*.py"))
-    assert len(files) > 20
+    assert len(files) > 15
     for path in files:
         text = path.read_text(encoding="utf-8")
         assert not [word for word in ("mypy:", "type: ignore", "noqa") if word in text], path.name

@@ -189,7 +189,6 @@ REJECTED: dict[str, tuple[str, str]] = {
     "comprehension": ("def h(s: State, p: Node) -> None:\n    a = [k for k in range(3)]  # BAD\n", "a list comprehension is not"),
     "list in a sum": ("def h(s: State, p: Node) -> None:\n    a = sum([k for k in range(3)])  # BAD\n", "without brackets"),
     "maximum of none": ("def h(s: State, p: Node) -> None:\n    a = max(k for k in range(3))  # BAD\n", "there may be none"),
-    "sum of truth": ("def h(s: State, p: Node) -> None:\n    a = sum(s.flag[p] for k in range(3))  # BAD\n", "takes integers"),
     "any number": ("def h(s: State, p: Node) -> None:\n    a = any(k for k in range(3))  # BAD\n", "not a truth value"),
     "hidden parameter": (
         "def h(s: State, p: Node) -> None:\n    s.flag[p] = any(s.flag[p] for p in range(s.NODES))  # BAD\n",

@@ -53,7 +53,7 @@ class Toy:
     def __init__(self, end: int = 10**9, wrong: str = "") -> None:
         self.end, self.wrong = end, wrong
         self.layout = SimpleNamespace(size=3, schema=Schema(3, (), {}))
-        self.model = SimpleNamespace(program=SimpleNamespace(initial=lambda: SimpleNamespace(key=lambda: bytes(3))))
+        self.model = SimpleNamespace(program=SimpleNamespace(starts={bytes(3): None}))
         self.properties = tuple(SimpleNamespace(of=of) for of in (STATE, STEP, STATE))
         self.asked: list[bytes] = []
         self.renamings: list[tuple[int, ...]] = []

@@ -45,6 +45,12 @@ def test_who_waits_for_ever_in_a_fair_run_is_found_and_nobody_else(network: str,
 CUT = 200  # states that the second semantics looks at
 
 
+def begins_in(monkeypatch: pytest.MonkeyPatch, state: StateView, model: Model) -> None:
+    """Let runs begin in a state."""
+    monkeypatch.setattr(type(model.program), "starts", property(lambda _: {state.key(): None}))
+    monkeypatch.setattr(type(model.program), "initial", lambda _: state.copy())
+
+
 def with_rules(model: Model, rules: dict[str, int]) -> StateView:
     """The initial state with a table."""
     s = StateView(model.program.layout)
@@ -75,7 +81,7 @@ def test_the_search_and_the_second_semantics_agree_on_who_starves(
         if not second["complete"] or second["errors"]:
             continue
         initial = with_rules(code.model, rules)
-        monkeypatch.setattr(type(code.model.program), "initial", lambda _, begins=initial: begins.copy())
+        begins_in(monkeypatch, initial, code.model)
         run = LiveRun(code, 1)
         live = run.run(Limits(None, None, None, None))
         assert live.complete, live.stopped
@@ -115,7 +121,7 @@ def test_every_fairness_of_actions_is_the_second_semantics(tmp_path: Path, monke
         asked_for = {"protocol": str(constant), "nodes": 2, "network": "datagrams", "budgets": {}, "properties": []}
         starves = explore({**asked_for, "live": True})["goals"]["leaves"]["result"] == "violated"
         initial = with_rules(code.model, table)
-        monkeypatch.setattr(type(code.model.program), "initial", lambda _, begins=initial: begins.copy())
+        begins_in(monkeypatch, initial, code.model)
         run = LiveRun(code, 1)
         live = run.run(Limits(None, None, None, None))
         assert live.complete, live.stopped
