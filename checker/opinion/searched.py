@@ -317,12 +317,17 @@ class Comparison:
         if first != image and self.values.of_bytes(first) != self.values.of_bytes(image):  # not just a bag's order
             raise Differs(f"two states have one fingerprint, one of them at depth {depth + 1}", at)
         r = self.r
-        if self.explorer is None or r.narrowed or depth >= r.expanded_levels or self.explorer.knows(fingerprint):
+        if self.explorer is None or r.narrowed:
+            return fingerprint
+        known = depth >= r.expanded_levels or self.explorer.knows(fingerprint)
+        if known and r.complete:
             return fingerprint
         views = StateView(self.layout, data), StateView(self.layout, after)
-        if r.stuttering_off or not stutters(self.layout, *views):
+        if not r.stuttering_off and stutters(self.layout, *views):
+            return 0  # where the search found that state, it may be deeper, and not expanded
+        if not known:
             raise Differs(f"the search has not found a state at depth {depth + 1}", at)
-        return 0
+        return fingerprint
 
     # --- runs ----------------------------------------------------------------------------------------
 

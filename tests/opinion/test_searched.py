@@ -192,6 +192,13 @@ def contradicted(answer: Explored) -> None:
     assert "DIFFER" in dict(answer.figures())["second opinion"]
 
 
+@pytest.mark.parametrize("count", [1, 3, 14, 30])
+def test_a_search_that_ended_at_a_violation_is_contradicted_by_no_run(count: int) -> None:
+    """A receipt that is left out leads to states that the search finds deeper, and had not expanded."""
+    answer = Explore("example:lease", "late", second_opinion=count, evidence="explored").answer()
+    assert answer.sentence.startswith("VIOLATED: one-holder at depth 8"), answer.sentence
+
+
 def test_a_difference_is_in_a_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,7 @@ from traces.record.values import state_json
 from zabspec.language.layout.kinds import Kind, MessageUnion, Seq
 from zabspec.language.layout.notation import process_name, value_text
 from zabspec.language.layout.schema import NODE, Field, Role
-from zabspec.language.python.reference import StateView
+from zabspec.language.python.reference import RangeError, StateView
 from zabspec.proofs.symbolic_memory import SLOTS, values_of
 from zabspec.proofs.symbolic_terms import Term, Truth, conjuncts, evaluate
 
@@ -24,7 +24,10 @@ from zabspec.proofs.symbolic_terms import Term, Truth, conjuncts, evaluate
 def rows(induction: Induction, finding: InductionFinding) -> list[tuple[str, str, str]]:
     """Return the relevant rows of a counterexample: a field, its value before the step and after it."""
     layout = induction.transition.layout
-    before, after = (state_json(StateView(layout, data)) for data in (finding.before, finding.after))
+    try:
+        before, after = (state_json(StateView(layout, data)) for data in (finding.before, finding.after))
+    except RangeError:  # the step leaves a range, beyond which a state has no values to show
+        return []
     keys = matters(induction, finding)
     out = []
     for f in layout.schema.fields:
