@@ -37,8 +37,8 @@ from tests.zookeeper.drawn import ACCIDENTS, REPAIRED, draw, nothing, real
 from tests.zookeeper.real import free_ports, launched, mode_of
 from tests.zookeeper.start_kinds import start_tree
 from tests.zookeeper.written import Txn, create, ensemble, server, zxid
+from traces.zookeeper.audit import audit as auditing
 from traces.zookeeper.audit.audit import Audit, audit
-from traces.zookeeper.audit.audit import audit as auditing
 from traces.zookeeper.audit.findings import DANGER, VIOLATION
 from traces.zookeeper.audit.folding import variant_of
 from traces.zookeeper.audit.forecast import Change, ForecastOutcome

@@ -33,8 +33,8 @@ from tests.zookeeper.written import (
     tree_of,
     zxid,
 )
+from traces.zookeeper.audit import audit as audits
 from traces.zookeeper.audit.audit import audit
-from traces.zookeeper.audit.audit import audit as audits
 
 LONGEST, LARGEST = 10.0, 500 << 20  # CPU seconds, bytes
 NUMBERS = (0, 1, -1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 20, 12, 31, 32, 0x42)

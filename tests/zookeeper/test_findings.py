@@ -657,7 +657,7 @@ def test_every_code_that_is_given_has_its_row() -> None:
     import re
 
     given = set()
-    for path in (Path(__file__).parents[2] / "traces" / "zookeeper").glob("*.py"):
+    for path in (Path(__file__).parents[2] / "traces" / "zookeeper").rglob("*.py"):
         given |= set(re.findall(r'(?:Finding|Damage|at_episode)\(\s*"([A-Z_]+)"', path.read_text()))
     assert given <= CODES.keys()
     assert len(given) > 30

@@ -19,8 +19,8 @@ from checker.zookeeper.report.audit import LEVELS, Audited, in_words, moment
 from tests.fuzz.audited import rendered
 from tests.zookeeper.healthy import TXNS
 from tests.zookeeper.written import Txn, create, delete, ensemble, server, set_data, ustring, zxid
+from traces.zookeeper.audit import audit as audits
 from traces.zookeeper.audit.audit import Audit, audit
-from traces.zookeeper.audit.audit import audit as audits
 from traces.zookeeper.audit.codes import TABLE
 from traces.zookeeper.audit.findings import RANKS, AuditFinding
 from traces.zookeeper.disk import numbers as k

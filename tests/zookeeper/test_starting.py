@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -194,7 +195,7 @@ def test_the_report_says_first_whether_data_is_in_danger_and_what_starts(tmp_pat
     assert said["headline"] == first
     page = (tmp_path / "a.html").read_text()
     assert "What starts" in page
-    assert html.escape(first) in page
+    assert [part for part in re.split(r"; |(?<=\.) ", first) if html.escape(part.rstrip(".")) not in page] == []
 
 
 def test_statistics_of_nodes_are_told_as_zookeeper_prints_them() -> None:

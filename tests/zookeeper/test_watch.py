@@ -27,8 +27,8 @@ from tests.zookeeper.written import (
     tree_of,
     zxid,
 )
+from traces.zookeeper.audit import audit as audits
 from traces.zookeeper.audit.audit import Audit, audit
-from traces.zookeeper.audit.audit import audit as audits
 from traces.zookeeper.disk import logs
 from traces.zookeeper.disk.server import find_directory
 
