@@ -15,9 +15,9 @@ import pytest
 
 import checker.tables.distributed.run as run_module
 from checker.explore.checkpoints.checkpoint import Checkpoint
-from checker.explore.checkpoints.task import ExplorationTask as Explored
 from checker.explore.result import Limits
 from checker.tables.distributed.cluster import Here
+from checker.tables.distributed.code import task_of
 from checker.tables.distributed.explore import SparkExplorer
 from checker.tables.distributed.run import Request, explore_on_spark
 from checker.tables.distributed.storage import Storage
@@ -141,7 +141,7 @@ JUDGED = [p for p in PROPERTIES if p.default and p.judges("zab")]
 
 @pytest.mark.slow(seconds=1)
 def test_all_that_was_asked_is_an_answer_whatever_the_limits(tmp_path: Path) -> None:
-    asked = Explored.of(TINY, JUDGED, True, False, 4)[0]
+    asked = task_of(TINY, JUDGED, True, False, 4)[0]
     result = SparkExplorer(asked, Checkpoint(Storage(str(tmp_path)))).run(Here(), Limits(depth=0, max_states=1))
     assert (result.stopped, result.levels) == ("", [1])
     other = SparkExplorer(asked, Checkpoint(Storage(str(tmp_path / "b")))).run(Here(), Limits(depth=1, max_states=1))
