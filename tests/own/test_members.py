@@ -277,7 +277,6 @@ REFUSED = {  # what is replaced, by what, the line that is named, the reason
         "@action(b",
         "join is marked as a step twice",
     ),
-    "without parentheses": ("@joins()", "@joins", "@joins", "write @joins"),
     "a majority of a number": ("s.agreed[p], s.view[p])", "s.agreed[p], 2)", "s.agreed[p], 2)", "2 is not"),
 }
 
