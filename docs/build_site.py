@@ -75,7 +75,7 @@ OURS = {"zabcheck", "zabspec", "checker", "traces", "invariants"}
 
 def built_pages() -> dict[str, str]:
     """Return the pages that are generated with the site: what sphinx-click and autodoc say of commands and names."""
-    commands = ["zabcheck", *(name for group in main.groups.values() for name in group)]
+    commands = ["zabcheck", *main.list_commands(click.Context(main))]
     pages = {f"{COMMANDS}.md": listing("Every command", "look up each command and option", COMMANDS, commands)}
     for name in commands:
         words = "zabcheck" if name == "zabcheck" else f"zabcheck {name}"
