@@ -26,14 +26,23 @@ class NotInstalled(RequestError):
 
 @cache
 def joined(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a group of zabcheck's, by name.
+    """Return the entry points of a group, by name; of two with one name zabcheck's own, which another cannot replace.
 
     Args:
         group: `requests`, `properties`, `protocols`, `formats`, `engines` or `evidence`.
     """
     from importlib.metadata import entry_points  # it costs as much as the rest of a short command
 
-    return {point.name: point for point in sorted(entry_points(group=f"zabcheck.{group}"), key=lambda p: p.name)}
+    found: dict[str, EntryPoint] = {}
+    for point in entry_points(group=f"zabcheck.{group}"):
+        if point.name not in found or is_own(point):
+            found[point.name] = point
+    return dict(sorted(found.items()))
+
+
+def is_own(point: EntryPoint) -> bool:
+    """Return whether an entry point is zabcheck's, and not another package's."""
+    return point.dist is not None and point.dist.name == "zabcheck"
 
 
 def missing(point: EntryPoint) -> str:
@@ -51,10 +60,18 @@ def load(point: EntryPoint) -> Any:
 
     Raises:
         NotInstalled: its package is not installed; the sentence says what it needs.
+        RequestError: another's package cannot be imported. It is not left out: what it adds would not be checked.
     """
     if not is_there(point.module):
         raise NotInstalled(missing(point))
-    return point.load()
+    try:
+        return point.load()
+    except Exception as problem:
+        if is_own(point):
+            raise
+        whose = point.dist.name if point.dist is not None else "another package"
+        said = f"{type(problem).__name__}: {problem}"
+        raise RequestError(f"{point.value}, by which {whose} joins zabcheck, cannot be imported: {said}") from problem
 
 
 def is_installed(group: str, name: str) -> bool:
@@ -67,10 +84,12 @@ def joined_as(group: str, name: str) -> Any:
     """Import what an entry point of a group names.
 
     Raises:
-        KeyError: there is no such entry point.
-        NotInstalled: its package is not installed.
+        NotInstalled: its package is not installed, or nothing that is installed has such an entry point.
     """
-    return load(joined(group)[name])
+    point = joined(group).get(name)
+    if point is None:
+        raise NotInstalled(f"`{name}` is an entry point of zabcheck, which is not installed here as a package")
+    return load(point)
 
 
 def source_of(point: EntryPoint) -> Path | None:

@@ -140,6 +140,8 @@ class Commands(click.Group):
             hint = near(name, [*self.list_commands(ctx), EXPLORE]) or "; `zabcheck --help` lists them"
             if f" {EXPLORE}" in hint:
                 hint = "; `zabcheck` without a command explores, as zabcheck --nodes 3 --depth 20"
+            if not joined("requests"):
+                hint += "; zabcheck is not installed here as a package, and most commands join it as one"
             raise click.UsageError(f"there is no command {name!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -248,6 +248,11 @@ WRONG = (
         r":\d+: the last parameter of a receiving function, the message, has no type",
     ),
     (", witness=two_decided)", ")", r":\d+: a property needs a witness"),
+    (
+        '@safety(over="history", witness=two_decided)\ndef agreement(s',
+        "@safety\ndef agreement(s, m",
+        r":\d+: a property of messages needs a witness",
+    ),
     ("def state(size):", "def state():", r":\d+: state: TypeError: state\(\) takes 0"),
     (FIELDS, f'{FIELDS} volatile("odd", Odd(), ""),', r":\d+: NameError: name 'Odd'"),
     (FIELDS, f'{FIELDS} volatile("odd", Int(0, size.odds), ""),', r":\d+: AttributeError: there is no budget 'odds'"),

@@ -162,8 +162,34 @@ def test_a_package_adds_a_protocol_a_property_a_format_and_a_command(joined: Pat
     assert mine.stdout.startswith("holds: ")
 
 
+@pytest.mark.slow(seconds=8)
+def test_no_entry_point_takes_the_place_of_what_zabcheck_has(joined: Path) -> None:
+    """Another `zab` is not explored, another `prove` proves nothing, and nobody else fills the columns of evidence."""
+    said = json.loads(asked(joined, "--nodes", "3", "--depth", "3", "--json").stdout)
+    (integrity,) = (p for p in said["properties"] if p["name"] == "integrity")
+    assert {piece["kind"] for piece in integrity["evidence"]} == {"inductive", "proof", "refinement"}
+    assert "Prove" in asked(joined, "prove", "--help").stdout
+
+
 @pytest.mark.slow(seconds=4)
-def test_no_entry_point_takes_the_place_of_what_the_core_has(joined: Path) -> None:
-    """Another `zab` is not explored; what symmetry trusts is in the core, so a function of that package is not."""
-    said = json.loads(asked(joined, "--nodes", "2", "--depth", "3", "--json").stdout)
-    assert "integrity" in {p["name"] for p in said["properties"]}
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        (
+            "raise OSError('no data')",
+            "acme_zab.counters, by which acme-zab joins zabcheck, cannot be imported: OSError",
+        ),
+        ("from invariants.core import PROPERTIES", "two properties are called"),
+    ],
+)
+def test_what_a_package_adds_is_never_left_out_in_silence(joined: Path, module: str, said: str) -> None:
+    (file,) = joined.parents[1].glob("lib/*/site-packages/acme_zab/counters.py")
+    kept = file.read_text()
+    try:
+        file.write_text(module)
+        ended = asked(joined, "--nodes", "2", "--depth", "3")
+    finally:
+        file.write_text(kept)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert said in ended.stderr
+    assert ended.stderr.count("\n") == 1

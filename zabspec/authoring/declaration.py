@@ -630,6 +630,8 @@ def safety(
     the state alone. `@safety` alone is of every state, with no further premise.
     """
     if bare is not None:
+        if as_function(bare).__code__.co_argcount > 1:
+            raise ProtocolError("a property of messages needs a witness, of the state alone: @safety(witness=...)")
         bare.claim = Property(name_of(bare), STATE, "", "any state", bare, bare)  # type: ignore[attr-defined]
         return bare
     if witness is None:
