@@ -1,7 +1,7 @@
 """Find a request by its kind: a module of this folder, or one that an entry point names, has the kind's name.
 
-An entry point of the group `zabcheck.requests` has the name of a command. The modules beside the one that it names are
-found, too: they have the kinds that a command makes if an option chooses its mode.
+An entry point of the group `zabcheck.requests` has the name of a command. The modules beside one of a wing's are found,
+too: they have the kinds that a command makes if an option chooses its mode.
 
 Late, when a trace, a report or a command names the kind: a request that reads traces can be one that makes them.
 """
@@ -18,7 +18,7 @@ from types import ModuleType
 
 from checker.errors import RequestError
 from checker.requests.request import Request
-from zabspec.joining import joined, load, source_of
+from zabspec.joining import is_own, joined, load, source_of
 
 FOLDER = Path(__file__).parent
 
@@ -29,7 +29,7 @@ def modules() -> list[str]:
 
 
 def module_of(name: str) -> ModuleType | None:
-    """Import the module that has the request of a kind; None if there is none.
+    """Import the module that has the request of a kind, or return None.
 
     Raises:
         NotInstalled: it is part of what is not installed.
@@ -47,13 +47,13 @@ def module_of(name: str) -> ModuleType | None:
 
 @cache
 def rooms() -> list[str]:
-    """Return the packages in which entry points name requests, of those that are installed."""
+    """Return the packages of the wings that have requests, of those that are installed."""
     points = joined("requests").values()
-    return sorted({point.module.rpartition(".")[0] for point in points if source_of(point) and "." in point.module})
+    return sorted({point.module.rpartition(".")[0] for point in points if source_of(point) and is_own(point)})
 
 
 def kind_named(name: str) -> type[Request] | None:
-    """Return the request of a kind, or None if there is none.
+    """Return the request of a kind, or None if no module has it.
 
     Raises:
         NotInstalled: it is part of what is not installed.

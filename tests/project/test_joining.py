@@ -1,4 +1,4 @@
-"""What joins the core by entry points: the three wings, each of which can be missing, and a package of somebody else's.
+"""What joins the core by entry points: the three wings, each of which can be missing, and another package.
 
 Each is installed by pip into an environment of its own, which has its dependencies from this one.
 """
@@ -137,7 +137,7 @@ def test_every_entry_point_leads_somewhere_and_every_wing_has_some() -> None:
             assert not name or f"def {name}(" in file.read_text(), point
 
 
-# --- a package of somebody else's ------------------------------------------------------------------
+# --- another package ------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -1,1 +1,1 @@
-"""What a package of somebody else's adds to zabcheck, by the entry points of its pyproject.toml alone."""
+"""What another package adds to zabcheck, by the entry points of its pyproject.toml alone."""
