@@ -201,17 +201,24 @@ def uninterrupted(function: Callable[P, R]) -> Callable[P, R]:
 # --- processes that this one begins ----------------------------------------------------------------
 
 
-class Beginning:
-    """A context manager for starting processes: terminal signals are deferred, and never reach the new processes."""
+class Beginning(Held):
+    """A context manager for starting processes: signals are deferred, and those of a terminal never reach the new ones.
 
-    def __enter__(self) -> None:
+    To block them in this thread is not enough: the kernel then gives them to another thread, and Python interrupts this
+    one all the same.
+    """
+
+    def __enter__(self) -> Self:
         from multiprocessing.resource_tracker import ensure_running
 
+        super().__enter__()
         ensure_running()  # the first process would start it, which unblocks SIGINT and SIGTERM here
-        self.before = signal.pthread_sigmask(signal.SIG_BLOCK, OF_TERMINALS)
+        self.blocked = signal.pthread_sigmask(signal.SIG_BLOCK, OF_TERMINALS)
+        return self
 
     def __exit__(self, *_: object) -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, self.before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.blocked)
+        super().__exit__()
 
 
 def unheard() -> None:
@@ -220,14 +227,33 @@ def unheard() -> None:
     put_back({n: signal.SIG_DFL for n in ENDING if n not in OF_TERMINALS and signal.getsignal(n) is not signal.SIG_IGN})
 
 
-def end_pool(pool: ProcessPoolExecutor, busy: bool) -> None:
-    """End a pool of processes, which are killed if they are busy.
+class Working:
+    """A context manager: processes that no interrupt reaches, and that are killed at an error.
 
-    Its thread is waited for: one that outlives the main thread writes to a pipe that is closed.
+    All of them are started at once: an interrupt in between would leave one behind that no list has, and that waits
+    for work for good.
     """
-    for process in list(pool._processes.values()) if busy else []:
-        process.kill()
-    pool.shutdown(wait=True, cancel_futures=True)
+
+    def __init__(self, count: int, initializer: Callable[..., object], *args: Any) -> None:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        self.pool = ProcessPoolExecutor(count, get_context("fork"), initializer, args)
+
+    def __enter__(self) -> ProcessPoolExecutor:
+        try:
+            with Beginning():
+                self.pool.submit(int)
+        except BaseException as problem:
+            self.__exit__(problem)
+            raise
+        return self.pool
+
+    def __exit__(self, problem: object, *_: object) -> None:
+        for process in list(self.pool._processes.values()) if problem else []:
+            process.kill()
+        # its thread is waited for: one that outlives the main thread writes to a pipe that is closed
+        self.pool.shutdown(wait=True, cancel_futures=True)
 
 
 def deaf() -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
+
+from zabspec.signals import Beginning
 
 STARTS = """
 import multiprocessing, signal
@@ -34,3 +40,19 @@ def test_a_worker_starts_with_the_signals_of_terminals_blocked(tmp_path: object)
     )
     terminals = "['SIGHUP', 'SIGINT', 'SIGQUIT']"
     assert found.stdout.splitlines() == [f"{terminals} []"]
+
+
+def test_a_signal_that_another_thread_receives_waits_until_the_process_is_there() -> None:
+    """A worker that is interrupted away between its start and its entry in the pool's list is never ended."""
+    over, began = threading.Event(), False
+    other = threading.Thread(target=over.wait)
+    other.start()
+    try:
+        with pytest.raises(KeyboardInterrupt), Beginning():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+            began = True
+    finally:
+        over.set()
+        other.join()
+    assert began

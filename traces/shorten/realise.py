@@ -12,7 +12,7 @@ import os
 import random
 import shlex
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from threading import Thread
 from time import sleep
@@ -21,7 +21,7 @@ from traces.judging.simulated import breaks, judged_properties
 from zabspec.limits import Deadline
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.signals import deaf, end_pool
+from zabspec.signals import Working, deaf
 from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.run import Fault, Run, SimulationError
 
@@ -192,10 +192,9 @@ def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Real
     until = Deadline(seconds)
     parts = iter(range(start, min(start + BATCH, attempts)) for start in range(0, attempts, BATCH))
     workers = min(workers, -(-attempts // BATCH))
-    pool = ProcessPoolExecutor(workers, initializer=_end_with, initargs=(os.getpid(),))
     running: set[Future[tuple[int, int]]] = set()
     done, found = 0, -1
-    try:
+    with Working(workers, _end_with, os.getpid()) as pool:
         while True:
             while len(running) < 2 * workers and found < 0 and not until.over():
                 part = next(parts, None)
@@ -211,8 +210,6 @@ def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Real
                 done += made
                 if number >= 0 and (found < 0 or number < found):
                     found = number
-    finally:
-        end_pool(pool, bool(running))
     if found < 0:
         return done
     run = _plainer(attempt(wanted, found), bit, Deadline(PATIENCE))

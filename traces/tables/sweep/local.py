@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from traces.tables.sweep.block import block_table
 from traces.tables.sweep.events import events_of
 from traces.tables.sweep.grid import Grid
 from zabspec.files import replacing
-from zabspec.signals import end_pool, unheard
+from zabspec.signals import Working, unheard
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,10 +50,9 @@ def blocks(question: Grid, events: bool, processes: int, tell: Tell) -> Iterator
             done += len(numbers)
             tell(done)
         return
-    pool = ProcessPoolExecutor(processes, get_context("fork"), unheard)
     under_way: list[Future[Played]] = []
     waiting = iter(ranges[1:])
-    try:
+    with Working(processes, unheard) as pool:
         while True:
             for some in islice(waiting, 4 * processes - len(under_way)):
                 under_way.append(pool.submit(play, question, some, events))
@@ -66,8 +64,6 @@ def blocks(question: Grid, events: bool, processes: int, tell: Tell) -> Iterator
             done += played[0].num_rows
             tell(done)
             yield played
-    finally:
-        end_pool(pool, bool(under_way))
 
 
 def write_tables(question: Grid, folder: Path, events: bool, processes: int, tell: Tell) -> pa.Table:
