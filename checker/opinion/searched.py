@@ -280,7 +280,7 @@ class Comparison:
         judge.after.load(second)
         judge.errors.clear()
         asked = judge.of_states(False) + (judge.of_states(True) if terminal else [])
-        violated = {p.name for p in asked if judge.violates(p)}
+        violated = judge.violated(terminal)
         met = {p.name for p in asked if p.needs_witness and judge.meets(p)}
         mine = self.side.judged(data)
         if judge.errors or mine is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from zabspec.second.core_properties import core
+from zabspec.second.core_properties import core, durability
 from zabspec.second.kinds import NO_MESSAGE, Fault
+from zabspec.second.paper_invariants import OF_STEPS, invariant_5
 from zabspec.second.world import Step, World
 
 MET = "no-runtime-error"
@@ -46,9 +47,18 @@ def declared(world: World, names: list[str]) -> list[Property]:
             parameters = program.messages_of(function, name)[1:] if mark.over == "state" else ()
             found.append(Property(called, mark.over, function, witness, tuple(parameters)))
     if world.model.transactions:
-        for called, function in core(world.model.revises, "history" in world.layout.by_name).items():
-            if called in names or not names:
-                found.append(Property(called, "history", function, None, needs_witness=False))
+        has = world.layout.by_name.keys()
+        own: dict[str, Sequence[Callable]] = {
+            "history": core(world.model.revises),
+            "state": [durability] if "history" in has else [],
+        }
+        if not world.model.user and {"promised_epoch", "stage"} <= has:
+            own |= {"step": OF_STEPS, "state": [durability, invariant_5]}
+        for over, functions in own.items():
+            for function in functions:
+                called = function.__name__.replace("_", "-")
+                if called in names or not names:
+                    found.append(Property(called, over, function, None, needs_witness=False))
     return found
 
 
@@ -68,6 +78,10 @@ class Judge:
         for s in (self.before, self.event, self.after):
             s.world = world
         self.errors: list[str] = []
+        self.of_history = [p for p in properties if p.over == "history" and not p.needs_witness]
+        offset = world.layout.offset
+        self.history = slice(offset.get("abcasts", 0), offset.get("abcast_in_pass", -1) + world.n)
+        self.known: dict[tuple, set[str]] = {}  # of a history, which of these it violates
 
     def _ask(self, function: Callable, *args: Any) -> bool | None:
         """Return what a property or witness says, or None if it meets an error (P7)."""
@@ -84,6 +98,14 @@ class Judge:
     def violates(self, prop: Property) -> bool:
         """Return whether the state that `after` shows violates a property of states (P2, P3)."""
         return any(self._ask(prop.holds, self.after, *m) is False for m in self._letters(prop.kinds))
+
+    def violated(self, terminal: bool) -> set[str]:
+        """Return the properties of states that the state that `after` shows violates, in a terminal one all of them."""
+        asked = self.of_states(False) + (self.of_states(True) if terminal else [])
+        key = tuple(self.after.cells[self.history])
+        if key not in self.known:
+            self.known[key] = {p.name for p in self.of_history if self.violates(p)}
+        return self.known[key] | {p.name for p in asked if p not in self.of_history and self.violates(p)}
 
     def meets(self, prop: Property) -> bool:
         """Return whether the state that `after` shows meets the premise of a property of states."""
