@@ -30,8 +30,9 @@ def invariant_1(before: Any, event: Any, after: Any) -> bool:
 
 def invariant_2(before: Any, event: Any, after: Any) -> bool:
     """Return whether a follower accepts proposals and delivers transactions in the order of their zxids."""
-    f = event.event_process
-    if event.accepts and event.event_message.kind == "PROPOSE" and not in_zxid_order(list(after.history[f])[-2:]):
+    f, m = event.event_process, event.event_message
+    proposed = event.accepts and m.kind == "PROPOSE"
+    if proposed and not in_zxid_order([*list(before.history[f])[-1:], m.txn]):
         return False
     since, until = (before.pass_length[f], after.pass_length[f]) if f >= 0 else (0, 0)
     return since >= until or in_zxid_order(list(after.delivered[f])[max(0, since - 1) : until])
