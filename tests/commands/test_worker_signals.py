@@ -47,11 +47,17 @@ def test_a_signal_that_another_thread_receives_waits_until_the_process_is_there(
     over, began = threading.Event(), False
     other = threading.Thread(target=over.wait)
     other.start()
-    try:
-        with pytest.raises(KeyboardInterrupt), Beginning():
+
+    def interrupted() -> None:
+        nonlocal began
+        with Beginning():
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.05)
             began = True
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
     finally:
         over.set()
         other.join()
