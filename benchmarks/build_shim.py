@@ -13,7 +13,7 @@ import hashlib
 import subprocess
 import sys
 
-from traces.zookeeper.reenact.shim import BUILT, OPTIONS, SOURCE, built_shim
+from traces.zookeeper.reenact.ensemble import BUILT, OPTIONS, SOURCE, built_shim
 
 
 def main() -> None:

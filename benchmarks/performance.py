@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figures
 from benchmarks.performance_points import PAPER_DISKS, SERVERS, Point, figure_6, figure_7, measured_on, points
-from zabspec.zookeeper.timed.theory import limit
+from zabspec.zookeeper.timed.planned import limit
 
 
 def main() -> None:

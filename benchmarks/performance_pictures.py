@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.performance_points import PAPER_DISKS, SERVERS, Point
-from traces.tables.sweep.plots import STYLE, svg
-from zabspec.zookeeper.timed.theory import limit
+from traces.tables.sweep.report import STYLE, svg
+from zabspec.zookeeper.timed.planned import limit
 
 LINES = {
     "none": ("network only", "#1a6bb3", "o"),

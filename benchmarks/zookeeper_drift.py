@@ -21,8 +21,7 @@ from typing import Any
 
 from checker.errors import NoVerdict
 from checker.zookeeper.citations import cited_methods, releases
-from checker.zookeeper.digests import DATA, MISSING, Entry, read_side
-from checker.zookeeper.drift import CHANGED, NEW, UNKNOWN, compare, guessed
+from checker.zookeeper.drift import CHANGED, DATA, MISSING, NEW, UNKNOWN, Entry, compare, guessed, read_side
 from checker.zookeeper.java_normal import NORMALISER
 from checker.zookeeper.source_tree import Blobs, CommitTree, SourceTree, commit_of, git
 

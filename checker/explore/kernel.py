@@ -25,13 +25,31 @@ from checker.explore.interface import (
     read_sleep_set, recover_ghosts, restore_ghosts, step_class, stutters, unpack, what_changed, witness, witness_step,
     write_sleep_set,
 )  # fmt: skip
-from checker.explore.probing import probe
 from zabspec.language.layout.error_sites import OF_AUTHOR
 from zabspec.language.python.lang import Bytes, State, Words
 from zabspec.language.python.memory import (
     as_bytes, copy_bytes, load_half, load_short, load_word, state_at, store_half, store_short, store_word, words_at,
 )  # fmt: skip
 from zabspec.language.layout.wrapping import count_bits, mulhi, prefetch, shr
+from zabspec.language.python.lang import inlined
+
+
+@inlined
+def probe(table: Words, place: int, begin: int, end: int, wanted: int) -> int:
+    """Return the entry of a table that holds a word, or the free entry where the search for it ends.
+
+    The caller distinguishes the two by `table[place] != 0`.
+
+    Args:
+        place: the entry where the search begins.
+        wanted: the word; 0 to find the first free entry.
+    """
+    while table[place] != 0 and table[place] != wanted:
+        place = place + 1
+        if place == end:
+            place = begin
+    return place
+
 
 GROUPS = 16
 RING = 8  # successors between the prefetch of a table entry and its use

@@ -18,7 +18,7 @@ from checker.explore.interface import (
     bytes_of, class_of_step, may_change_ample, sees_step, steps_commute,
 )  # fmt: skip
 from checker.explore.kernel import GROUPS, MOST, count_orbit, note_broken
-from checker.explore.probing import probe
+from checker.explore.kernel import probe
 from zabspec.language.python.lang import Bytes, State, Words
 from zabspec.language.python.memory import (
     as_bytes, copy_bytes, load_half, load_short, load_word, state_at, store_half, store_short, store_word, words_at,

@@ -240,7 +240,7 @@ def fill_ways(g: Graph, w: Ways, begins: int) -> None:
 def probe_nodes(g: Graph, h: int) -> int:
     """Return the index of a fingerprint in `mark`, or of the free entry where the search for it ends.
 
-    This is `probe` (`checker/explore/probing.py`) over an array of a struct, which no function takes as a parameter.
+    This is `probe` (`checker/explore/kernel.py`) over an array of a struct, which no function takes as a parameter.
     """
     place = mulhi(h, g.places)
     while g.mark[place] != 0 and g.mark[place] != h:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from checker.errors import RequestError
 from checker.requests.kinds import kind_named
-from checker.requests.request import name_of
+from checker.requests.request import Option, Request, TraceFile, name_of
 
 if TYPE_CHECKING:
     from traces import Trace
+
+
+@dataclass(frozen=True)
+class TraceRequest(Request):
+    """A request about a trace, or its file."""
+
+    trace: Annotated[TraceFile, Option(place="read", argument=True)] = ""
+
+    def validate(self) -> None:
+        if not self.trace:
+            raise RequestError(f"name the trace to {self.kind}")
 
 
 def verified_trace(given: Trace | str | PathLike[str]) -> Trace:

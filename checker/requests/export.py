@@ -12,10 +12,9 @@ from checker.output_files import check_writable, save_file
 from checker.plain_text import plain
 from checker.report.answer import Answered
 from checker.report.result import Part
-from checker.requests.carried import verified_trace
+from checker.requests.carried import TraceRequest, verified_trace
 from checker.requests.causality import causal_graph, check_relation
 from checker.requests.request import File, Option, function
-from checker.requests.saved import TraceRequest
 from checker.requests.watch import QUIET, Watch
 from zabspec.typed import near
 

@@ -11,9 +11,8 @@ from checker.errors import HELD, NoVerdict, RequestError
 from checker.output_files import check_writable
 from checker.report.answer import Answered
 from checker.report.result import Part
-from checker.requests.carried import verified_trace
+from checker.requests.carried import TraceRequest, verified_trace
 from checker.requests.request import File, Option, Seconds, function, name_of
-from checker.requests.saved import TraceRequest
 from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from checker.errors import HELD, NO_VERDICT, RequestError
 from checker.report.answer import Answered
 from checker.report.result import Part
-from checker.requests.carried import verified_trace
+from checker.requests.carried import TraceRequest, verified_trace
 from checker.requests.request import Count, Option, Seconds, function, name_of
-from checker.requests.saved import TraceRequest
 from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.carried import check_carried, read
+from checker.requests.carried import TraceRequest, check_carried, read
 from checker.requests.request import function, name_of
-from checker.requests.saved import TraceRequest
 from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:

@@ -44,20 +44,19 @@ def test_a_worker_starts_with_the_signals_of_terminals_blocked(tmp_path: object)
 
 def test_a_signal_that_another_thread_receives_waits_until_the_process_is_there() -> None:
     """A worker that is interrupted away between its start and its entry in the pool's list is never ended."""
-    over, began = threading.Event(), False
+    over, began = threading.Event(), []
     other = threading.Thread(target=over.wait)
     other.start()
 
-    def interrupted() -> None:
-        nonlocal began
+    def begin() -> None:
         with Beginning():
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.05)
-            began = True
+            began.append(True)
 
     try:
         with pytest.raises(KeyboardInterrupt):
-            interrupted()
+            begin()
     finally:
         over.set()
         other.join()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 
 # The texts of judging that are compiled.
-JUDGING = ("kernel", "handlers", "memory", "numbers", "deliveries", "conclusions", "causality", "primaries", "quorums")
+JUDGING = ("kernel", "handlers", "memory", "numbers", "deliveries", "conclusions", "causality")
 
 # Tests that hold exact counts of states. They kill nearly anything, and say least about what is wrong: they come last,
 # so that a mutant killed by one of them is killed by nothing else here.
@@ -99,7 +99,7 @@ KILLERS = (
         without=(*UNUSUAL, "[datagrams]", "[three]", "on_any_history"),
     ),
     Killers(
-        ("checker/explore/kernel.py", "checker/explore/probing.py", "checker/explore/compiled.py"),
+        ("checker/explore/kernel.py", "checker/explore/compiled.py"),
         (GOLDEN, EXPLORE, "tests/explore/test_limits.py", "tests/explore/test_reaching.py", STUTTERING, *ERRORS, HOOKS,
          MANY_ALIKE),
         late=(*RARE, "[datagrams]", "more_steps_than"),

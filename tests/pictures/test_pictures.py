@@ -23,9 +23,8 @@ from traces.explain.effects import changes
 from traces.explain.flights import Fate, flights, in_flight
 from traces.explain.names import message_text
 from traces.pictures import PICTURES, to_html, to_svg
-from traces.pictures.folds import parts, what_happens
 from traces.pictures.geometry import BAND, PHONE, geometry_of
-from traces.pictures.html import sliced
+from traces.pictures.html import parts, sliced, what_happens
 from traces.pictures.picture import picture_of
 from traces.pictures.svg import document
 from traces.record.simulated import TooLarge, simulated_trace

@@ -34,11 +34,9 @@ from traces.tables.sweep.block import COUNTS, HOLDS, NOT_REACHED, VIOLATED, bloc
 from traces.tables.sweep.events import events_of
 from traces.tables.sweep.findings import NotRepeated, findings
 from traces.tables.sweep.frames import runs_frame
-from traces.tables.sweep.grid import AXES, PROGRAM, Grid, schedule_of, schedule_text
+from traces.tables.sweep.grid import AXES, PROGRAM, Draws, Grid, permuted, schedule_of, schedule_text
 from traces.tables.sweep.local import write_tables
-from traces.tables.sweep.plots import interval
-from traces.tables.sweep.random_numbers import Draws, permuted
-from traces.tables.sweep.report import write_report
+from traces.tables.sweep.report import interval, write_report
 from traces.tables.sweep.summary import (
     Group,
     Summary,

@@ -12,9 +12,8 @@ import pytest
 
 from checker.zookeeper import source_tree
 from checker.zookeeper.citations import cited_methods, functions, releases, rules_of
-from checker.zookeeper.digests import data as recorded_digests
-from checker.zookeeper.digests import recorded
-from checker.zookeeper.drift import CHANGED, NEW, UNCHANGED, UNKNOWN, MethodDrift, compare, guessed
+from checker.zookeeper.drift import CHANGED, NEW, UNCHANGED, UNKNOWN, MethodDrift, compare, guessed, recorded
+from checker.zookeeper.drift import data as recorded_digests
 from checker.zookeeper.java_syntax import Unparsed, read_java
 from checker.zookeeper.source_tree import FolderTree
 from tests.commands.running import assert_refused, run
@@ -100,7 +99,7 @@ def of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     data: dict[str, Any] = json.loads(json.dumps(recorded_digests()))
     (method,) = read_java(STATE_SUMMARY.encode())["StateSummary"].methods("isMoreRecentThan")
     data["cited"]["StateSummary.isMoreRecentThan"][0]["overloads"] = {method.parameters: method.normal.digest}
-    monkeypatch.setattr("checker.zookeeper.digests.data", lambda: data)
+    monkeypatch.setattr("checker.zookeeper.drift.data", lambda: data)
 
 
 def digests(source: str) -> list[str]:

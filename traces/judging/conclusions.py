@@ -6,22 +6,202 @@ This file walks along the sequences of deliveries; `causality.py`, `primaries.py
 from __future__ import annotations
 
 from traces.judging.causality import po_causal, strict
-from traces.judging.memory import JudgedRun, RunReport, Table, broke, is_broken, met
+from traces.judging.memory import JudgedRun, RunReport, Table, broke, intern, is_broken, met
 from traces.judging.numbers import (
     CAUSAL_ORDER,
+    CHOSEN_IN_LATER_HISTORIES,
     DELIVERED_IS_CHOSEN,
     GLOBAL_PRIMARY_ORDER,
+    INITIAL,
     INTEGRITY,
     LOCAL_PRIMARY_ORDER,
     NEVER,
     NULL,
     PO_CAUSAL_ORDER,
     PREFIX,
+    PRIMARY_INTEGRITY,
     STRICT_CAUSALITY,
     TOTAL_ORDER,
 )
-from traces.judging.primaries import primary_integrity
-from traces.judging.quorums import later_histories
+
+
+def later_histories(table: Table, run: JudgedRun, out: RunReport, end: int) -> None:
+    """Check that each initial history contains what was chosen in earlier epochs, from the latest epoch down."""
+    left = gather_chosen(run)
+    sort_leaders(table, run)
+    for i in range(left):
+        if table.primary_epoch[run.leaders[0]] > run.chosen_epoch[run.stack[i]]:
+            met(out, CHOSEN_IN_LATER_HISTORIES)
+    for k in range(run.leader_count):
+        leader = run.leaders[k]
+        row = leader + 1
+        while row < end and table.meaning[table.kind[row]] == INITIAL:
+            t = intern(run.txns, table.identity[row], table.epoch[row], table.counter[row], table.digest[row])
+            run.mark[t] = k
+            row = row + 1
+        left = lacking(run, out, k, leader, table.primary_epoch[leader], left)
+
+
+def gather_chosen(run: JudgedRun) -> int:
+    """Put the chosen transactions on the stack; return how many."""
+    left = 0
+    for t in range(run.txns.count):
+        if run.chosen_epoch[t] != NEVER:
+            run.stack[left] = t
+            left = left + 1
+        run.mark[t] = -1
+    return left
+
+
+def sort_leaders(table: Table, run: JudgedRun) -> None:
+    """Sort the leaders by epoch, the latest first; there are few, almost in order."""
+    for k in range(run.leader_count):
+        row = run.leaders[k]
+        j = k
+        while j > 0 and table.primary_epoch[run.leaders[j - 1]] < table.primary_epoch[row]:
+            run.leaders[j] = run.leaders[j - 1]
+            j = j - 1
+        run.leaders[j] = row
+
+
+def lacking(run: JudgedRun, out: RunReport, k: int, leader: int, epoch: int, left: int) -> int:
+    """Find the transactions on the stack, chosen before an epoch, that leader k's initial history (marked k) lacks.
+
+    All that were chosen before stay on the stack, including the missing ones: they may have been in the history of an
+    earlier epoch.
+
+    Returns:
+        How many stay.
+    """
+    kept = 0
+    for i in range(left):
+        t = run.stack[i]
+        if run.chosen_epoch[t] < epoch:
+            run.stack[kept] = t
+            kept = kept + 1
+            if run.mark[t] != k:
+                chosen = chosen_row(run, t, epoch)
+                by = max(leader, run.abcast_row[t])
+                broke(out, CHOSEN_IN_LATER_HISTORIES, max(by, chosen), chosen, leader, run.abcast_row[t], -1)
+    return kept
+
+
+def chosen_row(run: JudgedRun, t: int, epoch: int) -> int:
+    """Return the row by which a transaction was first chosen in an epoch before this one; there must be one."""
+    a = run.chosen_by[t]
+    above = run.above[a]
+    while above >= 0 and run.acceptances.b[above] < epoch:
+        a = above
+        above = run.above[a]
+    return run.quorum_row[a]
+
+
+def primary_integrity(run: JudgedRun, out: RunReport) -> None:
+    """Check that every primary had delivered, when it abcast, all deliveries of earlier epochs.
+
+    An unknown primary (-1) is one that delivered nothing.
+    """
+    least = NEVER  # of the epochs of which anything is delivered that was abcast
+    greatest = NULL  # of those in which anything is abcast
+    for k in range(run.abcast_count):
+        if run.led_epoch[k] >= 0:
+            epoch = run.epochs.a[run.led_epoch[k]]
+            greatest = max(greatest, epoch)
+            if run.first_row[run.abcasts[k]] >= 0:
+                least = min(least, epoch)
+    if greatest > least and least != NEVER:
+        met(out, PRIMARY_INTEGRITY)
+        sort_epochs(run)
+        for p in range(-1, run.processes):
+            if leads(run, p):
+                find_reach(run, p)
+                of_primary(run, out, p)
+
+
+def sort_epochs(run: JudgedRun) -> None:
+    """Sort the numbers of the epochs by their values, ascending (Shell's sort)."""
+    epochs = run.epochs.count
+    for e in range(epochs):
+        run.sorted[e] = e
+    step = 1
+    while step < epochs:
+        step = 3 * step + 1
+    while step > 0:
+        for k in range(step, epochs):
+            e = run.sorted[k]
+            j = k
+            while j >= step and run.epochs.a[run.sorted[j - step]] > run.epochs.a[e]:
+                run.sorted[j] = run.sorted[j - step]
+                j = j - step
+            run.sorted[j] = e
+        step = step // 3
+
+
+def leads(run: JudgedRun, p: int) -> bool:
+    """Return whether p ever abcasts."""
+    for k in range(run.abcast_count):
+        if run.primary[k] == p:
+            return True
+    return False
+
+
+def place_of(run: JudgedRun, p: int, t: int) -> int:
+    """Return the place at which p delivered a transaction; -1 if it did not."""
+    return run.place[p][t] if p >= 0 else -1
+
+
+def find_reach(run: JudgedRun, p: int) -> None:
+    """Record for each epoch the farthest place at which p delivered anything of an earlier epoch.
+
+    It is NEVER if p lacks something of them, and -1 if there is nothing.
+    """
+    for e in range(run.epochs.count):
+        run.reach[e] = -1
+    for k in range(run.abcast_count):
+        t = run.abcasts[k]
+        e = run.led_epoch[k]
+        if run.first_row[t] >= 0 and e >= 0:
+            at = place_of(run, p, t)
+            run.reach[e] = max(run.reach[e], at if at >= 0 else NEVER)
+    reach = -1
+    for k in range(run.epochs.count):
+        e = run.sorted[k]
+        own = run.reach[e]
+        run.reach[e] = reach
+        reach = max(reach, own)
+
+
+def of_primary(run: JudgedRun, out: RunReport, p: int) -> None:
+    """Check that p had delivered enough when it abcast, until a violation would be later than a known one."""
+    for k in range(run.abcast_count):
+        e = run.led_epoch[k]
+        if run.primary[k] == p and e >= 0:
+            if is_broken(out, PRIMARY_INTEGRITY) and run.sent_row[k] >= out.by[PRIMARY_INTEGRITY]:
+                return
+            if run.reach[e] >= run.after[k]:
+                undelivered(run, out, p, k)
+                run.reach[e] = -1  # what it abcasts later in this epoch breaks nothing earlier
+
+
+def undelivered(run: JudgedRun, out: RunReport, p: int, k: int) -> None:
+    """Report a delivered transaction of an earlier epoch than abcast k's that p had not delivered at the abcast."""
+    best = NEVER
+    which = -1
+    for other in range(run.abcast_count):
+        t = run.abcasts[other]
+        e = run.led_epoch[other]
+        if run.first_row[t] >= 0 and e >= 0 and run.epochs.a[e] < run.epochs.a[run.led_epoch[k]]:
+            at = place_of(run, p, t)
+            if at < 0 or at >= run.after[k]:
+                if max(run.first_row[t], run.sent_row[other]) < best:
+                    best = max(run.first_row[t], run.sent_row[other])
+                    which = other
+    if which >= 0:
+        t = run.abcasts[which]
+        at = place_of(run, p, t)
+        own = run.row[p][at] if at >= 0 else -1
+        by = run.sent_row[k]
+        broke(out, PRIMARY_INTEGRITY, max(best, by), run.sent_row[which], run.first_row[t], by, own)
 
 
 def conclude(table: Table, run: JudgedRun, out: RunReport, end: int) -> None:

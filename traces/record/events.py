@@ -23,7 +23,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from traces.record.instrumentation import Event
+from traces.record.instrumented import Event
 from traces.record.notes import hear_history, hear_observations
 from traces.record.values import message_said
 from traces.record.worlds import watched_as

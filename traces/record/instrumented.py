@@ -3,14 +3,58 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
 
 from traces.record.flight import Flight
-from traces.record.instrumentation import Event, ListensToEvents, Scripted
 from traces.record.notes import Notes
 from traces.record.trace import StepWord, Transmission
+from traces.replay.abstraction import Abstraction
+from zabspec.language.program import Program
 from zabspec.language.python.reference import MessageView, StateView
+from zabspec.model import Model
 from zabspec.worlds.world import World
+
+Event = dict[str, Any]
+
+
+class ListensToEvents(Protocol):
+    """Notes everything that happens in a simulator (`traces/record/events.py`).
+
+    Attributes:
+        names: the simulator's functions.
+    """
+
+    names: dict[str, Any]
+
+    def note(self, s: StateView, event: str, **what: Any) -> None:
+        """Record an event."""
+
+    def handler(self, name: str, begins: Callable[..., None]) -> None:
+        """Wrap one handler; `begins` records its arguments."""
+
+    def delivered(self, s: StateView, m: MessageView) -> None:
+        """Record that a handler receives a message that was in flight."""
+
+
+class Scripted(Protocol):
+    """The simulator under a script (`traces/replay/scripted.py`).
+
+    Attributes:
+        model: the model whose steps the script takes.
+        program: the simulator's program, and `names` its functions.
+        state: the simulator's state.
+        abstraction: the translation of that state into the explorer's.
+    """
+
+    model: Model
+    program: Program
+    names: dict[str, Any]
+    state: StateView
+    abstraction: Abstraction
+
+    def schedule(self, faults: list[tuple[str, int, int]]) -> None:
+        """Set the faults of this tick."""
 
 
 class Refused(Exception):

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from traces.record.flight import Connections, Flight
-from traces.record.instrumentation import Event, ListensToEvents, Scripted
-from traces.record.instrumented import InstrumentedWorld, Refused
+from traces.record.instrumented import Event, InstrumentedWorld, ListensToEvents, Refused, Scripted
 from traces.record.notes import Notes
 from traces.record.trace import StepWord, Transmission
 from traces.record.values import carried, message_said

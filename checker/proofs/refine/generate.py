@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from checker.proofs.prove.meaning import Environment, meaning
-from checker.proofs.refine.shapes import Attempt, parameters, place, places
-from checker.proofs.refine.text import Ghosts, TextWorld, python_text
+from checker.proofs.refine.text import Attempt, Ghosts, TextWorld, parameters, place, places, python_text
 from zabspec.proofs.abstract.invariant import Clause
 from zabspec.proofs.abstract.logic import (
     ATTEMPT,

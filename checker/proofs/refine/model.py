@@ -18,7 +18,7 @@ from typing import Any
 from checker.explore import masks
 from checker.proofs.refine import agreement, mapping
 from checker.proofs.refine.generate import MARK, Generated, Refusal, axioms_of, generate
-from checker.proofs.refine.shapes import fields_of
+from checker.proofs.refine.text import fields_of
 from invariants.registry import STATE, STEP, Property
 from zabspec.language import Field, Int, NodeId, Role
 from zabspec.language.front import frontend

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from checker.explore.interface import HEADER, META_AT, WIDE, hash_second
 from checker.explore.kernel import CANDIDATE, successor_at, write_out
-from checker.explore.probing import probe
+from checker.explore.kernel import probe
 from zabspec.language.analysis import structs
 from zabspec.language.python.lang import Bytes, State, Words
 from zabspec.language.python.memory import (

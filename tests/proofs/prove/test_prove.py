@@ -12,8 +12,7 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.proofs.prove import needs
-from checker.proofs.prove.break_it import BrokenMutant, break_it
-from checker.proofs.prove.phrases import induction_lines
+from checker.proofs.prove.break_it import BrokenMutant, break_it, induction_lines
 from checker.proofs.prove.prove import Proof, parts, prove, sound, witnesses
 from checker.proofs.prove.queries import Prover
 from checker.proofs.prove.run_text import Refused, take

@@ -30,9 +30,8 @@ from checker.proofs.prove.finite import Table
 from checker.proofs.prove.meaning import meaning
 from checker.proofs.prove.stepping import Step, beginning, step, truth
 from checker.proofs.refine import actions as stubs
-from checker.proofs.refine.failure import failure
+from checker.proofs.refine.failure import attempt_of, failure, instance_of, table_of
 from checker.proofs.refine.model import CLAUSE, REFINES, RefinedModel
-from checker.proofs.refine.table import attempt_of, instance_of, table_of
 from invariants.binding import bound
 from tests.commands.running import assert_refused
 from tests.patience import ended, until_cpu

@@ -28,7 +28,7 @@ from checker.tables.distributed import run as runs
 from checker.tables.distributed.cluster import Cancelled, Here, Watch
 from checker.tables.distributed.code import made_for, task_of
 from checker.tables.distributed.explore import SparkExplorer
-from checker.tables.distributed.narrowed import AmpleSparkExplorer
+from checker.tables.distributed.run import AmpleSparkExplorer
 from checker.tables.distributed.storage import Storage
 from tests.models import judged
 from zabspec.model import Configuration, Model

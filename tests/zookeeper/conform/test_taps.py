@@ -18,8 +18,8 @@ import pytest
 from traces.zookeeper.conform.chaos import ChaosPlan, dealt
 from traces.zookeeper.conform.record import read_record
 from traces.zookeeper.conform.taps import Recorder, Tap
+from traces.zookeeper.reenact.ensemble import place_shim
 from traces.zookeeper.reenact.packets import ACK, FOLLOWERINFO
-from traces.zookeeper.reenact.shim import place_shim
 from zabspec.temporary import temporary_folder
 
 Pair = tuple[Recorder, Tap, socket.socket, socket.socket]

@@ -14,8 +14,8 @@ from checker.cli import main
 from tests.servers import SPARK, found, nowhere, official
 from traces.zookeeper.reenact import distributions
 from traces.zookeeper.reenact.distributions import MAIN, Cannot, NoServers, find_release, maven_command, write_poms
+from traces.zookeeper.reenact.ensemble import BUILT, SOURCE, built_shim, place_shim
 from traces.zookeeper.reenact.servers import CannotRun, Server, free_ports, wait_for_logs
-from traces.zookeeper.reenact.shim import BUILT, SOURCE, built_shim, place_shim
 from zabspec.temporary import temporary_folder
 
 

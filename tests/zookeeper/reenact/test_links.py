@@ -7,9 +7,8 @@ import struct
 import threading
 from pathlib import Path
 
-from traces.zookeeper.reenact.links import Connection
-from traces.zookeeper.reenact.quorum_links import ElectionProxy
-from traces.zookeeper.reenact.recording import Recording
+from traces.zookeeper.reenact.ensemble import ElectionProxy
+from traces.zookeeper.reenact.links import Connection, Recording
 
 
 def test_a_greeting_passes_though_its_sender_has_hung_up(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from traces.record.values import state_json
 from traces.zookeeper.reenact import aftermath
 from traces.zookeeper.reenact.compare import Comparison
 from traces.zookeeper.reenact.distributions import Cannot
-from traces.zookeeper.reenact.ending import ahead, uncounted
 from traces.zookeeper.reenact.ensemble import Ensemble
 from traces.zookeeper.reenact.messages import told_plan
 from traces.zookeeper.reenact.notifications import NotificationReader, Vote
@@ -40,7 +39,7 @@ from traces.zookeeper.reenact.packets import (
 from traces.zookeeper.reenact.plan import ReenactmentPlan, plan_for
 from traces.zookeeper.reenact.player import OF_OBSERVER, Player, handler_waits
 from traces.zookeeper.reenact.random_schedules import LONGEST, OFTEN, RARE, drawn, weight
-from traces.zookeeper.reenact.reenactment import tried
+from traces.zookeeper.reenact.reenactment import ahead, tried, uncounted
 from traces.zookeeper.reenact.servers import Server
 from traces.zookeeper.reenact.stores import Disk
 from traces.zookeeper.reenact.zxids import Zxids

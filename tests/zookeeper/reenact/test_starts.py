@@ -18,15 +18,13 @@ from checker.zookeeper.runs import trace_of_row
 from tests.servers import nowhere, official
 from tests.zookeeper.reenact.compared import Server
 from traces.zookeeper.reenact import aftermath, campaign, reenactment, starts
-from traces.zookeeper.reenact.beginning import begin_new
 from traces.zookeeper.reenact.compare import Comparison
 from traces.zookeeper.reenact.distributions import Cannot, Release
-from traces.zookeeper.reenact.ending import at_the_end
 from traces.zookeeper.reenact.periodic import thread_is_there
 from traces.zookeeper.reenact.plan import ESTABLISHED, NEW, numbered, plan_for
 from traces.zookeeper.reenact.player import Exit, Played, Player
 from traces.zookeeper.reenact.random_schedules import BUDGETS, WITH_MORE, drawn
-from traces.zookeeper.reenact.reenactment import tried
+from traces.zookeeper.reenact.reenactment import at_the_end, begin_new, tried
 from traces.zookeeper.reenact.servers import Server as RealServer
 from traces.zookeeper.reenact.starts import STARTS
 from traces.zookeeper.reenact.stores import Disk

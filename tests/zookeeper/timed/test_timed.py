@@ -21,10 +21,9 @@ from zabspec.language import Seq, SetOf
 from zabspec.simulator.plan import Run
 from zabspec.simulator.run import play as simulate
 from zabspec.zookeeper.timed import run, world
-from zabspec.zookeeper.timed.planned import HELD
+from zabspec.zookeeper.timed.planned import HELD, bounds, limit
 from zabspec.zookeeper.timed.run import measure
 from zabspec.zookeeper.timed.setting import DISKS, Disk, Setting
-from zabspec.zookeeper.timed.theory import bounds, limit
 
 ABOUT = 0.10  # the tenth that issue and page speak of
 FEW = 4000  # operations

@@ -16,8 +16,8 @@ from typing import Any
 
 from traces.zookeeper.conform.taps import Recorder, Tap
 from traces.zookeeper.reenact.distributions import Cannot, Release
+from traces.zookeeper.reenact.ensemble import place_shim
 from traces.zookeeper.reenact.servers import Server, free_ports, limit_lines, wait_for_logs
-from traces.zookeeper.reenact.shim import place_shim
 from zabspec.limits import Deadline
 from zabspec.temporary import temporary_folder
 

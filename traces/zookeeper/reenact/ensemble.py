@@ -3,21 +3,197 @@
 from __future__ import annotations
 
 import contextlib
+import platform
+import shutil
+import socket
+import subprocess
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from traces.zookeeper.reenact.distributions import Cannot, Release
 from traces.zookeeper.reenact.gates import EVERY, Gates
-from traces.zookeeper.reenact.notifications import Greeting
-from traces.zookeeper.reenact.packets import FOLLOWERINFO, OBSERVERINFO
-from traces.zookeeper.reenact.quorum_links import ElectionProxy, QuorumProxy
-from traces.zookeeper.reenact.recording import Recording
+from traces.zookeeper.reenact.links import Connection, Proxy, Recording, Stream, Unit
+from traces.zookeeper.reenact.notifications import Greeting, NotificationReader
+from traces.zookeeper.reenact.packets import ACK, FOLLOWERINFO, OBSERVERINFO, OUTSIDE, UPTODATE, Packet, PacketReader
 from traces.zookeeper.reenact.servers import Server, free_ports, wait_for_logs
-from traces.zookeeper.reenact.shim import place_shim
 from zabspec.temporary import temporary_folder
+
+HERE = Path(__file__).parent
+SOURCE = HERE / "shim.c"
+BUILT = ("x86_64", "aarch64")  # with glibc
+OPTIONS = ("-shared", "-fPIC", "-O1")
+
+
+def built_shim(machine: str) -> Path:
+    """Return the path of the shipped library for a machine, as `platform.machine` calls it."""
+    return HERE / f"shim-{machine}.so"
+
+
+def place_shim(folder: Path) -> Path:
+    """Write the library to a folder, and return its path.
+
+    Raises:
+        Cannot: there is none for this machine, or the loader could not find it: it breaks LD_PRELOAD at blanks and
+            colons.
+    """
+    out, machine = folder / "shim.so", platform.machine()
+    if set(str(out)) & set(" \t\n:"):
+        raise Cannot(f"the library that holds threads cannot lie in {folder}: its name has a blank or a colon")
+    if machine in BUILT and platform.libc_ver()[0] == "glibc":
+        shutil.copyfile(built_shim(machine), out)
+        return out
+    compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+    if compiler is None:
+        raise Cannot(
+            f"the library that holds a server's threads is shipped for glibc on {' and '.join(BUILT)}; on {machine} it "
+            "needs a C compiler, and there is no `cc`, `gcc` or `clang` here"
+        )
+    command = [compiler, *OPTIONS, "-o", str(out), str(SOURCE), "-ldl"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Cannot(f"the library that holds threads does not compile: {done.stderr.strip().splitlines()[-1]}")
+    return out
+
+
+COUNTER = (1 << 32) - 1
+
+
+def counts(packet: Unit, said_uptodate: bool) -> bool:
+    """Return whether a packet is one of the model's.
+
+    Pings, packets about clients, and the second ACK(<e,0>), behind UPTODATE, which Leader.processAck ignores, are not.
+    """
+    assert isinstance(packet, Packet)
+    if packet.kind in OUTSIDE:
+        return False
+    return not (packet.kind == ACK and packet.zxid & COUNTER == 0 and said_uptodate)
+
+
+class FlushedProxy(Proxy):
+    """Connections that let units through when something arrives or they are connected."""
+
+    def on_unit(self, stream: Stream) -> None:
+        self.flush(stream)
+
+    def on_connected(self, connection: Connection) -> None:
+        with self.recording.changed:
+            self.flush(connection.up)
+
+    def flush(self, stream: Stream) -> None:
+        """Pass on what may pass, once there is a connection to send it on."""
+        if stream.destination is not None:
+            self.let_through(stream)
+
+    def let_through(self, stream: Stream) -> None:
+        raise NotImplementedError
+
+
+class QuorumProxy(FlushedProxy):
+    """The connections that a follower opens to a leader.
+
+    Attributes:
+        held: whether packets that are messages of the model wait to be let through; if not, all pass.
+    """
+
+    def __init__(self, source: int, target: int, port_behind: int, recording: Recording) -> None:
+        self.held = False
+        super().__init__("quorum", source, target, port_behind, recording, packets)
+
+    def let_through(self, stream: Stream) -> None:
+        """Pass on what need not wait, from the front."""
+        while stream.waiting and (not self.held or not counts(stream.waiting[0], uptodate_passed(stream))):
+            self.note_uptodate(stream)
+            stream.let()
+
+    def note_uptodate(self, stream: Stream) -> None:
+        if isinstance(u := stream.waiting[0], Packet) and u.kind == UPTODATE:
+            stream.connection.told_uptodate = True
+
+    def model_packets(self, stream: Stream) -> list[Packet]:
+        """Return the waiting packets that belong to the model."""
+        with self.recording.changed:
+            return [u for u in stream.waiting if isinstance(u, Packet) and counts(u, uptodate_passed(stream))]
+
+    def let_one(self, stream: Stream) -> int:
+        """Pass on the first packet of the model, with what need not wait before and after it.
+
+        Returns:
+            How many bytes were passed on up to the end of that packet.
+        """
+        with self.recording.changed:
+            self.flush(stream)
+            self.note_uptodate(stream)
+            stream.let()
+            sent = stream.sent
+            self.flush(stream)
+            return sent
+
+    def on_end(self, stream: Stream) -> None:
+        if not self.held:
+            stream.connection.close()
+
+
+def uptodate_passed(stream: Stream) -> bool:
+    return stream.connection.told_uptodate
+
+
+def packets(opened: bool) -> Callable[[bytes], list[Unit]]:
+    reader = PacketReader()
+    return lambda data: list(reader.feed(data))
+
+
+class ElectionProxy(FlushedProxy):
+    """The connections between two servers' election ports."""
+
+    impatient = True
+
+    def __init__(
+        self, source: int, target: int, port_behind: int, recording: Recording, passes: Callable[[int, int], bool]
+    ) -> None:
+        self.passes = passes
+        super().__init__("election", source, target, port_behind, recording, notifications)
+
+    def let_through(self, stream: Stream) -> None:
+        """Pass on what may pass; of votes that may not, keep the newest, as QuorumCnxManager does."""
+        open_now = self.passes(self.source, self.target)
+        while stream.waiting and (open_now or isinstance(stream.waiting[0], Greeting)):
+            stream.let()
+        del stream.waiting[:-1]
+
+    def flush_all(self) -> None:
+        with self.recording.changed:
+            for c in self.connections:
+                self.flush(c.up)
+                self.flush(c.down)
+
+    def on_connected(self, connection: Connection) -> None:
+        super().on_connected(connection)
+        with self.recording.changed:
+            connection.connected = True
+            if connection.up.ended and connection.far is not None:
+                with contextlib.suppress(OSError):
+                    connection.far.shutdown(socket.SHUT_WR)
+
+    def on_end(self, stream: Stream) -> None:
+        """Close both halves.
+
+        A server with the smaller id says who it is and hangs up at once, to be called back: if the other half does not
+        exist yet, what it said still has to pass.
+        """
+        c = stream.connection
+        with self.recording.changed:
+            if stream is c.up and not c.connected:
+                return
+        c.close()
+
+
+def notifications(opened: bool) -> Callable[[bytes], list[Unit]]:
+    reader = NotificationReader(opened)
+    return lambda data: list(reader.feed(data))
+
 
 RETRY: dict[str, float] = {"max_tries": 20, "delay": 0.1, "max_delay": 0.5}
 

@@ -4,12 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
 from zabspec.proofs.abstract.invariant import CLAUSES, Clause
 from zabspec.proofs.abstract.logic import Expression, Quantified, Symbol
-from zabspec.proofs.abstract.properties import PROPERTIES
 from zabspec.proofs.abstract.protocol import ACTIONS, INITIAL, AbstractAction, Definition
 from zabspec.proofs.abstract.vocabulary import AXIOMS
+from zabspec.proofs.abstract.logic import disj, exists, forall, implies
+from zabspec.proofs.abstract.vocabulary import (
+    abcast, born, commit, delivered, ep, epoch, established, heard, hist, lt, member, order, root, sooner,
+)  # fmt: skip
+
+PROPERTIES = (
+    Clause(
+        "integrity",
+        forall(lambda p, x: implies(delivered(p, x), born(x))),
+        "If some process delivers a transaction, some process has broadcast it.",
+    ),
+    Clause(
+        "total-order",
+        forall(
+            lambda p, g, x, y: (
+                implies(order(p, x, y), delivered(g, y), order(g, x, y)) & ~(order(p, x, y) & order(g, y, x))
+            )
+        ),
+        "If some process delivers a before b, any process that delivers b also delivers a, before b, in every pass.",
+    ),
+    Clause(
+        "agreement",
+        forall(lambda p, g, x, y: implies(delivered(p, x), delivered(g, y), disj(delivered(p, y), delivered(g, x)))),
+        "If p delivers a and q delivers b, then p delivers b or q delivers a.",
+    ),
+    Clause(
+        "local-primary-order",
+        forall(lambda p, x, y: implies(sooner(x, y), delivered(p, y), order(p, x, y))),
+        "If a primary broadcasts a before b, a process that delivers b delivers a before b.",
+    ),
+    Clause(
+        "global-primary-order",
+        forall(
+            lambda p, x, y: implies(
+                delivered(p, x), delivered(p, y), lt(epoch(x), epoch(y)), x != root(), order(p, x, y) & ~order(p, y, x)
+            )
+        ),
+        "If a process delivers transactions of two primaries, it delivers the earlier primary's first.",
+    ),
+    Clause(
+        "primary-integrity",
+        forall(lambda p, c, x, y: implies(abcast(c, y), delivered(p, x), lt(epoch(x), ep(c)), heard(y, x))),
+        "If a process delivers a transaction of an earlier primary, a primary delivered it before it broadcasts.",
+    ),
+    Clause(
+        "one-leader-an-epoch",
+        forall(lambda c, d: implies(established(c), established(d), ep(c) == ep(d), c == d)),
+        "No two leaders are established for one epoch (V.C), so no two primary instances broadcast in one.",
+    ),
+    Clause(
+        "delivered-is-chosen",
+        forall(lambda p, x: implies(delivered(p, x), exists(lambda c: commit(c, x)))),
+        "A process delivers chosen transactions only.",
+    ),
+    Clause(
+        "durability",
+        forall(
+            lambda p, x: implies(delivered(p, x), exists(lambda q: forall(lambda g: implies(member(g, q), hist(g, x)))))
+        ),
+        "What a process has delivered is, from then on, in the histories of all members of some quorum.",
+    ),
+)
 
 
 @dataclass(frozen=True)
