@@ -1,6 +1,6 @@
 """Check, after a run has been read, the properties that stay violated once they are, in the kernel language.
 
-This file walks along the sequences of deliveries; `causality.py`, `primaries.py` and `quorums.py` have the rest.
+This file walks along the sequences of deliveries; `causality.py` has the rest.
 """
 
 from __future__ import annotations

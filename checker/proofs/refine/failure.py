@@ -68,7 +68,7 @@ def table_of(model: RefinedModel, s: StateView) -> Table:
 
 
 def entry(model: RefinedModel, s: StateView, symbol: Symbol, arguments: tuple[int, ...]) -> Any:
-    """Return one value, read at its location according to `shapes`."""
+    """Return one value, read at its location according to the shape of its symbol."""
     pairs = list(zip(symbol.arguments, arguments, strict=True))
     if symbol is prefix:
         pairs.reverse()

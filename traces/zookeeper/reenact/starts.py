@@ -1,4 +1,4 @@
-"""The states in which a run begins that real servers can be brought to (`beginning.py`)."""
+"""The states in which a run begins that real servers can be brought to (`reenactment.py`)."""
 
 from __future__ import annotations
 
