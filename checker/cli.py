@@ -30,7 +30,6 @@ from zabspec.signals import release
 GROUPS = {
     "The protocol and its variants": ("variants", "properties", "gallery", "walk", "graph"),
     "User protocols and continuous integration": ("init", "lint", "check"),
-    "A pipeline on Spark": ("pipeline",),
     "Runs": ("simulate", "replay", "minimise", "realise", "export", "report"),
     "Documentation and shell completion": ("docs", "completion"),
 }

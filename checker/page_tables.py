@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from zabspec.extras import is_there
+from zabspec.files import folder_of
 
 RELATIONS = "property-relations.toml"  # beside the page of properties
 CLAIMS, CLAIM_RUNS = "paper-claims.toml", "paper-claims.json"  # beside the page of the papers' claims
@@ -212,6 +213,13 @@ def gallery_entries(_: Path) -> str:
     return "\n\n".join(parts)
 
 
+def exercises(_: Path) -> str:
+    """Return a section for each exercise: its name, its task, and its points."""
+    folder = folder_of("examples", "paxos.py", "examples") or Path("examples")
+    checks = tomllib.loads((folder / "exercises/zabcheck.toml").read_text(encoding="utf-8"))["check"]
+    return "\n\n".join(f"## {c['name']}\n\n{c['story'].strip()} Points: {c['points']}." for c in checks)
+
+
 def variants_of(protocol: str) -> Callable[[Path], str]:
     """Return what writes the table of a protocol's variants, as `zabcheck variants` lists them."""
 
@@ -252,4 +260,5 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "event-kinds": event_kinds,
     "report-keys": report_keys,
     "functions": functions,
+    "exercises": exercises,
 }

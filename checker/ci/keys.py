@@ -90,6 +90,7 @@ class CheckKeys(Typed, frozen=True, kw_only=True):
         story: what happens, in a paragraph.
         why: of a variant: why it violates a property, or why it does no harm, without a full stop.
         seconds: the CPU seconds that it took when it was last measured; 0: it was not measured.
+        points: of an exercise: what it is worth if the result is as expected.
         engine: what answers: an exploration on one of three engines, a run of the simulator, a check of progress
             properties (live), or a saved run (replay).
         trace: of a saved run, its trace, relative to the folder of this file.
@@ -105,6 +106,7 @@ class CheckKeys(Typed, frozen=True, kw_only=True):
     story: Text = ""
     why: Text = ""
     seconds: Annotated[float, Meta(ge=0)] = 0.0
+    points: Natural = 0
 
 
 class MatrixFile(Typed, frozen=True, kw_only=True):

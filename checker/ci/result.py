@@ -126,6 +126,8 @@ class Checked(Answered):
             parts.append(f"{len(known)} known to differ ({some([o.check.name for o in known])})")
         if left := self.of(NOT_RUN):
             parts.append(f"{len(left)} not run")
+        if worth := sum(o.check.points for o in self.outcomes):
+            parts.append(f"{sum(map(points_of, self.outcomes))} of {worth} points")
         return f"{'; '.join(parts)}; {self.path}"
 
     def counted(self, number: int) -> str:
@@ -227,6 +229,7 @@ class Checked(Answered):
             yield Verdict(
                 o.check.name, o.status, None, says, None, runs, o.check.expect.stated, statement_of(o.check),
                 ends=ENDS.get(o.status, ""), message=says, seconds=seconds,
+                evidence={"points": f"{points_of(o)} of {o.check.points}"} if o.check.points else {},
             )  # fmt: skip
 
     @property
@@ -308,6 +311,11 @@ class Checked(Answered):
 # --- a check ---------------------------------------------------------------------------------------
 
 
+def points_of(o: CheckOutcome) -> int:
+    """Return the points that a check has earned."""
+    return o.check.points if o.status == AS_EXPECTED else 0
+
+
 def row(o: CheckOutcome) -> tuple[str, ...]:
     f = o.found
     if f is None:
@@ -364,6 +372,7 @@ def json_of(o: CheckOutcome) -> dict[str, Any]:
             "cpu_seconds": f.cpu_seconds,
         },
         "measured_cpu_seconds": o.check.seconds or None,
+        "points": points_of(o),
     }
 
 

@@ -245,6 +245,7 @@ def found_of(asked: ReadyCheck) -> CheckFindings:
 
 def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[ReadyCheck, Explored]]:
     """Run one exploration, and yield the report for each check of a group."""
+    from checker.explore.vacuous import vacuous
     from checker.report.report import Explored
     from checker.requests.counterexamples import counterexample
     from invariants import properties_of
@@ -268,6 +269,7 @@ def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
             yield from reports([a], shared)
         return
     made = {name: counterexample(model, exploration, name, None) for name in exploration.violations}
+    never = vacuous(model, judged)
     for a in group:
         part = part_of(exploration, tuple(p for p in judged if p.name in a.names))
         mine = {name: c for name, c in made.items() if name in part.violations}
@@ -275,7 +277,7 @@ def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
             a,
             Explored(
                 part, first.configuration, limits, model.epochs, model.channels, request.keep_going, threads,
-                symmetry_off, mine, request=a.request.as_json(), second=opinions.joined(),
+                symmetry_off, mine, never_false=never, request=a.request.as_json(), second=opinions.joined(),
             ),
         )  # fmt: skip
 

@@ -91,7 +91,6 @@ ELSEWHERE = {
     "bmc",
     "chaos",
     "conform",
-    "pipeline",
 }
 WITH_JSON = ("explore", "explore, violated", "explore, live", "simulate", "graph", "plan", "quorums", "clauses")
 LISTED = {

@@ -79,7 +79,7 @@ TYPED = {
     "report run.json --html page.html": 4,
     "reenact zab.trace.json": 2,
     "init made.py": 2,
-    "pipeline init made": 1,
+    "init made --from exercises": 1,
     "variants": 2,
     "properties": 2,
     "--help": 2,

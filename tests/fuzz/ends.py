@@ -44,7 +44,6 @@ WORDS = {
     "zookeeper": "zookeeper ZK-1 --time-limit 2",
     "gallery": "gallery small-quorum --json",
     "init": "init made.py",
-    "pipeline": "pipeline init made",
     "plan": "plan --servers 3 --outstanding 1 --json",
     "minimise": "minimise zab.trace.json --search 0.1 --output out.json",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import re
 from pathlib import Path
@@ -45,16 +44,6 @@ def explored(text: str, folder: Path) -> Exploration:
 def test_the_page_writes_what_init_writes() -> None:
     *_, (_, files) = regenerate.walk(PAGE)
     assert files == {"tpc.py": START.read_text(encoding="utf-8")}
-
-
-def test_the_protocol_has_as_many_lines_as_the_page_says() -> None:
-    text = START.read_text(encoding="utf-8")
-    text = text[text.index("# Where a process stands") : text.index("# --- what must hold")]
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    classes = [x for x in ast.parse(START.read_text(encoding="utf-8")).body if isinstance(x, ast.ClassDef)]
-    names = sum((x.end_lineno or 0) - x.lineno + 1 for x in classes)
-    assert len(lines) - names <= 60
-    assert f"These are {len(lines)} lines, {names} of them classes that name messages and fields." in PAGE
 
 
 def test_what_is_wrong_at_first_is_found_and_what_repairs_it_holds(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import click
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.commands.pipeline import FILES
+from checker.commands.init import START
 from tests.project import pages
 from tests.project.pages import TOP, text_of
 
@@ -45,8 +45,8 @@ def test_every_file_is_there_or_made_before() -> None:
     for line in (line for page in PAGES for line in commands(page)):
         words = shlex.split(line, comments=True)
         new = written_by(line)
-        if words[:3] == ["zabcheck", "pipeline", "init"]:
-            new |= {f"{words[3]}/{name}" for name in FILES}
+        if words[:2] == ["zabcheck", "init"] and words[3:4] == ["--from"]:
+            new |= {f"{words[2]}/{file.name}" for file in (START.parents[1] / words[4]).glob("*")}
         for word in words:
             if FILE.match(word) and word not in new | made:
                 found = word.startswith("zabcheck-db19-") and any("db19" in name for name in made)

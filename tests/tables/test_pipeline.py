@@ -1,4 +1,4 @@
-"""`zabcheck pipeline init`: a pipeline that runs as it stands."""
+"""`zabcheck init --from pipeline`: a pipeline that runs as it stands."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from traces.tables.sweep.grid import Grid
 
 def test_a_pipeline_is_written_once(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
-    assert run("pipeline", "init", str(lake)).exit_code == 0
+    assert run("init", str(lake), "--from", "pipeline").exit_code == 0
     before = {path.name: path.read_bytes() for path in lake.iterdir()}
     assert before.keys() == {"pipeline.py", "pipeline.toml"}
-    again = run("pipeline", "init", str(lake))
-    assert (again.exit_code, "is not an empty folder" in again.stderr) == (2, True)
-    nowhere = run("pipeline", "init", str(tmp_path / "a" / "b"))
+    again = run("init", str(lake), "--from", "pipeline")
+    assert (again.exit_code, "already exists" in again.stderr) == (2, True)
+    nowhere = run("init", str(tmp_path / "a" / "b"), "--from", "pipeline")
     assert (nowhere.exit_code, "there is no folder" in nowhere.stderr) == (2, True)
     assert {path.name: path.read_bytes() for path in lake.iterdir()} == before
     settings = tomllib.loads((lake / "pipeline.toml").read_text())
@@ -52,7 +52,7 @@ def test_a_pipeline_runs_and_counts_what_is_judged(
     local_spark.get()
     caplog.set_level("INFO", "pipeline")
     lake = tmp_path / "lake"
-    assert run("pipeline", "init", str(lake)).exit_code == 0
+    assert run("init", str(lake), "--from", "pipeline").exit_code == 0
     settings = lake / "pipeline.toml"
     text = re.sub(r"\[grid\].*", "", settings.read_text(), flags=re.DOTALL)
     settings.write_text(f'{text}[grid]\nseeds = ["61", "62"]\nprotocol = "db19"\nfaults = [0, 2]\n')
