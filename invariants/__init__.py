@@ -46,6 +46,15 @@ PROPERTIES: tuple[Property, ...] = (*OF_PAPERS, *(p for m in OTHERS for p in m.P
 MODULES = (*OF_THE_PAPERS, *OTHERS)
 
 
+def known_properties(protocol: str) -> tuple[Property, ...]:
+    """Return the properties that runs of a protocol can be checked against, with deadlock, which a request may add.
+
+    Raises:
+        KeyError, ConfigError: as for `properties_of`.
+    """
+    return tuple(dict.fromkeys((*properties_of(protocol), *PROTOCOLS[protocol].text.deadlock)))
+
+
 def properties_of(protocol: str) -> tuple[Property, ...]:
     """Return the properties that runs of a protocol can be checked against.
 
@@ -61,12 +70,10 @@ def properties_of(protocol: str) -> tuple[Property, ...]:
         if names.count(p.name) > 1:
             where = " and ".join(sorted({q.holds.__module__ for q in PROPERTIES if q.name == p.name}))
             raise ConfigError(f"two properties are called {p.name} ({where}): rename one of them")
+    own = (*found.claims, *(p for p in found.text.deadlock if p.default))
     if found.declared.replicas:
-        return (*PROPERTIES, *found.claims)
-    return (
-        *(p for p in PROPERTIES if found.transactions and p.of == HISTORY and not p.protocols),
-        *found.claims,
-    )
+        return (*PROPERTIES, *own)
+    return (*(p for p in PROPERTIES if found.transactions and p.of == HISTORY and not p.protocols), *own)
 
 
 __all__ = [
@@ -76,6 +83,7 @@ __all__ = [
     "OF_PAPERS",
     "PROPERTIES",
     "Property",
+    "known_properties",
     "properties_of",
     "property_named",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from zabspec.properties import HISTORY, RUNTIME, STATE, STEP, TERMINAL, Property
+from zabspec.properties import BUILT_IN, DEADLOCK, HISTORY, RUNTIME, STATE, STEP, TERMINAL, Property
 
 __all__ = [
     "HISTORY",
@@ -35,7 +35,7 @@ def a_step_is_taken() -> bool:
 # Built in, and always checked. The engines find what violates it where they take a step or evaluate a property, so its
 # functions are never called; it does not count as a property that was put to the test.
 NO_RUNTIME_ERROR = Property(
-    "no-runtime-error", RUNTIME, "built in", "a step is taken", no_runtime_error, a_step_is_taken, default=False
+    "no-runtime-error", RUNTIME, BUILT_IN, "a step is taken", no_runtime_error, a_step_is_taken, default=False
 )
 
 
@@ -69,6 +69,8 @@ def meets(p: Property, names: Mapping[str, Any], after: Any, before: Any = None)
     """Return whether a state, or the step to it, meets the premise of a property."""
     if p.of == RUNTIME:
         return before is not None
+    if p.name == DEADLOCK:
+        return True
     witness = names[p.witness.__name__]
     if p.of == STEP:
         return before is not None and bool(witness(before, after, after))

@@ -8,6 +8,8 @@ from typing import Any
 
 HISTORY, STATE, STEP, TERMINAL = "history", "state", "step", "terminal"
 RUNTIME = "runtime"
+BUILT_IN = "built in"  # the source of a property that every protocol has
+DEADLOCK = "deadlock"  # a property of terminal states that has no premise
 
 Judging = Any  # a function of the language, with its code and docstring
 

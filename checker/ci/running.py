@@ -192,14 +192,14 @@ def alike(group: list[ReadyCheck]) -> Iterable[list[ReadyCheck]]:
         return [group]
     from checker.explore.stuttering import why_every_receipt
     from checker.explore.symmetry import asymmetry
-    from invariants import properties_of
+    from invariants import known_properties
     from invariants.binding import full_namespace
     from zabspec.language import LanguageError
     from zabspec.model import Model
 
     model = Model(first)
     front = model.program.front_end(full_namespace(model))
-    by_name = {p.name: p for p in properties_of(first.protocol)}
+    by_name = {p.name: p for p in known_properties(first.protocol)}
     parts: dict[tuple[bool, bool], list[ReadyCheck]] = {}
     try:
         for a in group:
@@ -248,7 +248,7 @@ def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
     from checker.explore.vacuous import vacuous
     from checker.report.report import Explored
     from checker.requests.counterexamples import counterexample
-    from invariants import properties_of
+    from invariants import known_properties
     from zabspec.model import Model
 
     first = group[0]
@@ -257,7 +257,7 @@ def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
     assert isinstance(request, Explore)
     model, limits = Model(first.configuration), request.limits
     wanted = {name for a in group for name in a.names}
-    judged = [p for p in properties_of(request.name) if p.name in wanted]
+    judged = [p for p in known_properties(request.name) if p.name in wanted]
     request = replace(request, reduction="stuttering")  # what a check expects is counts and depths of all states
     opinions = Opinions(request.second_opinion, False)
     exploration, threads, symmetry_off = explored(

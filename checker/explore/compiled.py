@@ -30,6 +30,7 @@ from zabspec.language.native.tiered import TieredCode
 from zabspec.language.program import own_names
 from zabspec.language.python.reference import StateView
 from zabspec.model import Model
+from zabspec.properties import DEADLOCK
 from zabspec.starts import Schedule
 
 I64, PTR = ctypes.c_int64, ctypes.c_void_p
@@ -489,7 +490,8 @@ class Compiled:
 
     def witness_state(self, state: Any, want: int) -> int:
         """Return for which of the properties in a mask a state meets the premise."""
-        return int(self.look_at_one_state(state, want, self._work, 1))
+        anywhere = sum(1 << k for k, p in enumerate(self.properties) if p.name == DEADLOCK)
+        return int(self.look_at_one_state(state, want, self._work, 1)) | want & anywhere
 
     def said_of(self, error: int) -> str:
         """Return the message of an error that machine code recorded."""

@@ -21,7 +21,7 @@ from checker.explore.groups import groups_of
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from checker.mutate.edits import Mutant, mutants_of
-from invariants import properties_of
+from invariants import known_properties
 from invariants.registry import NO_RUNTIME_ERROR, Property
 from zabspec.authoring.sources import path_of
 from zabspec.language.layout.error_sites import met
@@ -238,7 +238,7 @@ class _Work:
         given = min(most, limits.max_states) if limits.max_states is not None else most
         try:
             model = Model(replace(self.configuration, protocol=str(path)))
-            judged = [p for p in properties_of(str(path)) if p.name in self.names]
+            judged = [p for p in known_properties(str(path)) if p.name in self.names]
             if not begins(model):
                 return Judged(m, NOTICED, NO_RUNTIME_ERROR.name, 0)
             r = explored(model, judged, replace(limits, max_states=given), self.threads, self.plain.raw <= SMALL)

@@ -20,7 +20,7 @@ from checker.report.page import ReportError
 from checker.report.report import Explored
 from checker.report.result import NO_VERDICT, VIOLATED, Counterexample
 from checker.report.z3_answer import Z3Answer
-from invariants import properties_of, property_named
+from invariants import known_properties, property_named
 from invariants.registry import NO_RUNTIME_ERROR, Property
 from traces.record.reading import strict_json
 from traces.record.verification import first_apart
@@ -85,7 +85,7 @@ def contradiction(report: Claim) -> str:
     """
     try:
         model = Model(Configuration(**report["configuration"]))
-        known = (*properties_of(model.configuration.protocol), NO_RUNTIME_ERROR)
+        known = (*known_properties(model.configuration.protocol), NO_RUNTIME_ERROR)
         steps = list(model.program.steps)
     except (RequestError, KeyError, OSError) as problem:
         return f"its configuration cannot be explored: {problem}"

@@ -14,7 +14,7 @@ from typing import Any
 from checker.errors import RequestError
 from checker.opinion.outcome import SearchOpinion
 from checker.report.command import witness_command
-from invariants import properties_of, property_named
+from invariants import known_properties, property_named
 from invariants.registry import RUNTIME
 from traces import Trace, TraceError, build_trace, verify
 from traces.explain.why import reason
@@ -85,7 +85,7 @@ def trace_of(report: Mapping[str, Any], broken: Mapping[str, Any]) -> Trace:
     name = broken["name"]
     try:
         model = Model(Configuration(**report["configuration"]))
-        prop = property_named(name, properties_of(model.configuration.protocol))
+        prop = property_named(name, known_properties(model.configuration.protocol))
         steps = Schedule.of(broken["violation"]["schedule"], broken["violation"].get("start"))
         trace = build_trace(model, prop, steps)
         verify(trace)

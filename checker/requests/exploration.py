@@ -22,6 +22,9 @@ class ExplorationRequest(BoundedRequest):
     """A breadth-first exploration, with the engine that runs it. `Explore` is the request of a user."""
 
     properties: Checked = ()
+    deadlock: Annotated[
+        bool, Option("Check also that a run ends only where it may: @final in the protocol (zabcheck docs deadlock).")
+    ] = False
     keep_going: KeepGoing = False
     symmetry: Symmetry = True
     reduction: Annotated[
@@ -90,7 +93,7 @@ class ExplorationRequest(BoundedRequest):
             ConfigError, LanguageError: the source of the protocol is wrong.
         """
         protocol_named(self.name)
-        judged = chosen_properties(names_in(self.properties), self.name, passes=True)
+        judged = chosen_properties(names_in(self.properties), self.name, passes=True, deadlock=self.deadlock)
         literal = any(p.name == LITERAL for p in judged)
         passes = any(p.passes for p in judged)
         return judged, self.configuration(literal, promises=self.reduction == "auto", passes=passes)

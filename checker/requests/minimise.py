@@ -161,12 +161,12 @@ def searched(trace: Trace, limit: float) -> tuple[Trace, bool]:
     """
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
-    from invariants import properties_of, property_named
+    from invariants import known_properties, property_named
     from traces import build_trace
 
     if trace.failure is not None:
         return searched_failing(trace, trace.failure, limit)
-    prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
+    prop = property_named(trace.property_name, known_properties(trace.configuration.protocol))
     code, _ = Compiled.of(trace.model, [prop], True)
     depth = len(trace.steps) - 1
     found = Explorer(code, 0).run(limits(depth, limit))
@@ -180,13 +180,13 @@ def searched_failing(trace: Trace, failure: Failure, limit: float) -> tuple[Trac
     """Return as `searched` does a shortest run that ends in a run-time error: of the protocol, or of a capacity."""
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
-    from invariants import NO_RUNTIME_ERROR, properties_of, property_named
+    from invariants import NO_RUNTIME_ERROR, known_properties, property_named
     from traces.record.failure import ENABLED, START
     from traces.record.runner import failing_trace
 
     if failure.where == START:
         return trace, True
-    known = properties_of(trace.configuration.protocol)
+    known = known_properties(trace.configuration.protocol)
     judged = [property_named(failure.judged, known)] if failure.judged else []
     code, _ = Compiled.of(trace.model, judged, True)
     depth = len(trace.steps) - (failure.where != ENABLED)  # such an error is met when a state is expanded

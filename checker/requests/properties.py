@@ -11,6 +11,7 @@ from checker.report.answer import Listed, listed
 from checker.requests.model import Containing, ListedProtocol, protocol_named
 from checker.requests.request import Request, function, names_in
 from checker.requests.watch import QUIET, Watch
+from zabspec.properties import DEADLOCK
 from zabspec.typed import near
 
 if TYPE_CHECKING:
@@ -33,12 +34,14 @@ class Properties(Request):
     protocol: ListedProtocol = None
 
     def answer(self, watch: Watch = QUIET) -> Listed:
-        from invariants import NO_RUNTIME_ERROR, PROPERTIES, properties_of
+        from invariants import NO_RUNTIME_ERROR, PROPERTIES, known_properties
 
         protocol = None if self.protocol is None else str(self.protocol)
         own = protocol is not None and not protocol_named(protocol).declared.bounded_by_world
         rows = []
-        for p in PROPERTIES if protocol is None else (*properties_of(protocol), *([NO_RUNTIME_ERROR] if own else [])):
+        for p in (
+            PROPERTIES if protocol is None else (*known_properties(protocol), *([NO_RUNTIME_ERROR] if own else []))
+        ):
             if protocol is not None and not p.judges(protocol):
                 continue
             name = p.name if p.default else f"{p.name} ({'always' if p is NO_RUNTIME_ERROR else 'only if named'})"
@@ -53,18 +56,21 @@ class Properties(Request):
 properties = function(Properties)
 
 
-def chosen_properties(names: Sequence[str], protocol: str, passes: bool = False) -> list[Property]:
+def chosen_properties(
+    names: Sequence[str], protocol: str, passes: bool = False, deadlock: bool = False
+) -> list[Property]:
     """Return the properties of some names, or all that are checked by default.
 
     Args:
         passes: whether the checked states keep the passes that processes gave up.
+        deadlock: whether deadlock is checked beside them.
 
     Raises:
         RequestError: there is no such property, it is named twice, or the protocol claims none.
     """
-    from invariants import NO_RUNTIME_ERROR, properties_of, property_named
+    from invariants import NO_RUNTIME_ERROR, known_properties, property_named
 
-    known, chosen = properties_of(protocol), []
+    known, chosen = known_properties(protocol), []
     for name in names:
         if names.count(name) > 1:
             raise RequestError(f"--property {name} is given twice")
@@ -77,10 +83,15 @@ def chosen_properties(names: Sequence[str], protocol: str, passes: bool = False)
             raise RequestError(f"{name} is checked by `zabcheck --property {name}` only")
         if not chosen[-1].judges(protocol):
             raise RequestError(f"{name} is about the state of {' and '.join(chosen[-1].protocols)}, not of {protocol}")
-    usual = [p for p in known if p.default and p.judges(protocol)]
+    usual = [p for p in known if p.judges(protocol) and (p.default or (deadlock and p.name == DEADLOCK))]
+    if deadlock and DEADLOCK not in [p.name for p in known]:
+        said = "over connections and with transactions budgets end runs: mark with @final where one may end"
+        raise RequestError(f"--deadlock: {protocol} does not say where a run may end; {said}")
+    if deadlock and chosen and DEADLOCK not in names:
+        chosen += [p for p in usual if p.name == DEADLOCK]
     if NO_RUNTIME_ERROR in chosen:  # it is built in, and always checked
         return [p for p in chosen if p != NO_RUNTIME_ERROR]
-    named = [p.name for p in known if p.judges(protocol)]
+    named = [p.name for p in known if p.judges(protocol) and p.name != DEADLOCK]
     if not chosen and not usual and named:
         raise RequestError(f"{protocol} has no property that is checked by default: name one, {named[0]} for instance")
     if not chosen and not usual:

@@ -65,14 +65,14 @@ def judged_run(request: Replay, names: Sequence[str]) -> CheckFindings:
         NoVerdict: the explorer confirms the trace, and the simulator does not.
     """
     from checker.report.result import CheckFindings, Counterexample
-    from invariants import properties_of
+    from invariants import known_properties
     from invariants.registry import meets
     from traces import Runner, to_text
     from traces.record.trace import model_of
 
     trace = request.answer().trace
     model = model_of(trace.configuration)
-    judged = [p for p in properties_of(trace.configuration.protocol) if p.name in names]
+    judged = [p for p in known_properties(trace.configuration.protocol) if p.name in names]
     runner = Runner(model)
     violated: dict[str, int] = {}
     met: dict[str, int] = {}

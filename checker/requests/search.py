@@ -16,6 +16,7 @@ from checker.requests.properties import LITERAL, chosen_properties
 from checker.requests.request import Option, function, names_in
 from checker.requests.watch import QUIET, Watch
 from zabspec.limits import Deadline
+from zabspec.properties import TERMINAL
 
 if TYPE_CHECKING:
     from checker.search.report import Searched, Shortened
@@ -65,6 +66,13 @@ class SearchRequest(ModelRequest):
 
         protocol_named(self.name)
         judged = chosen_properties(names_in(self.properties), self.name)
+        if self.how == "swarm":  # with less of a budget a walk ends in a state that is not terminal
+            ends = [p.name for p in judged if p.of == TERMINAL]
+            judged = [p for p in judged if p.of != TERMINAL]
+            if ends and (self.properties or not judged):
+                raise RequestError(
+                    f"--search swarm does not check {ends[0]}, a property of terminal states: use random"
+                )
         configuration = self.configuration(any(p.name == LITERAL for p in judged), promises=True)
         model = Model(configuration)
         check_initial(model)

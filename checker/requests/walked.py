@@ -45,13 +45,13 @@ class WalkRequest(Request):
         Raises:
             RequestError: there is no such property.
         """
-        from invariants import properties_of
+        from invariants import known_properties
 
         name = self.model.name
         protocol_named(name)
         if self.properties:
             return chosen_properties(self.properties, name, passes=True)
-        return [p for p in properties_of(name) if p.default and p.judges(name)]
+        return [p for p in known_properties(name) if p.default and p.judges(name)]
 
     def configuration(self) -> Configuration:
         """Return the configuration of the model.
@@ -172,9 +172,9 @@ def besides(protocol: str, name: str) -> tuple[str, ...]:
 
     The result is empty if the defaults are enough, or if there is no such property of this protocol.
     """
-    from invariants import properties_of
+    from invariants import known_properties
 
-    known = properties_of(protocol)
+    known = known_properties(protocol)
     usual = [p.name for p in known if p.default and p.judges(protocol)]
     if name in usual or name not in {p.name for p in known}:
         return ()

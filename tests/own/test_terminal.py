@@ -1,4 +1,4 @@
-"""Deadlock: a property of the states in which no step is possible, `@safety(over="terminal")`."""
+"""Deadlock: a state without a step in which a run may not end, and properties of terminal states."""
 
 from __future__ import annotations
 
@@ -7,30 +7,164 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.tlc import run_tlc
 from checker.cli import main
+from checker.proofs.tla.module import module_of
+from invariants import known_properties, property_named
+from tests.proofs.tla.test_tla import JAR, needs_tlc
 from tests.second.reference import explore
+from zabspec.model import Configuration, Model
 
 DINING = str(Path(__file__).parent / "texts" / "dining.py")
+TWO_PHASE = Path(__file__).parents[2] / "examples" / "start" / "tpc.py"
+UNBOUND = """@final
+def is_unbound(s: State, p: Node) -> bool:
+    return s.phase[p] != PREPARED
+
+
+PROTOCOL ="""
+CLIMB = '''"""Each step goes up, while its budget lasts."""
+
+from __future__ import annotations
+
+from zabcheck.language import Each, Field, Fields, Int, Node, Size, action, declare, final, stored
+
+
+class State(Fields):
+    level: Each[Node, int]
+    STEPS: int
+
+
+def state(size: Size) -> list[Field]:
+    return [stored("level", Int(0, 9), "how far it is")]
+
+
+@action(when=lambda s, p: s.level[p] < 3, budget="steps")
+def up(s: State, p: Node) -> None:
+    s.level[p] += 1
+
+
+PROTOCOL = declare(__name__, state=state, nodes=2, budgets={"steps": 4})
+'''
+AT_TOP = """@final
+def at_top(s: State) -> bool:
+    return sum(s.level[p] for p in range(s.NODES)) == s.STEPS
+
+
+PROTOCOL ="""
+
+
+def zabcheck(*arguments: str) -> tuple[int, str]:
+    found = CliRunner().invoke(main, [*arguments, "--no-trace"])
+    return found.exit_code, " ".join(found.output.split())
+
+
+def with_ends(folder: Path, ends: str) -> str:
+    """Write the protocol that goes up, with this in front of its last line; return the path."""
+    path = folder / "climb.py"
+    path.write_text(CLIMB.replace("PROTOCOL =", ends), "utf-8")
+    return str(path)
 
 
 @pytest.mark.parametrize("nodes", [2, 3])
 @pytest.mark.parametrize("options", [[], ["--engine", "interpret"], ["--reduction", "none"]])
 def test_a_deadlock_is_a_violation_with_its_run(options: list[str], nodes: int) -> None:
     """In as many steps as the second semantics says; with one philosopher the other way round there is none."""
-    asked = ["--protocol", DINING, "--nodes", str(nodes), *options, "--no-trace"]
-    found = CliRunner().invoke(main, asked)
-    assert found.exit_code == 1
-    assert "no-deadlock" in found.stdout
-    assert "waits forever" in found.stdout
-    request = {"protocol": DINING, "nodes": nodes, "network": "datagrams", "budgets": {}, "properties": ["no-deadlock"]}
-    depth = explore(request)["verdicts"]["no-deadlock"]["depth"]
+    asked = ["--protocol", DINING, "--nodes", str(nodes), *options]
+    code, said = zabcheck(*asked)
+    assert (code, "no step is possible, and gone is False of p" in said) == (1, True)
+    request = {"protocol": DINING, "nodes": nodes, "network": "datagrams", "budgets": {}, "properties": ["deadlock"]}
+    depth = explore(request)["verdicts"]["deadlock"]["depth"]
     assert depth == nodes
-    assert f"VIOLATED: no-deadlock at depth {depth}" in found.stdout
-    mended = CliRunner().invoke(main, [*asked, "--variant", "left_handed"])
-    assert mended.exit_code == 0, mended.output
+    assert f"VIOLATED: deadlock at depth {depth}" in said
+    code, said = zabcheck(*asked, "--variant", "left_handed")
+    assert code == 0, said
 
 
-def test_engines_without_terminal_states_say_so() -> None:
-    found = CliRunner().invoke(main, ["bmc", "--protocol", DINING, "--depth", "3", "--property", "no-deadlock"])
-    assert found.exit_code == 2
-    assert "no-deadlock is a property of terminal states, which bmc does not check" in " ".join(found.output.split())
+@pytest.fixture(params=[True, False], ids=["marked", "unmarked"])
+def two_phase(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Two-phase commit, with and without a mark of where a process may end."""
+    if not request.param:
+        return str(TWO_PHASE)
+    path, text = tmp_path / "tpc.py", TWO_PHASE.read_text("utf-8")
+    path.write_text(text.replace("PROTOCOL =", UNBOUND).replace("    declare,", "    declare,\n    final,"), "utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("crashes", [0, 1])
+def test_two_phase_commit_blocks_where_its_coordinator_forgets(two_phase: str, crashes: int) -> None:
+    """With a mark only then: without one, that all have committed is an end in which no step waits for its budget."""
+    code, said = zabcheck("--protocol", two_phase, "--nodes", "2", "--deadlock", "--crashes", str(crashes))
+    given = {"begins": 1, "refusals": 1, "crashes": crashes}
+    request = {"protocol": two_phase, "nodes": 2, "network": "fifo", "budgets": given, "properties": ["deadlock"]}
+    theirs = explore(request)["verdicts"]["deadlock"]
+    held = crashes == 0 and two_phase != str(TWO_PHASE)
+    assert (theirs["result"], code) == (("held", 0) if held else ("violated", 1)), said
+    assert held or f"VIOLATED: deadlock at depth {theirs['depth']}" in said
+
+
+@needs_tlc
+@pytest.mark.parametrize("crashes", [0, 1])
+def test_tlc_agrees(two_phase: str, crashes: int) -> None:
+    """By its own ENABLED: the same verdict, and the same depth."""
+    model = Model(Configuration(two_phase, nodes=2, crashes=crashes))
+    judged = [property_named("deadlock", known_properties(two_phase))]
+    theirs = run_tlc(JAR, module_of(model, judged, "Ends"), limit=300)
+    asked = ["--protocol", two_phase, "--nodes", "2", "--crashes", str(crashes), "--property", "deadlock"]
+    code, said = zabcheck(*asked, "--reduction", "none")
+    assert (theirs.violated == "Deadlock") == (code == 1)
+    assert code == 0 or f"VIOLATED: deadlock at depth {theirs.depth}" in said
+
+
+def test_where_a_run_may_end_counts_spent_budgets_too(tmp_path: Path) -> None:
+    """Without @final a step that waits for its budget alone is no deadlock; with it, every end is looked at."""
+    assert zabcheck("--protocol", with_ends(tmp_path, "PROTOCOL ="), "--deadlock", "--property", "deadlock")[0] == 0
+    path = with_ends(tmp_path, AT_TOP)
+    assert zabcheck("--protocol", path, "--deadlock", "--depth", "2")[0] == 0
+    assert zabcheck("--protocol", path, "--deadlock")[0] == 0
+    code, said = zabcheck("--protocol", path, "--deadlock", "--steps", "7")
+    assert (code, "VIOLATED: deadlock at depth 6" in said) == (1, True)
+    assert "no step is possible, and at_top is False" in said
+
+
+@pytest.mark.parametrize("mode", ["random", "best"])
+def test_a_search_at_random_judges_where_its_model_ends(tmp_path: Path, mode: str) -> None:
+    """A walk that begins with less of a budget ends early, which is no deadlock of the model: swarm refuses."""
+    path = with_ends(tmp_path, AT_TOP)
+    asked = ["--protocol", path, "--property", "deadlock", "--time-limit", "5", "--seed", "1"]
+    code, said = zabcheck(*asked, "--search", mode, "--steps", "7")
+    assert code == 1, said
+    code, said = zabcheck(*asked, "--search", "swarm")
+    assert (code, "--search swarm does not check deadlock" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["bmc", "--protocol", DINING, "--depth", "3", "--property", "deadlock"], "which bmc does not check"),
+        (["graph", "--protocol", DINING, "--property", "deadlock"], "a graph is not checked against deadlock"),
+        (["--protocol", "zab", "--deadlock", "--depth", "2"], "mark with @final where one may end"),
+        (["--protocol", "example:paxos", "--deadlock"], "mark with @final where one may end"),
+    ],
+)
+def test_what_does_not_check_it_says_so(arguments: list[str], said: str) -> None:
+    found = CliRunner().invoke(main, arguments)
+    assert (found.exit_code, said in " ".join(found.output.split())) == (2, True), found.output
+
+
+END = "\n\n\nPROTOCOL ="
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ("@final\ndef top(s: State, k: int) -> bool:\n    return True", "where a run may end is (s: State)"),
+        ("@final\ndef top(s: State) -> bool:\n    s.level[0] = 1\n    return True", "level"),
+        ('@safety\ndef deadlock(s: State) -> bool:\n    "None."\n    return True', "built in: rename"),
+    ],
+)
+def test_a_mark_that_says_something_else_is_refused(tmp_path: Path, ends: str, said: str) -> None:
+    path = Path(with_ends(tmp_path, ends + END))
+    path.write_text(path.read_text("utf-8").replace("final, stored", "final, safety, stored"), "utf-8")
+    code, output = zabcheck("--protocol", str(path), "--deadlock")
+    assert (code, said in output) == (2, True), output

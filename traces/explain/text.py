@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from invariants import properties_of, property_named
+from invariants import known_properties, property_named
 from traces.explain.effects import changes
 from traces.explain.folding import folded
 from traces.explain.names import counted, headline
@@ -106,7 +106,7 @@ def to_text(trace: Trace) -> str:
 
 def put_to_the_test(trace: Trace) -> str:
     """Name the property whose premise a run meets, and the step at which it does."""
-    prop = property_named(trace.premise_of, properties_of(trace.configuration.protocol))
+    prop = property_named(trace.premise_of, known_properties(trace.configuration.protocol))
     count = counted(len(trace.steps), "step")
     return f"The premise of {trace.premise_of} is first reached after {count}: {prop.premise}."
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from invariants import Property, properties_of, property_named
+from invariants import Property, known_properties, property_named
 from invariants.binding import bound, full_namespace
 from invariants.registry import STEP, keeps
 from traces.explain.effects import Change, changed, changes
@@ -147,7 +147,7 @@ def reason(trace: Trace, name: str = "") -> Reason | None:
     if not name:
         return None
     try:
-        prop = property_named(name, properties_of(trace.configuration.protocol))
+        prop = property_named(name, known_properties(trace.configuration.protocol))
     except KeyError:  # a clause of the inductive invariant, which is no property of its own
         return _unsaid(trace, name)
     result = outcome(trace, prop)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar, Union
 
 from msgspec import UNSET, Meta, UnsetType
 
-from invariants import NO_RUNTIME_ERROR, properties_of
+from invariants import NO_RUNTIME_ERROR, known_properties
 from traces.explain.names import counted
 from traces.record.failure import ENABLED, JUDGED, START, STEP, Failure
 from traces.record.lasso import Lasso
@@ -139,7 +139,7 @@ def trace_of(content: Any) -> Trace:
         raise TraceError(f"has an invalid configuration: {error}") from error
     if head.text != text_of(configuration.protocol):
         raise TraceError(f"is a trace of another version of the source of {configuration.protocol}")
-    known = {p.name for p in properties_of(configuration.protocol)}
+    known = {p.name for p in known_properties(configuration.protocol)}
     if name and name not in {*known, NO_RUNTIME_ERROR.name}:
         raise TraceError(f"names an unknown property: {name!r}")
     model = model_of(configuration)

@@ -7,7 +7,7 @@ import marshal
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from invariants import Property, properties_of, property_named
+from invariants import Property, known_properties, property_named
 from traces.record.fair import certify
 from traces.record.runner import Runner, failing_trace
 from traces.record.trace import Trace, TraceError
@@ -65,7 +65,7 @@ def property_of(trace: Trace, name: str) -> Property:
         TraceError: there is no such property.
     """
     try:
-        return property_named(name, properties_of(trace.configuration.protocol))
+        return property_named(name, known_properties(trace.configuration.protocol))
     except KeyError:
         raise TraceError(f"there is no property {name!r}") from None
 
@@ -79,7 +79,7 @@ def claimed(trace: Trace) -> Property | None:
     prop: Property | None = None
     if trace.property_name:
         try:
-            prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
+            prop = property_named(trace.property_name, known_properties(trace.configuration.protocol))
         except KeyError as error:
             raise TraceError(f"there is no property {trace.property_name!r}") from error
         if not prop.judges(trace.configuration.protocol):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from invariants import Property, properties_of, property_named
+from invariants import Property, known_properties, property_named
 from invariants.binding import bound
 from invariants.registry import keeps
 from traces.record.failure import ENABLED, START, STEP, Failure, failure_of, met_here
@@ -241,7 +241,7 @@ class Failing(World):
     def __init__(self, configuration: Configuration, failure: Failure) -> None:
         super().__init__(configuration, None)
         self.failure = failure
-        known = properties_of(configuration.protocol)
+        known = known_properties(configuration.protocol)
         self.judged = [property_named(failure.judged, known)] if failure.judged else []
 
     def like(self, configuration: Configuration, process: Callable[[int], int | None]) -> World | None:
@@ -376,7 +376,7 @@ def minimise(trace: Trace, progress: Callable[[int, int], None] | None = None) -
     elif trace.lasso is not None:
         world, breaks = Lassos(trace.configuration, trace.lasso), f"leave {trace.lasso.progress_property} unreached"
     elif trace.property_name:
-        prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
+        prop = property_named(trace.property_name, known_properties(trace.configuration.protocol))
         world, breaks = World(trace.configuration, prop), f"violate {prop.name}"
     else:
         raise TraceError("violates no property, so there is nothing to keep while shortening")

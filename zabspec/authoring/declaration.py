@@ -43,6 +43,7 @@ __all__ = [
     "declare",
     "environment",
     "environment_step",
+    "final",
     "fires",
     "ghost",
     "initial",
@@ -564,6 +565,15 @@ def initial(function: Change) -> Change:
     return function
 
 
+def final(function: Looks) -> Looks:
+    """Mark where a run may end: `(s)` is true, or `(s, p)` of every process, or `(s, p: Client)` of every client.
+
+    A state without a step in which a marked function is false is a deadlock.
+    """
+    function.ends_runs = True  # type: ignore[attr-defined]
+    return function
+
+
 def receives(function: Does) -> Does:
     """Mark what a process does on receipt of the kind of message with which its last parameter is annotated.
 
@@ -755,6 +765,7 @@ class Declaration:
         ignored: messages that are sent and that nothing receives, on purpose.
         bounded_by_world: it has every budget of its world, as much of each as is usual there, and from these follow
             the largest epoch and the room in channels, where `epochs` and `flight` do not say.
+        deadlock: deadlock is checked by default.
         revises: a process may replace what it has delivered.
         replicas: every process has the fields of a replica (`role`, `history`, `current_epoch`, ...): simulated runs
             and tables show these, a change of `role` is an event, and properties of states read `history`.
@@ -797,6 +808,7 @@ class Declaration:
     starts: Sequence[Start] = ()
     ignored: Sequence[str] = ()
     bounded_by_world: bool = False
+    deadlock: bool = False
     revises: bool = False
     replicas: bool = False
     shared_names: bool = False

@@ -34,6 +34,7 @@ class Marked:
         receivers: for each kind of message that only one role receives, the role's type.
         choosing: the functions of steps that may choose of a set.
         initial: the function with which every run begins.
+        awaits: whether a deadlock is no state in which a step waits only for its budget.
     """
 
     declared: Declaration
@@ -44,6 +45,7 @@ class Marked:
     receivers: Mapping[str, str] = field(default_factory=dict)
     choosing: frozenset[str] = frozenset()
     initial: Any = None  # a function, or None
+    awaits: bool = False
 
     def beginning(self, start: str) -> list[FunctionType]:
         """Return the functions that set the state that runs begin in, in order."""
@@ -91,6 +93,8 @@ def world_text(
     ]
     parts += dispatch("may_act", "on_act", "s: State, p: Node", "s, p", text.actions, absent, text.choosing)
     parts += dispatch("may_change", "on_change", "s: State", "s", text.changes, absent, text.choosing)
+    if text.awaits:
+        parts.append(awaits_budget(text, absent))
     parts += [spent(budget, text.actions) for budget in FAILING if any(a.budget == budget for a in text.actions)]
     if down:
         parts += [
@@ -222,6 +226,50 @@ def spent(budget: str, actions: Iterable[Action]) -> str:
     return "\n".join([*lines, "    return 0"])
 
 
+def awaits_budget(text: Marked, absent: Collection[str]) -> str:
+    """Return the source that checks whether a step would be possible if its budget were not spent."""
+    up = "not is_down(s, p)"
+    lines = ["def awaits_budget(s: State) -> bool:", "    for p in range(s.NODES):"]
+    lines += [f"        if {up} and (timer_armed(s, p, 0) or timer_armed(s, p, 1)):", "            return True"]
+    for steps, passed, inside in ((text.actions, "s, p", "        "), (text.changes, "s", "    ")):
+        for a in steps:
+            if a.budget and a.budget not in absent:
+                first = [up] if passed != "s" and not a.joins else []
+                possible = " and ".join([*first, *conditions(a, passed, text.choosing)]) or "True"
+                lines += [f"{inside}if {possible}:", f"{inside}    return True"]
+    return "\n".join([*lines, "    return False"])
+
+
+def no_deadlock(finals: Mapping[str, str]) -> str:
+    """Return the source of the property that a state without a step is one in which a run may end.
+
+    Args:
+        finals: by the name of a function that says where runs may end, what it is of: the type of a role, `Node` for
+            all processes, or nothing for a state.
+    """
+    lines = ["def deadlock(s: State) -> bool:"]
+    if not finals:
+        lines += ["    if not awaits_budget(s):", '        return broken("no step is possible")']
+    for name, whose in finals.items():
+        if not whose:
+            lines += [f"    if not {name}(s):", f'        return broken("no step is possible, and {name} is False")']
+            continue
+        every = "range(s.NODES)" if whose == "Node" else f"processes(s, {whose})"
+        lines += [f"    for p in {every}:", f"        if not {name}(s, p):"]
+        lines += [f'            return broken(f"no step is possible, and {name} is False of p{{p}}")']
+    return "\n".join([*lines, "    return True"])
+
+
+def conditions(a: Action, passed: str, choosing: Collection[str], left: str = "") -> list[str]:
+    """Return the conditions of a step; that its budget is not spent is one only if it is given."""
+    armed = f"s.{a.timer}[p]" if a.timer else ""
+    when = f"{a.when.__name__}({passed})" if a.when is not None else ""
+    before = a.joins or a.timer  # the step itself changes what its choice reads
+    chooses = f"{name_of(a.function.__name__)}({passed})" if a.function.__name__ in choosing and not before else ""
+    whose = f"is_a(s, p, {a.role})" if a.role else ""
+    return [*filter(None, (whose, left, armed, asks_member(a), when, chooses))]
+
+
 def dispatch(
     may: str,
     on: str,
@@ -240,13 +288,8 @@ def dispatch(
         if a.budget in absent:
             continue
         left = f"s.{a.budget}_left > 0" if a.budget else ""
-        armed = f"s.{a.timer}[p]" if a.timer else ""
-        when = f"{a.when.__name__}({passed})" if a.when is not None else ""
-        before = a.joins or a.timer  # the step itself changes what its choice reads
-        chooses = f"{name_of(a.function.__name__)}({passed})" if a.function.__name__ in choosing and not before else ""
-        whose = f"is_a(s, p, {a.role})" if a.role else ""
-        conditions = filter(None, (whose, left, armed, asks_member(a), when, chooses))
-        asks += [f"    if k == {k}:", f"        return {' and '.join(conditions) or 'True'}"]
+        possible = " and ".join(conditions(a, passed, choosing, left)) or "True"
+        asks += [f"    if k == {k}:", f"        return {possible}"]
         does += [f"    if k == {k}:"]
         if a.budget:
             does += [f"        s.{a.budget}_left = s.{a.budget}_left - 1"]

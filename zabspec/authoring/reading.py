@@ -55,6 +55,7 @@ from zabspec.authoring.glue import (
     asks_of_messages,
     every_message,
     name_of_every,
+    no_deadlock,
     own_names,
     world_text,
 )
@@ -80,7 +81,7 @@ from zabspec.language.layout.source import LanguageError, definition, from_lambd
 from zabspec.language.python.choosing import name_of
 from zabspec.language.python.lang import Fields, MessageName, RecordName
 from zabspec.language.python.meanings import is_number, is_value
-from zabspec.properties import ProgressProperty, Property, first_paragraph
+from zabspec.properties import BUILT_IN, DEADLOCK, TERMINAL, ProgressProperty, Property, first_paragraph
 from zabspec.roles import type_name
 from zabspec.worlds import actor, connections, datagrams, priority
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS
@@ -105,6 +106,7 @@ WRITTEN = frozenset(
         "went_down",
         "after_event",
         "came_up",
+        "awaits_budget",
         "fill_budgets",
         "begin_at",
         "outranks",
@@ -162,7 +164,11 @@ OVERSEEING = {"oracle_may_name"}
 ACTING = HOOKS - OVERSEEING
 SHARED = ("zabspec", "zabspec.protocols")  # packages with several protocols; another of this project is one's own
 WORLD_OF = "world_of_"  # how the name of a generated module between a protocol and its world begins
-BUILT_IN = "no-runtime-error"  # the property that every protocol has
+MARKS = (
+    "made_action", "made_change", "receives", "observes", "claim", "progress_property", "begins_runs", "ends_runs",
+)  # fmt: skip
+OF_ALL = ("no-runtime-error", DEADLOCK)  # the properties that every protocol has
+ENDS = "mark with @final where a run may end"
 # Arguments that a protocol of somebody's own has not, and what to do instead.
 OF_OURS = {
     "shared_names": "omit it",
@@ -215,6 +221,7 @@ class ProtocolSource:
         receipts: the function that receives each kind of message.
         observations: the observations, by name.
         claims: the properties.
+        deadlock: the property that a run ends only where it may; empty if it is not known where.
         goals: the progress properties.
         unheard: the sentence about a message that is sent and that nothing receives; empty if there is none.
         apart: names that have a meaning in the source only, by the keys that they have in a program: it may call its
@@ -268,6 +275,7 @@ class ProtocolSource:
     oracle: tuple[ModuleType, ...] = ()
     released: bool = False
     initial: Any = None  # a function, or None
+    deadlock: tuple[Property, ...] = ()
 
     @property
     def beside(self) -> tuple[ModuleType, ...]:
@@ -630,7 +638,7 @@ class ProtocolSource:
         """Return the marks from which the functions between it and its world follow."""
         return Marked(
             self.declared, self.actions, self.changes, self.receipts, self.hooks, self.receivers, self.choosing,
-            self.initial,
+            self.initial, bool(self.deadlock) and "awaits_budget" in global_names(self.deadlock[0].holds.__code__),
         )  # fmt: skip
 
     def world(
@@ -825,12 +833,11 @@ class _Reader:
 
     def own(self, function: FunctionType) -> bool:
         """Return whether a function belongs to the protocol: to its file, or one that it imports, or is marked."""
-        marks = ("made_action", "made_change", "receives", "observes", "claim", "progress_property", "begins_runs")
         return (
             not is_ours(function)
             or self.beside(function)
             or function.__module__ in (self.module.__name__, *self.declared.extends)
-            or any(hasattr(function, mark) for mark in marks)
+            or any(hasattr(function, mark) for mark in MARKS)
         )
 
     def beside(self, function: FunctionType) -> bool:
@@ -967,7 +974,7 @@ class _Reader:
         if self.declared.drift is not None:
             actions += (TICKS,)
         shown = {f.__name__: self.observation(f) for f in observations}
-        claims, through, quantified = self.of_every_message(claims, apart)
+        claims, through, quantified, deadlock = self.made_claims(claims, apart)
         return ProtocolSource(
             self.name, self.declared, self.module, self.read.digest, constants_of(self.module), names, apart, actions,
             changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals, unheard,
@@ -977,6 +984,7 @@ class _Reader:
             self.typed_by_role(), *self.asked_of_clocks(),
             tuple(self.reached(f for n, f in self.functions.items() if n in self.starting)),
             tuple(self.named(name) for name in (self.declared.oracle,) if name), self.read.released, initial,
+            deadlock,
         )  # fmt: skip
 
     def mark_apart(self, apart: Mapping[str, str]) -> None:
@@ -1093,7 +1101,7 @@ class _Reader:
         if {"is_down", "starts_at_once"} <= self.functions.keys():
             raise self.fail(self.functions["starts_at_once"], NOT_ASKED)
         steps = (f for a in (*actions, *changes) for f in (a.function, a.when) if f is not None)
-        judging = [*(f for c in claims for f in (c.holds, c.witness)), *(g.waits for g in goals)]
+        judging = [*(f for c in claims for f in (c.holds, c.witness)), *(g.waits for g in goals), *self.finals]
         for f in (*marked.receipts.values(), *steps, *judging, *observations, *starts):
             self.check_itself(f)
         roots = self.acting(marked)
@@ -1140,6 +1148,23 @@ class _Reader:
         return found[0] if found else None
 
     @cached_property
+    def finals(self) -> Mapping[FunctionType, str]:
+        """Return the functions that say where runs may end: of a role or `Node`, or of a state (nothing).
+
+        Raises:
+            ProtocolError: one has other parameters.
+        """
+        out: dict[FunctionType, str] = {}
+        for f in self.functions.values():
+            if hasattr(f, "ends_runs"):
+                given = self.annotations(f)
+                known = (["State"], *(["State", kind] for kind in ("Node", *self.roles)))
+                if given not in known or self.returned(f) != "bool":
+                    raise self.fail(f, "where a run may end is (s: State) -> bool, or (s: State, p: Node) -> bool")
+                out[f] = "".join(given[1:])
+        return out
+
+    @cached_property
     def helpers(self) -> dict[str, FunctionType]:
         """Return the functions beside those of variants, in modules of their own."""
         out: dict[str, FunctionType] = {}
@@ -1176,18 +1201,27 @@ class _Reader:
                 out[name] = f"{name}{OWN}"
         return out
 
-    def of_every_message(
+    def made_claims(
         self, claims: Iterable[Property], apart: Mapping[str, str]
-    ) -> tuple[tuple[Property, ...], dict[str, str], ModuleType]:
-        """Return the properties with messages in a form that quantifies over all messages in flight.
+    ) -> tuple[tuple[Property, ...], dict[str, str], ModuleType, tuple[Property, ...]]:
+        """Return the properties with messages in a form that quantifies over all messages in flight, and deadlock.
 
         Returns:
-            The properties; the generated functions, each with the property that it evaluates; and their module.
+            The properties; the generated functions, each with the property that it evaluates; their module; and the
+            property that no run ends in a deadlock, if it is known where a run may end.
         """
         texts = {
             c.holds: every_message(c.holds, self.annotations(c.holds)[1:]) for c in claims if asks_of_messages(c.holds)
         }
-        text = "\n\n\n".join(["from __future__ import annotations", *texts.values()]) + "\n"
+        ends = {f.__name__: whose for f, whose in self.finals.items()}
+        asked = bool(ends) or (self.declared.world != CONNECTIONS and not self.declared.transactions)
+        if self.declared.deadlock and not asked:
+            raise misdeclared(self.name, ("argument", "deadlock"), f"deadlock=True: {ENDS}")
+        head = [
+            "from __future__ import annotations",
+        ]
+        head += ["from zabspec.language.python.lang import processes"] if asked else []
+        text = "\n\n\n".join([*head, *texts.values(), *([no_deadlock(ends)] if asked else [])]) + "\n"
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} claims of messages {digest}>"
         module = ModuleType(f"claims_of_{self.module.__name__}_{digest}")
@@ -1197,7 +1231,16 @@ class _Reader:
             every.__doc__ = function.__doc__
             vars(every)["apart"] = apart
         out = [replace(c, holds=made.get(c.holds, c.holds), witness=made.get(c.witness, c.witness)) for c in claims]
-        return tuple(out), {e.__name__: apart.get(f.__name__, f.__name__) for f, e in made.items()}, module
+        through = {e.__name__: apart.get(f.__name__, f.__name__) for f, e in made.items()}
+        if not asked:
+            return tuple(out), through, module, ()
+        deadlock = vars(module)[DEADLOCK]
+        where = " and ".join(ends) if ends else "a step waits for its budget alone"
+        deadlock.__doc__ = f"No step is possible only where {where}."
+        vars(deadlock)["apart"] = apart
+        default = self.declared.deadlock
+        found = Property(DEADLOCK, TERMINAL, BUILT_IN, "any state", deadlock, deadlock, default=default)
+        return tuple(out), through, module, (found,)
 
     # --- what it may not say ----------------------------------------------------------------------
 
@@ -1281,8 +1324,8 @@ class _Reader:
                 raise self.fail(c.holds, f"{c.name} has no docstring: it must state the property in words")
             if c.name in names:
                 raise self.fail(c.holds, f"two properties are called {c.name}")
-            if c.name == BUILT_IN:
-                raise self.fail(c.holds, f"{c.name} is built in, and always checked: rename yours")
+            if c.name in OF_ALL or c.holds.__name__ == DEADLOCK:
+                raise self.fail(c.holds, f"{c.name} is built in: rename yours")
             names.add(c.name)
 
     def check_goals(self, goals: Iterable[ProgressProperty]) -> None:

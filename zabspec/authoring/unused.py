@@ -31,7 +31,7 @@ def unused(model: Model) -> list[str]:
         f.__name__ for start in ("", *(s.name for s in text.declared.starts)) for f in text.marked.beginning(start)
     }
     called |= {name for f in (*own.values(),) if hasattr(f, "claim") for name in (f.__name__, f.claim.witness.__name__)}
-    called |= {g.waits.__name__ for g in text.goals}
+    called |= {g.waits.__name__ for g in text.goals} | {n for n, f in own.items() if hasattr(f, "ends_runs")}
     sent = {s.kind for s in sendings([f for f in own.values() if f.__name__ != "<lambda>"], definition, {})}
     out = [f"nothing sends {m.name}" for m in model.union.messages if m.name not in sent]
     for name, f in own.items():

@@ -13,6 +13,7 @@ from zabspec.authoring.cases import never_false_in_any_case
 from zabspec.language.analysis.intervals import Intervals
 from zabspec.language.front.frontend import FrontEnd
 from zabspec.model import Model
+from zabspec.properties import DEADLOCK
 
 
 def never_false(model: Model, functions: Iterable[str], front: FrontEnd) -> dict[str, str]:
@@ -32,5 +33,5 @@ def never_false(model: Model, functions: Iterable[str], front: FrontEnd) -> dict
         asked = text.through.get(name, name)  # for a property of messages, the check of each message
         typed = front.program.functions
         if Intervals(typed).result(name, {})[0] > 0 or never_false_in_any_case(typed, asked):
-            out[name] = f"{text.source}:{front.function(asked).line}"
+            out[name] = text.source if name == DEADLOCK else f"{text.source}:{front.function(asked).line}"
     return out

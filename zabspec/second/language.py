@@ -247,6 +247,7 @@ class Declaration:
     starts: Any = ()
     ignored: Any = ()
     bounded_by_world: bool = False
+    deadlock: bool = False
     revises: bool = False
     replicas: bool = False
     shared_names: bool = False
@@ -270,7 +271,7 @@ def declare(module: str, **named: Any) -> Declaration:
 class Mark:
     """What a decorator says of a function."""
 
-    sort: str  # action, environment, receives, observation, safety, named (`default=False`), invariant, progress
+    sort: str  # action, environment, receives, observation, safety, named (`default=False`), invariant, progress, final
     name: str = ""
     when: Callable | None = None
     budget: str = ""
@@ -419,6 +420,11 @@ def initial(function: Callable) -> Callable:
     """Mark what every run begins with (M10)."""
     function.begins_runs = True  # type: ignore[attr-defined]
     return function
+
+
+def final(function: Callable) -> Callable:
+    """Mark where a run may end (P5)."""
+    return _marker(Mark("final"))(function)
 
 
 def any_of(s: Any, role: Any) -> int:

@@ -46,6 +46,8 @@ def declared(world: World, names: list[str]) -> list[Property]:
             witness = program.current(mark.witness) if mark.witness else None
             parameters = program.messages_of(function, name)[1:] if mark.over == "state" else ()
             found.append(Property(called, mark.over, function, witness, tuple(parameters)))
+    if "deadlock" in names:
+        found.append(Property("deadlock", "terminal", world.may_end, None, needs_witness=False))
     if world.model.transactions:
         has = world.layout.by_name.keys()
         own: dict[str, Sequence[Callable]] = {

@@ -468,6 +468,23 @@ class World(Disks, History):
             if self.has_left(budget) and (when is None or when(self.s)) and self.chooses(function):
                 yield Step(label, 21, lambda b=budget, f=function: self.change(b, f))
 
+    def may_end(self, seen: Any) -> bool:
+        """Whether a run may end in a state without a step, which an object shows (P5)."""
+        finals = [f for _, _, f in self.program.marked("final")]
+        if finals:
+            of_states = [f for f in finals if f.__code__.co_argcount == 1]
+            each = [(f, p) for f in finals if f not in of_states for p in self.takes(f)]
+            return all(f(seen) for f in of_states) and all(f(seen, p) for f, p in each)
+        self.s.load(tuple(seen.cells))
+        up = [p for p in range(self.n) if not self.outside(self.s, p) and self.up(p)]
+        never = [p for p in range(self.n) if self.outside(self.s, p) and p not in self.s.departed]
+        steps = [(w, f, p) for _, b, w, f in self.actions if b for p in (never if getattr(f, "joins", False) else up)]
+        return (
+            any(self.ask("timer_armed", False, p, timer) for p in up for timer in (0, 1))
+            or any(p in self.takes(f) and (w is None or w(self.s, p)) and self.chooses(f, p) for w, f, p in steps)
+            or any(b and (w is None or w(self.s)) and self.chooses(f) for _, b, w, f in self.changes)
+        )
+
     def ticking(self) -> list[int]:
         """Return the processes that have a clock (T2)."""
         whose = {f.clock_of for f in self.clocks}

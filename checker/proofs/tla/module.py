@@ -194,11 +194,7 @@ STANDARD = frozenset(
         r"\w+", "Bags FiniteSets Integers Json Naturals Randomization RealTime Reals Sequences TLC TLCExt Toolbox"
     )
 )
-# what an invariant of a module cannot express
-NOT_OF_STATES = {
-    STEP: "it is a property of steps, not of states",
-    TERMINAL: "it is about terminal states, an invariant is checked in every state",
-}
+OF_STEPS = "it is a property of steps, not of states"  # which an invariant of a module cannot express
 
 
 def module_of(model: Model, properties: Sequence[Property], name: str) -> Module:
@@ -217,8 +213,8 @@ def module_of(model: Model, properties: Sequence[Property], name: str) -> Module
     if name in STANDARD or name != named(name):
         raise Untranslatable(f"a module may not be called {name}: TLA+ has that name")
     check_names(model.program.layout)
-    kept = [p for p in properties if p.of not in NOT_OF_STATES]
-    left_out = tuple((p.name, NOT_OF_STATES[p.of]) for p in properties if p.of in NOT_OF_STATES)
+    kept = [p for p in properties if p.of != STEP]
+    left_out = tuple((p.name, OF_STEPS) for p in properties if p.of == STEP)
     carried: frozenset[str] = frozenset()
     # a cut of the network is a number whose bits are processes
     # even with one process: its source may calculate with it, which is impossible with a model value of TLC
@@ -348,7 +344,8 @@ def text_of(
     out += ["TypeOK ==", *(f"  /\\ {type_of(f, f'{ROOT}.')}" for f in state), ""]
     for p in properties:
         operator = made.invariants[p.name]
-        out.append(f"{made.stated[p.name]} == {operator.name}({', '.join(ROOT for _ in operator.params)})")
+        ends = "ENABLED Next \\/ " if p.of == TERMINAL else ""
+        out.append(f"{made.stated[p.name]} == {ends}{operator.name}({', '.join(ROOT for _ in operator.params)})")
     if symmetric and not bags(made.layout):
         out += ["", *symmetry_of(c)]
     if bags(made.layout):

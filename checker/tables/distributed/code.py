@@ -15,7 +15,7 @@ from checker.explore.checkpoints.task import ExplorationTask
 from checker.explore.compiled import I64, PTR, Compiled
 from checker.explore.deliveries import DeliveryModel
 from checker.tables.distributed import kernel
-from invariants import properties_of, property_named
+from invariants import known_properties, property_named
 from invariants.registry import STEP, Property
 from zabspec.language.analysis.tree import TypedProgram
 from zabspec.language.layout import derive
@@ -146,7 +146,7 @@ def task_of(
 
 def made_for(task: ExplorationTask) -> TaskCode:
     """Compile the code for a task, without checking its version."""
-    known = properties_of(task.configuration.protocol)
+    known = known_properties(task.configuration.protocol)
     known = (*known, *(q for p in known for q in p.follows_from))
     properties = [property_named(name, known) for name in task.properties]
     how = task.reduction
