@@ -168,3 +168,18 @@ def test_a_mark_that_says_something_else_is_refused(tmp_path: Path, ends: str, s
     path.write_text(path.read_text("utf-8").replace("final, stored", "final, safety, stored"), "utf-8")
     code, output = zabcheck("--protocol", str(path), "--deadlock")
     assert (code, said in output) == (2, True), output
+
+
+@pytest.mark.parametrize(
+    ("budget", "given"), [("TIMEOUTS", ()), ("CRASHES", ("--crashes", "1")), ("DROPS", ("--drops", "3"))]
+)
+def test_a_step_reads_what_its_world_has_of_a_budget(tmp_path: Path, budget: str, given: tuple[str, ...]) -> None:
+    """With the budgets of its world alone, a run is replayed and simulated with their amounts, too."""
+    path = tmp_path / "climb.py"
+    text = CLIMB.replace('budgets={"steps": 4}', "bounded_by_world=True").replace(', budget="steps"', "")
+    path.write_text(text.replace("s.level[p] < 3", f"s.level[p] < s.{budget}").replace("STEPS", budget), "utf-8")
+    code, said = zabcheck("--protocol", str(path), "--deadlock", *given)
+    assert code == 1
+    assert "the counterexample to deadlock was replayed in the simulator, step by step equal" in said
+    found = CliRunner().invoke(main, ["simulate", "--protocol", str(path)])
+    assert found.exit_code == 0, found.output

@@ -138,8 +138,8 @@ class Protocol:
 
     @property
     def takes_amounts(self) -> bool:
-        """Return whether a simulated run receives the amount of each budget: not if it has its world's budgets only."""
-        return bool(self.budgets) or not self.declared.bounded_by_world
+        """Return whether a simulated run receives the amount of each budget, which a user protocol may read."""
+        return bool(self.budgets) or not self.declared.bounded_by_world or not self.text.released
 
     @cached_property
     def disks(self) -> bool:

@@ -151,7 +151,7 @@ class Run:
             return ()
         own = {name: int(n) for name, _, n in (part.partition("=") for part in self.budgets.split(",")) if name}
         crashes = sum(fault.kind == "crash" for fault in self.faults)
-        known = dict.fromkeys(BUDGETS, 0) | {name: found.budgets[name] for name in found.budgets if name in BUDGETS}
+        known = {name: found.usual(name) for name in BUDGETS}
         return tuple((known | {"crashes": max(known["crashes"], crashes)} | own).items())
 
     @property
