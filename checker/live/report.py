@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
@@ -307,7 +307,7 @@ class Lived(Answered):
                 r.distinct, r.raw, r.depth, r.complete, self.symmetry_off or None, r.collision_probability
             ),
             stable_phase=documents.StablePhase(live.starts, live.nodes, live.edges, live.left_out, live.complete),
-            second_opinion=documents.SecondOpinion(*astuple(live.second)),
+            second_opinion=documents.SecondOpinion(**live.second.as_json()),
             progress_properties=[self.reported(goal) for goal in live.goals],
             not_checked=list(self.left_out),
             cost=documents.LiveCost(live.seconds, live.cpu_seconds, live.compile_seconds, live.memory, self.threads),

@@ -15,7 +15,7 @@ from checker.explore.result import Exploration, Limits
 from checker.live.code import LiveCode
 from checker.live.fair_runs import FairRuns, Waits
 from checker.live.graph import Graph, rehash_nodes
-from checker.opinion.interpreted import UNHEARD, SecondOpinion
+from checker.opinion.outcome import NO_OPINION, SecondOpinion
 from zabspec.language.native.kernels import machine
 from zabspec.limits import Deadline
 from zabspec.properties import ProgressProperty
@@ -67,7 +67,7 @@ class Live:
     error: str = ""
     stopped: str = ""
     complete: bool = False
-    second: SecondOpinion = UNHEARD
+    second: SecondOpinion = NO_OPINION
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     compile_seconds: float = 0.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 from checker.explore.compiled import Compiled
-from checker.opinion.interpreted import Differs, Interpreted, SecondOpinion
+from checker.opinion.interpreted import Interpreted
+from checker.opinion.outcome import Differs, SecondOpinion
 from invariants.registry import STEP
 from zabspec.language.python.reference import StateView
 
@@ -55,13 +56,17 @@ class CompiledOpinion(Interpreted):
         if right or said:
             raise Differs(f"a state of a random run violates {', '.join(sorted(right | said))}")
 
+    def walk(self, source: random.Random, count: int) -> None:
+        """Compare so many states of random runs.
+
+        Raises:
+            Differs: they do not agree in one.
+        """
+        for data in self.walked(source, count):
+            self.agree(data)
+
 
 def second_opinion(code: Compiled, seed: int = 0) -> SecondOpinion:
     """Compare machine code that found no violation with the interpreter, along random runs."""
     here = CompiledOpinion(code)
-    try:
-        for data in here.walked(random.Random(seed), STATES):
-            here.agree(data)
-    except Differs as difference:
-        return SecondOpinion(here.states, here.steps, str(difference))
-    return SecondOpinion(here.states, here.steps)
+    return here.opinion(lambda: here.walk(random.Random(seed), STATES))

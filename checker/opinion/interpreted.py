@@ -3,51 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from checker.explore.interpret import Interpreter
-from checker.report.result import plural
+from checker.opinion.outcome import BY_INTERPRETER, Differs, SecondOpinion
 from invariants.registry import STEP, Property, keeps
 from zabspec.language.python.reference import ERRORS, StateView, set_buffer
 from zabspec.model import Model
 
 LONGEST = 30  # steps of a random run
-
-
-@dataclass(frozen=True)
-class SecondOpinion:
-    """How the interpreter's opinion compares.
-
-    Attributes:
-        states: the number of states, or runs, in which both were compared.
-        steps: the number of steps.
-        difference: a sentence on the first difference; empty if there is none.
-    """
-
-    states: int = 0
-    steps: int = 0
-    difference: str = ""
-
-    @property
-    def trouble(self) -> str:
-        """The sentence of a report without a verdict; empty if there is no difference."""
-        said = f"the interpreter contradicts the verdict: {self.difference}; this is a bug of zabcheck"
-        return said if self.difference else ""
-
-    @property
-    def row(self) -> list[tuple[str, str]]:
-        """The row of a report's figures; none if nothing was compared."""
-        said = f"the interpreter agrees in {plural(self.states, 'state')} of random runs, {plural(self.steps, 'step')}"
-        return [("second opinion", said)] if self.states and not self.difference else []
-
-
-UNHEARD = SecondOpinion()  # nothing was compared
-
-
-class Differs(Exception):
-    """The two differ; the message is one sentence."""
 
 
 class Noted(bytearray):
@@ -78,6 +43,15 @@ class Interpreted:
         self.properties, self.layout = tuple(properties), model.program.layout
         self.starts = [*model.program.starts]
         self.states = self.steps = 0
+
+    def opinion(self, compare: Callable[[], None]) -> SecondOpinion:
+        """Return the opinion after a comparison, which ends at the first difference."""
+        difference = ""
+        try:
+            compare()
+        except Differs as problem:
+            difference = str(problem)
+        return SecondOpinion(BY_INTERPRETER, self.states, steps=self.steps, difference=difference)
 
     def holds(self, p: Property, after: StateView, before: StateView | None = None) -> bool | None:
         """Return whether a state, or the step to it, satisfies a property; None if judging it meets an error."""

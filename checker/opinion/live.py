@@ -6,7 +6,7 @@ import random
 
 from checker.live.code import LiveCode
 from checker.opinion.compiled import STATES, CompiledOpinion
-from checker.opinion.interpreted import Differs, SecondOpinion
+from checker.opinion.outcome import Differs, SecondOpinion
 from traces.record.fair import StableWorld
 from zabspec.language.python.reference import ERRORS, StateView
 
@@ -72,9 +72,4 @@ class LiveOpinion(CompiledOpinion):
 def second_opinion(code: LiveCode, seed: int = 0) -> SecondOpinion:
     """Compare machine code that found no starvation with the interpreter, along random runs."""
     here = LiveOpinion(code, random.Random(seed))
-    try:
-        for data in here.walked(random.Random(seed), STATES // 2):
-            here.agree(data)
-    except Differs as difference:
-        return SecondOpinion(here.states, here.steps, str(difference))
-    return SecondOpinion(here.states, here.steps)
+    return here.opinion(lambda: here.walk(random.Random(seed), STATES // 2))

@@ -1,4 +1,4 @@
-"""The outcome of comparing a search with the second semantics, as a report has it."""
+"""The outcome of comparing an answer with a second opinion, as a report has it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,38 @@ from typing import Any
 
 from checker.report.result import plural, some
 
+BY_SECOND, BY_INTERPRETER = "the second semantics", "the interpreter"
 FILE = "zabcheck-second-opinion.json"
 
 
 @dataclass(frozen=True)
-class SearchOpinion:
-    """How the second semantics' opinion of a search compares.
+class Place:
+    """Where a comparison is: the state of the second semantics, its depth, and the labels of the run to it."""
+
+    state: tuple[Any, ...]
+    depth: int
+    run: Sequence[str]
+
+
+class Differs(Exception):
+    """The two differ: in a sentence, at a place, with further details."""
+
+    def __init__(self, sentence: str, at: Place | None = None, **details: Any) -> None:
+        super().__init__(sentence)
+        self.at, self.details = at, details
+
+
+@dataclass(frozen=True)
+class SecondOpinion:
+    """How the opinion of the second semantics, or of the interpreter, compares.
 
     Attributes:
-        states: the states in which both were compared.
-        levels: at how many depths.
+        by: whose it is.
+        states: the states, or runs, in which both were compared.
+        levels: at how many depths; 0: in random runs.
         steps: the steps that were compared, with their effects.
         judged: the properties that both judged.
-        not_judged: the properties of the search that the second semantics does not have.
+        not_judged: the properties that the second semantics does not have.
         not_compared: fields of states, and kinds of steps that the search took, that were not compared.
         seed: of the random numbers that the states were drawn with.
         difference: a sentence on the first difference; empty if there is none.
@@ -32,6 +51,7 @@ class SearchOpinion:
         file: where the details are.
     """
 
+    by: str = BY_SECOND
     states: int = 0
     levels: int = 0
     steps: int = 0
@@ -51,7 +71,7 @@ class SearchOpinion:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> SearchOpinion:
+    def from_json(cls, given: Mapping[str, Any]) -> SecondOpinion:
         """Return the opinion of a report."""
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
         return cls(**values)
@@ -60,47 +80,47 @@ class SearchOpinion:
     def trouble(self) -> str:
         """The sentence of a report without a verdict; empty if there is no difference."""
         sent = f", please report it with {self.file}" if self.file else ""
-        said = f"the second semantics contradicts the search: {self.difference}; this is a bug of zabcheck{sent}"
+        said = f"{self.by} contradicts the verdict: {self.difference}; this is a bug of zabcheck{sent}"
         return said if self.difference else ""
 
     @property
     def row(self) -> list[tuple[str, str]]:
         """The row of a report's figures; none if no second opinion was requested."""
-        if self.none:
+        if self.none and not self.states:
             return [("second opinion", f"none: {self.none}")]
         if not self.states and not self.difference:
             return []
         total = len(self.judged) + len(self.not_judged)
         of = f"{len(self.judged)} of {total} properties" if self.not_judged else plural(total, "property")
-        compared = (
-            f"{plural(self.states, 'state')} of {plural(self.levels, 'level')}, {plural(self.steps, 'step')}, {of}"
-        )
-        without = [*self.not_judged, *self.not_compared]
+        where = f"of {plural(self.levels, 'level')}" if self.levels else f"of random runs of {self.by}"
+        compared = f"{plural(self.states, 'state')} {where}, {plural(self.steps, 'step')}{f', {of}' if total else ''}"
+        without = [*self.not_judged, *self.not_compared, *([self.none] if self.none else [])]
         lacks = f"; not compared: {some(without)}" if without else ""
         return [
             ("second opinion", f"{compared}: {'DIFFER' if self.difference else 'agreed'} ({self.seconds:.1f} s){lacks}")
         ]
 
 
-UNASKED = SearchOpinion()
+NO_OPINION = SecondOpinion()  # nothing was compared
 
 
-def joined_opinions(opinions: Sequence[SearchOpinion]) -> SearchOpinion:
-    """Return the opinions of the explorations that one search consists of as one."""
+def joined_opinions(opinions: Sequence[SecondOpinion]) -> SecondOpinion:
+    """Return the opinions of one answer, of its explorations or of several semantics, as one."""
     first = next((o for o in opinions if o.difference), next((o for o in opinions if o.none), opinions[0]))
     return replace(
         first,
+        by=first.by if first.difference else " and ".join(dict.fromkeys(o.by for o in opinions)),
         states=sum(o.states for o in opinions),
         levels=max(o.levels for o in opinions),
         steps=sum(o.steps for o in opinions),
-        judged=tuple(name for o in opinions for name in o.judged),
-        not_judged=tuple(name for o in opinions for name in o.not_judged),
+        judged=tuple(dict.fromkeys(name for o in opinions for name in o.judged)),
+        not_judged=tuple(dict.fromkeys(name for o in opinions for name in o.not_judged)),
         not_compared=tuple(dict.fromkeys(name for o in opinions for name in o.not_compared)),
         seconds=sum(o.seconds for o in opinions),
     )
 
 
-def written_to(opinion: SearchOpinion, path: Path) -> SearchOpinion:
+def written_to(opinion: SecondOpinion, path: Path) -> SecondOpinion:
     """Return an opinion with the file that its difference was written to; without it, if it cannot be written."""
     try:
         path.write_text(json.dumps(opinion.details, indent=1) + "\n", encoding="utf-8")

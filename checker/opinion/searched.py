@@ -6,9 +6,10 @@ its value. A run leads to a state of the search, by the predecessors that the se
 
 from __future__ import annotations
 
+import math
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -19,11 +20,13 @@ from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration
 from checker.explore.stuttering import stutters
-from checker.opinion.outcome import SearchOpinion
+from checker.opinion.interpreted import LONGEST
+from checker.opinion.outcome import BY_SECOND, Differs, Place, SecondOpinion
 from checker.opinion.plain import Plain, label_of
 from checker.opinion.values import Values
 from checker.report.result import plural
 from invariants.registry import RUNTIME, STEP, Property, keeps, meets
+from zabspec.language.layout.derive import in_order, permuted
 from zabspec.language.python.reference import ERRORS, StateView
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
@@ -40,27 +43,12 @@ SHARE = 5000  # of so many states of a search one more is compared
 MOST = 20_000
 SECONDS = 2.0  # of CPU, or a tenth of the search's, after which no further state is drawn
 MOST_STARTS = 1000  # ways to begin, of more the first are compared
+RENAMINGS = 24  # of a state; with more they are not tried
+RARELY = 8  # of so many states one is compared with all its renamings
 RANDOM = 4  # of so many runs one is random
-BARREN = 4  # runs in vain, after which no further one is drawn
+BARREN, SPARSE = 4, 40  # runs in vain, after which no further one is drawn: if enough states were compared, and if not
 
 Moved = tuple[str, tuple[str, ...], frozenset[str]]  # a step's label, the state after it, the step properties it breaks
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a comparison is: the state of the second semantics, its depth, and the labels of the run to it."""
-
-    state: tuple[Any, ...]
-    depth: int
-    run: Sequence[str]
-
-
-class Differs(Exception):
-    """The two differ: in a sentence, at a place, with further details."""
-
-    def __init__(self, sentence: str, at: Place | None = None, **details: Any) -> None:
-        super().__init__(sentence)
-        self.at, self.details = at, details
 
 
 def request_of(c: Configuration) -> dict[str, Any]:
@@ -155,13 +143,13 @@ class Comparison:
 
     Args:
         model: what was explored.
-        engine: what explored it, with what it knows of the states found; machine code alone for random runs.
+        engine: what explored it; if it does not know the states found any longer, runs are random.
         r: the result of the search.
     """
 
     def __init__(self, model: Model, engine: Explorer | Interpreter | Compiled, r: Exploration) -> None:
         self.model, self.r = model, r
-        self.explorer = engine if isinstance(engine, Explorer) else None
+        self.explorer = engine if isinstance(engine, Explorer) and engine.groups else None
         self.interpreter = engine if isinstance(engine, Interpreter) else None
         self.code: Compiled | None = None
         self.layout, self.size = model.program.layout, model.program.layout.size
@@ -176,6 +164,7 @@ class Comparison:
             self.code = engine.code if isinstance(engine, Explorer) else engine
             self.side = InMachineCode(self.code, both)
         self.values = Values(Plain.of(model), self.world.layout)
+        self.source = random.Random(r.distinct)
         self.seen: dict[bytes, list[Move]] = {}
         self.images: dict[int, bytes] = {}
         self.depths: set[int] = set()
@@ -194,10 +183,10 @@ class Comparison:
         if known is not None:
             return known
         at = Place(second, depth, run)
-        ours: dict[Moved, bytes] = {}
-        for word, after in self.side.steps(data):
-            what = label_of(self.model, word), self.values.of_bytes(after), self.side.broken(data, after)
-            ours.setdefault(what, after)
+        try:
+            ours = self.ours(data)
+        except ERRORS as error:
+            raise Differs(f"a state at depth {depth + 1} is none: {error}", at) from None
         theirs, errors = self.taken(second)
         self.steps += len(ours)
         self.labels |= {label for label, _, _ in ours}
@@ -209,8 +198,17 @@ class Comparison:
         found = [
             Move(w, after[: self.size], theirs[w], self.visited(data, after, depth, at)) for w, after in ours.items()
         ]
+        self.renamed(data, at)
         self.depths.add(depth)
         self.seen[data] = found
+        return found
+
+    def ours(self, data: bytes) -> dict[Moved, bytes]:
+        """Return the steps of a state by the search's engine, with the states after them."""
+        found: dict[Moved, bytes] = {}
+        for word, after in self.side.steps(data):
+            what = label_of(self.model, word), self.values.of_bytes(after), self.side.broken(data, after)
+            found.setdefault(what, after)
         return found
 
     def taken(self, second: tuple[Any, ...]) -> tuple[dict[Moved, tuple[Any, ...]], list[str]]:
@@ -329,6 +327,22 @@ class Comparison:
             raise Differs(f"the search has not found a state at depth {depth + 1}", at)
         return fingerprint
 
+    def renamed(self, data: bytes, at: Place) -> None:
+        """Check that a renaming of a state has its fingerprint and, of some states, that its representative is one.
+
+        Raises:
+            Differs: it has another one, or it is none.
+        """
+        if self.code is None or not self.code.symmetry:
+            return
+        schema, layout = self.layout.schema, self.layout
+        fingerprint, image = self.code.canonical(data)
+        if self.code.canonical(permuted(layout, data, schema.some_renaming(self.source)))[0] != fingerprint:
+            raise Differs(f"a state at depth {at.depth} and a renaming of it have two fingerprints", at)
+        if not len(self.seen) % RARELY and math.factorial(schema.nodes) <= RENAMINGS:
+            if in_order(layout, image) not in {in_order(layout, permuted(layout, data, p)) for p in schema.renamings}:
+                raise Differs(f"a state at depth {at.depth} is represented by no renaming of it", at)
+
     # --- runs ----------------------------------------------------------------------------------------
 
     @cached_property
@@ -421,8 +435,8 @@ class Comparison:
             data, second = move.data, move.second
             run.append(label)
 
-    def draw(self, count: int, source: random.Random, most_seconds: float) -> None:
-        """Compare at least so many states, if there are as many and there is time.
+    def draw(self, count: int, source: random.Random, most_seconds: float, runs: Iterable[Sequence[int]]) -> None:
+        """Compare some runs, and at least so many states, if there are as many and there is time.
 
         Raises:
             Differs: the two do not agree in some state.
@@ -431,12 +445,15 @@ class Comparison:
         for violation in r.violations.values():
             fails = violation.property.of == RUNTIME  # the last step has no effect
             self.follow(violation.schedule[:-1] if fails else violation.schedule)
+        for run in runs:
+            self.follow(run)
         levels = [k for k, n in enumerate(r.levels) if n and k <= max(r.whole_depth, 0)]
         guided = not r.narrowed and (self.explorer is not None or self.interpreter is not None)
         barren = 0
-        while (
-            (len(self.seen) < count or self.missed()) and barren < BARREN and time.process_time() - began < most_seconds
-        ):
+        while time.process_time() - began < most_seconds:
+            enough = len(self.seen) >= count
+            if barren >= (BARREN if enough else SPARSE) or (enough and not self.missed()):
+                return
             before, turn = len(self.seen), source.randrange(RANDOM)
             if not guided or not turn:
                 self.wander(source, max(r.expanded_levels, 0) if guided else max(r.depth, 1))
@@ -447,7 +464,7 @@ class Comparison:
                     self.to_state(depth, index)
                 elif self.interpreter is not None:
                     self.follow(self.interpreter.schedule_to(depth, index))
-            barren = barren + 1 if len(self.seen) == before or len(self.seen) > count else 0
+            barren = barren + 1 if enough or len(self.seen) == before else 0
 
     def details(self, problem: Differs) -> dict[str, Any]:
         """Return a difference as JSON."""
@@ -473,36 +490,49 @@ def states_for(r: Exploration) -> int:
     return min(MOST, max(FEWEST, r.distinct // SHARE))
 
 
+def opinion_of_runs(
+    model: Model, engine: Interpreter | Compiled, properties: Sequence[Property], runs: Iterable[Sequence[int]]
+) -> SecondOpinion:
+    """Compare runs that an engine took, and random ones of it, with the second semantics."""
+    r = Exploration(tuple(properties), levels=[1] * LONGEST, narrowed=True)
+    return second_opinion(model, engine, r, None, runs)
+
+
 def second_opinion(
-    model: Model, engine: Explorer | Interpreter | Compiled, r: Exploration, count: int | None
-) -> SearchOpinion:
+    model: Model,
+    engine: Explorer | Interpreter | Compiled,
+    r: Exploration,
+    count: int | None,
+    runs: Iterable[Sequence[int]] = (),
+) -> SecondOpinion:
     """Compare a search with the second semantics.
 
     Args:
         model: what was explored.
-        engine: what explored it; its machine code if it does not know any longer what it found.
+        engine: what explored it.
         r: the result.
         count: so many states, which is the seed, too; None for as many as the size of the search suggests.
+        runs: further runs to compare.
     """
     known = {*model.protocol.budgets, *(b for budgets in WORLD_BUDGETS.values() for b in budgets)}
     lacking = next((b for b, n in model.configuration.budget.items() if n and b in BUDGETS and b not in known), "")
     if lacking:
-        return SearchOpinion(none=f"the second semantics has no {lacking}")
+        return SecondOpinion(none=f"the second semantics has no {lacking}")
     began, wanted = time.process_time(), states_for(r) if count is None else count
     difference: dict[str, Any] = {}
     limit = max(SECONDS, r.cpu_seconds / 10) if count is None else float("inf")
     try:
         here = Comparison(model, engine, r)
-        here.draw(wanted, random.Random(wanted), limit)
+        here.draw(wanted, random.Random(wanted), limit, runs)
     except Differs as problem:
         difference = here.details(problem)
     except KeyboardInterrupt:
-        return SearchOpinion(none="interrupted")
+        return SecondOpinion(none="interrupted")
     except Exception as problem:  # whatever it lacks, the search's verdict stands
-        return SearchOpinion(none=f"the second semantics does not run it: {type(problem).__name__}: {problem}")
+        return SecondOpinion(none=f"the second semantics does not run it: {type(problem).__name__}: {problem}")
     names = [p.name for p in r.properties]
-    return SearchOpinion(
-        len(here.seen), len(here.depths), here.steps,
+    return SecondOpinion(
+        BY_SECOND, len(here.seen), len(here.depths), here.steps,
         tuple(n for n in names if n in here.judged_names), tuple(n for n in names if n not in here.judged_names),
         tuple(here.not_compared()), wanted, difference.get("difference", ""), "",
         round(time.process_time() - began, 3), details=difference,

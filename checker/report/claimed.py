@@ -14,7 +14,7 @@ from typing import Any
 from checker.errors import RequestError
 from checker.explore.result import Exploration, Limits, Violation
 from checker.explore.vacuous import vacuous
-from checker.opinion.outcome import UNASKED, SearchOpinion
+from checker.opinion.outcome import NO_OPINION, SecondOpinion
 from checker.report.documents import ExplorationReport
 from checker.report.page import ReportError
 from checker.report.report import Explored
@@ -144,9 +144,9 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Explored:
     )  # fmt: skip
 
 
-def second_opinion(report: Claim) -> SearchOpinion:
+def second_opinion(report: Claim) -> SecondOpinion:
     """Return the second opinion that a report has."""
-    return SearchOpinion.from_json(report["second_opinion"]) if "second_opinion" in report else UNASKED
+    return SecondOpinion.from_json(report["second_opinion"]) if "second_opinion" in report else NO_OPINION
 
 
 def counterexample(p: Claim) -> Counterexample:

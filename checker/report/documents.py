@@ -348,10 +348,11 @@ class Engine(Typed, frozen=True, kw_only=True):
     spark: SparkJobs | UnsetType = UNSET
 
 
-class SearchOpinion(Typed, frozen=True):
-    """How the opinion of the second semantics compares, in states that the search found.
+class SecondOpinion(Typed, frozen=True):
+    """How the opinion of the second semantics, or of the interpreter, compares.
 
     Attributes:
+        by: whose it is.
         states: states in which both were compared.
         levels: at how many depths these are.
         steps: steps that were compared, with their effects.
@@ -365,6 +366,7 @@ class SearchOpinion(Typed, frozen=True):
         file: where the details of a difference are; empty without one.
     """
 
+    by: str
     states: Natural
     levels: Natural
     steps: Natural
@@ -443,7 +445,7 @@ class ExplorationReport(Typed, frozen=True, kw_only=True):
     cost: Cost
     engine: Engine
     evidence: EvidenceColumns | UnsetType = UNSET
-    second_opinion: SearchOpinion | UnsetType = UNSET
+    second_opinion: SecondOpinion | UnsetType = UNSET
 
 
 class LiveDerived(Typed, frozen=True):
@@ -474,20 +476,6 @@ class FaultPhase(Typed, frozen=True):
     exhausted: bool
     symmetry_off: str | None
     collision_probability: Quantity
-
-
-class SecondOpinion(Typed, frozen=True):
-    """How the interpreter's opinion of the machine code compares, in random runs.
-
-    Attributes:
-        states: states in which both were compared; 0 if some process starves, or nothing is proved.
-        steps: steps that were compared.
-        difference: the first difference; empty if there is none.
-    """
-
-    states: Natural
-    steps: Natural
-    difference: str
 
 
 class StablePhase(Typed, frozen=True):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checker.errors import RequestError
-from checker.opinion.outcome import SearchOpinion
+from checker.opinion.outcome import SecondOpinion
 from checker.report.command import witness_command
 from invariants import known_properties, property_named
 from invariants.registry import RUNTIME
@@ -53,7 +53,7 @@ def page_of(report: Mapping[str, Any], stated: bool = False) -> str:
     return template.render(
         style=STYLE, report=report, stated=stated, runs=runs, found=found, ordered=ordered, witnesses=commands,
         plot=plot(report["states"]["levels"]),
-        second=SearchOpinion.from_json(report["second_opinion"]).row if "second_opinion" in report else [],
+        second=SecondOpinion.from_json(report["second_opinion"]).row if "second_opinion" in report else [],
         counts=[(name, n, share(n, most)) for name, n in [*steps, *report["events"].items()]],
         configuration=json.dumps(report["configuration"]),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from msgspec import UNSET, to_builtins
 
 from checker.explore.reaching import reaching
 from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
-from checker.opinion.outcome import UNASKED, SearchOpinion
+from checker.opinion.outcome import NO_OPINION, SecondOpinion
 from checker.report import documents
 from checker.report.answer import Answered
 from checker.report.command import command_words, witness_command
@@ -149,7 +149,7 @@ class Explored(Answered):
     request: Mapping[str, Any] | None = None
     advice: Advice | None = None
     evidence: Gathered | None = None
-    second: SearchOpinion = UNASKED
+    second: SecondOpinion = NO_OPINION
 
     kind = "explore"
 
@@ -753,7 +753,7 @@ class Explored(Answered):
                 spark=documents.SparkJobs(r.jobs) if r.engine == "spark" else UNSET,
             ),
             evidence=UNSET if self.evidence is None else self.evidence.columns(p.name for p in self.listed),
-            second_opinion=documents.SearchOpinion(**self.second.as_json()) if self.second != UNASKED else UNSET,
+            second_opinion=documents.SecondOpinion(**self.second.as_json()) if self.second != NO_OPINION else UNSET,
         )
         return cast("dict[str, Any]", to_builtins(report))
 

@@ -74,7 +74,9 @@ class LiveRequest(BoundedRequest):
     def answer(self, watch: Watch = QUIET) -> Lived:
         from checker.live.report import Lived
         from checker.live.run import Live
-        from checker.opinion.live import second_opinion
+        from checker.opinion import live as interpreted
+        from checker.opinion.outcome import joined_opinions
+        from checker.opinion.searched import second_opinion
         from zabspec.model import Model
 
         started = time.perf_counter()
@@ -92,7 +94,8 @@ class LiveRequest(BoundedRequest):
         run, found = searched(code, self, replace(limits, spent=ready), watch)
         found.compile_seconds = ready
         if found.complete and not found.found:
-            found.second = second_opinion(code)
+            semantics = second_opinion(model, run.explorer, found.exploration, None)
+            found.second = joined_opinions([interpreted.second_opinion(code), semantics])
         return Lived(
             found,
             configuration,

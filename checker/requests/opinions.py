@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from checker.opinion.outcome import FILE, UNASKED, SearchOpinion, joined_opinions, written_to
+from checker.opinion.outcome import FILE, NO_OPINION, SecondOpinion, joined_opinions, written_to
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration
@@ -22,7 +22,7 @@ class Opinions:
 
     def __init__(self, states: int | str | None, saves: bool) -> None:
         self.states, self.saves = cast("int | None", states), saves
-        self.heard: list[SearchOpinion] = []
+        self.heard: list[SecondOpinion] = []
 
     def hear(self, task: EngineTask, r: Exploration) -> None:
         """Compare the result of a task, unless that is not requested."""
@@ -30,18 +30,15 @@ class Opinions:
             return
         why = "nothing was explored" if r.expanded_levels < 0 else "interrupted" if r.stopped == "interrupted" else ""
         if why or not task.ran:
-            self.heard.append(SearchOpinion(none=why or f"--engine {task.request.engine} keeps its states elsewhere"))
+            self.heard.append(SecondOpinion(none=why or f"--engine {task.request.engine} keeps its states elsewhere"))
             return
-        from checker.explore.breadth_first import Explorer
         from checker.opinion.searched import second_opinion
 
-        engine = task.ran[-1]
-        known = engine.code if isinstance(engine, Explorer) and not engine.groups else engine
-        self.heard.append(second_opinion(task.model, known, r, self.states))
+        self.heard.append(second_opinion(task.model, task.ran[-1], r, self.states))
 
-    def joined(self) -> SearchOpinion:
+    def joined(self) -> SecondOpinion:
         """Return them as one, with the file that a difference was written to."""
         if not self.heard:
-            return UNASKED
+            return NO_OPINION
         opinion = joined_opinions(self.heard)
         return written_to(opinion, Path(FILE)) if opinion.difference and self.saves else opinion

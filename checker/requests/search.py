@@ -88,8 +88,10 @@ def walk(model: Model, judged: Sequence[Property], request: SearchRequest, watch
     """Search; return the result, and the maximum number of steps of a walk."""
     import secrets
 
+    from checker.opinion.searched import opinion_of_runs
     from checker.search.code import SearchCode
     from checker.search.search import MOST_STEPS, RandomSearch, Walked
+    from invariants.registry import RUNTIME
     from zabspec.limits import done_in_time
 
     started = time.perf_counter()
@@ -107,6 +109,8 @@ def walk(model: Model, judged: Sequence[Property], request: SearchRequest, watch
     with watch.searching() as progress:
         walked = search.run(limit, request.keep_going, progress)
     walked.compile_seconds = ready
+    taken = [v.schedule[:-1] if v.property.of == RUNTIME else v.schedule for v in walked.broken.values()]
+    walked.second = opinion_of_runs(model, code, judged, taken)
     return walked, most
 
 

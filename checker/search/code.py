@@ -11,8 +11,8 @@ from checker.search import kernel
 from invariants.registry import Property
 from zabspec.model import Model
 
-# what a search calls beside its walks; the rest of the explorer's kernel need not be compiled
-SHARED = ("take", "successors", "look_at_one_state")
+# what a search, and its second opinion, call beside its walks; the rest of the kernel need not be compiled
+SHARED = ("take", "successors", "look_at_one_state", "judge_one_step", "fingerprint")
 
 
 class SearchCode(Compiled):

@@ -64,7 +64,7 @@ class Searched(Answered):
     @property
     def exit_code(self) -> int:
         """1 if a violation was found and written down; 3 for no verdict, whatever was walked."""
-        runs = [v.counterexample for v in self.found.values()]
+        runs = [v.counterexample for v in self.found.values() if not self.walked.second.difference]
         return 1 if runs and all(c.replayed and not c.trouble for c in runs) else 3
 
     @property
@@ -75,6 +75,8 @@ class Searched(Answered):
     def sentence(self) -> str:
         """The first line of the report."""
         w = self.walked
+        if w.second.difference:
+            return f"no verdict: {w.second.trouble}"
         if self.found:
             found = [
                 f"{name} after {plural(v.steps, 'step')}" + (f", {v.walked} as walked" if v.steps != v.walked else "")
@@ -107,7 +109,7 @@ class Searched(Answered):
             rows.append(("continued from", f"{w.cells:,} sets of premises that a walk had reached"))
         if w.errors:
             rows.append(("errors", f"{w.errors:,} walks ended: {met(w.error)}"))
-        return rows
+        return [*rows, *w.second.row]
 
     def notes(self) -> list[str]:
         """Return sentences on what was not covered."""
@@ -148,7 +150,8 @@ class Searched(Answered):
         for p in self.walked.properties:
             v = self.found.get(p.name)
             c = v.counterexample if v is not None else Counterexample()
-            word = "violated" if v is not None and c.replayed else "no verdict"
+            sure = v is not None and c.replayed and not self.walked.second.difference
+            word = "violated" if sure else "no verdict"
             at = None if v is None else v.steps
             yield Verdict(p.name, word, at, c.trouble or c.why, c.trace, c.text, p.source, p.statement, p.premise)
 
@@ -164,7 +167,7 @@ class Searched(Answered):
         w = self.walked
         return {
             "format": FORMAT,
-            "verdict": "violated" if self.found else "no verdict",
+            "verdict": "violated" if self.found and not w.second.difference else "no verdict",
             "sentence": self.sentence,
             "search": w.mode,
             "seed": w.seed,
@@ -179,6 +182,7 @@ class Searched(Answered):
             "errors": w.errors,
             "error": w.error,
             "stopped": w.stopped,
+            "second_opinion": w.second.as_json(),
             "seconds": round(w.seconds, 3),
             "cpu_seconds": round(w.cpu_seconds, 3),
             "compile_seconds": round(w.compile_seconds, 3),

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from checker.opinion.outcome import NO_OPINION, SecondOpinion
 from checker.search import kernel
 from checker.search.code import SearchCode
 from invariants.registry import NO_RUNTIME_ERROR, STEP, Property
@@ -84,6 +85,7 @@ class Walked:
     cpu_seconds: float = 0.0
     compile_seconds: float = 0.0
     stopped: str = ""
+    second: SecondOpinion = NO_OPINION
 
 
 @dataclass(frozen=True)

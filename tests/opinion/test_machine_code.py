@@ -1,4 +1,4 @@
-"""The interpreter's opinion of machine code: of a refinement check and of a liveness check, as they are and faulty."""
+"""Opinions of a refinement check, a liveness check, random walks and bmc, as they are and faulty."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import pytest
 
 from checker.explore.compiled import Compiled
 from checker.live.code import LiveCode
+from checker.proofs.requests.bmc import Bmc
 from checker.proofs.requests.refine import Refine
 from checker.requests.live import LiveRequest
+from checker.requests.search import SearchRequest
+from zabspec.second.world import World
 
 REFINED = Refine(nodes=2, txns=1)
 PROGRESS = LiveRequest("zab", nodes=2, txns=1, budgets={"timeouts": 1, "crashes": 1, "losses": 0})
@@ -85,3 +88,17 @@ def test_planted_faults_are_met(monkeypatch: pytest.MonkeyPatch, plant: Plant) -
         assert said.exit_code == 3
         assert "no verdict" in said.sentence
         assert "the interpreter contradicts the verdict" in said.sentence
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [PROGRESS, SearchRequest(variant="small-quorum", nodes=2, txns=1, seed=1), Bmc(nodes=2, txns=1, depth=2)],
+)
+def test_the_second_semantics_contradicts(monkeypatch: pytest.MonkeyPatch, request_of: Any) -> None:
+    assert "agreed" in " ".join(request_of.answer().text().split())
+    true = World.steps
+    monkeypatch.setattr(World, "steps", lambda self, state: [s for s in true(self, state) if s.label != "oracle"])
+    answer = request_of.answer()
+    assert answer.exit_code == 3
+    assert answer.sentence.startswith("no verdict: ")
+    assert "the second semantics contradicts the verdict" in answer.sentence

@@ -195,7 +195,7 @@ def test_planted_faults_are_no_verdict(monkeypatch: pytest.MonkeyPatch, plant: P
 
 def contradicted(answer: Explored) -> None:
     assert answer.exit_code == 3
-    assert answer.sentence.startswith("no verdict: the second semantics contradicts the search: ")
+    assert answer.sentence.startswith("no verdict: the second semantics contradicts the verdict: ")
     assert {v.verdict for v in answer.said()} == {"no verdict"}
     assert "DIFFER" in dict(answer.figures())["second opinion"]
 

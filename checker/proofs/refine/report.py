@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from checker.opinion.interpreted import UNHEARD, SecondOpinion
+from checker.opinion.outcome import NO_OPINION, SecondOpinion
 from checker.proofs.refine.failure import Failure
 from checker.proofs.refine.generate import MARK
 from checker.proofs.refine.model import CLAUSE, REFINES, RefinedModel
@@ -40,7 +40,7 @@ class Refined(Answered):
     failures: Mapping[str, Failure] = field(default_factory=dict)
     path: str = ""
     trouble: str = ""
-    second: SecondOpinion = UNHEARD
+    second: SecondOpinion = NO_OPINION
 
     kind = "refine"
 
@@ -150,7 +150,7 @@ class Refined(Answered):
             "exit_code": self.exit_code,
             "request": said["request"],
             "verdict": self.word,
-            "second_opinion": asdict(self.second),
+            "second_opinion": self.second.as_json(),
             "actions": self.taken,
             "never_taken": self.never,
             "clauses": {

@@ -145,11 +145,7 @@ class Bounded(Answered):
             lines.append("A bounded result: deeper runs were not checked.")
             if not self.found.reason and not self.found.left_range:
                 lines.append("In the checked runs no value leaves its range.")
-            if self.found.second.states:
-                lines.append(
-                    f"Second opinion: {plural(self.found.second.states, 'run')} drawn from the formula replayed in the "
-                    "interpreter, and as many random ones of it are in the formula."
-                )
+            lines += [f"{title}: {said}" for title, said in self.found.second.row]
         else:
             lines += ["", self.counterexample.text.rstrip(), ""]
             if self.broken is not None and self.counterexample.replayed and self.counterexample.digest:
@@ -174,7 +170,7 @@ class Bounded(Answered):
             "depth": self.found.depth,
             "reason": self.found.reason or None,
             "error": self.found.left_range or None,
-            "second_opinion": {"runs": self.found.second.states, "difference": self.found.second.difference or None},
+            "second_opinion": self.found.second.as_json(),
             "queries": [{"rounds": rounds, "seconds": round(spent, 3)} for rounds, spent in self.found.seconds],
             "trace": self.counterexample.path or None if self.counterexample else None,
             "replayed": bool(self.counterexample.replayed and self.counterexample.digest)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from checker.report.answer import Answered
-from checker.report.result import Part, plural
+from checker.report.result import Part
 from checker.report.result import Verdict as Said
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def as_object(outcome: Outcome, word: str) -> dict[str, Any]:
         "impossible": [{"move": m, "clauses": list(names)} for m, names in outcome.impossible.items()],
         "at_every_depth": [] if nothing else proved,
         "premises": premises_object(outcome),
-        "second_opinion": None if outcome.second is None else asdict(outcome.second),
+        "second_opinion": None if outcome.second is None else outcome.second.as_json(),
         "clauses": [verdict_object(v, outcome) for v in outcome.verdicts],
     }
 
@@ -171,11 +171,7 @@ def as_text(outcome: Outcome) -> str:
             f"each proved or following clause assumes {', '.join(supposed)}, which is not proved: it may fail in a run"
         )
     lines += premise_lines(outcome)
-    if outcome.second is not None and outcome.second.states:
-        lines.append(
-            f"second opinion: the interpreter judged {plural(outcome.second.states, 'random state')} and took "
-            f"{plural(outcome.second.steps, 'step')} from them"
-        )
+    lines += [f"{title}: {said}" for title, said in (outcome.second.row if outcome.second is not None else [])]
     if obstacles:
         lines.append(f"nothing is proved: {'; '.join(obstacles)}")
     if outcome.groundless:

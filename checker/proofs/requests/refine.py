@@ -76,7 +76,7 @@ class Refine(BoundedRequest):
         """
         from checker.explore.compiled import Compiled
         from checker.opinion.compiled import second_opinion
-        from checker.opinion.interpreted import UNHEARD
+        from checker.opinion.outcome import NO_OPINION
         from checker.proofs.refine.model import REFINES, RefinedModel
         from checker.proofs.refine.report import Refined
         from checker.report.report import Explored
@@ -110,7 +110,7 @@ class Refine(BoundedRequest):
                 ) from None
         run = replace(failures[names[0]].trace, request=self.as_json()) if names else None
         kept = saved(Counterexample(trace=run), str(self.trace))
-        second = UNHEARD
+        second = NO_OPINION
         if report.covered and not names:
             second = second_opinion(Compiled(model, model.properties, False))
         return Refined(model, report, failures, kept.path, kept.trouble or second.trouble, second)

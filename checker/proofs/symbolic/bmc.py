@@ -22,7 +22,9 @@ from typing import Any, Protocol, TypeAlias
 import z3
 from z3 import ModelRef
 
-from checker.opinion.interpreted import UNHEARD, Differs, Interpreted, SecondOpinion
+from checker.opinion.interpreted import Interpreted
+from checker.opinion.outcome import NO_OPINION, Differs, SecondOpinion, joined_opinions
+from checker.opinion.searched import opinion_of_runs
 from checker.proofs.symbolic.smt2 import about
 from checker.proofs.symbolic.solver import Result, Solver, SolverAnswer, interruptibly
 from checker.proofs.symbolic.transition import Transition
@@ -64,6 +66,7 @@ class BoundedOpinion(Interpreted):
     def __init__(self, search: BoundedSearch, start: bytes, left: Callable[[], float]) -> None:
         super().__init__(search.transition.model, search.properties)
         self.search, self.start, self.left = search, start, left
+        self.runs: list[tuple[int, ...]] = []  # drawn from the formula
         self.source = random.Random(len(search.run.rounds))
         self.widths = {key: search.transition.cells.all[key].width for key in search.run.state}
 
@@ -102,7 +105,8 @@ class BoundedOpinion(Interpreted):
                 raise Differs("the formula has no run at all")
             return
         state = self.start
-        for k, word in enumerate(search.schedule(result.model), 1):
+        self.runs.append(search.schedule(result.model))
+        for k, word in enumerate(self.runs[-1], 1):
             view = dict(self.engine.attempts(state)).get(word)
             if not isinstance(view, StateView):
                 raise Differs(f"step {k} of a run of the formula is not possible")
@@ -135,18 +139,25 @@ class BoundedOpinion(Interpreted):
         if proved:
             raise Differs("a random run ends in a state that is in no run of the formula")
 
+    def compare(self) -> None:
+        """Compare random runs of each kind, as long as there is time; `states` counts the runs of each kind.
+
+        Raises:
+            Differs: they do not agree.
+        """
+        while self.states < RUNS and self.left() > 0:
+            self.draw()
+            self.walk()
+            self.states += 1
+
 
 def second_opinion(search: BoundedSearch, start: bytes, left: Callable[[], float]) -> SecondOpinion:
-    """Compare random runs of each kind, as long as there is time; `states` counts the runs of each kind."""
+    """Return how the opinions of the interpreter, and of the second semantics, of the formula of all runs compare."""
     here = BoundedOpinion(search, start, left)
-    try:
-        while here.states < RUNS and left() > 0:
-            here.draw()
-            here.walk()
-            here.states += 1
-    except Differs as difference:
-        return SecondOpinion(here.states, here.steps, str(difference))
-    return SecondOpinion(here.states, here.steps)
+    opinion = here.opinion(here.compare)
+    if opinion.difference or start not in here.starts:
+        return opinion
+    return joined_opinions([opinion, opinion_of_runs(here.engine.model, here.engine, here.properties, here.runs)])
 
 
 STATE = 0  # where a property is about states, in place of a step's word
@@ -200,7 +211,7 @@ class Bounded:
     reason: str = ""
     left_range: str = ""
     premises: dict[str, bool] = field(default_factory=dict)
-    second: SecondOpinion = UNHEARD
+    second: SecondOpinion = NO_OPINION
     seconds: list[tuple[int, float]] = field(default_factory=list)
 
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from checker.opinion.interpreted import Differs, Interpreted, SecondOpinion
+from checker.opinion.interpreted import Interpreted
+from checker.opinion.outcome import Differs, SecondOpinion
 from checker.proofs.symbolic.induction import Induction, describe
 from checker.proofs.symbolic.transition import StepChoice
 from invariants.registry import STEP
@@ -57,6 +58,24 @@ class InductionOpinion(Interpreted):
         self.kept = [p for p in self.properties if p.name in claims.kept]
         self.words = {move.word & WORD for move in induction.moves}
         self.never = {(m.word, m.message) for m in induction.moves if m.label in claims.never}
+
+    def compare(self) -> None:
+        """Compare the initial states, and states that either side draws.
+
+        Raises:
+            Differs: they do not agree.
+        """
+        claimed = self.claims.kept.union(self.claims.lasting)
+        count = max(FEWEST, min(MOST, CELLS // len(self.variables)))
+        for clause in self.induction.clauses:
+            starts = (StateView(self.layout, data) for data in self.starts)
+            if clause.name in claimed and not all(self.holds(clause, s) for s in starts):
+                raise Differs(f"an initial state violates {clause.name}")
+        for by_z3, states in ((False, self.walked(self.source, count)), (True, self.drawn(self.source, count))):
+            for data in states:
+                if not self.agree(data, True) and by_z3:
+                    raise Differs("z3 takes a state for one that satisfies the assumptions, and it does not")
+                self.agree(self.altered(data, self.source), False)
 
     def agree(self, data: bytes, is_legal: bool) -> bool:
         """Compare everything about one state; return whether it satisfies the assumptions.
@@ -199,21 +218,8 @@ class InductionOpinion(Interpreted):
 
 def second_opinion(induction: Induction, claims: Claims) -> SecondOpinion:
     """Return how the interpreter's opinion compares with an induction's formulas and conclusions."""
-    here, claimed = InductionOpinion(induction, claims), claims.kept.union(claims.lasting)
-    count = max(FEWEST, min(MOST, CELLS // len(here.variables)))
-    try:
-        for clause in induction.clauses:
-            starts = (StateView(here.layout, data) for data in here.starts)
-            if clause.name in claimed and not all(here.holds(clause, s) for s in starts):
-                raise Differs(f"an initial state violates {clause.name}")
-        for by_z3, states in ((False, here.walked(here.source, count)), (True, here.drawn(here.source, count))):
-            for data in states:
-                if not here.agree(data, True) and by_z3:
-                    raise Differs("z3 takes a state for one that satisfies the assumptions, and it does not")
-                here.agree(here.altered(data, here.source), False)
-    except Differs as difference:
-        return SecondOpinion(here.states, here.steps, str(difference))
-    return SecondOpinion(here.states, here.steps)
+    here = InductionOpinion(induction, claims)
+    return here.opinion(here.compare)
 
 
 def worth(value: Truth | Term | int, known: Known) -> int | bool:

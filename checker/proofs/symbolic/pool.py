@@ -12,7 +12,7 @@ from multiprocessing.pool import AsyncResult
 from typing import TYPE_CHECKING, Any
 
 from checker.explore.symmetry import asymmetry
-from checker.opinion.interpreted import UNHEARD, SecondOpinion
+from checker.opinion.outcome import NO_OPINION, SecondOpinion
 from checker.proofs.symbolic.assumptions import EPOCHS, cut, faults, places
 from checker.proofs.symbolic.counterexample import rows
 from checker.proofs.symbolic.enabledness import Possible, Taken
@@ -198,7 +198,7 @@ class Outcome:
     symmetry_off: str = ""
     premises: Premises | None = None
     required: tuple[str, ...] = ()
-    second: SecondOpinion | None = UNHEARD
+    second: SecondOpinion | None = NO_OPINION
 
     @property
     def refuted(self) -> dict[str, int]:

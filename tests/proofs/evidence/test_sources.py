@@ -29,7 +29,7 @@ BESIDE = (
     "checker.zookeeper.requests.audit",  # the releases of another command
     "checker.requests.counterexamples", "zabspec.simulator.run",  # runs of explorations, whose words nobody takes
     "checker.proofs.symbolic.extension",  # what --symbolic asks beside an exploration
-    "checker.requests.opinions",  # the second opinion of an exploration, which no evidence asks for
+    "checker.requests.opinions", "checker.opinion.searched",  # the opinion of a search, which no evidence asks for
     "checker.explore.checkpoints", "checker.tables.distributed",  # what is saved, and Spark
     "checker.zookeeper", "zabspec.zookeeper",  # another protocol
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from checker.commands.init import START
-from checker.opinion.interpreted import SecondOpinion
+from checker.opinion.outcome import SecondOpinion
 from checker.proofs.symbolic import induction, pool, unroll, views
 from checker.proofs.symbolic.assumptions import beside, cut, sized
 from checker.proofs.symbolic.bmc import Bounds, check
