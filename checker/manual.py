@@ -27,6 +27,7 @@ FENCE = re.compile(r" *(```|~~~)")
 HEADING = re.compile(r"(#{1,6}) (.+)")
 COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 MARKUP = re.compile(r"[`*]|\[([^]]*)\]\([^)]*\)|^[|>#\s-]+")
+LISTED = re.compile(r"^( *@?(?:def )?([A-Za-z_]\w+)\b[^\n]*? (?: |# )[^\n]*)$", re.MULTILINE)
 PROSE = re.compile(r" *[\w`*\[(-]")
 ITEM = re.compile(r"^ *(?:[-*]|\d+\.) ")
 SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z`*\[(])")
@@ -109,13 +110,18 @@ class Section:
 
     @cached_property
     def terms(self) -> dict[str, str]:
-        """The explanations in its tables: the second cell of a row by the first, in lower case; a head is no row."""
+        """What it explains, in lower case: of a row the second cell by the first, of a listing a line by its first name.
+
+        A head is no row. In a listing two blanks, or a `#`, stand before the explanation.
+        """
         rows = re.findall(r"^\| *[`*]*([^|`*]+?)[`*]* *\|([^|]+).*$(?!\n\|[ :-]+\|)", self.text, flags=re.MULTILINE)
-        return {first.lower(): MARKUP.sub(lambda found: found[1] or "", second).strip() for first, second in rows}
+        found = {first.lower(): MARKUP.sub(lambda mark: mark[1] or "", second).strip() for first, second in rows}
+        return {name.lower(): " ".join(line.split()) for line, name in reversed(LISTED.findall(self.text))} | found
 
     def excerpt(self, terms: Sequence[Term]) -> str:
         """Return the match that a search shows: the table row that explains a term, or the sentence with most terms."""
-        explained = (f"{t.word}: {self.terms[t.word]}" for t in terms if t.word in self.terms)
+        known = ((t.word, self.terms[t.word]) for t in terms if t.word in self.terms)
+        explained = (text if word in text.lower()[: len(word) + 5] else f"{word}: {text}" for word, text in known)
         said = max(self.sentences, key=lambda said: sum(t.count(said.lower()) > 0 for t in terms), default=self.heading)
         return next(explained, shortened(" ".join(said.strip(" |").split()), terms))
 
@@ -245,17 +251,22 @@ def search(words: Sequence[str], where: Sequence[ManualPage]) -> SearchResult:
     """Return the sections that have at least half of some terms, best first.
 
     Words such as `the` are not searched for, unless there is no other. A term with marks inside it is searched for as
-    it stands; if no section has it, its words are. A term counts more the fewer sections have it, and in a heading, as
-    it stands, or where a table explains it; a section counts more the more of the terms it has.
+    it stands; if no section has it, its words are. Words that a table explains together are one term. A term counts
+    more the fewer sections have it, and in a heading, as it stands, or where it is explained; a section counts more the
+    more of the terms it has.
     """
     found = [(page, section) for page in where for section in page.sections]
     given = dict.fromkeys(part for word in words for part in (w.strip(AROUND) for w in word.lower().split()) if part)
-    every: dict[Term, None] = {}
-    for term in map(Term, given):
+    asked = f" {' '.join(given)} "
+    explained = {name for _, section in found for name in section.terms if " " in name and f" {name} " in asked}
+    every: dict[Term, None] = dict.fromkeys(map(Term, sorted(explained)))
+    phrased = {part for name in explained for part in name.split()}
+    for term in (Term(part) for part in given if part not in phrased):
         there = term.plain or any(section.count(term) for _, section in found)
         every |= dict.fromkeys([term] if there else map(Term, WORD.findall(term.word)))
     wanted = tuple(term for term in every if term.word not in COMMON) or tuple(every)
-    counts = {term: [occurrences(term, page, section) for page, section in found] for term in wanted}
+    alone = len(wanted) == 1
+    counts = {term: [occurrences(term, page, section, alone) for page, section in found] for term in wanted}
     rarity = {term: math.log(1 + len(found) / (1 + sum(map(bool, counts[term])))) for term in wanted}
     had = [sum(counts[term][k] > 0 for term in wanted) for k in range(len(found))]
     scores = {
@@ -267,13 +278,17 @@ def search(words: Sequence[str], where: Sequence[ManualPage]) -> SearchResult:
     return SearchResult(wanted, len(wanted) in had, tuple(found[k][1] for k in best))
 
 
-def occurrences(term: Term, page: ManualPage, section: Section) -> float:
-    """Return the weight of a term in a section: between 0 and 1 for its text, more if a heading or a table has it."""
+def occurrences(term: Term, page: ManualPage, section: Section, alone: bool) -> float:
+    """Return the weight of a term in a section: between 0 and 1 for its text, more if a heading has it or it is explained.
+
+    Args:
+        alone: whether nothing else is searched for: a row about a plain word answers no longer question.
+    """
     count = section.count(term)
     heading = term.count(section.heading.lower()) > 0
     itself = term.exact.search(section.heading.lower()) is not None
     title = term.count(page.title.lower()) > 0
-    explained = term.word in section.terms
+    explained = term.word in section.terms and (alone or not term.plain)
     return count / (count + 0.5 + len(section.words) / 900) + 1.5 * (heading + explained) + 0.7 * (itself + title)
 
 

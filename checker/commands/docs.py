@@ -13,6 +13,7 @@ from checker.commands.publishing import publish
 from checker.ending import Answer
 from checker.errors import HELD, RequestError
 from checker.manual import KINDS, ManualPage, folder, page_named, pages, search
+from checker.report.formats.terminal import rendered
 from checker.report.result import StatedResult, Table, plural
 
 MOST = 10  # sections that a search lists
@@ -22,10 +23,11 @@ Examples:
   zabcheck docs ci                  one page
   zabcheck docs ci#the-baseline     one section
   zabcheck docs resume killed       the sections that have these words
+  zabcheck docs --keep-going        those about an option
 """
 
 
-@click.command(cls=Subcommand, epilog=EXAMPLES)
+@click.command(cls=Subcommand, epilog=EXAMPLES, context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, metavar="[TOPIC | WORD...]", shell_complete=completing.docs_topics)
 @click.option("--search", "searching", is_flag=True, help="Search for the words, even if they name a page.")
 @click.option("--json", "as_json", is_flag=True, help="The page, the list or the sections as JSON.")
@@ -41,7 +43,7 @@ def docs(words: tuple[str, ...], searching: bool, as_json: bool) -> Answer:
     if not searching and len(words) == 1 and (found := named(words[0], there)) is not None:
         page, text = found
         content = {"topic": page.topic, "title": page.title, "file": str(page.path), "text": text}
-        return Answer.of(HELD, as_json, lambda: content, lambda: text, indent=1, long=not as_json)
+        return Answer.of(HELD, as_json, lambda: content, lambda: rendered(text), indent=1, long=not as_json)
     return publish(searched(words, there), as_json, long=True)
 
 

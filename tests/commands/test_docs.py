@@ -123,6 +123,17 @@ QUESTIONS = {
     "what happens when I change one rule of ZAB": "is the protocol with one rule changed",
     "why is partial-order reduction sound": "partial-order reductions",
     "where is the code that computes the successors of a state": "`checker/explore/kernel.py`",
+    # those of the third round: five that a person asked and found no answer to, five that begin with a name
+    "states by symmetry and reduction": "orbits visited",
+    "how do I write properties in my own protocol": "@safety(witness=w)",
+    "read results with pandas": "pandas.read_parquet",
+    "deadlock": "| deadlock |",
+    "why is my property not put to the test": "| put to the test |",
+    "any_of": "any_of(s, Server)",
+    "choose": "choose(s, n)",
+    "is_quorum": "checks whether a set contains more than half",
+    "--require-witness": "--require-witness",
+    "exercises for students": "zabcheck check --only restore",
 }
 
 
@@ -130,6 +141,12 @@ QUESTIONS = {
 def test_a_newcomer_is_answered_by_a_search(question: str) -> None:
     found = manual.search(question.split(), PROJECT)
     assert any(QUESTIONS[question] in section.text for section in found.sections[:4])
+
+
+def test_a_name_is_answered_by_the_line_that_explains_it() -> None:
+    found = manual.search(["any_of"], PROJECT)
+    assert found.sections[0].excerpt(found.terms) == "any_of(s, Server) # any process of a role"
+    assert "--keep-going" in run("--keep-going").stdout, "an option is a word here"
 
 
 def test_a_mark_becomes_a_table_whose_bars_stay_in_their_cells(tmp_path: Path) -> None:

@@ -47,6 +47,14 @@ def on_terminal(folder: Path, *words: str, reads: bool = True, **given: str) -> 
     return out.decode().replace("\r\n", "\n")
 
 
+def test_a_page_is_rendered_on_a_terminal_alone(tmp_path: Path) -> None:
+    command = ("-m", "zabcheck", "docs", "ci#the-baseline")
+    shown = on_terminal(tmp_path, *command)
+    assert "\x1b[" in shown
+    assert "###" not in shown
+    assert on_terminal(tmp_path, *command, NO_COLOR="1").startswith("### The baseline\n")
+
+
 @pytest.mark.slow(seconds=1)
 def test_a_long_list_goes_to_the_pager(tmp_path: Path) -> None:
     assert on_terminal(tmp_path, *LIST, PAGER=TAKES, NO_COLOR="1") == ""

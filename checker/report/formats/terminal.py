@@ -123,6 +123,19 @@ def coloured(parts: Sequence[Part]) -> Verbatim:
     return Verbatim(captured.get())
 
 
+def rendered(markdown: str) -> str:
+    """Return Markdown for the terminal that stdout is; as it stands in a pipe, or on a terminal without colours."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console(highlight=False)
+    if not sys.stdout.isatty() or console.no_color or console.color_system is None:
+        return markdown
+    with console.capture() as captured:
+        console.print(Markdown(plain(markdown), code_theme="ansi_dark", hyperlinks=False))
+    return Verbatim(captured.get())
+
+
 def as_text(line: Styled) -> Text:
     """Return a line for rich; nothing of it is markup."""
     from rich.text import Text
