@@ -110,7 +110,7 @@ class Section:
 
     @cached_property
     def terms(self) -> dict[str, str]:
-        """What it explains, in lower case: of a row the second cell by the first, of a listing a line by its first name.
+        """What it explains: of a row the second cell by the first, of a listing a line by its first name.
 
         A head is no row. In a listing two blanks, or a `#`, stand before the explanation.
         """
@@ -279,7 +279,7 @@ def search(words: Sequence[str], where: Sequence[ManualPage]) -> SearchResult:
 
 
 def occurrences(term: Term, page: ManualPage, section: Section, alone: bool) -> float:
-    """Return the weight of a term in a section: between 0 and 1 for its text, more if a heading has it or it is explained.
+    """Return the weight of a term in a section: between 0 and 1 for its text, more if a heading or a row has it.
 
     Args:
         alone: whether nothing else is searched for: a row about a plain word answers no longer question.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -137,3 +137,14 @@ def refuse_scratch(model: Model, properties: Iterable[Property], reads: Mapping[
             raise ConfigError(
                 f"{said_at(p.holds)}{p.name} reads {what}, a step annotation: let it take (before, event, after)"
             )
+
+
+def vacuous(model: Model, judged: Sequence[Property]) -> dict[str, str]:
+    """Return the properties that can never be False, each with its line; only those of user protocols are examined."""
+    from zabspec.authoring.vacuous import never_false
+
+    if model.protocol.text.released:
+        return {}
+    front = model.program.front_end(full_namespace(model))
+    found = never_false(model, [p.holds.__name__ for p in judged], front)
+    return {p.name: found[p.holds.__name__] for p in judged if p.holds.__name__ in found}

@@ -26,7 +26,7 @@ from checker.ci.judging import (
     statement_of,
 )
 from checker.ci.places import faulty, way_to
-from checker.report.answer import Answered
+from checker.report.answer import Answered, ByName
 from checker.report.result import (
     ERROR,
     FAILURE,
@@ -150,7 +150,7 @@ class Checked(Answered):
     def runs(self) -> Mapping[str, Trace]:
         """The run of each violation, by check and property."""
         made = [(o, o.found.counterexamples) for o in self.outcomes if o.found is not None]
-        return {name: trace for o, names in made for name, trace in traces_of(o, names)}
+        return ByName({name: trace for o, names in made for name, trace in traces_of(o, names)})
 
     @property
     def new_runs(self) -> Mapping[str, Trace]:

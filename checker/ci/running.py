@@ -245,10 +245,10 @@ def found_of(asked: ReadyCheck) -> CheckFindings:
 
 def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[ReadyCheck, Explored]]:
     """Run one exploration, and yield the report for each check of a group."""
-    from checker.explore.vacuous import vacuous
     from checker.report.report import Explored
     from checker.requests.counterexamples import counterexample
     from invariants import known_properties
+    from invariants.binding import vacuous
     from zabspec.model import Model
 
     first = group[0]

@@ -12,6 +12,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.groups import groups_of
 from checker.explore.result import Exploration, Limits, Violation
+from invariants.binding import vacuous
 from invariants.registry import Property
 from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
@@ -98,7 +99,7 @@ def reached_by(
         every: whether properties whose premise is met are judged in larger configurations too.
         threads: 0 for one on each core.
     """
-    end = Deadline(seconds)
+    end, vain = Deadline(seconds), vacuous(Model(c), properties)
     found = Premises(tuple(p.name for p in properties))
     for stage in stages(c):
         judged = [p for p in properties if p.name in found.missing or (every and p.name not in found.violated)]
@@ -111,7 +112,7 @@ def reached_by(
             code, _ = Compiled.of(Model(stage), group, True)
             r = Explorer(code, threads).run(Limits(None, states, end.left()), keep_going=True)
             found.explored.append((stage, r))
-            found.reached |= {name: depth for name, depth in r.witnessed.items() if name not in found.reached}
+            found.reached |= {n: depth for n, depth in r.witnessed.items() if n not in found.reached and n not in vain}
             found.violated |= r.violations
             if r.stopped == "interrupted":
                 raise KeyboardInterrupt

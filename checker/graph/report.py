@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from checker.graph.questions import Answers, Edge, answers, grouped
-from checker.report.answer import Answered
+from checker.report.answer import Answered, Picture
 from checker.report.result import Part, Row, Table, Verdict, plural, some
 from traces.explain.folding import fitted
 from zabspec.worlds.steps import BUDGETS
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MOST_SHOWN = 6  # dominators, steps and budgets in a row
+MOST_DRAWN = 80  # nodes
+STEP, RED, BLUE = 36, "#cf222e", "#0969da"  # of a drawing: pixels from state to state, and colours
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,6 +110,10 @@ class Graphed(Answered):
             notes.append(f"The graph is in {self.output}.")
         return [*out, fitted("\n".join([*notes, *self.warnings]))]
 
+    def picture(self) -> Picture:
+        """Return a small graph as an SVG diagram, a row for each depth; empty if it has more than 80 nodes."""
+        return Picture(drawn(self.graph, self.answers) if len(self.graph) <= MOST_DRAWN else "")
+
     def rows(self, a: Answers) -> Iterator[Row]:
         """Return the answer about a property, as rows."""
         where = ([plural(len(a.states), "state")] if a.states else []) + (
@@ -165,6 +172,30 @@ class Graphed(Answered):
             "output": self.output or None,
             "exit_code": self.exit_code,
         }
+
+
+def drawn(graph: nx.DiGraph[int], broken: Mapping[str, Answers]) -> str:
+    """Return a graph as SVG: states by depth from the top; those that violate a property are red."""
+    levels: dict[int, list[int]] = {}
+    for node, depth in graph.nodes(data="depth"):
+        levels.setdefault(depth, []).append(node)
+    width, bad = max(map(len, levels.values())), {n for a in broken.values() for n in a.states}
+    at = {
+        n: (STEP * (k + 0.5 + (width - len(level)) / 2), STEP * (depth + 0.5))
+        for depth, level in levels.items()
+        for k, n in enumerate(level)
+    }
+    edges = [
+        f'<line x1="{at[a][0]}" y1="{at[a][1]}" x2="{at[b][0]}" y2="{at[b][1]}" stroke="#8c959f">'
+        f"<title>{escape(', '.join(steps))}</title></line>"
+        for a, b, steps in graph.edges(data="steps")
+    ]
+    nodes = [
+        f'<circle cx="{x}" cy="{y}" r="{STEP / 4}" fill="{RED if n in bad else BLUE}"><title>state {n}</title></circle>'
+        for n, (x, y) in at.items()
+    ]
+    size = f'width="{STEP * width}" height="{STEP * (max(levels) + 1)}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join([*edges, *nodes])}</svg>'
 
 
 def answer_json(graph: nx.DiGraph[int], a: Answers) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from checker.mutate.edits import Mutant, mutants_of
 from invariants import known_properties
+from invariants.binding import vacuous
 from invariants.registry import NO_RUNTIME_ERROR, Property
 from zabspec.authoring.sources import path_of
 from zabspec.language.layout.error_sites import met
@@ -134,7 +135,7 @@ def check_mutants(
         out.violated = (first.property.name, first.depth)
     elif cut := why_cut(plain, limits):
         out.stopped = cut
-    elif not plain.witnessed:
+    elif not plain.witnessed.keys() - vacuous(model, judged).keys():
         out.untested = True
     else:
         random.Random(seed).shuffle(every)

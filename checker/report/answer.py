@@ -6,13 +6,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from checker.errors import HELD, RequestError
 from checker.report.result import Result, StatedResult, Table, Verdict, plural
+from zabspec.typed import near
 
 if TYPE_CHECKING:
     from traces.record.trace import Trace
+
+Named = TypeVar("Named")
+
+
+class ByName(dict[str, Named]):
+    """Values by name; a wrong name is a KeyError that says which are near."""
+
+    def __missing__(self, name: str) -> Named:
+        raise KeyError(f"{name}{near(name, self) or '; there are ' + ', '.join(self)}")
+
+
+class Picture(str):
+    """An SVG diagram, which a notebook shows as a picture."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return self
 
 
 class Answered(Result):
@@ -21,7 +40,7 @@ class Answered(Result):
     @cached_property
     def verdicts(self) -> Mapping[str, Verdict]:
         """The verdict of each property by its name, in the order of the command's table."""
-        return {v.name: v for v in self.said()}
+        return ByName({v.name: v for v in self.said()})
 
     def text(self) -> str:
         """Return the text that the command prints."""
@@ -53,7 +72,7 @@ class Answered(Result):
     @property
     def runs(self) -> Mapping[str, Trace]:
         """The run of each verdict that has one, by property name."""
-        return {name: v.trace for name, v in self.verdicts.items() if v.trace is not None}
+        return ByName({name: v.trace for name, v in self.verdicts.items() if v.trace is not None})
 
     @property
     def raw(self) -> str:
@@ -99,7 +118,7 @@ class Answered(Result):
         first = next(iter(self.runs.values()), None)
         return "" if first is None else to_html(first)
 
-    def picture(self) -> str:
+    def picture(self) -> Picture:
         """Return the first run as an SVG diagram, or the empty string if the answer has no run.
 
         Raises:
@@ -108,7 +127,7 @@ class Answered(Result):
         from traces.pictures import to_svg
 
         first = next(iter(self.runs.values()), None)
-        return "" if first is None else to_svg(first)
+        return Picture("" if first is None else to_svg(first))
 
     @property
     def passed(self) -> bool:
@@ -122,7 +141,7 @@ class Answered(Result):
     @property
     def violations(self) -> Mapping[str, Verdict]:
         """The verdicts of violated properties."""
-        return {name: v for name, v in self.verdicts.items() if v.verdict in ("violated", "not inductive")}
+        return ByName({name: v for name, v in self.verdicts.items() if v.verdict in ("violated", "not inductive")})
 
     def __getitem__(self, name: str) -> Verdict:
         return self.verdicts[name]

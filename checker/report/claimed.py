@@ -13,7 +13,6 @@ from typing import Any
 
 from checker.errors import RequestError
 from checker.explore.result import Exploration, Limits, Violation
-from checker.explore.vacuous import vacuous
 from checker.opinion.outcome import NO_OPINION, SecondOpinion
 from checker.report.documents import ExplorationReport
 from checker.report.page import ReportError
@@ -21,6 +20,7 @@ from checker.report.report import Explored
 from checker.report.result import NO_VERDICT, VIOLATED, Counterexample
 from checker.report.z3_answer import Z3Answer
 from invariants import known_properties, property_named
+from invariants.binding import vacuous
 from invariants.registry import NO_RUNTIME_ERROR, Property
 from traces.record.reading import strict_json
 from traces.record.verification import first_apart

@@ -291,11 +291,13 @@ class Result(ABC):
         indent: of its JSON; None for one line.
         suites: the name of a test report of it as a whole.
         long: whether it is a list to look through, shown in a pager if the terminal is too small for it.
+        framed: whether a notebook shows its whole page, though it has verdicts.
     """
 
     kind: str = ""
     indent: int | None = 1
     long: bool = False
+    framed: bool = False
     suites: ClassVar[str] = "zabcheck"
 
     @property
@@ -315,6 +317,10 @@ class Result(ABC):
     @abstractmethod
     def as_json(self) -> Any:
         """Return the result as JSON values."""
+
+    def picture(self) -> str:
+        """Return what it shows as an SVG diagram; empty if there is nothing to draw."""
+        return ""
 
     def said(self) -> Iterator[Verdict]:
         """Yield the verdict on each property, in the order of the command's table."""

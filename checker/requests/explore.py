@@ -66,9 +66,9 @@ class Explore(ExplorationRequest):
     ] = None
 
     def answer(self, watch: Watch = QUIET) -> Explored:
-        from checker.explore.vacuous import vacuous
         from checker.report.report import Explored
         from checker.requests.restart import not_begun, reduction_off
+        from invariants.binding import vacuous
         from zabspec.model import Model
 
         judged, configuration = self.checks()

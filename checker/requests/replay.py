@@ -66,6 +66,7 @@ def judged_run(request: Replay, names: Sequence[str]) -> CheckFindings:
     """
     from checker.report.result import CheckFindings, Counterexample
     from invariants import known_properties
+    from invariants.binding import vacuous
     from invariants.registry import meets
     from traces import Runner, to_text
     from traces.record.trace import model_of
@@ -82,6 +83,7 @@ def judged_run(request: Replay, names: Sequence[str]) -> CheckFindings:
         before = runner.before if number else None
         violated |= {p.name: number for p in judged if p.name not in violated and not runner.keeps(p)}
         met |= {p.name: number for p in judged if p.name not in met and meets(p, runner.names, runner.state, before)}
+    met = {name: at for name, at in met.items() if name not in vacuous(model, judged)}
     said = {"run": Counterexample(to_text(trace), trace=trace)}
     sentence = f"{len(trace.steps)} steps replayed in the simulator, step by step equal"
     return CheckFindings(sentence, judged, violated, met, len(trace.steps), True, unit="step", counterexamples=said)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from checker.errors import NO_VERDICT, RequestError
 from checker.output_files import is_one_file
-from checker.report.answer import Answered
+from checker.report.answer import Answered, ByName
 from checker.report.result import Part
 from checker.requests.request import File, Option, Request, function
 from checker.requests.watch import QUIET, Watch
@@ -77,7 +77,7 @@ class Reported(Answered):
         from checker.report.page import trace_of
 
         broken = [p for p in self.given["properties"] if p["verdict"] == "violated"]
-        return {p["name"]: trace_of(self.given, p) for p in broken}
+        return ByName({p["name"]: trace_of(self.given, p) for p in broken})
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import zabcheck
 from checker.cli import main
+from checker.report.formats.notebook import UNTESTED
 from checker.zookeeper.record import Exploring, RowOutcome
 from tests.zookeeper.written import ensemble, history, server
 from traces.record.trace import Trace
@@ -62,6 +63,19 @@ def test_an_audit_is_a_function(tmp_path: Path) -> None:
     assert "<html" in found.html()
     with pytest.raises(zabcheck.RequestError, match="name the directories"):
         zabcheck.audit()
+
+
+def test_a_notebook_shows_pictures_and_names_the_nearest_name(tmp_path: Path) -> None:
+    """An audit shows its timelines, a small graph itself; a headline is green only if all was put to the test."""
+    folders = [str(folder) for folder in ensemble(tmp_path, *(server(history((1, 4), (2, 3))) for _ in range(3)))]
+    assert "<iframe srcdoc=" in zabcheck.audit(folders)._repr_html_()
+    graph = zabcheck.graph(nodes=2, txns=1, timeouts=0, crashes=0, losses=0, depth=6)
+    assert graph.picture()._repr_svg_().count("<circle") == len(graph.graph)
+    assert graph.picture() in graph._repr_html_()
+    held = zabcheck.explore(nodes=2, txns=1, timeouts=0, crashes=0, losses=0, properties=["integrity", "agreement"])
+    assert f'color:{UNTESTED}"' in held._repr_html_()
+    with pytest.raises(KeyError, match="integrty; did you mean integrity"):
+        held["integrty"]
 
 
 def test_quorums_are_a_function(tmp_path: Path) -> None:

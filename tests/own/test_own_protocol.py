@@ -18,9 +18,9 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
-from checker.explore.vacuous import vacuous
 from checker.report.documents import ExplorationReport
 from invariants import Property, binding, properties_of
+from invariants.binding import vacuous
 from tests.own.conftest import EARLIER
 from zabspec.authoring.checks import SIMULATED
 from zabspec.authoring.unused import unused

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 import zabcheck
 from checker.cli import main
 from checker.commands.init import START
-from checker.explore.vacuous import vacuous
 from invariants import properties_of
+from invariants.binding import vacuous
 from zabspec.model import Configuration, Model
 
 TEXT = START.read_text(encoding="utf-8")
@@ -158,3 +158,27 @@ def test_a_run_in_which_no_premise_is_met_is_no_verdict(tmp_path: Path) -> None:
     answer = zabcheck.explore("zab", nodes=2, txns=1, depth=1, engine="interpret")
     assert answer.exit_code == 3
     assert not answer.passed
+
+
+@pytest.mark.slow(seconds=10)
+def test_a_run_does_not_put_to_the_test_what_cannot_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No engine reports that it holds: neither of one run, nor of many, nor of a table, nor beside an expectation."""
+    monkeypatch.chdir(tmp_path)
+    text = written(tmp_path, "return True").read_text(encoding="utf-8")
+    vain = text.replace("@safety(witness=anything)", '@safety(over="history", witness=anything)')
+    (tmp_path / "tpc.py").write_text(vain.replace('@safety(over="history", witness=two_decided)\n', ""))
+    simulated = run("simulate", "--protocol", "tpc.py", "--seed", 3, "--rounds", 40, "--check")
+    assert (simulated.exit_code, "premise not reached" in simulated.stdout) == (3, True)
+    assert run("simulate", "--protocol", "tpc.py", "--seed", 3, "--rounds", 40, "--table", "run.parquet").exit_code == 0
+    judged = json.loads(run("judge", "run.parquet", "--json").stdout)
+    assert judged["exit_code"] == 3
+    swept = run("sweep", "swept", "--protocol", "tpc.py", "--seeds", "1:3", "--rounds", 40)
+    assert "Never checked non-vacuously: vain" in " ".join(swept.stdout.split())
+    assert run("--protocol", "tpc.py", "--nodes", 2, "--mutate", 1, "--seed", 1).exit_code == 3
+    assert run("bmc", "--protocol", "tpc.py", "--nodes", 2, "--channel", 2, "--depth", 2).exit_code == 3
+    assert run("--protocol", "tpc.py", "--nodes", 2, "--witness", "vain", "--trace", "run.trace.json").exit_code == 0
+    expect = 'expect = { verdict = "holds", source = "nowhere" }'
+    checks = ["nodes = 2", 'engine = "simulate"\nseed = 3\nrounds = 40', 'engine = "replay"\ntrace = "run.trace.json"']
+    tables = [f'[[check]]\nname = "c{k}"\nprotocol = "tpc.py"\n{of}\n{expect}\n' for k, of in enumerate(checks)]
+    (tmp_path / "zabcheck.toml").write_text("\n".join(tables))
+    assert run("check").stdout.startswith("DIFFERS: 3 of 3 checks")

@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from invariants import Property, properties_of
-from invariants.binding import bound
+from invariants.binding import bound, vacuous
 from invariants.registry import HISTORY
 from traces.events.own import FIELD, PLAIN, Source
 from traces.events.places import Place
@@ -197,6 +197,7 @@ class Judging:
         self.names, self.layout = bound(model), model.program.layout
         self.every = asked
         self.asked = [p for p in asked if p.of == HISTORY]
+        self.vain = vacuous(model, self.asked)
         self.tally = tally
         self.seen = Seen()
         self.run: int | None = None
@@ -296,7 +297,8 @@ class Judging:
             )
         for name in self.left:
             is_open = self.unknown or name in doubted
-            self.tally.say(name, "open" if is_open else "held" if name in self.met else "premise not reached")
+            put_to_the_test = name in self.met and name not in self.vain
+            self.tally.say(name, "open" if is_open else "held" if put_to_the_test else "premise not reached")
         for p in self.every:
             if p.of != HISTORY:
                 self.tally.say(p.name, "not judged")

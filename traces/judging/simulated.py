@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import Any
 
 from invariants import PROPERTIES, properties_of
-from invariants.binding import full_namespace
+from invariants.binding import full_namespace, vacuous
 from invariants.registry import HISTORY, STATE, STEP, TERMINAL, Property
 from zabspec.language.front import frontend
 from zabspec.language.layout.schema import Role
@@ -236,8 +236,14 @@ class Judged(Simulator):
 
     @property
     def met(self) -> int:
-        """Return the mask of the properties whose premise was met in the last run."""
-        return self._report[0]
+        """Return the mask of the properties put to the test in the last run: it met the premise, and they can fail."""
+        return self._report[0] & ~self._vain
+
+    @cached_property
+    def _vain(self) -> int:
+        """Return the mask of the properties that can never be False."""
+        never = vacuous(Model(Configuration(self.cluster.protocol, variant=self.cluster.variant)), self.properties)
+        return sum(1 << k for k, p in enumerate(self.properties) if p.name in never)
 
     def first_broken(self, k: int) -> int:
         """Return the tick in which the last run first violated property k, which it violates."""

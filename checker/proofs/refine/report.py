@@ -11,7 +11,7 @@ from checker.opinion.outcome import NO_OPINION, SecondOpinion
 from checker.proofs.refine.failure import Failure
 from checker.proofs.refine.generate import MARK
 from checker.proofs.refine.model import CLAUSE, REFINES, RefinedModel
-from checker.report.answer import Answered
+from checker.report.answer import Answered, ByName
 from checker.report.remarks import disjoint_notes
 from checker.report.report import Explored
 from checker.report.result import NOT_REACHED, Part, Row, Table, Verdict, plural
@@ -47,7 +47,7 @@ class Refined(Answered):
     @property
     def runs(self) -> Mapping[str, Trace]:
         """The shortest run to each failure."""
-        return {name: failed.trace for name, failed in self.failures.items()}
+        return ByName({name: failed.trace for name, failed in self.failures.items()})
 
     @property
     def saved(self) -> Sequence[str]:

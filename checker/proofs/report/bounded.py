@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from checker.report.answer import Answered
 from checker.report.result import NOT_REACHED, Counterexample, Part, plural
+from invariants.binding import vacuous
 from zabspec.language.layout.error_sites import met
 
 if TYPE_CHECKING:
@@ -72,20 +74,25 @@ class Bounded(Answered):
             return VIOLATED if self.counterexample.replayed and not self.counterexample.trouble else NO_VERDICT
         return NO_VERDICT if self.found.reason or self.found.left_range or not self.tested else HELD
 
+    @cached_property
+    def never_false(self) -> Mapping[str, str]:
+        return vacuous(self.model, self.judged)
+
     @property
     def tested(self) -> list[str]:
-        """The properties whose premise a checked run meets."""
-        return [p.name for p in self.judged if self.found.premises.get(p.name)]
+        """The properties whose premise a checked run meets, but for those that can never be False."""
+        return [p.name for p in self.judged if self.found.premises.get(p.name) and p.name not in self.never_false]
 
     @property
     def unreached(self) -> list[str]:
-        """The properties whose premise no checked run meets."""
-        return [p.name for p in self.judged if self.found.premises.get(p.name) is False]
+        """The properties whose premise no checked run meets, and those that can never be False."""
+        premises = self.found.premises | dict.fromkeys(self.never_false, False)
+        return [p.name for p in self.judged if premises.get(p.name) is False]
 
     @property
     def unknown(self) -> list[str]:
         """The properties of which it is not known whether a checked run meets their premise."""
-        return [p.name for p in self.judged if p.name not in self.found.premises]
+        return [p.name for p in self.judged if p.name not in self.found.premises and p.name not in self.never_false]
 
     @property
     def where(self) -> str:

@@ -164,6 +164,7 @@ class Audited(Answered):
     request: Request | None = None
 
     kind = "audit"
+    framed = True  # the page has its timelines
     suites = "zabcheck audit"
 
     @property

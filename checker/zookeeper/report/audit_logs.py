@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.plain_text import one_line
-from checker.report.answer import Answered
+from checker.report.answer import Answered, Picture
 from checker.report.result import Part, Verdict, installed_version
 
 if TYPE_CHECKING:
@@ -91,11 +91,11 @@ class LogsAudited(Answered):
 
         return page_of_logs(self.drawn, headline(self))
 
-    def picture(self) -> str:
+    def picture(self) -> Picture:
         """Return the history that the logs record, as an SVG diagram."""
         from traces.pictures.svg import document
 
-        return document(self.drawn.picture)
+        return Picture(document(self.drawn.picture))
 
     @property
     def outputs(self) -> Sequence[tuple[Path, bytes]]:
