@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from checker.plain_text import plain
@@ -29,10 +30,17 @@ def page_of_parts(result: Result) -> str:
     for part in result.parts():
         if isinstance(part, Table):
             blocks.append((plain(part.title or part.above), part.head, part.rows, plain(part.below)))
-        elif " ".join((said := plain(text_of(part))).split()) != result.sentence:
+        elif " ".join((said := unfolded(plain(text_of(part)))).split()) != result.sentence:
             blocks.append((said, (), (), ""))
     template = environment("checker.report").get_template("parts.html.j2")
-    return template.render(sentence=plain(result.sentence), code=result.exit_code, blocks=blocks)
+    return template.render(
+        sentence=plain(result.sentence), code=result.exit_code, blocks=blocks, picture=result.picture()
+    )
+
+
+def unfolded(text: str) -> str:
+    """Return a text without the line breaks that only fit it to a terminal: a page folds lines itself."""
+    return re.sub(r"(?<!\\)\n {2,}(?=\S)", " ", text)
 
 
 FORMAT = Format("html", "Also write the report as a page, with what it draws.", as_html, KINDS)
