@@ -250,6 +250,6 @@ def test_what_is_wrong_with_a_page_is_found(page: Browser, tmp_path: Path) -> No
         page.run(f"document.querySelector('main').insertAdjacentHTML('beforeend', {markup!r})")
         found = looked_at(page, SIZES["phone"], False)
         assert {said.partition(":")[0] for said in found} == {fault}, fault
-        page.run("while (document.querySelector('pre ~ *')) document.querySelector('pre ~ *').remove()")
+        page.run("while (document.querySelector('.lines ~ *')) document.querySelector('.lines ~ *').remove()")
     page.run("fetch('http://127.0.0.1:9/').catch(() => 0)")
     assert page.troubles(), "the policy of a page refuses to load anything"
