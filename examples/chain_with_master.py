@@ -69,11 +69,7 @@ def messages(size: Size) -> list[Message]:
 # --- the master -----------------------------------------------------------------------------------
 
 
-def more_than_one_left(s: State) -> bool:
-    return len(s.removed) < s.NODES - 1
-
-
-@environment_step(when=more_than_one_left, budget="removals")
+@environment_step(when=lambda s: len(s.removed) < s.NODES - 1, budget="removals")
 def remove(s: State) -> None:
     """The master suspects a process, and removes it."""
     p = choose(s, s.NODES)
@@ -113,11 +109,7 @@ def keep(s: State, p: Node) -> None:
     """p keeps what it has: it may be done at the tail already."""
 
 
-def is_behind(s: State, p: Node) -> bool:
-    return s.epoch[p] <= s.configuration
-
-
-@action(when=is_behind)
+@action(when=lambda s, p: s.epoch[p] <= s.configuration)
 def hear(s: State, p: Node) -> None:
     learn(s, p)
 
@@ -131,10 +123,7 @@ def may_abcast(s: State, p: Node) -> bool:
 
 
 def on_abcast(s: State, p: Node) -> None:
-    count = 1
-    for t in s.log[p]:
-        if t.epoch == s.epoch[p]:
-            count = count + 1
+    count = 1 + sum(1 for t in s.log[p] if t.epoch == s.epoch[p])
     take(s, p, abcast(s, p, s.epoch[p], count))
 
 

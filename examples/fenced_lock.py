@@ -66,11 +66,7 @@ def messages(size: Size) -> list[Message]:
     return [Message("ACQUIRE", {}), *(Message(name, {"number": number}) for name in ("GRANT", "RELEASE", "WRITE"))]
 
 
-def is_idle(s: State, p: Client) -> bool:
-    return s.mode[p] == FREE
-
-
-@action(when=is_idle, budget="acquires")
+@action(when=lambda s, p: s.mode[p] == FREE, budget="acquires")
 def acquire(s: State, p: Client) -> None:
     s.mode[p] = WAITING
     send(s, p, only(s, Server), ACQUIRE())

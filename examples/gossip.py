@@ -78,11 +78,7 @@ def wants(s: State, p: Node) -> bool:
     return not s.knows[p] or s.told[p] < s.FANOUT
 
 
-def may_call(s: State, p: Node) -> bool:
-    return not s.calling[p] and wants(s, p)
-
-
-@action(when=may_call)
+@action(when=lambda s, p: not s.calling[p] and wants(s, p))
 def call(s: State, p: Node) -> None:
     q = any_of(s, s.uncalled[p])
     s.uncalled[p].discard(q)

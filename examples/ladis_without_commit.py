@@ -114,11 +114,7 @@ def messages(size: Size) -> list[Message]:
 # --- taking over -----------------------------------------------------------------------------------
 
 
-def may_take_over(s: State, p: Node) -> bool:
-    return s.promised[p] < s.EPOCHS
-
-
-@action(when=may_take_over, budget="takeovers", every=40)
+@action(when=lambda s, p: s.promised[p] < s.EPOCHS, budget="takeovers", every=40)
 @step("take over")
 def take_over(s: State, p: Node) -> None:
     """p promises itself the next epoch, and asks everyone else to."""

@@ -53,11 +53,7 @@ def messages(size: Size) -> list[Message]:
     return [Message(name, {"asked_at": Int(0, size.ticks)}) for name in ("ASK", "GRANT")]
 
 
-def time_left(s: State) -> bool:
-    return s.now < s.TICKS
-
-
-@environment_step(when=time_left, budget="ticks")
+@environment_step(when=lambda s: s.now < s.TICKS, budget="ticks")
 def tick(s: State) -> None:
     s.now += 1
 

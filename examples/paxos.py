@@ -119,11 +119,7 @@ def ballot_of(s: State, p: Node, round: int) -> int:
     return (round - 1) * s.NODES + p + 1
 
 
-def may_campaign(s: State, p: Node) -> bool:
-    return not s.leads[p]
-
-
-@action(when=may_campaign, budget="campaigns")
+@action(when=lambda s, p: not s.leads[p], budget="campaigns")
 @step("phase 1a")
 def campaign(s: State, p: Node) -> None:
     """p asks for its first ballot beyond what it has promised, and promises it itself."""

@@ -93,11 +93,7 @@ def messages(size: Size) -> list[Message]:
 # --- membership -----------------------------------------------------------------------------------
 
 
-def more_than_one_left(s: State) -> bool:
-    return len(s.removed) < s.NODES - 1
-
-
-@environment_step(when=more_than_one_left, budget="removals")
+@environment_step(when=lambda s: len(s.removed) < s.NODES - 1, budget="removals")
 def remove(s: State) -> None:
     """The membership service suspects a process, and removes it."""
     p = choose(s, s.NODES)
@@ -124,11 +120,7 @@ def learn(s: State, p: Node) -> None:
                     s.primary[p] = q
 
 
-def has_a_view_to_hear_of(s: State, p: Node) -> bool:
-    return s.next_view[p] <= s.views
-
-
-@action(when=has_a_view_to_hear_of)
+@action(when=lambda s, p: s.next_view[p] <= s.views)
 def hear(s: State, p: Node) -> None:
     flush(s, p)
 
@@ -199,10 +191,7 @@ def may_abcast(s: State, p: Node) -> bool:
 
 
 def on_abcast(s: State, p: Node) -> None:
-    count = 1
-    for t in s.log[p]:
-        if t.epoch == s.view[p]:
-            count = count + 1
+    count = 1 + sum(1 for t in s.log[p] if t.epoch == s.view[p])
     added = abcast(s, p, s.view[p], count)
     for q in range(s.NODES):
         if q in s.members[p] and q != p:

@@ -108,18 +108,13 @@ def term_at(s: State, p: Node, length: int) -> int:
     return s.log[p][length - 1].epoch if length > 0 else 0
 
 
-def may_campaign(s: State, p: Node) -> bool:
-    return s.role[p] != LEADER
-
-
-@action(when=may_campaign, budget="elections")
+@action(when=lambda s, p: s.role[p] != LEADER, budget="elections")
 def campaign(s: State, p: Node) -> None:
     """Its election timer has run out."""
     s.term[p] += 1
     s.role[p] = CANDIDATE
     s.voted_for[p] = p
-    s.votes[p].clear()
-    s.votes[p].add(p)
+    s.votes[p] = {p}
     length = len(s.log[p])
     for q in range(s.NODES):
         if q != p:
@@ -202,10 +197,7 @@ def may_abcast(s: State, p: Node) -> bool:
 
 def on_abcast(s: State, p: Node) -> None:
     """A client asks the leader, which appends to its log."""
-    count = 1
-    for t in s.log[p]:
-        if t.epoch == s.term[p] and t.value > 0:
-            count = count + 1
+    count = 1 + sum(1 for t in s.log[p] if t.epoch == s.term[p] and t.value > 0)
     added = abcast(s, p, s.term[p], count)
     s.log[p].append(added)
     accepted(s, p, s.term[p], added)

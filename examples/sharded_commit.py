@@ -68,22 +68,14 @@ def messages(size: Size) -> list[Message]:
     ]  # fmt: skip
 
 
-def is_idle(s: State, p: Coordinator) -> bool:
-    return s.phase[p] == IDLE
-
-
-@action(when=is_idle)
+@action(when=lambda s, p: s.phase[p] == IDLE)
 def begin(s: State, p: Coordinator) -> None:
     s.phase[p] = ASKING
     for q in processes(s, Shard):
         send(s, p, q, PREPARE())
 
 
-def is_asking(s: State, p: Coordinator) -> bool:
-    return s.phase[p] == ASKING
-
-
-@action(when=is_asking)
+@action(when=lambda s, p: s.phase[p] == ASKING)
 def give_up(s: State, p: Coordinator) -> None:
     """A vote is late."""
     decide(s, p, False)

@@ -40,21 +40,13 @@ def on_start(s: State, p: Node) -> None:
     s.has_token[p] = p == 0
 
 
-def may_enter(s: State, p: Node) -> bool:
-    return s.has_token[p] and not s.inside[p]
-
-
-@action(when=may_enter, budget="entries")
+@action(when=lambda s, p: s.has_token[p] and not s.inside[p], budget="entries")
 def enter(s: State, p: Node) -> None:
     s.inside[p] = True
     has_entered(s, p)
 
 
-def is_inside(s: State, p: Node) -> bool:
-    return s.inside[p]
-
-
-@action(when=is_inside)
+@action(when=lambda s, p: s.inside[p])
 def leave(s: State, p: Node) -> None:
     s.inside[p] = False
 
@@ -102,22 +94,12 @@ def two_have_entered(s: State) -> bool:
 @safety(witness=two_have_entered)
 def mutual_exclusion(s: State) -> bool:
     """No two processes are inside at once."""
-    for p in range(s.NODES):
-        for q in range(s.NODES):
-            if p < q and s.inside[p] and s.inside[q]:
-                return broken(f"p{p} and p{q} are inside")
-    return True
+    inside = {p for p in range(s.NODES) if s.inside[p]}
+    return len(inside) <= 1 or broken(f"{inside} are inside")
 
 
 def tokens(s: State) -> int:
-    count = 0
-    for p in range(s.NODES):
-        if s.has_token[p]:
-            count += 1
-    for m in s.in_flight:
-        if m.kind == TOKEN:
-            count += 1
-    return count
+    return sum(1 for p in range(s.NODES) if s.has_token[p]) + sum(1 for m in s.in_flight if m.kind == TOKEN)
 
 
 def is_on_its_way(s: State) -> bool:

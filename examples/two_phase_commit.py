@@ -56,11 +56,7 @@ def messages(size: Size) -> list[Message]:
     return [Message("PREPARE", {}), Message("VOTE", {"yes": Bool()}), Message("DECISION", {"commit": Bool()})]
 
 
-def may_begin(s: State, p: Coordinator) -> bool:
-    return not s.begun[p]
-
-
-@action(when=may_begin)
+@action(when=lambda s, p: not s.begun[p])
 def begin(s: State, p: Coordinator) -> None:
     s.begun[p] = True
     s.asking[p] = True

@@ -136,10 +136,7 @@ def may_abcast(s: State, p: Node) -> bool:
 
 def on_abcast(s: State, p: Node) -> None:
     """A client asks the primary."""
-    count = 1
-    for t in s.log[p]:
-        if t.epoch == s.view[p]:
-            count = count + 1
+    count = 1 + sum(1 for t in s.log[p] if t.epoch == s.view[p])
     added = abcast(s, p, s.view[p], count)
     s.log[p].append(added)
     accept(s, p, s.view[p], added)

@@ -91,20 +91,12 @@ def messages(size: Size) -> list[Message]:
     ]
 
 
-def others_live(s: State) -> bool:
-    return len(s.gone) + 1 < s.WORKER
-
-
-@environment_step(when=others_live, budget="deaths", everywhere=True)
+@environment_step(when=lambda s: len(s.gone) + 1 < s.WORKER, budget="deaths", everywhere=True)
 def die(s: State) -> None:
     s.gone.add(any_of(s, Worker))
 
 
-def is_idle(s: State, p: Worker) -> bool:
-    return s.mode[p] == IDLE and p not in s.gone
-
-
-@action(when=is_idle)
+@action(when=lambda s, p: s.mode[p] == IDLE and p not in s.gone)
 def take(s: State, p: Worker) -> None:
     s.mode[p] = ASKING
     send(s, p, only(s, Queue), TAKE())
@@ -135,11 +127,7 @@ def on_lease(s: State, p: Worker, m: LEASE) -> None:
     s.number[p] = m.number
 
 
-def has_job(s: State, p: Worker) -> bool:
-    return s.mode[p] == WORKING and p not in s.gone
-
-
-@action(when=has_job)
+@action(when=lambda s, p: s.mode[p] == WORKING and p not in s.gone)
 def work(s: State, p: Worker) -> None:
     s.mode[p] = STORING
     send(s, p, only(s, Store), RESULT(job=s.job[p], number=s.number[p]))
@@ -185,11 +173,7 @@ def is_lost(s: State, p: Queue, job: int) -> bool:
     return s.holder[p][job] in s.gone and job not in s.done[p]
 
 
-def one_is_lost(s: State, p: Queue) -> bool:
-    return any(is_lost(s, p, j) for j in range(s.JOBS))
-
-
-@action(when=one_is_lost)
+@action(when=lambda s, p: any(is_lost(s, p, j) for j in range(s.JOBS)))
 def expire_lost(s: State, p: Queue) -> None:
     """A worker has died."""
     for j in range(s.JOBS):
