@@ -139,7 +139,7 @@ def test_a_property_broken_from_the_start_is_not_broken_by_the_last_step(
 ) -> None:
     """One that the initial state breaks: none of the properties is such."""
     odd = dataclasses.replace(AGREEMENT, name="odd", holds=AGREEMENT.witness)
-    monkeypatch.setattr(verification, "properties_of", lambda protocol: (*PROPERTIES, odd))
+    monkeypatch.setattr(verification, "known_properties", lambda protocol: (*PROPERTIES, odd))
     trace = build_trace(model(SMALL), odd, (ORACLE, CEPOCH))
     with pytest.raises(TraceError, match=r"^step 0, property: odd is violated here, before the last step \(2\)$"):
         hold(trace)
