@@ -195,6 +195,8 @@ class Comparison:
         if ours.keys() != theirs.keys() and not self.merged(ours, theirs):
             raise self.apart(data, ours, theirs, at)
         self.judgements(data, second, depth, not theirs and not errors, at)
+        every = depth < self.r.expanded_levels and not self.r.narrowed and not self.r.reduced
+        self.reported({name for _, _, broken in ours for name in broken}, depth + 1, every, at)
         found = [
             Move(w, after[: self.size], theirs[w], self.visited(data, after, depth, at)) for w, after in ours.items()
         ]
@@ -293,14 +295,27 @@ class Comparison:
                 whom = "the search" if one - other else "the second semantics"
                 raise Differs(f"a state at depth {depth} {what} {names}, but only by {whom}", at)
         whole = depth <= r.whole_depth and not r.narrowed
-        for found, beyond in (
-            ("violated", violated - r.violations.keys()),
-            ("met a premise of", met - r.witnessed.keys() if whole else set[str]()),
-        ):
-            if beyond and (whole or (r.complete and not r.violations and not r.error)):
-                raise Differs(
-                    f"{', '.join(sorted(beyond))} {found} at depth {depth}, which the search does not report", at
-                )
+        self.reported(violated, depth, whole, at)
+        if whole and (beyond := met - r.witnessed.keys()):
+            names = ", ".join(sorted(beyond))
+            raise Differs(f"a premise of {names} is met at depth {depth}, which the search does not report", at)
+
+    def reported(self, violated: set[str], depth: int, whole: bool, at: Place) -> None:
+        """Check that the search reports what is violated, and no deeper if it takes every step.
+
+        Args:
+            whole: whether the search judged all that there is at this depth.
+
+        Raises:
+            Differs: it does not.
+        """
+        r = self.r
+        shortest = whole and bool(r.stuttering_off)
+        if whole or (r.complete and not r.violations and not r.error):
+            late = {n for n in violated if n not in r.violations or (shortest and r.violations[n].depth > depth)}
+            if late:
+                names = ", ".join(sorted(late))
+                raise Differs(f"{names} violated at depth {depth}, which the search does not report", at)
 
     def visited(self, data: bytes, after: bytes, depth: int, at: Place) -> int:
         """Check that the search knows a state after a step; return its fingerprint, or 0 if it left the step out.

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+BROADCAST = 3  # the phase of a follower
+
 
 def in_zxid_order(txns: list) -> bool:
     """Return whether each transaction has a later zxid than the one before it (III)."""
@@ -34,8 +36,10 @@ def invariant_2(before: Any, event: Any, after: Any) -> bool:
     proposed = event.accepts and m.kind == "PROPOSE"
     if proposed and not in_zxid_order([*list(before.history[f])[-1:], m.txn]):
         return False
-    since, until = (before.pass_length[f], after.pass_length[f]) if f >= 0 else (0, 0)
-    return since >= until or in_zxid_order(list(after.delivered[f])[max(0, since - 1) : until])
+    if f < 0 or after.phase[f] != BROADCAST:
+        return True
+    since, until = before.delivered_length[f], after.delivered_length[f]
+    return since >= until or in_zxid_order(list(after.history[f])[max(0, since - 1) : until])
 
 
 def invariant_3(before: Any, event: Any, after: Any) -> bool:
