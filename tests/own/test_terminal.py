@@ -11,7 +11,7 @@ from benchmarks.tlc import run_tlc
 from checker.cli import main
 from checker.proofs.tla.module import module_of
 from invariants import known_properties, property_named
-from tests.proofs.tla.test_tla import JAR, needs_tlc
+from tests.proofs.tla.running import JAR, needs_tlc
 from tests.second.reference import explore
 from zabspec.model import Configuration, Model
 

@@ -13,7 +13,7 @@ from checker.explore.result import Exploration, Limits
 from checker.proofs.tla.module import Module, module_of
 from invariants import properties_of
 from invariants.registry import STEP, TERMINAL
-from tests.proofs.tla.test_tla import JAR, needs_tlc
+from tests.proofs.tla.running import JAR, needs_tlc
 from zabspec.model import Configuration, Model
 
 TEXT = Path(__file__).parents[2] / "quorums" / "ballots.py"

@@ -12,8 +12,8 @@ from checker.proofs.tla.module import Module, check_names, module_of
 from checker.proofs.tla.places import TlaPlace
 from checker.proofs.tla.values import message_type, named
 from invariants import properties_of
+from tests.proofs.tla.running import JAR, needs_tlc
 from tests.proofs.tla.same_states import compared
-from tests.proofs.tla.test_tla import JAR, needs_tlc
 from zabspec.language.analysis import tree as t
 from zabspec.language.layout.kinds import Int, Kind, Message, MessageUnion, Record, Seq
 from zabspec.language.layout.schema import Field, Layout, Role, Schema

