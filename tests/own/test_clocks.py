@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
-from invariants import properties_of
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.reference import explore
@@ -20,11 +17,9 @@ from tests.sources import never, some
 from zabspec.authoring import glue
 from zabspec.authoring.clocks import CLOCK_NAMES
 from zabspec.authoring.declaration import ConfigError
-from zabspec.language.layout.source import LanguageError
 from zabspec.model import Configuration, Model
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-DRIFTING = (EXAMPLES / "drifting_lease.py").read_text(encoding="utf-8")
 
 TEXT = (
     '''"""Processes that have something for a while."""
@@ -166,47 +161,6 @@ def test_a_command_without_budgets_refuses_the_flag_that_was_given(tmp_path: Pat
     path = str(EXAMPLES / "drifting_lease.py")
     found = CliRunner().invoke(main, ["sweep", str(tmp_path / "runs"), "--protocol", path, "--drift", "2"])
     assert (found.exit_code, "there is no option --drift" in found.output) == (2, True), found.output
-
-
-HOLDER, HOLDS = 'lease("holder", NodeId.of(size.nodes, "client"), PROMISE', 'lease("holds", Bool(), LENGTH'
-REFUSED = {  # what is replaced, by what, the line that is named, the reason
-    "nothing of drift": ('    drift="drift",\n', "", HOLDER, r"declare\(..., drift=0\) sets by how many ticks"),
-    "no budget of drift": ('drift="drift"', 'drift="skew"', 'drift="skew"', "names no budget"),
-    "a drift below none": ('drift="drift"', "drift=-1", "drift=-1", "drift is 0 to 15"),
-    "a drift that is spent": ("@action(when=may_ask)", '@action(when=may_ask, budget="drift")', 'drift="drift"',
-                              "a budget that steps spend"),
-    "over connections": ("    __name__,\n", '    __name__,\n    world="connections",\n', "", "connections"),
-    "no ticks": (f"{HOLDER},", f"{HOLDER} * 0,", HOLDER, "lease holder is set to 1 to 255 ticks, not 0"),
-    "a lease of nothing that ends": (HOLDS, HOLDS.replace("Bool()", "Seq(Bool(), 2)"), "Seq(", "is of a Seq"),
-    "given no time": ("        s.holder_left[p] = PROMISE\n", "", HOLDER, "lease holder is given no time"),
-    "a clock for nothing": (
-        HOLDS, f'clock("idle", 2, "of none"),\n        {HOLDS}', 'clock("idle"', "clock idle never"
-    ),
-    "it fires": ("@action(when=may_ask)", '@fires("holds_left", when=may_ask)', "def ask", "holds_left is not a timer"),
-    "another step of its name": ("@action(when=may_ask)", '@action(when=may_ask, name="clock-ticks")', "def ask",
-                                 "two steps are called clock-ticks"),
-    "how far it is ahead": ("    s.waits[p] = True\n", "    s.waits[p] = s.clock_ahead[p] > 0\n", "clock_ahead",
-                            "no process knows"),
-    "a field of its name": (
-        HOLDS, f'volatile("clock_ahead", Bool(), ""),\n        {HOLDS}', '"clock_ahead"', "clock_ahead"
-    ),
-    "another's clock": ("    s.holds_left[p] = LENGTH  #", "    s.holder_left[p] = LENGTH  #", "s.holder_left[p] = L",
-                        r"holder_left\[...\], a field of role server"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_a_wrong_clock_is_refused_with_its_line(what: str, tmp_path: Path) -> None:
-    old, new, where, said = REFUSED[what]
-    assert old in DRIFTING
-    path = tmp_path / "drifting.py"
-    names = "NOBODY, Seq, clock, fires,"
-    path.write_text(DRIFTING.replace(old, new, 1).replace("NOBODY,", names, 1), encoding="utf-8")
-    lines = [k for k, line in enumerate(path.read_text().split("\n"), 1) if where in line]
-    with pytest.raises((LanguageError, ConfigError)) as refused:
-        Compiled(Model(Configuration(str(path))), properties_of(str(path)), False)
-    assert re.search(said, str(refused.value))
-    assert not where or any(f"drifting.py:{line}:" in str(refused.value) for line in lines)
 
 
 def test_clocks_may_not_differ_by_more_than_is_kept(tmp_path: Path) -> None:

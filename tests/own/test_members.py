@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from tests.second.harness.question import Question
 from tests.second.reference import explore
 from zabspec.authoring import glue
 from zabspec.authoring.declaration import ConfigError
-from zabspec.language.layout.source import LanguageError
 from zabspec.model import Configuration, Model
 
 VIEWS = Path(__file__).parents[2] / "examples" / "views.py"
@@ -243,53 +241,3 @@ def test_a_majority_of_a_set_is_the_same_in_machine_code(tmp_path: Path) -> None
     slow = Interpreter(model, judged, False).run(Limits(), False)
     assert slow.violations["one-view"].depth == fast.violations["one-view"].depth
     assert slow.levels == fast.levels
-
-
-MARK = "    __name__,\n"
-SENDS = "        s.view[p] = s.members\n    send(s, p, p, JOIN())\n"
-DOWN = "def is_down(s: State, p: Node) -> bool:\n    return False\n\n\n"
-REFUSED = {  # what is replaced, by what, the line that is named, the reason
-    "nothing of members": ("    members=2,\n", "", "def join", r"declare\(..., members=2\) sets how many"),
-    "nobody moves": ("@joins()", "@action(budget='views')", "members=2", "nothing is marked @joins or @leaves"),
-    "more than there are": ("members=2", "members=4", "members=4", "4 initial members, but there are 3"),
-    "no number": ("members=2", "members=True", "members=True", "the number of initial members"),
-    "of a role": ("members=2", 'members={"server": 2}', "members={", "members=2, as there are no roles"),
-    "over connections": (MARK, f'{MARK}    world="connections",\n', "", "connections"),
-    "with transactions": (
-        MARK,
-        f"{MARK}    transactions=True,\n",
-        "members=2",
-        "transactions: a protocol whose members",
-    ),
-    "who is down by itself": ("def enough(", DOWN + "def enough(", "members=2", "a function is_down"),
-    "on a disk": ('stored("view"', 'on_disk("view"', 'on_disk("view"', "view is on a disk"),
-    "a field of its name": (
-        'volatile("proposed", some',
-        'volatile("departed", some',
-        '"departed"',
-        "the world has one",
-    ),
-    "who sends as it starts": ("        s.view[p] = s.members\n", SENDS, "def on_start", "cannot send"),
-    "a member by itself": ("    s.proposed[p].clear()\n", "    s.members.add(p)\n", "s.members.add", "environment"),
-    "marked twice": (
-        "@joins()",
-        '@action(budget="retirements")\n@joins()',
-        "@action(b",
-        "join is marked as a step twice",
-    ),
-    "a majority of a number": ("s.agreed[p], s.view[p])", "s.agreed[p], 2)", "s.agreed[p], 2)", "2 is not"),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_wrong_members_are_refused_with_their_line(what: str, tmp_path: Path) -> None:
-    old, new, where, said = REFUSED[what]
-    text = TEXT.replace("any_process, broken,", "any_process, broken, on_disk,")
-    if what == "nobody moves":
-        text = re.sub(r"@leaves\(.*\)", "@action(budget='views')", text)
-    path = written(tmp_path, text, (old, new))
-    lines = [k for k, line in enumerate(Path(path).read_text(encoding="utf-8").split("\n"), 1) if where in line]
-    with pytest.raises((LanguageError, ConfigError)) as refused:
-        Compiled(Model(Configuration(path)), properties_of(path), False)
-    assert re.search(said, str(refused.value))
-    assert not where or any(f"group.py:{line}:" in str(refused.value) for line in lines)

@@ -180,25 +180,6 @@ def test_no_event_table_is_written_that_would_be_judged_otherwise(tmp_path: Path
 # --- what is refused -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [
-        (["group.1=1:2:3", "weight.1=0", "weight.2=0", "weight.3=0"], "has no quorum"),
-        (["group.1=1:2:3", "weight.1=-1", "weight.2=-1", "weight.3=-1"], "has no quorum"),
-        (["group.1=1:2:3", f"weight.1={2**62}", f"weight.2={2**62}"], "more than 64 bits hold"),
-        (["group.1=1:2:3", "weight.1=99999999999999999999"], "must be a whole number"),
-        (["server.4=h4:2888:3888:observer"], "server 4 is an observer"),
-        (["weight.1=2"], "is in no group"),
-        (["group.1=1:2"], "server 3 is in no group"),
-    ],
-)
-def test_a_file_that_is_no_system_is_refused(tmp_path: Path, more: list[str], says: str) -> None:
-    done = run("--quorums", zoo(tmp_path, 3, *more), *SMALL, "--no-trace")
-    assert done.exit_code == 2
-    assert done.output.startswith("zabcheck: --quorums: ")
-    assert says in done.output
-
-
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
@@ -207,15 +188,6 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         assert done.exit_code == 2, name
         assert "--quorums: " in done.output
         assert says in done.output, done.output
-
-
-@pytest.mark.parametrize(
-    "command", [[], ["bmc", "--depth", "3"], ["simulate", "--protocol", "zab"], ["export", "--model", "--to", "tla"]]
-)
-def test_another_number_of_servers_than_nodes_is_refused(tmp_path: Path, command: list[str]) -> None:
-    done = run(*command, "--quorums", zoo(tmp_path, 5, "group.1=1:2:3:4:5"), "--nodes", "3")
-    assert done.exit_code == 2
-    assert "--quorums is a system of 5 servers, but --nodes is 3" in done.output
 
 
 @pytest.mark.slow(seconds=4)
@@ -268,20 +240,6 @@ def test_who_counts_by_hand_in_another_file_is_refused(tmp_path: Path) -> None:
     assert "counting.py:7: many uses the size of a set of processes" in done.output
 
 
-def test_who_never_asks_is_refused(tmp_path: Path) -> None:
-    source = (HERE / "ballots.py").read_text()
-    path = tmp_path / "never.py"
-    never = source.replace("return is_quorum(s, members)", "return p_in(s, members)").replace(
-        "return is_quorum(s, {q for q in range(s.NODES) if s.voted[q] == p})", "return p != 9"
-    )
-    path.write_text(
-        never.replace("def enough", "def p_in(s: State, m: Members) -> bool:\n    return 0 in m\n\n\ndef enough")
-    )
-    done = run("--protocol", str(path), "--quorums", "weights 2,1,1")
-    assert done.exit_code == 2
-    assert "never calls is_quorum" in done.output
-
-
 @pytest.mark.slow(seconds=2)
 def test_a_variant_that_counts_for_itself_is_refused() -> None:
     done = run("--variant", "small-quorum", "--quorums", "weights 2,1,1")
@@ -292,19 +250,6 @@ def test_a_variant_that_counts_for_itself_is_refused() -> None:
     assert "half calculates with s.NODES" in own.output
     others = run("--variant", "strict-rejoin", "--quorums", "weights 2,1,1", *SMALL, "--no-trace")
     assert others.exit_code == 0, others.output
-
-
-def test_zookeeper_takes_no_server_without_weight() -> None:
-    done = run("--protocol", "zookeeper", "--quorums", "weights 1,1,0")
-    assert done.exit_code == 2
-    assert "no server without weight leads in zookeeper" in done.output
-
-
-def test_no_server_of_zookeeper_is_a_quorum_alone() -> None:
-    """Its leader looks for a quorum where another server speaks (Leader.getEpochToPropose looks at once)."""
-    done = run("--protocol", "zookeeper", "--quorums", "weights 3,1,1")
-    assert done.exit_code == 2
-    assert "one server alone is a quorum" in done.output
 
 
 def test_induct_counts_majorities_alone() -> None:
