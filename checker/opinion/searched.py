@@ -348,7 +348,7 @@ class Comparison:
         Raises:
             Differs: it has another one, or it is none.
         """
-        if self.code is None or not self.code.symmetry:
+        if self.code is None or not self.code.symmetry or not self.layout.schema.renames:
             return
         schema, layout = self.layout.schema, self.layout
         fingerprint, image = self.code.canonical(data)
