@@ -37,7 +37,6 @@ SETTINGS = (
     ("symmetry, one core", True, 1),
     ("symmetry, two cores", True, 2),
 )
-REDUCED = (("reduced, one core", False, 1), ("reduced, symmetry, one core", True, 1))
 AMPLE = (("ample, symmetry, one core", True, 1),)
 ROOT = Path(__file__).parent.parent
 # Three protocols of users, with budgets for which TLC takes a minute or two
@@ -73,13 +72,6 @@ def explore(
             narrow = Narrowing(model, properties, symmetry)
             narrow.worked(math.inf, math.inf)
             r = AmpleExplorer(narrow, threads).run(Limits(depth=depth))
-        elif engine == "reduced":
-            from checker.explore.reduced import ReducedExplorer
-            from checker.explore.reduction import Reducing
-
-            code = Reducing(model, properties, symmetry)
-            code.worked(math.inf, math.inf)  # the code that long runs have is measured
-            r = ReducedExplorer(code, threads).run(Limits(depth=depth))
         else:
             plain = Compiled(model, properties, symmetry)
             plain.worked(math.inf, math.inf)
@@ -277,7 +269,7 @@ def main() -> None:
     columns = (("", 24), ("distinct", 13), ("generated", 13), ("CPU s", 8), ("wall s", 8))
     columns += (("distinct/CPU s", 16), ("generated/CPU s", 17), ("bytes/state", 13))
     print("".join(f"{name:>{width}}" for name, width in columns))
-    engines = {"compiled": SETTINGS, "reduced": REDUCED, "ample": AMPLE}
+    engines = {"compiled": SETTINGS, "ample": AMPLE}
     for engine, (name, symmetry, threads) in ((e, setting) for e, settings in engines.items() for setting in settings):
         r = measured[name] = in_child(symmetry=symmetry, threads=threads, engine=engine, depth=None)
         print(

@@ -1,7 +1,7 @@
 """Explore with ample sets: fewer states, and every violation still reached (docs/explanation/reductions.md).
 
-Which steps are sufficient follows from the same relation as sleep sets (`checker/explore/reduction.py`), and from the
-world's declarations about an ample process. A violation that this search finds, or a premise that it does not reach,
+Which steps are sufficient follows from what steps touch (`checker/explore/reduction.py`), and from the world's
+declarations about an ample process. A violation that this search finds, or a premise that it does not reach,
 has to be confirmed by a search that leaves out no states: see `conclusive`.
 """
 
@@ -10,14 +10,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from types import ModuleType
 from typing import Any, Self
 
-from checker.explore import ample_kernel, kernel, observer_kernel, sleep_kernel
-from checker.explore.breadth_first import Keeper, LevelGroup, Progress
+from checker.explore import ample_kernel, kernel, observer_kernel
+from checker.explore.breadth_first import Explorer, Keeper, LevelGroup, Progress
+from checker.explore.compiled import EXPORTS, Compiled
 from checker.explore.memory import Block
 from checker.explore.observers import Classes, Plan, classes_of, expected_of, observe_text, plan_of, value_text
-from checker.explore.reduced import ReducedExplorer
-from checker.explore.reduction import Reducing, collisions, pairs_of
+from checker.explore.reduction import collisions, pairs_of
 from checker.explore.result import Exploration, Limits
 from invariants import OF_PAPERS
 from invariants.registry import STEP, TERMINAL, Property
@@ -162,8 +163,8 @@ def returns(body: Sequence[t.Stmt]) -> list[t.Return]:
 I64 = ctypes.c_int64
 
 
-class Narrowing(Reducing):
-    """A model in machine code for search with ample sets, with sleep sets where no process is ample, and ghost classes.
+class Narrowing(Compiled):
+    """A model in machine code for search with ample sets and ghost classes.
 
     Args:
         model, properties, symmetry: as for `Compiled`.
@@ -174,9 +175,9 @@ class Narrowing(Reducing):
             follows: no process is ample then, and states are still merged.
     """
 
-    also_modules = (sleep_kernel, ample_kernel, observer_kernel)
+    also_modules: tuple[ModuleType, ...] = (ample_kernel, observer_kernel)
     exports: Mapping[str, tuple[Any, ...]] = {
-        **Reducing.exports,
+        **EXPORTS,
         "enter_class": (None, PTR, PTR, PTR),
         "restore_ghosts": (None, PTR, PTR),
         "observe": (I64, PTR, I64, I64, I64, I64),
@@ -212,6 +213,22 @@ class Narrowing(Reducing):
         for block, data in zip(self.known, (self.classes.table, self.classes.standing), strict=True):
             block.map[: len(data)] = data
         self.tell(ctypes.addressof(self._work))
+
+    @cached_property
+    def conventions(self) -> Conventions:
+        found = self.model.world.conventions(self.model.configuration, self.model.union)
+        assert found is not None
+        return found
+
+    @cached_property
+    def stepping(self) -> t.TypedProgram:
+        """The typed functions that list and take steps."""
+        return self.model.program.typed(("enabled", "apply"))
+
+    @cached_property
+    def cases(self) -> dict[Case, frozenset[Touch]]:
+        """What steps touch, by case."""
+        return footprints(self.stepping, self.layout, self.conventions)
 
     @property
     def ample(self) -> bool:
@@ -365,29 +382,27 @@ class Narrowing(Reducing):
         own = self.conventions.own
         self.front.function(own)
         self.plan = self.planned()
-        reads, free = self.front.program.reads[own], self.free()
+        free = self.free()
         self.none_free = "" if free else self.why_none_is_free()
         return "\n\n\n".join(
             (
-                super().also_text(),
+                f"def steps_commute(s: State) -> bool:\n    return {self.conventions.where}(s)",
                 f"def is_ample(s: State, p: int) -> bool:\n    return {own}(s, p)",
                 free_text(self.layout, free, self.conventions),
                 changed_text(self.layout, "visible_changed", self.visible),
-                changed_text(self.layout, "ample_changed", reads),
                 value_text(self.layout, self.plan),
                 observe_text(self.plan),
             )
         )
 
     def also_key(self) -> tuple[object, ...]:
-        return ("ample sets", sorted(self.wanted), self.merging, self.ample, *super().also_key())
+        return ("ample sets", self.conventions, sorted(self.wanted), self.merging, self.ample)
 
     def also_facts(self, typed: t.TypedProgram) -> dict[str, Any]:
         kept = self.plan.premises | sum(
             1 << k for k, p in enumerate(self.properties) if not self.reads[p.witness.__name__] & self.plan.fields
         )
         return {
-            **super().also_facts(typed),
             "none_free": self.none_free,
             "kept_premises": kept,
             "broken_by_values": [p.name for k, p in enumerate(self.properties) if self.plan.pure >> k & 1],
@@ -396,7 +411,7 @@ class Narrowing(Reducing):
     @cached_property
     def numbers(self) -> dict[str, int]:
         n = super().numbers
-        at = n["RELATION_AT"] + 2 * n["CASES"] ** 2
+        at = n["IMAGE_AT"] + kernel.RING * n["TOTAL"]
         width = self.layout.history_size // 8
         known = at + 8 * ample_kernel.AMPLE_WORDS
         return {
@@ -413,7 +428,7 @@ class Narrowing(Reducing):
         return self.numbers["CODED_AT"] + 8 * self.numbers["VALUE_WORDS"]
 
 
-class AmpleExplorer(ReducedExplorer):
+class AmpleExplorer(Explorer):
     """Explores a model compiled with ample sets."""
 
     code: Narrowing
@@ -452,7 +467,7 @@ class AmpleExplorer(ReducedExplorer):
         apart, classless = (
             any(slot.report.get(word) for slot in self.slots) for word in (kernel.R_APART, kernel.R_CLASSLESS)
         )
-        apart = apart and self.code.ample  # where two steps do not commute, none sleeps after another
+        apart = apart and self.code.ample
         self.unforeseen = classless and not apart
         r.apart = apart or classless
         if r.apart and not r.stopped:

@@ -12,10 +12,9 @@ they share about the state being expanded.
 from __future__ import annotations
 
 from checker.explore.interface import (
-    AMPLE_AT, NODES, SLEEP_AT, ample_changed, is_ample, is_free, remaining_work, steps_commute, visible_changed,
+    AMPLE_AT, NODES, is_ample, is_free, remaining_work, steps_commute, visible_changed,
 )  # fmt: skip
 from checker.explore.kernel import R_APART
-from checker.explore.sleep_kernel import ASLEEP
 from zabspec.language.python.lang import Bytes, State, Words
 from zabspec.language.python.memory import words_at
 
@@ -26,14 +25,12 @@ AMPLE_WORDS = 4
 
 
 def choose_ample(parent: State, steps: Words, work: Bytes, report: Words) -> None:
-    """Put the steps of an ample process first, and wake sleeping steps where there is remaining work."""
+    """Put the steps of an ample process first."""
     ample = words_at(work, AMPLE_AT)
     ample[STEPS_OF_AMPLE] = put_ample_first(parent, steps, report)
     ample[REMAINING] = remaining_work(parent)
     ample[FULL] = 0
     ample[INVISIBLE] = 0
-    if ample[REMAINING] > 0:
-        wake(steps, work)
 
 
 def note_ample_step(parent: State, child: State, k: int, work: Bytes) -> None:
@@ -50,11 +47,6 @@ def ample_suffices(k: int, work: Bytes) -> bool:
     """Return whether all steps of the ample process were taken, and turned out to be sufficient."""
     ample = words_at(work, AMPLE_AT)
     return k == ample[STEPS_OF_AMPLE] and ample[INVISIBLE] != 0 and ample[FULL] == 0
-
-
-def may_change_ample(parent: State, child: State, work: Bytes) -> bool:
-    """Return whether a step may change which processes are ample; it cannot if none is ample and none becomes so."""
-    return words_at(work, AMPLE_AT)[REMAINING] != 0 or ample_changed(parent, child)
 
 
 def put_ample_first(parent: State, steps: Words, report: Words) -> int:
@@ -89,12 +81,3 @@ def to_front(steps: Words, p: int) -> None:
             steps[1 + k] = steps[1 + front]
             steps[1 + front] = word
             front = front + 1
-
-
-def wake(steps: Words, work: Bytes) -> None:
-    """Let no step sleep in this state, nor in its successors, unless it slept before it."""
-    awake = words_at(work, SLEEP_AT)
-    awake[0] = 0
-    awake[1] = 0
-    for k in range(steps[0]):
-        steps[1 + k] = steps[1 + k] & (ASLEEP - 1)

@@ -205,8 +205,6 @@ class Slot:
 class Explorer:
     """Explores a compiled model breadth-first."""
 
-    behind = 0  # bytes after the first packed state
-
     def __init__(self, compiled: Compiled, threads: int = 0) -> None:
         """Make an explorer.
 
@@ -323,7 +321,7 @@ class Explorer:
                 new.chunks.append(Chunk(Block(UNIT)))
             chunk = new.chunks[-1]
             assert chunk.block is not None
-            chunk.used += self.code.pack_state(self.code.state(state), chunk.block.address + chunk.used) + self.behind
+            chunk.used += self.code.pack_state(self.code.state(state), chunk.block.address + chunk.used)
             chunk.count += 1
         group.count = len(states)
         new.room_for(len(states))

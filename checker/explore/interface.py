@@ -37,7 +37,7 @@ PROPERTIES: int = declared("how many properties are judged")
 TERMINALS: int = declared("the properties of terminal states, as a mask")
 MOST_STEPS: int = declared("how many steps `enabled` lists at most")
 HEADER: int = declared("bytes of a candidate before its packed state")
-PACKED_LIMIT: int = declared("bytes of a packed state at most, with what lies behind it")
+PACKED_LIMIT: int = declared("bytes of a packed state at most")
 MARGIN: int = declared("bytes that a group's buffer keeps free: room for the successors of one state")
 
 STEPS_AT: int = declared("words: how many steps are possible, then their words")
@@ -55,11 +55,6 @@ MERGES: bool = declared("what was observed is hashed and compared by its class")
 VALUE_WORDS: int = declared("words of a value of the derived observers")
 OBSERVERS_AT: int = declared("what the kernel knows of classes of values, and the value that a successor had")
 CODED_AT: int = declared("a value to work in")
-CASES: int = declared("row length of the relation of dependent steps")
-SLEEP_AT: int = declared("words: how many classes may sleep in successors, whether any may, then the classes")
-NOTED_AT: int = declared("three words for each successor in the ring: its sleep set")
-HEADS_AT: int = declared("for each group, where gathering stands")
-RELATION_AT: int = declared("16 bits for each two cases: in which coincidences of processes the steps are dependent")
 AMPLE_AT: int = declared("four words: what `choose_ample` found of the state being expanded")
 
 WIDE: bool = declared("fingerprints have 128 bits")
@@ -211,28 +206,12 @@ def judged_after(entered: int) -> int:
     raise NotBound("judged_after")
 
 
-# --- sleep sets: generated from footprints and properties --------------------------------------
-
-
-def class_of_step(s: State, word: int) -> int:
-    """Return what a step may touch: its case in bits 0 to 7, its processes in 8 to 23, its name from bit 32."""
-    raise NotBound("class_of_step")
+# --- ample sets: generated from footprints and properties --------------------------------------
 
 
 def steps_commute(s: State) -> bool:
     """Return whether the world's declarations of independence are true in a state."""
     raise NotBound("steps_commute")
-
-
-def sees_step(before: State, after: State) -> bool:
-    """Return whether a step property reads beyond the process that takes this step: the step is visible.
-
-    An error is recorded in `before.error` or `after.error`.
-    """
-    raise NotBound("sees_step")
-
-
-# --- ample sets: generated from footprints and properties --------------------------------------
 
 
 def is_ample(s: State, p: Node) -> bool:
@@ -251,11 +230,6 @@ def remaining_work(s: State) -> int:
     It is not generated: the world's source has it (`zabspec/worlds/connections.py`).
     """
     raise NotBound("remaining_work")
-
-
-def ample_changed(before: State, after: State) -> bool:
-    """Return whether a step changed what decides which processes are ample."""
-    raise NotBound("ample_changed")
 
 
 def visible_changed(before: State, after: State) -> bool:
@@ -407,57 +381,10 @@ def recover_ghosts(after: State, work: Bytes) -> None:
     """Ghost abstraction: restore the value of a successor, after its fingerprint was taken."""
 
 
-def read_sleep_set(source: Bytes, offset: int, parent: State, work: Bytes) -> int:
-    """Sleep sets: read the sleep set after a packed state, and mark its steps in the list; return the bytes read.
-
-    Called once for each state, after `enabled`.
-    """
-    return 0
-
-
-def step_class(parent: State, word: int) -> int:
-    """Sleep sets: return the class of a step, for `extend_sleep_set`."""
-    return 0
-
-
-def is_asleep(word: int) -> bool:
-    """Sleep sets: return whether a step in the list is marked.
-
-    Contract: its successor is reached, at the same depth, by another order of the same steps. It keeps its ordinal.
-    """
-    return False
-
-
-def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: int, work: Bytes) -> None:
-    """Sleep sets: record the sleep set of a successor, and let its step sleep in the successors of later steps.
-
-    Called once for each successor, in order, after its fingerprint was taken. `parent.error` and `child.error` are 0
-    then, and are so afterwards.
-
-    Args:
-        only: the step has no other alternative.
-        mine: its class.
-        slot: where the successor is in the ring.
-    """
-
-
-def write_sleep_set(work: Bytes, slot: int, out: Bytes, at: int) -> int:
-    """Sleep sets: write the recorded sleep set of a successor after its packed state; return the number of bytes."""
-    return 0
-
-
-def may_change_ample(parent: State, child: State, work: Bytes) -> bool:
-    """Ample sets: return whether a step may change which processes are ample, so that it must not sleep.
-
-    `choose_ample` was called for `parent`.
-    """
-    return False
-
-
 def choose_ample(parent: State, steps: Words, work: Bytes, report: Words) -> None:
     """Ample sets: put the steps of an ample process at the front of the list, if there is one.
 
-    Called once for each state, after `read_sleep_set`. In a state with remaining work no step sleeps.
+    Called once for each state, after `enabled`.
     """
 
 
@@ -478,8 +405,7 @@ def ample_suffices(k: int, work: Bytes) -> bool:
 
 
 HOOKS = (
-    stutters, restore_ghosts, abstract_ghosts, recover_ghosts, read_sleep_set, step_class, is_asleep, extend_sleep_set,
-    write_sleep_set, may_change_ample, choose_ample, note_ample_step, ample_suffices,
+    stutters, restore_ghosts, abstract_ghosts, recover_ghosts, choose_ample, note_ample_step, ample_suffices,
 )  # fmt: skip
 
 # Functions that are bound only in a compilation in which a constant is true.

@@ -20,10 +20,9 @@ from __future__ import annotations
 
 from checker.explore.interface import (
     HEADER, IMAGE_AT, MARGIN, MERGES, META_AT, PROPERTIES, QUIET_AT, RENAMINGS, RING_AT, STEPS_AT, SYMMETRY, TERMINALS,
-    TOTAL, abstract_ghosts, ample_suffices, apply, canonical, choose_ample, enabled, extend_sleep_set, fixing_renamings,
-    hash_state, is_asleep, judge, judge_step, judged_after, note_ample_step, observed_changed, pack, permute,
-    read_sleep_set, recover_ghosts, restore_ghosts, step_class, stutters, unpack, what_changed, witness, witness_step,
-    write_sleep_set,
+    TOTAL, abstract_ghosts, ample_suffices, apply, canonical, choose_ample, enabled, fixing_renamings,
+    hash_state, judge, judge_step, judged_after, note_ample_step, observed_changed, pack, permute,
+    recover_ghosts, restore_ghosts, stutters, unpack, what_changed, witness, witness_step,
 )  # fmt: skip
 from zabspec.language.layout.error_sites import OF_AUTHOR
 from zabspec.language.python.lang import Bytes, State, Words
@@ -119,18 +118,13 @@ def expand(
     tail = 0  # and that were taken out of it again
     while done < count and filled[GROUPS] == 0:
         offset = offset + unpack(as_bytes(state_at(source, offset)), parent)
-        offset = offset + list_steps(source, offset, parent, work, report, first + done)
+        list_steps(parent, work, report, first + done)
         ordinal = 0
         deadlock = steps[0] != 0  # until a step other than a stuttering receipt is possible
         for k in range(steps[0]):
             if ample_suffices(k, work):
                 deadlock = False
                 break
-            mine = step_class(parent, steps[1 + k])
-            if is_asleep(steps[1 + k]):
-                deadlock = False
-                ordinal = ordinal + 1
-                continue
             choice = 0
             choices = 1
             while choice < choices:
@@ -154,7 +148,6 @@ def expand(
                 deadlock = False
                 report[R_GENERATED] = report[R_GENERATED] + 1
                 put_in_ring(parent, child, slot, work, report, tables, where, perms, first + done, ordinal - 1)
-                extend_sleep_set(parent, child, choices == 1, mine, slot, work)
                 head = head + 1
                 if head - tail == RING:
                     settle(work, tail & (RING - 1), tables, where, out, section, filled, report, live, want)
@@ -169,8 +162,8 @@ def expand(
     return done
 
 
-def list_steps(source: Bytes, offset: int, parent: State, work: Bytes, report: Words, number: int) -> int:
-    """List the steps to take in a state; return the number of bytes after its packed form, from `offset`.
+def list_steps(parent: State, work: Bytes, report: Words, number: int) -> None:
+    """List the steps to take in a state.
 
     If it cannot be determined which are possible, an error is recorded and the list is empty.
 
@@ -181,14 +174,12 @@ def list_steps(source: Bytes, offset: int, parent: State, work: Bytes, report: W
     parent.error = 0
     restore_ghosts(parent, work)
     enabled(parent, steps)
-    behind = read_sleep_set(source, offset, parent, work)
     choose_ample(parent, steps, work, report)
     if parent.error != 0:
         note_error(report, parent.error, number, -1)
         steps[0] = 0
     elif steps[0] == 0:
         report[R_DEADLOCKS] = report[R_DEADLOCKS] + 1
-    return behind
 
 
 def judge_transition(
@@ -380,7 +371,6 @@ def write_out(
     g = shr(h, 60)
     at = g * section + filled[g]
     size = pack(s, as_bytes(state_at(out, at + HEADER)))
-    size = size + write_sleep_set(work, slot, out, at + HEADER + size)
     store_word(out, at, h)
     number = meta[4 * slot + 2] & 0xFFFFFFFF
     ordinal = (meta[4 * slot + 2] >> 32) & 65535

@@ -68,12 +68,12 @@ def narrowed(model: Model, judged: Sequence[Property], unmet: Collection[str], s
 
 def first_limits(limits: Limits) -> Limits:
     """Return the limits of a full search that is restarted with reduction if the model turns out to be large."""
-    return replace(limits, max_states=min(limits.max_states or SMALL, SMALL))
+    return replace(limits, max_states=SMALL)
 
 
-def outgrown(first: Exploration, limits: Limits) -> bool:
-    """Return whether such a search ended because the model is large, and not because of a limit of the request."""
-    return first.stopped == f"--max-states {SMALL} reached" and limits.max_states != SMALL
+def outgrown(first: Exploration) -> bool:
+    """Return whether such a search ended because the model is large."""
+    return first.stopped == f"--max-states {SMALL} reached"
 
 
 def further(first: Exploration, second: Exploration) -> Exploration:
@@ -99,6 +99,5 @@ def suspecting(r: Exploration, found: Exploration | None) -> Exploration:
         return r
     broken = found.suspected or tuple(found.violations)
     if r.complete and (broken or found.error):
-        other = "sleep sets" if r.reduced else "every state"
-        raise RuntimeError(f"{found.error or ' and '.join(broken)} with ample sets, and not with {other}")
+        raise RuntimeError(f"{found.error or ' and '.join(broken)} with ample sets, and not with every state")
     return replace(r, suspected=broken, suspects_one=found.suspects_one)

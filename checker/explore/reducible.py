@@ -11,8 +11,8 @@ from zabspec.language.layout.schema import Role
 from zabspec.model import Model
 
 
-def why_not_reduced(model: Model) -> str:
-    """Return why a model is explored without reduction, in a sentence; empty if it may be reduced."""
+def why_not_narrowed(model: Model) -> str:
+    """Return why every state of a model is visited, in a sentence; empty if fewer are sufficient."""
     if model.world.conventions(model.configuration, model.union) is None:
         c = model.configuration
         return f"the world of {model.world.name} with {c.network} channels declares no two steps to commute"
@@ -38,7 +38,8 @@ def why_not_tried(model: Model) -> str:
         # which process accepts first then decides whether a transaction is chosen: two `accept` do not commute
         (bool(c.system and not c.system.grows), "a superset of a quorum may not be a quorum (a weight below zero)"),
         (bool(c.merged_by_promise), f"steps are merged by promise ({', '.join(c.merged_by_promise)})"),
-        (model.fails, "a process has something on a disk (on_disk)"),
+        (model.fails or bool(protocol.disks), "a process has something on a disk (on_disk)"),
+        (bool(c.power_losses), "--power-losses"),
     ):
         if is_so:
             return why
@@ -64,15 +65,3 @@ def why_not_compared(model: Model) -> str:
         if is_so:
             return why
     return ""
-
-
-def why_not_narrowed(model: Model) -> str:
-    """Return why every state of a model is visited, in a sentence; empty if fewer are sufficient."""
-    c = model.configuration
-    for is_so, why in (
-        (bool(model.protocol.disks), "a process has something on a disk (on_disk)"),
-        (bool(c.power_losses), "--power-losses"),
-    ):
-        if is_so:
-            return why
-    return why_not_reduced(model)

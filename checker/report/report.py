@@ -419,8 +419,6 @@ class Explored(Answered):
         if self.exploration.narrowed:
             fewer = "states with equal futures are merged" if off else "ample sets: fewer states, equal verdicts"
             return [("reduction", fewer), *rows, *([("observers", merged)] if merged else [])]
-        if self.exploration.reduced:
-            return [("reduction", "sleep sets: every state, at its depth, by fewer transitions"), *rows]
         large = self.exploration.distinct > LARGE and self.reduction_off
         return [("reduction", f"off: {self.reduction_off}")] if large else []
 

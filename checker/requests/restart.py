@@ -31,15 +31,15 @@ def reduction_off(model: Model, limits: Limits, request: ExplorationRequest) -> 
         (limits.depth is not None, "--depth"),
         (request.keep_going, "--keep-going"),
         (bool(request.checkpoint) and not on_spark, "--checkpoint"),
-        (limits.max_states is not None and on_spark, "--max-states"),
+        (limits.max_states is not None, "--max-states"),
         (limits.memory is not None, "--memory-limit"),  # states that do not fit are on disk, which streams cannot be
         (limits.seconds is not None and limits.seconds < SHORT, "--time-limit"),
     ):
         if off:
             return why
-    from checker.explore.reducible import why_not_narrowed, why_not_reduced
+    from checker.explore.reducible import why_not_narrowed
 
-    return (why_not_narrowed if on_spark else why_not_reduced)(model)  # sleep sets need one order of all states
+    return why_not_narrowed(model)
 
 
 def not_begun(exploration: Exploration) -> str:
@@ -54,36 +54,34 @@ def not_begun(exploration: Exploration) -> str:
 def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
     """Explore a model in full if it is small, and with reduction if it is large.
 
-    A large one is explored again: with ample sets, which leave out states; if that does not decide all that a full
-    search would, with sleep sets, which leave out transitions.
+    A large one is explored again, with ample sets, which leave out states. If that does not decide all that a full
+    search would, it is explored in full.
 
     A model is large if a search in full finds `SMALL` states. If its levels grow steeply long before that, every
     premise is met, and no time limit is given, it is assumed to be large at once. The result is then the answer if it
     decides everything, and visits so many states that the model is large; otherwise the search in full is completed.
 
     Args:
-        code: the model in machine code.
+        code: the model in machine code; nothing keeps it from being reduced (`reduction_off`).
 
     Raises:
         RuntimeError: one search found a violation that the other did not, which is an error of zabcheck.
     """
     from checker.explore.breadth_first import Explorer
     from checker.explore.growing import GROWS, Growing
-    from checker.explore.reducible import why_not_narrowed
 
     model, judged, limits = code.model, code.properties, task.limits
-    narrow = limits.max_states is None and not why_not_narrowed(model)
     most = first_limits(limits)
     # with a time limit, the full search is not cut short: its depth is reported if the time is over
-    engine: Explorer = (Growing if narrow and limits.seconds is None else Explorer)(code, threads)
+    engine: Explorer = (Growing if limits.seconds is None else Explorer)(code, threads)
     first = task.run(engine, most)
     early, search = first.stopped == GROWS, searching(task, code.symmetry, threads)
     found: Exploration | None = None
 
     try:
-        while early or outgrown(first, limits):
+        while early or outgrown(first):
             engine.forget()
-            if narrow and not (first.violations or first.error):
+            if not (first.violations or first.error):
                 from checker.explore.ample import conclusive
                 from checker.search.premises import depths_by_walks
 
@@ -106,10 +104,7 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
             first = task.run(engine, most)
         else:
             return suspecting(first, found)
-        from checker.explore.reduced import ReducedExplorer
-        from checker.explore.reduction import Reducing
-
-        exploration = task.run(ReducedExplorer(Reducing(model, judged, code.symmetry), threads))
+        exploration = task.run(Explorer(code, threads))
         exploration.ample_off = found.ample_off if found is not None else ""
     except KeyboardInterrupt:  # while a model was compiled
         return suspecting(replace(first, stopped="interrupted"), found)

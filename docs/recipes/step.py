@@ -1,10 +1,9 @@
 """A property of steps, with `STEP`: the functions take the states before and after, and the event.
 
 `event.event_process` is NOBODY where the network or the environment takes the step: test that before it is an index. A
-line that reads another process than that one keeps ample sets from leaving out states, and a step that reaches such a
-line never sleeps: so begin with what `event.event_process` has, and return where that settles it. A property that
-compares processes is best given `default=False`. `tests/invariants/test_premises.py` then needs a row of
-`STEP_PREMISES` and one of `STEP_BREAKS`.
+line that reads another process than that one keeps ample sets from leaving out states. A property that compares
+processes is best given `default=False`. `tests/invariants/test_premises.py` then needs a row of `STEP_PREMISES` and one
+of `STEP_BREAKS`.
 """
 
 from __future__ import annotations

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from checker.explore import breadth_first
+from checker.explore.ample import AmpleExplorer, Narrowing
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
-from checker.explore.reduced import ReducedExplorer
-from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 from tests.models import DEFAULT
 from zabspec.language.native import tiered
@@ -91,9 +90,9 @@ def test_an_exploration_that_changes_code_on_the_way_finds_the_same(
 
     def explored(settle: float) -> tuple[Exploration, bool]:
         monkeypatch.setattr(tiered, "SETTLE", settle)
-        code = (Reducing if reduced else Compiled)(model, DEFAULT, True)
+        code = (Narrowing if reduced else Compiled)(model, DEFAULT, True)
         assert not code.code.thorough
-        found = (ReducedExplorer if reduced else Explorer)(code, 1).run(Limits(depth=14), True)  # type: ignore[arg-type]
+        found = (AmpleExplorer if reduced else Explorer)(code, 1).run(Limits(depth=14), True)  # type: ignore[arg-type]
         return found, code.code.thorough
 
     quick, was = explored(NEVER)

@@ -59,7 +59,6 @@ ERRORS = (
     "tests/own/test_runtime_errors.py::test_of_two_errors_behind_one_state_the_first_is_reported",
     "tests/own/test_runtime_errors.py::test_an_error_in_enabledness_is_reported_first",
 )
-HOOKS = "tests/explore/test_reduction.py::test_more_steps_than_fit_a_word_sleep_in_a_state"
 MANY_ALIKE = "tests/explore/test_explore.py::test_states_that_hundreds_of_renamings_leave_as_they_are_are_counted"
 FULL = "tests/judging/test_judge_kernels.py::test_judging_ends_where_there_is_no_room_for_another_answer"
 UNLIKE = "tests/explore/test_explore.py::test_symmetry_is_left_out_where_it_is_not_sound"
@@ -100,12 +99,12 @@ KILLERS = (
     ),
     Killers(
         ("checker/explore/kernel.py", "checker/explore/compiled.py"),
-        (GOLDEN, EXPLORE, "tests/explore/test_limits.py", "tests/explore/test_reaching.py", STUTTERING, *ERRORS, HOOKS,
+        (GOLDEN, EXPLORE, "tests/explore/test_limits.py", "tests/explore/test_reaching.py", STUTTERING, *ERRORS,
          MANY_ALIKE),
-        late=(*RARE, "[datagrams]", "more_steps_than"),
+        late=(*RARE, "[datagrams]"),
     ),
     Killers(
-        ("checker/explore/sleep_kernel.py", "checker/explore/ample_kernel.py", "checker/explore/observer_kernel.py",
+        ("checker/explore/ample_kernel.py", "checker/explore/observer_kernel.py",
          "checker/explore/ample.py", "checker/explore/observers.py", "checker/explore/partly.py"),
         ("tests/explore/test_observers.py", "tests/explore/test_reduction.py", "tests/explore/test_ample.py"),
         dearest=8.0,

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
-from checker.explore.reducible import why_not_narrowed, why_not_reduced
+from checker.explore.reducible import why_not_narrowed
 from checker.explore.result import Limits
 from invariants import properties_of
 from tests.commands.running import TINY
@@ -52,8 +52,8 @@ def test_transactions_over_connections_need_no_bounds_of_the_world(tmp_path: Pat
     path.write_text(path.read_text().replace("bounded_by_world=True", f"{declared}, {bounds}"))
     other = Model(Configuration(str(path), **SMALL))  # type: ignore[arg-type]
     assert (own.epochs, own.channels) == (other.epochs, other.channels)
-    assert why_not_reduced(own) == ""
-    assert why_not_reduced(other) == "it declares its own budgets (budgets, and not bounded_by_world)"
+    assert why_not_narrowed(own) == ""
+    assert why_not_narrowed(other) == "it declares its own budgets (budgets, and not bounded_by_world)"
     found = []
     for model in (own, other):
         judged = [p for p in properties_of("zab") if p.default and p.of == "history"]
@@ -68,7 +68,7 @@ def test_a_copy_has_the_bounds_and_reductions_of_the_protocol(tmp_path: Path) ->
         own, other = (Model(Configuration(p)) for p in (name, copy_of(name, tmp_path)))
         assert (own.epochs, own.channels, own.most_steps) == (other.epochs, other.channels, other.most_steps)
         assert own.configuration.budget == other.configuration.budget
-        assert why_not_reduced(own) == why_not_reduced(other)
+        assert why_not_narrowed(own) == why_not_narrowed(other)
         assert why_not_narrowed(own) == why_not_narrowed(other)
         assert own.program.schema == other.program.schema
 

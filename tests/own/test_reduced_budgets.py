@@ -14,9 +14,7 @@ from checker.explore import reducible
 from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
-from checker.explore.reduced import ReducedExplorer
 from checker.explore.reducible import why_not_narrowed, why_not_reduced
-from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 from invariants import properties_of
 from tests.sources import LEADS_OR_FOLLOWS, LOOK, ROLES
@@ -119,27 +117,20 @@ PROTOCOL = declare(
 
 @dataclass(frozen=True)
 class Searches:
-    """What three searches of a protocol came to: every step, sleep sets, ample sets."""
+    """What two searches of a protocol came to: every step, ample sets."""
 
     full: Exploration
-    asleep: Exploration
     ample: Exploration
 
     def agree(self) -> None:
-        """Assert that the reduced searches say what the full one says."""
-        assert self.asleep.levels == self.full.levels
-        assert self.asleep.terminal == self.full.terminal
-        assert self.asleep.witnessed == self.full.witnessed
-        assert {n: v.depth for n, v in self.asleep.violations.items()} == {
-            n: v.depth for n, v in self.full.violations.items()
-        }
+        """Assert that the reduced search says what the full one says."""
         assert bool(self.ample.violations) == bool(self.full.violations)
         assert set(self.ample.witnessed) <= set(self.full.witnessed)
         assert not conclusive(self.ample) or (not self.full.violations and not self.full.error)
 
 
 def searched(folder: Path, body: str, budgets: dict[str, int], nodes: int = 2, leaving: str = "") -> Searches:
-    """Explore a protocol in three ways.
+    """Explore a protocol in two ways.
 
     Args:
         body: what it has behind what all have.
@@ -153,8 +144,7 @@ def searched(folder: Path, body: str, budgets: dict[str, int], nodes: int = 2, l
     code = Compiled.of(model, judged, True)[0]
     limits = Limits(None, None, None, None)
     full = Explorer(code, 1).run(limits, True)
-    asleep = ReducedExplorer(Reducing(model, judged, code.symmetry), 1).run(limits, True)
-    return Searches(full, asleep, AmpleExplorer(Narrowing(model, judged, code.symmetry), 1).run(limits, True))
+    return Searches(full, AmpleExplorer(Narrowing(model, judged, code.symmetry), 1).run(limits, True))
 
 
 SEASON = '''
@@ -231,7 +221,6 @@ def test_two_race_for_the_last_of_a_budget(units: int, violated: int, tmp_path: 
     found = searched(tmp_path, LAST, {"units": units})
     assert len(found.full.violations) == violated
     found.agree()
-    assert found.asleep.generated < found.full.generated
 
 
 SPENT = '''
@@ -417,8 +406,6 @@ def nothing_is_told(s: State) -> bool:
 @pytest.mark.slow(seconds=4)
 def test_a_leader_may_close_its_connection_to_itself(tmp_path: Path) -> None:
     found = searched(tmp_path, ITSELF, {"units": 2})
-    assert found.asleep.levels == found.full.levels
-    assert found.asleep.violations.keys() == found.full.violations.keys()
     assert found.ample.apart or bool(found.ample.violations) == bool(found.full.violations)
 
 

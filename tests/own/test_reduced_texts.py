@@ -11,9 +11,7 @@ import pytest
 from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
-from checker.explore.reduced import ReducedExplorer
 from checker.explore.reducible import why_not_narrowed
-from checker.explore.reduction import MOST_CASES, Reducing
 from checker.explore.result import Exploration, Limits
 from invariants import Property, properties_of
 from tests.sources import BOUNDED, FOLLOWS_ITSELF, LEADS_OR_FOLLOWS, LOOK, ROLES, never
@@ -107,10 +105,6 @@ def with_ample(model: Model, judged: list[Property], symmetry: bool) -> Explorer
     return AmpleExplorer(Narrowing(model, judged, symmetry), 1)
 
 
-def with_sleep(model: Model, judged: list[Property], symmetry: bool) -> Explorer:
-    return ReducedExplorer(Reducing(model, judged, symmetry), 1)
-
-
 def searched(model: Model, name: str, *reduced: Reduced, symmetry: bool = True) -> list[Exploration]:
     """What a full search of one property comes to, and then each reduced one."""
     judged = [p for p in properties_of(model.configuration.protocol) if p.name == name]
@@ -126,22 +120,9 @@ def searched(model: Model, name: str, *reduced: Reduced, symmetry: bool = True) 
 def test_a_reduced_search_breaks_what_a_full_one_does(message: str, tmp_path: Path) -> None:
     model = model_of(tmp_path, message)
     assert why_not_narrowed(model) == ""
-    full, ample, asleep = searched(model, "nobody-is-late", with_ample, with_sleep)
-    assert [*full.violations] == [*ample.violations] == [*asleep.violations] == ["nobody-is-late"]
+    full, ample = searched(model, "nobody-is-late", with_ample)
+    assert [*full.violations] == [*ample.violations] == ["nobody-is-late"]
     assert not conclusive(ample)
-    assert full.levels == asleep.levels
-    assert asleep.generated < full.generated
-
-
-@pytest.mark.slow(seconds=8)
-def test_more_kinds_of_message_than_classes_are_explored(tmp_path: Path) -> None:
-    """Steps that are of no class never sleep."""
-    more = [f"M{k}" for k in range(MOST_CASES)]
-    names = "\n".join(f'{m} = MessageName("{m}")' for m in more)
-    model = model_of(tmp_path, ", ".join(f'Message("{m}", {{}}, to="leader")' for m in ("HELLO", *more)), names)
-    full, asleep = searched(model, "nobody-is-late", with_sleep)
-    assert full.levels == asleep.levels
-    assert [*full.violations] == [*asleep.violations] == ["nobody-is-late"]
 
 
 PASSED_ON = """
@@ -363,9 +344,8 @@ def test_what_a_leader_sends_in_two_steps_has_an_order(tmp_path: Path) -> None:
     path.write_text(ONE_LEADER)
     model = Model(Configuration(str(path), nodes=2, txns=1, timeouts=0, crashes=0, losses=0))
     assert why_not_narrowed(model) == ""
-    full, asleep = searched(model, "nobody-is-early", with_sleep, symmetry=False)
-    assert full.levels == asleep.levels
-    assert [*full.violations] == [*asleep.violations] == ["nobody-is-early"]
+    full, ample = searched(model, "nobody-is-early", with_ample, symmetry=False)
+    assert [*full.violations] == [*ample.violations] == ["nobody-is-early"]
 
 
 ORACLE_SEES = (

@@ -34,7 +34,7 @@ from tests.second.harness.checking import ENGINES, ORDER, REDUCTIONS, USUAL, Out
 from tests.second.harness.differences import stepwise
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
-from tests.second.harness.searching import RecordingReduced, blind_to_mail, runs_differ
+from tests.second.harness.searching import blind_to_mail, runs_differ
 from tests.second.harness.shrinking import shrunk_while
 from tests.second.harness.stepping import Interpreted, Steps
 from tests.second.harness.tlc import parsed
@@ -388,17 +388,6 @@ def test_what_an_ample_search_leaves_out_is_seen(
     monkeypatch.setattr(Narrowing, "also_key", lambda self: ("blind",))
     outcome = check(UNSEEN, tmp_path, ("ample",), reference)
     assert outcome.differences["ample sets"][0] == "what properties read: missing"
-
-
-@pytest.mark.slow(seconds=2)
-def test_sleep_sets_are_compared_by_states(
-    tmp_path: Path, reference: Reference, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A search that never tells two steps apart leaves out states, and says which."""
-    assert held(60237, tmp_path, reference, "sleeping").compared == ["sleep sets"]
-    monkeypatch.setattr(RecordingReduced, "relate", lambda self, words: None)
-    outcome = check(protocol(60237), tmp_path, ("sleeping",), reference)
-    assert outcome.differences["sleep sets"][0] == "reached states: missing"
 
 
 @pytest.mark.slow(seconds=2)

@@ -32,9 +32,7 @@ COLUMNS: dict[str, tuple[Any, ...]] = {
     "regrow": (None, PTR, I64, I64, PTR, I64, I64),
     "second_fingerprint": (I64, PTR),
 }
-OF_ONE_PROCESS = (  # exports of explorers that insert successors into their own tables
-    "insert", "rehash", "claim_states", "begin_gathering", "gather_states", "class_of_step", "visible_step",
-)  # fmt: skip
+OF_ONE_PROCESS = ("insert", "rehash")  # exports of explorers that insert successors into their own tables
 
 
 class TaskCode(Compiled):
@@ -96,11 +94,7 @@ class WideCode(Code):
 
 
 class AmpleCode(TaskCode, Narrowing):
-    """The code of a search with ample sets and observer classes, without sleep sets.
-
-    The sleep set of a state depends on which task found it first, and so on an order that owners would have to agree
-    on; the ample process does not.
-    """
+    """The code of a search with ample sets and observer classes."""
 
     also_modules = (ample_kernel, observer_kernel, kernel)
     exports = {name: of for name, of in Narrowing.exports.items() if name not in OF_ONE_PROCESS} | COLUMNS

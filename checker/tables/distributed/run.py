@@ -204,7 +204,7 @@ class Searches:
         self.full = full = SparkExplorer(self.question, self.checkpoint, level)
         if level is None or sum(level.levels[:-1]) < narrowing.SMALL:
             first = full.run(self.cluster, first_limits(self.limits), progress=self.progress)
-            if not outgrown(first, self.limits) or first.violations or first.error:
+            if not outgrown(first) or first.violations or first.error:
                 return first
             model = Model(self.question.configuration)
             unmet = {p.name for p in judged if p.name not in first.witnessed}

@@ -29,7 +29,7 @@ ENGINES = (
     "live", "proving",
 )  # fmt: skip
 USUAL = ("interpreted", "compiled", "symmetric", "reduced")
-REDUCTIONS = ("stuttering", "sleeping", "ample")  # what "reduced" is; each may be asked for alone
+REDUCTIONS = ("stuttering", "ample")  # what "reduced" is; each may be asked for alone
 ENOUGH = 180  # states below which a request is made larger
 ORDER = re.compile("place|depends on")  # a refusal of what depends on the order of a bag speaks of either
 TRIES = 4
@@ -232,12 +232,10 @@ def compare(
         symmetry = code.symmetry
         note("symmetric", lambda: searching.symmetric(question, book, code, why))
     reductions = set(REDUCTIONS if "reduced" in engines else engines)
-    if reductions & {"sleeping", "ample"}:
+    if "ample" in reductions:
         symmetry = symmetry or not asymmetry(question.model, question.properties)
     if "stuttering" in reductions:
         note("stuttering left out", lambda: searching.without_stuttering(question, book))
-    if "sleeping" in reductions:
-        note("sleep sets", lambda: searching.sleeping(question, book, symmetry, explore))
     if "ample" in reductions:
         note("ample sets", lambda: searching.ample(question, book, symmetry, explore))
     if "simulated" in engines:

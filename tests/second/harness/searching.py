@@ -13,8 +13,6 @@ from checker.explore.ample import AmpleExplorer, Narrowing
 from checker.explore.breadth_first import Explorer, LevelGroup
 from checker.explore.checkpoints.kept import Kept
 from checker.explore.compiled import Compiled
-from checker.explore.reduced import ReducedExplorer
-from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 from checker.explore.stuttering import why_every_receipt
 from checker.explore.symmetry import NotRenamings, asymmetry
@@ -72,15 +70,13 @@ class Recorder(Explorer):
                 self.found += [(depth, state) for state in self.states(data, chunk.count)]
 
     def states(self, data: bytes, count: int) -> Iterator[bytes]:
-        """The states that are packed in some bytes; of a search with sleep sets its sleep set is behind each."""
+        """The states that are packed in some bytes."""
         code = self.code
         held = ctypes.create_string_buffer(data, len(data) + 64)
         at = 0
         for _ in range(count):
             state = code.state(b"")
             at += code.unpack_state(ctypes.addressof(held) + at, state)
-            if self.behind:
-                at += 2 + 2 * int.from_bytes(data[at : at + 2], "little")
             yield ctypes.string_at(state, code.layout.size)
 
 
@@ -89,10 +85,6 @@ class Recording(Recorder, Explorer):
 
     def __init__(self, compiled: Compiled) -> None:
         super().__init__(compiled, 1)
-
-
-class RecordingReduced(Recorder, ReducedExplorer):
-    """The search with sleep sets."""
 
 
 class RecordingAmple(Recorder, AmpleExplorer):
@@ -303,30 +295,6 @@ def over_fifo(question: Question, book: Book, explore: Explore) -> tuple[Questio
     return Question(request), found
 
 
-def sleeping(question: Question, book: Book, symmetry: bool, explore: Explore) -> Difference | str | None:
-    """The search with sleep sets; or why there is none. The product does not reduce a user protocol: what steps touch
-    is derived from its text all the same, and is compared here."""
-    asked = over_fifo(question, book, explore)
-    if isinstance(asked, str):
-        return asked
-    question, book = asked
-    code = Reducing(question.model, question.properties, symmetry)
-    explorer = RecordingReduced(code, 1)
-    r = explorer.run(limits_of(question), keep_going=True)
-    if r.error or book.errors:
-        return judged("sleep sets", question, book, r)
-    name = orbit_or_self(question, symmetry)
-    wanted: dict[str, int] = {}
-    for k in sorted(range(len(book.keys)), key=lambda k: book.depth[k]):
-        wanted.setdefault(name(book.keys[k]), k)
-    found: dict[str, int] = {}
-    for depth, state in explorer.found:
-        found.setdefault(name(question.plain.text(state)), depth)
-    if len(found) < len(explorer.found):
-        return Difference("sleep sets", "one state counted twice", [])
-    return sets_differ("sleep sets", book, wanted, found) or judged("sleep sets", question, book, r)
-
-
 def orbit_or_self(question: Question, symmetry: bool) -> Callable[[str], str]:
     """What stands for a state: with symmetry the least of its renamings."""
     renamer = Renamer(question.plain, question.configuration.quorums, question.configuration.roles)
@@ -335,7 +303,11 @@ def orbit_or_self(question: Question, symmetry: bool) -> Callable[[str], str]:
 
 def ample(question: Question, book: Book, symmetry: bool, explore: Explore) -> Difference | str | None:
     """The search with ample sets, which leaves out states: what it visits is reached, and of what properties of states
-    read it meets all that is; whether anything is violated, and which premises are reached. As `sleeping`."""
+    read it meets all that is; whether anything is violated, and which premises are reached; or why there is none.
+
+    The product does not reduce a user protocol: what steps touch is derived from its text all the same, and is compared
+    here.
+    """
     asked = over_fifo(question, book, explore)
     if isinstance(asked, str):
         return asked
