@@ -93,10 +93,9 @@ def test_a_copy_is_simulated_as_the_protocol_is(tmp_path: Path) -> None:
     for name in ("zab", "db19"):
         digests = []
         for protocol in (name, copy_of(name, tmp_path)):
-            run = Run(protocol=protocol, nodes=3, seed=5, rounds=600, proposals=2)
             done = CliRunner().invoke(main, ["simulate", "--protocol", protocol, "--seed", "5", "--rounds", "600"])
             assert done.exit_code == 0, done.output
-            digests.append((run.budget, re.search(r"[0-9a-f]{64}", done.stdout)[0]))  # type: ignore[index]
+            digests.append(re.search(r"[0-9a-f]{64}", done.stdout)[0])  # type: ignore[index]
         assert digests[0] == digests[1], name
 
 
