@@ -121,7 +121,7 @@ QUESTIONS = {
     "does holds mean proved for any number of servers": "what holds for any number of processes",
     "how many states can it explore and how much memory does it need": "bytes and 0.8 µs",
     "what happens when I change one rule of ZAB": "is the protocol with one rule changed",
-    "why is partial-order reduction sound": "partial-order reductions",
+    "why is partial-order reduction sound": "a partial-order reduction",
     "where is the code that computes the successors of a state": "`checker/explore/kernel.py`",
     # those of the third round: five that a person asked and found no answer to, five that begin with a name
     "states by symmetry and reduction": "orbits visited",
