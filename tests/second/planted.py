@@ -22,7 +22,7 @@ from pathlib import Path
 from tests.second.plants import BY_ANOTHER, PLANTS, Plant
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("zabspec", "zabcheck", "checker", "invariants", "traces", "tests/second")
+COPIED = ("zabspec", "zabcheck", "checker", "invariants", "traces", "benchmarks", "tests/second")
 NO_ANSWER = re.compile("TimeoutExpired|took too long")
 
 

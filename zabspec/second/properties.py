@@ -54,7 +54,7 @@ def declared(world: World, names: list[str]) -> list[Property]:
             "history": core(world.model.revises),
             "state": [durability] if "history" in has else [],
         }
-        if not world.model.user and {"promised_epoch", "stage"} <= has:
+        if not world.model.user and {"phase", "promised_epoch", "stage"} <= has:
             own |= {"step": OF_STEPS, "state": [durability, invariant_5]}
         for over, functions in own.items():
             for function in functions:
