@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from checker.errors import RequestError
 from checker.requests.kinds import kind_named
 from checker.requests.request import Option, Request, TraceFile, name_of
+from zabspec.starts import named_start
 
 if TYPE_CHECKING:
     from traces import Trace
@@ -79,6 +80,8 @@ def check_carried(trace: Trace, name: str) -> None:
         raise RequestError(f"{name}: its request is invalid: {problem}") from None
     if asked is not None:
         wanted, there = asked.as_dict(), trace.configuration.as_dict()
+        if named_start(asked.start)[1] is None:  # of the ways to begin, the trace has one
+            wanted["start"], there["start"] = asked.start, named_start(trace.configuration.start)[0]
         other = [field for field in kind.shares if wanted.get(field) != there.get(field)]
         if kind.shortens:
             most, spent = ({**c.budget, "nodes": c.nodes, "txns": c.txns} for c in (asked, trace.configuration))
