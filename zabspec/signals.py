@@ -211,8 +211,8 @@ class Beginning(Held):
     def __enter__(self) -> Self:
         from multiprocessing.resource_tracker import ensure_running
 
-        super().__enter__()
         ensure_running()  # the first process would start it, which unblocks SIGINT and SIGTERM here
+        super().__enter__()
         self.blocked = signal.pthread_sigmask(signal.SIG_BLOCK, OF_TERMINALS)
         return self
 

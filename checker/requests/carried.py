@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from checker.errors import RequestError
 from checker.requests.kinds import kind_named
 from checker.requests.request import Option, Request, TraceFile, name_of
+from zabspec.properties import DEADLOCK
 from zabspec.starts import named_start
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def check_carried(trace: Trace, name: str) -> None:
     Raises:
         RequestError: it is not a request that makes traces, or is about something else.
     """
+    from invariants import known_properties
     from invariants.registry import NO_RUNTIME_ERROR
 
     if trace.request is None:
@@ -89,6 +91,9 @@ def check_carried(trace: Trace, name: str) -> None:
         if other:
             raise RequestError(f"{name}: its request is for another configuration, with another {other[0]}")
     names = getattr(given, "progress_properties" if trace.lasso else "properties", ())
+    usual = {p.name for p in known_properties(trace.configuration.protocol) if p.default}
+    ends = (DEADLOCK,) if getattr(given, "deadlock", False) else ()
     shown = trace.lasso.progress_property if trace.lasso is not None else trace.property_name or trace.premise_of
-    if names and shown not in ("", NO_RUNTIME_ERROR.name, *names):
+    is_asked = shown in ("", NO_RUNTIME_ERROR.name, *names, *ends)
+    if not is_asked and (names or (shown == DEADLOCK and DEADLOCK not in usual)):
         raise RequestError(f"{name}: its request is for other properties than {shown}")

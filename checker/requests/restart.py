@@ -32,7 +32,7 @@ def reduction_off(model: Model, limits: Limits, request: ExplorationRequest) -> 
         (request.keep_going, "--keep-going"),
         (bool(request.checkpoint) and not on_spark, "--checkpoint"),
         (limits.max_states is not None, "--max-states"),
-        (limits.memory is not None, "--memory-limit"),  # states that do not fit are on disk, which streams cannot be
+        (limits.memory is not None, "--memory-limit"),  # with states on disk it was not tried
         (limits.seconds is not None and limits.seconds < SHORT, "--time-limit"),
     ):
         if off:

@@ -183,3 +183,27 @@ def test_a_step_reads_what_its_world_has_of_a_budget(tmp_path: Path, budget: str
     assert "the counterexample to deadlock was replayed in the simulator, step by step equal" in said
     found = CliRunner().invoke(main, ["simulate", "--protocol", str(path)])
     assert found.exit_code == 0, found.output
+
+
+def test_a_saved_deadlock_is_replayed_as_what_its_request_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    never = AT_TOP.replace("== s.STEPS", "== 99")
+    Path("climb.py").write_text(CLIMB.replace("PROTOCOL =", never))
+    words = ["--protocol", "climb.py", "--deadlock", "--trace", "it.json"]
+    assert "VIOLATED: deadlock at depth 4" in CliRunner().invoke(main, words).stdout
+    assert CliRunner().invoke(main, ["replay", "it.json"]).exit_code == 0
+    Path("it.json").write_text(Path("it.json").read_text().replace('"deadlock": true, ', ""))
+    assert "for other properties than deadlock" in CliRunner().invoke(main, ["replay", "it.json"]).stderr
+
+
+def test_an_error_in_a_mark_is_a_violation_with_its_run(tmp_path: Path) -> None:
+    """It is met only where no step is possible, and only where deadlock is asked for."""
+    errs = AT_TOP.replace(
+        "sum(s.level[p] for p in range(s.NODES)) == s.STEPS", "4 // (s.level[0] + s.level[1] - s.STEPS) == 1"
+    )
+    path = with_ends(tmp_path, errs)
+    code, said = zabcheck("--protocol", path, "--deadlock")
+    assert (code, "VIOLATED: no-runtime-error at depth 4" in said) == (1, True), said
+    assert zabcheck("--protocol", path)[0] != 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import version as package_version
 from typing import Any
 
-from invariants import properties_of
+from invariants import known_properties
 from invariants.binding import bound
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property, keeps, meets
 from traces.explain.names import counted
@@ -176,7 +176,7 @@ class Runner:
 def evaluated(model: Model) -> list[Property]:
     """Return the properties whose evaluation may meet an error in a run, those checked by default first."""
     c = model.configuration
-    known = [p for p in properties_of(c.protocol) if p.judges(c.protocol) and (c.passes or not p.passes)]
+    known = [p for p in known_properties(c.protocol) if p.judges(c.protocol) and (c.passes or not p.passes)]
     return sorted(known, key=lambda p: not p.default)
 
 
