@@ -102,9 +102,10 @@ def differs(function: FunctionType, name: str, meant: Any) -> str:
         if name == WROTE and "syntax" in vars(function):  # `writes.py` has put it there
             return ""
         by_types = meant is None or isinstance(meant, Record)  # `types(size)` names its records, as its classes do
-        if name in WORDS:
-            return f"{name} is not imported: from zabcheck.language import {name}"
-        return "" if by_types else f"{name} is not imported"
+        if by_types and name not in WORDS:
+            return ""
+        is_ours = name in WORDS or getattr(meant, "__module__", "").startswith("zabspec.language.")
+        return f"{name} is not imported" + (f": from zabcheck.language import {name}" if is_ours else "")
     if name in WORDS:
         alike = given is vars(lang)[name]
         return "" if alike else f"{name} is {described(given)} here, not the language's own: rename it"
