@@ -29,8 +29,8 @@ class Opinions:
         if self.states == 0:
             return
         why = "nothing was explored" if r.expanded_levels < 0 else "interrupted" if r.stopped == "interrupted" else ""
-        if task.ran and task.ran[-1].result.levels != r.levels:  # `further` keeps an earlier search's result
-            why = why or "the last search ended before the one that is reported"
+        if not why and task.ran and task.ran[-1].result.levels != r.levels:  # `further` keeps an earlier result
+            why = "the last search ended before the one that is reported"
         if why or not task.ran:
             self.heard.append(SecondOpinion(none=why or f"--engine {task.request.engine} keeps its states elsewhere"))
             return
