@@ -1,4 +1,4 @@
-"""The two ways in which a request has no answer. Whoever finds out raises one of them, whichever floor that is."""
+"""The ways in which a request has no answer. Whoever finds out raises one of them, whichever floor that is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from typing import Any
 
 class RequestError(ValueError):
     """The request is wrong. The message is one sentence that says how. Exit code 2."""
+
+
+class ConfigError(RequestError):
+    """The configuration is invalid; the message says how in one sentence."""
 
 
 class NoVerdict(RuntimeError):

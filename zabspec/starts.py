@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from zabspec.errors import RequestError
+from zabspec.errors import ConfigError
 
 NUMBER = "start_number"  # the name in a program of the start that it begins in, if it begins in one of several
 
@@ -34,11 +34,11 @@ def named_start(start: str) -> tuple[str, int | None]:
     """Return the name and the number of a start as a question gives it: `NAME`, `NAME:N` or `:N`.
 
     Raises:
-        RequestError: it has another form.
+        ConfigError: it has another form.
     """
     name, colon, number = start.partition(":")
     if colon and not (number.isascii() and number.isdigit() and len(number) < 19):
-        raise RequestError(f"--start is NAME, NAME:N or :N, not {start!r}")
+        raise ConfigError(f"--start is NAME, NAME:N or :N, not {start!r}")
     return name, int(number) if colon else None
 
 

@@ -11,7 +11,6 @@ from checker.errors import RequestError
 from checker.requests.kinds import kind_named
 from checker.requests.request import Option, Request, TraceFile, name_of
 from zabspec.properties import DEADLOCK
-from zabspec.starts import named_start
 
 if TYPE_CHECKING:
     from traces import Trace
@@ -41,7 +40,7 @@ def verified_trace(given: Trace | str | PathLike[str]) -> Trace:
         trace = read(given)
         verify(trace)
         check_carried(trace, name)
-    except TraceError as problem:
+    except (TraceError, RequestError) as problem:
         text = str(problem)
         raise RequestError(text if name in text else f"{name}: {text}") from None
     return trace
@@ -82,8 +81,8 @@ def check_carried(trace: Trace, name: str) -> None:
         raise RequestError(f"{name}: its request is invalid: {problem}") from None
     if asked is not None:
         wanted, there = asked.as_dict(), trace.configuration.as_dict()
-        if named_start(asked.start)[1] is None:  # of the ways to begin, the trace has one
-            wanted["start"], there["start"] = asked.start, named_start(trace.configuration.start)[0]
+        if asked.named_start[1] is None:  # of the ways to begin, the trace has one
+            wanted["start"], there["start"] = asked.start, trace.configuration.named_start[0]
         other = [field for field in kind.shares if wanted.get(field) != there.get(field)]
         if kind.shortens:
             most, spent = ({**c.budget, "nodes": c.nodes, "txns": c.txns} for c in (asked, trace.configuration))

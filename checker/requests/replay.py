@@ -104,10 +104,10 @@ def replayed(trace: Trace, what: str) -> Played:
 
     try:
         return played(trace)
-    except TraceError as problem:
+    except (TraceError, RequestError) as problem:
         try:
             verify(trace)
-        except TraceError:
+        except (TraceError, RequestError):
             raise RequestError(f"{what} does not replay: {problem}") from None
         raise NoVerdict(
             f"{what} does not replay in the simulator, and is a run of the explorer: {problem}; {BUG}"

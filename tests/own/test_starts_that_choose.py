@@ -121,6 +121,10 @@ def test_a_later_violation_begins_at_the_start_that_leads_to_it(text: Path) -> N
     changed = Path("it.trace.json").read_text().replace(f'"{start}"', '":0"')
     Path("it.trace.json").write_text(changed)
     assert "does not replay: initial state" in CliRunner().invoke(main, ["replay", "it.trace.json"]).stderr
+    for wrong in (":99999", "x:y"):
+        Path("it.trace.json").write_text(changed.replace('":0"', f'"{wrong}"'))
+        refused = CliRunner().invoke(main, ["replay", "it.trace.json"])
+        assert (refused.exit_code, "it.trace.json" in refused.stderr) == (2, True), refused.output
 
 
 def test_a_process_that_waits_is_shown_from_its_start(text: Path) -> None:

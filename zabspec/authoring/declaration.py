@@ -17,7 +17,7 @@ from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
 
-from zabspec.errors import RequestError
+from zabspec.errors import ConfigError as ConfigError
 from zabspec.language.layout.kinds import NOTHING, Bool, Int, Kind, Message, NodeId, OptionalInt, Record, Seq, SetOf
 from zabspec.language.layout.place import SourcePlace, relative
 from zabspec.language.layout.schema import NODE, Field, Role
@@ -68,10 +68,6 @@ Step = TypeVar("Step", bound=Callable[[Any, Any], None])
 Change = TypeVar("Change", bound=Callable[[Any], None])
 Does = TypeVar("Does", bound=Callable[..., None])
 Looks = TypeVar("Looks", bound=Callable[..., bool])
-
-
-class ConfigError(RequestError):
-    """The configuration is invalid; the message says how in one sentence."""
 
 
 class ProtocolError(ConfigError):
