@@ -33,6 +33,12 @@ from zabspec.language.layout.wrapping import count_bits, mulhi, prefetch, shr
 from zabspec.language.python.lang import inlined
 
 
+# --- linear probing, in the kernel language: how every table of fingerprints is searched -----------
+#
+# A table holds nonzero words. It occupies the entries `begin` to `end` of an array, has at least one entry that is 0,
+# which is a free one, and is searched in a circle.
+
+
 @inlined
 def probe(table: Words, place: int, begin: int, end: int, wanted: int) -> int:
     """Return the entry of a table that holds a word, or the free entry where the search for it ends.

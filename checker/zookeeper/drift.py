@@ -18,6 +18,8 @@ from checker.zookeeper.java_normal import NORMALISER, Normal
 from checker.zookeeper.java_syntax import Method
 from checker.zookeeper.source_tree import SourceTree
 
+# --- read the digests of cited methods, and of what they use, of a source tree or as recorded of a release ---
+
 DATA = "digests.json"
 COMMAND = "python benchmarks/zookeeper_drift.py record REPOSITORY"
 MISSING = "there is no "

@@ -199,7 +199,7 @@ def test_a_saved_deadlock_is_replayed_as_what_its_request_asked(
 
 
 def test_an_error_in_a_mark_is_a_violation_with_its_run(tmp_path: Path) -> None:
-    """It is met only where no step is possible, and only where deadlock is asked for."""
+    """It is met only where no step is possible, and only if the request checks deadlock."""
     errs = AT_TOP.replace(
         "sum(s.level[p] for p in range(s.NODES)) == s.STEPS", "4 // (s.level[0] + s.level[1] - s.STEPS) == 1"
     )

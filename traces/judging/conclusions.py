@@ -24,6 +24,8 @@ from traces.judging.numbers import (
     TOTAL_ORDER,
 )
 
+# --- check that the initial histories of epochs contain what was chosen before, in the kernel language ---
+
 
 def later_histories(table: Table, run: JudgedRun, out: RunReport, end: int) -> None:
     """Check that each initial history contains what was chosen in earlier epochs, from the latest epoch down."""
@@ -94,6 +96,9 @@ def chosen_row(run: JudgedRun, t: int, epoch: int) -> int:
         a = above
         above = run.above[a]
     return run.quorum_row[a]
+
+
+# --- check primary integrity of a run, in the kernel language --------------------------------------
 
 
 def primary_integrity(run: JudgedRun, out: RunReport) -> None:

@@ -22,6 +22,8 @@ from traces.pictures.words import words_of
 from traces.record.trace import Trace
 from zabspec.language.layout.notation import naming_processes
 
+# --- fold the stretches of a run in which nothing notable happens, alike in the diagram and in the text ---
+
 LEAST = 5  # steps of a stretch that is folded
 MOST_KINDS = 6  # of steps that are named in place of a stretch
 NEAR = 1  # steps next to a named one that stay unfolded

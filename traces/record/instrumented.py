@@ -15,6 +15,10 @@ from zabspec.language.python.reference import MessageView, StateView
 from zabspec.model import Model
 from zabspec.worlds.world import World
 
+# --- define the interfaces through which an instrumented world uses its listeners and the script that drives it ---
+#
+# The classes that fill these roles find their world by `traces/record/worlds.py`; a world knows the roles alone.
+
 Event = dict[str, Any]
 
 

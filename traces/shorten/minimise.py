@@ -27,6 +27,8 @@ from zabspec.language.python.reference import ERRORS, MessageView, RangeError, R
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import ABCAST, BUDGETS, MASKS, NUMBERED, PLACES, PROCESSES, RECEIVE
 
+# --- convert a message of one configuration to another whose kinds have other sizes ----------------
+
 Renamed = Callable[[int], int | None]
 
 

@@ -34,6 +34,8 @@ from zabspec.proofs.abstract.mutants import Mutant
 from zabspec.proofs.abstract.runs import RUNS
 from zabspec.proofs.abstract.vocabulary import counter, ep, epoch, leads, prefix
 
+# --- describe states, steps and runs of the finite instance in words -------------------------------
+
 
 def named(table: Table, sort: Sort, k: int) -> str:
     """Return an element's name."""

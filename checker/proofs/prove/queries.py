@@ -50,6 +50,8 @@ from zabspec.proofs.abstract.vocabulary import (
     member,
 )
 
+# --- the world without bounds: sorts are uninterpreted sets, formulas are z3's first-order logic ---
+
 
 class Unbounded:
     """A world and, at once, an arbitrary state of it: every symbol is one of z3's."""

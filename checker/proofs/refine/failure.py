@@ -22,6 +22,11 @@ from zabspec.proofs.abstract.logic import ATTEMPT, COUNTER, EPOCH, HISTORY, PROC
 from zabspec.proofs.abstract.vocabulary import counter, ep, epoch, leads, prefix
 from zabspec.quorums import system_of
 
+# --- the abstract part of a refined state as a finite instance: the input of the proof's own reader of formulas ---
+#
+# It shares no code with what the explorer runs: tests compare the generated functions with it, and a counterexample
+# uses it to name the elements for which a clause fails.
+
 
 def instance_of(model: RefinedModel) -> Instance:
     """Return the finite instance that the configuration bounds. Attempt 0 is the beginning.

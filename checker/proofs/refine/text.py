@@ -30,6 +30,17 @@ from zabspec.proofs.abstract.vocabulary import (
     root,
 )
 
+# --- where the abstract protocol's symbols are stored in a state of the executable one -------------
+#
+# A configuration bounds the finite instance: its processes; for quorums all sets that are one (a majority, or those
+# of the model's system), as bit masks; for attempts the pairs of a process and an epoch, those of epoch 0 all being
+# the beginning; for histories the transactions by their identity, 0 being the empty one; epochs and counters
+# unchanged.
+#
+# A symbol's value at all arguments is one field `a_<name>`. Its axes are processes first, so that whatever renames
+# processes renames it with them; the others become numbered axes, the last of a relation's the members of a set. An
+# action builds its new value in `n_<name>`, which is no part of the state.
+
 KEPT: tuple[Symbol, ...] = (*STATE, prefix)
 """What is kept in the state: all that an action may change, and how the histories extend each other."""
 

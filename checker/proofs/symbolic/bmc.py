@@ -37,6 +37,8 @@ from zabspec.proofs.symbolic_memory import bytes_of, values_of
 from zabspec.proofs.symbolic_terms import Term, Truth, and_, equal, forget_terms, not_, or_, some_of
 from zabspec.proofs.z3_terms import Z3Terms
 
+# --- hold the formula of all runs against the interpreter: runs drawn from it replay, and random runs satisfy it ---
+
 RUNS = 25  # of each kind
 TOGETHER = 3  # steps that a drawn run must take, at random
 QUERY = 2.0  # seconds to draw a run, or to find one

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from checker.explore.premises import Premises
 
 
+# --- k-induction: whether k steps from states that satisfy the assumptions end in one that satisfies a clause ---
+
+
 def k_inductive(induction: Induction, clause: Property, k: int) -> SolverAnswer:
     """Check whether the last of k steps, each from a state that satisfies every clause, preserves a clause.
 

@@ -27,6 +27,11 @@ from zabspec.model import Configuration, Model
 
 __all__ = ["Module", "Untranslatable", "module_of"]
 
+# --- check local names for parts of the state: a sequence or a message with a local name is a view of the state ---
+#
+# Later changes show in a view, and a module has only values. So a name that is read after its view was changed cannot
+# be translated: such a program is refused, with the name and the line.
+
 CHANGES = (t.Store, t.Copy, t.SetChange, t.Clear, t.Append, t.Remove)
 
 

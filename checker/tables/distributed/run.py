@@ -27,6 +27,12 @@ from traces.spark.session import own_folder, session
 from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
 
+# --- breadth-first exploration on Spark with ample sets and observer classes: fewer states, all verdicts ---
+#
+# Which process is ample, and which class a value has, follows from the state (docs/explanation/reductions.md), so a
+# task decides it by itself. If such a search finds a violation, or does not meet a premise, a search of all states
+# decides.
+
 
 class AmpleSparkExplorer(SparkExplorer):
     """Explores with ample sets. It determines which properties are violated, but not by which steps.
@@ -36,15 +42,7 @@ class AmpleSparkExplorer(SparkExplorer):
     """
 
     code: AmpleCode
-
-    def __init__(
-        self,
-        question: ExplorationTask,
-        checkpoint: Checkpoint[Storage],
-        level: Level | None = None,
-    ) -> None:
-        super().__init__(question, checkpoint, level)
-        self.unforeseen = False
+    unforeseen = False
 
     def run(
         self, cluster: Cluster | Here, limits: Limits, keep_going: bool = False, progress: Progress | None = None

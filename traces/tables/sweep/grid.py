@@ -20,6 +20,8 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.run import MOST_OBSERVED, Fault, Run
 
+# --- draw random numbers determined by a text, the same on every machine and in every version of Python ---
+
 T = TypeVar("T")
 ROUNDS = 4  # of a Feistel network: as many as make it pass for a random permutation
 

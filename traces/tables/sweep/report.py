@@ -1,3 +1,5 @@
+# --- draw the pictures of a sweep's report as SVG that is the same for the same figures ------------
+
 """Write the report of a sweep: which properties were violated, how often, on which values, and a command for each."""
 
 from __future__ import annotations

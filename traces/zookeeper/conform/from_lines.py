@@ -28,6 +28,11 @@ from zabspec.limits import Deadline
 from zabspec.worlds.steps import ACTION, CRASH, RECOVER, TO_FOLLOWER
 from zabspec.zookeeper.state import FOLLOWING, LEADING, LOOKING, SERVING
 
+# --- align the times of servers whose clocks or time zones differ ----------------------------------
+#
+# A transfer that is sent once and received once, by its learner, kind and zxid, happens within moments on two
+# servers. The times decide only where a run is sought first: no verdict follows from them.
+
 CLOSE = 2.0  # seconds between clocks that are taken as they are
 
 

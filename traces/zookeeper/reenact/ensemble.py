@@ -21,6 +21,10 @@ from traces.zookeeper.reenact.packets import ACK, FOLLOWERINFO, OBSERVERINFO, OU
 from traces.zookeeper.reenact.servers import Server, free_ports, wait_for_logs
 from zabspec.temporary import temporary_folder
 
+# --- put the library that holds a server's threads (shim.c) where a server can load it -------------
+#
+# It is shipped built for the machines in `BUILT`, so that no compiler is needed; elsewhere it is compiled.
+
 HERE = Path(__file__).parent
 SOURCE = HERE / "shim.c"
 BUILT = ("x86_64", "aarch64")  # with glibc
@@ -57,6 +61,8 @@ def place_shim(folder: Path) -> Path:
         raise Cannot(f"the library that holds threads does not compile: {done.stderr.strip().splitlines()[-1]}")
     return out
 
+
+# --- hold the packets of the quorum protocol one by one, and of election messages only the newest vote ---
 
 COUNTER = (1 << 32) - 1
 

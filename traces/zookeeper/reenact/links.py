@@ -18,6 +18,8 @@ from typing import Protocol, TypeVar
 from traces.zookeeper.reenact.packets import Malformed
 from zabspec.limits import Deadline
 
+# --- record what happens on the servers, in order, and wait for it ---------------------------------
+
 
 class Recording:
     """A recording of everything that is seen, under one lock, one line per event.

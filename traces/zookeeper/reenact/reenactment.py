@@ -23,6 +23,11 @@ from traces.zookeeper.reenact.starts import STARTS, check_start
 from traces.zookeeper.reenact.zxids import Zxids
 from zabspec.zookeeper.state import LEADING, SERVING
 
+# --- find what is broken at the last step, and does not show once the servers have gone on ---------
+#
+# These are a server that leaves for a packet, an answer that is not counted, a server without its leader's history,
+# and a disk with the epoch of a leader and not with what that one began with.
+
 THREW = re.compile(
     r"^.*(?:Exception when following the leader|Unexpected exception).*\n((?:[\w.]+(?:Exception|Error)).*)$", re.M
 )
@@ -105,6 +110,34 @@ def ahead(player: Player, plan: ReenactmentPlan) -> list[str]:
                 f"that epoch began{f' (server {leaders[0]})' if leaders else ''}"
             )
     return out
+
+
+# --- bring real servers to the state in which a run begins: an established leader, or new servers --
+#
+# **New servers** are the model's initial state: all are up, look for a leader, and have no transaction. So that the
+# first election, discovery and synchronization are steps of the run, links, gates and votes are held before a server
+# starts. What a new server is, and how it is compared:
+#
+# - *Its disk.* A server that starts in an empty directory saves snapshot.0 (`FileTxnSnapLog.restore`; from 3.5.4 on
+#   only with `zookeeper.db.autocreate`, the default), and writes currentEpoch and acceptedEpoch, both 0
+#   (`QuorumPeer.loadDataBase`). The model has the epochs, and no snapshot of the empty tree at <0,0>: a start without
+#   one begins with just that. Every snapshot is compared, snapshot.0 too: it is always there, and empty, unless the
+#   model has saved another tree by that name. There is no log: its first file, log.<zxid>, comes with the first
+#   record, and each record is compared. Such a file may be written over, so the model has `log-files` (`of_servers`).
+# - *Its vote.* Each server says in its log that it votes with zxid 0. Votes reach nobody before the first election.
+# - *Trees.* A server may have its data from a snapshot alone, so the nodes in every snapshot are compared, too.
+# - *Zxids and epochs* are those of the model, without a shift.
+# - *Clients.* A session is a transaction of its own, which the model does not have. The servers have
+#   `localSessionsEnabled`: the session of a client that creates no ephemeral node is known to its server alone, and
+#   is no transaction. (Another session would not begin: the sync thread is held before it.) A client connects to a
+#   leader in the step in which that begins to serve. Nothing is committed then that is not applied; for that a new
+#   session would wait as long as the commit thread is held. Each transaction creates a node directly below the root.
+# - *Power* is not lost in such runs (`starts.py`). The first leader writes snapshot.0 over, and does not force it:
+#   with the power it is gone, and a server that keeps a log without it does not start ("No snapshot found, but there
+#   are log entries"). In the model it starts, since there is no snapshot to be lost.
+#
+# **The established start** is one that no server is in for long: <1,2> is proposed, and logged nowhere. Clients have
+# their sessions before it, and what was there before is <1,1>.
 
 
 def hold(player: Player) -> None:

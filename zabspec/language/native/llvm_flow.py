@@ -14,6 +14,8 @@ from zabspec.language.analysis import tree as t
 from zabspec.language.analysis.liveness import given, live_in
 from zabspec.language.analysis.structs import Array, Member, Size, StructMember
 
+# --- emit access to members of structs of arrays in LLVM assembly: at addresses from the struct's header ---
+
 LASTS = ", !invariant.load !1"  # sizes and addresses stay, whatever is stored: so they are read once
 
 

@@ -13,6 +13,8 @@ from zabspec.proofs.abstract.vocabulary import (
     abcast, born, commit, delivered, ep, epoch, established, heard, hist, lt, member, order, root, sooner,
 )  # fmt: skip
 
+# --- state what the invariant must imply: the core properties of DSN'11 III.A, and claims of sections V and VI ---
+
 PROPERTIES = (
     Clause(
         "integrity",

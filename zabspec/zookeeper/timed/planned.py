@@ -10,6 +10,9 @@ from zabspec.zookeeper.timed.setting import GIGABIT, MOST_OUTSTANDING, MOST_SERV
 from zabspec.zookeeper.timed.setting import SECOND
 
 
+# --- compute throughput and latency by arithmetic, without a run -----------------------------------
+
+
 def limit(servers: int, size: int = 1024) -> float:
     """Return the theoretical maximum of Figure 6, in operations per second.
 
