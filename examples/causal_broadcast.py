@@ -13,15 +13,17 @@ nothing of each other are delivered in any order, which strict causality does no
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Each, Field, Fields, Message, MessageType, Node, SetOf, Size, Txn, Variant, abcast, abdeliver, declare, receives,
-    send, step, stored,
+    Each, Field, Fields, MessageType, Node, SetOf, Size, Txn, Variant, abcast, abdeliver, declare, receives, send, step,
+    stored,
 )  # fmt: skip
 
 
 class PUT(MessageType):
     txn: Txn
-    needs: set[int]
+    needs: Annotated[set[int], lambda size: SetOf(size.txns)]
 
 
 class State(Fields):
@@ -39,10 +41,6 @@ def state(size: Size) -> list[Field]:
         stored("held", size.txn, "what it has received and not delivered; value 0: nothing", size.txns),
         stored("needs", SetOf(size.txns), "what must be delivered before that", size.txns),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("PUT", {"txn": size.txn, "needs": SetOf(size.txns)})]
 
 
 def epochs(size: Size) -> int:
@@ -100,7 +98,6 @@ def always_ready(s: State, p: Node, k: int) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     transactions=True,
     epochs=epochs,
     flight=lambda size: size.txns * size.nodes,

@@ -8,19 +8,23 @@ The chain gives processes an order, so the exploration runs without symmetry and
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Each, Field, Fields, Int, Message, MessageType, Node, Seq, SeqOf, Size, Variant, action, broken, declare, ghost,
+    Each, Field, Fields, Int, MessageType, Node, Range, Seq, SeqOf, Size, Variant, action, broken, declare, ghost,
     observation, receives, safety, send, stored,
 )  # fmt: skip
 
+Place = Annotated[int, Range(0, lambda size: size.puts)]
+
 
 class UPDATE(MessageType):
-    place: int
-    value: int
+    place: Place
+    value: Place
 
 
 class ACK(MessageType):
-    place: int
+    place: Place
 
 
 class State(Fields):
@@ -44,13 +48,6 @@ def state(size: Size) -> list[Field]:
             log(size),
             "the updates that clients know to be done",
         ),
-    ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [
-        Message("UPDATE", {"place": Int(0, size.puts), "value": Int(0, size.puts)}),
-        Message("ACK", {"place": Int(0, size.puts)}),
     ]
 
 
@@ -147,7 +144,6 @@ def anyone(s: State, p: Node) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"puts": 2, "reads": 2},
     network="ordered",
     variants=[Variant("anywhere", "any process answers a read", {"may_read": anyone})],

@@ -10,22 +10,26 @@ a step of its own. A configuration is who is left, in the order of their numbers
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, Bool, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Processes, Seq, SeqOf, Size, Txn,
+    NOBODY, Bool, Each, Epoch, Field, Fields, Int, MessageType, Node, NodeId, Processes, Range, Seq, SeqOf, Size, Txn,
     Variant, abcast, abdeliver, accept, action, choose, declare, end_leadership, environment, environment_step,
     receives, send, stored,
 )  # fmt: skip
 
+Length = Annotated[int, Range(0, lambda size: size.txns, "--txns")]
+
 
 class UPDATE(MessageType):
-    epoch: int
-    place: int
+    epoch: Epoch
+    place: Length
     txn: Txn
 
 
 class DONE(MessageType):
-    epoch: int
-    length: int
+    epoch: Epoch
+    length: Length
 
 
 class State(Fields):
@@ -55,14 +59,6 @@ def state(size: Size) -> list[Field]:
         stored("following", NodeId.of(size.nodes), "who is behind it; nobody: it is the tail"),
         stored("log", Seq(size.txn, size.txns, "--txns"), "the updates it has"),
         stored("done", length, "how many of them it knows to be done, and has delivered"),
-    ]
-
-
-def messages(size: Size) -> list[Message]:
-    length = Int(0, size.txns, "--txns")
-    return [
-        Message("UPDATE", {"epoch": size.epoch, "place": length, "txn": size.txn}),
-        Message("DONE", {"epoch": size.epoch, "length": length}),
     ]
 
 
@@ -195,7 +191,6 @@ def drop_undone(s: State, p: Node) -> None:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"removals": 2},
     network="fifo",
     transactions=True,

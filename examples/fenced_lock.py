@@ -9,10 +9,10 @@ Clients are alike; one server keeps the lock, and one store the data.
 
 from __future__ import annotations
 
-from typing import NewType
+from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, OneOf, Seq, SeqOf, Size, Variant, action,
+    NOBODY, Each, Field, Fields, Int, MessageType, Node, NodeId, OneOf, Range, Seq, SeqOf, Size, Variant, action,
     broken, declare, fires, ghost, observation, only, receives, safety, send, stored, timer, volatile,
 )  # fmt: skip
 
@@ -22,20 +22,22 @@ Store = NewType("Store", Node)
 
 FREE, WAITING, HOLDING = range(3)
 
+Number = Annotated[int, Range(0, lambda size: size.acquires)]
+
 
 class ACQUIRE(MessageType): ...
 
 
 class GRANT(MessageType):
-    number: int
+    number: Number
 
 
 class RELEASE(MessageType):
-    number: int
+    number: Number
 
 
 class WRITE(MessageType):
-    number: int
+    number: Number
 
 
 class State(Fields):
@@ -59,11 +61,6 @@ def state(size: Size) -> list[Field]:
         volatile("number", number, "of its grant", of="client"),
         ghost("writes", Seq(number, size.writes), "the numbers of the writes taken, in order"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    number = Int(0, size.acquires)
-    return [Message("ACQUIRE", {}), *(Message(name, {"number": number}) for name in ("GRANT", "RELEASE", "WRITE"))]
 
 
 @action(when=lambda s, p: s.mode[p] == FREE, budget="acquires")
@@ -156,7 +153,6 @@ PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1, "store": 1},
     state=state,
-    messages=messages,
     budgets={"acquires": 2, "expiries": 1, "writes": 3},
     variants=[Variant("unfenced", "the store takes every write", {"accepts": anything})],
 )

@@ -11,8 +11,8 @@ A process calls one other at a time, in any order, but everyone before anyone ag
 from __future__ import annotations
 
 from zabcheck.language import (
-    NOBODY, Bool, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Processes, Size, Variant, action,
-    any_of, declare, ghost, observation, progress, receives, safety, send, stored,
+    NOBODY, Bool, Each, Field, Fields, Int, MessageType, Node, NodeId, Processes, Size, Variant, action, any_of,
+    declare, ghost, observation, progress, receives, safety, send, stored,
 )  # fmt: skip
 
 
@@ -45,10 +45,6 @@ def state(size: Size) -> list[Field]:
         ghost("origin", NodeId.of(size.nodes), "who began"),
         ghost("learned", everyone, "who has learned the rumor"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("CALL", {"knows": Bool()}), Message("ANSWER", {"knows": Bool()})]
 
 
 def begin_round(s: State, p: Node) -> None:
@@ -146,7 +142,6 @@ def always_yes(s: State, p: Node) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"rumors": 1, "fanout": 1},
     variants=[
         Variant("push-only", "who does not know the rumor does not call", {"wants": only_push}),

@@ -14,41 +14,45 @@ The broadcast mode is the paper's. A leader takes over by the rules that LADIS'0
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE, Bool, Each, Field, Fields, Int, Message, MessageType, Node, Processes, Role, SeqOf, Size, Txn, Variant,
-    abcast, abdeliver, accept, action, declare, end_pass, establish, forget, is_quorum, receives, send, step, stored,
-    volatile,
+    NODE, Bool, Each, Epoch, Field, Fields, History, Int, MessageType, Node, Processes, Range, Role, SeqOf, Size, Txn,
+    Variant, abcast, abdeliver, accept, action, declare, end_pass, establish, forget, is_quorum, receives, send, step,
+    stored, volatile,
 )  # fmt: skip
+
+Length = Annotated[int, Range(0, lambda size: size.log, "--txns")]
 
 
 class NEWEPOCH(MessageType):
-    epoch: int
+    epoch: Epoch
 
 
 class ACK_E(MessageType):
-    epoch: int
-    current: int
-    log: SeqOf[Txn]
+    epoch: Epoch
+    current: Epoch
+    log: History
 
 
 class NEWLEADER(MessageType):
-    epoch: int
-    log: SeqOf[Txn]
+    epoch: Epoch
+    log: History
 
 
 class PROPOSE(MessageType):
-    epoch: int
+    epoch: Epoch
     txn: Txn
 
 
 class ACK(MessageType):
-    epoch: int
-    length: int
+    epoch: Epoch
+    length: Length
 
 
 class COMMIT(MessageType):
-    epoch: int
-    length: int
+    epoch: Epoch
+    length: Length
 
 
 class State(Fields):
@@ -96,18 +100,6 @@ def state(size: Size) -> list[Field]:
         volatile("informed", Processes(size.nodes), "to whom it has sent NEWLEADER"),
         volatile("committed", length, "how much of its log it has committed"),
         volatile("count", size.count, "transactions that it has broadcast in its epoch"),
-    ]
-
-
-def messages(size: Size) -> list[Message]:
-    length = Int(0, size.history.capacity, "--txns")
-    return [
-        Message("NEWEPOCH", {"epoch": size.epoch}),
-        Message("ACK_E", {"epoch": size.epoch, "current": size.epoch, "log": size.history}),
-        Message("NEWLEADER", {"epoch": size.epoch, "log": size.history}),
-        Message("PROPOSE", {"epoch": size.epoch, "txn": size.txn}),
-        Message("ACK", {"epoch": size.epoch, "length": length}),
-        Message("COMMIT", {"epoch": size.epoch, "length": length}),
     ]
 
 
@@ -340,7 +332,6 @@ def counts_any_epoch(s: State, p: Node, q: Node) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"takeovers": 1, "crashes": 0},
     network="fifo",
     transactions=True,

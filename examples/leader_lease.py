@@ -8,20 +8,23 @@ Time is a field of the environment that a step of its own moves on, as often as 
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Processes, Size, Variant, action, broken,
+    NOBODY, Each, Field, Fields, Int, MessageType, Node, NodeId, Processes, Range, Size, Variant, action, broken,
     declare, environment, environment_step, is_quorum, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 LEASE = 2
+TimeNumber = Annotated[int, Range(0, lambda size: size.ticks)]
 
 
 class ASK(MessageType):
-    asked_at: int
+    asked_at: TimeNumber
 
 
 class GRANT(MessageType):
-    asked_at: int
+    asked_at: TimeNumber
 
 
 class State(Fields):
@@ -44,11 +47,6 @@ def state(size: Size) -> list[Field]:
         volatile("granted", Processes(size.nodes), "who has granted it"),
         volatile("lease", time, "it leads before this moment"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    time = Int(0, size.ticks)
-    return [Message("ASK", {"asked_at": time}), Message("GRANT", {"asked_at": time})]
 
 
 @environment_step(when=lambda s: s.now < s.TICKS, budget="ticks")
@@ -113,7 +111,6 @@ def from_now(s: State, p: Node) -> int:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"ticks": 3, "asks": 2},
     variants=[Variant("late", "a lease counts from when it is granted", {"lease_from": from_now})],
 )

@@ -8,10 +8,10 @@ Time is a field of the environment that a step of its own moves on, as often as 
 
 from __future__ import annotations
 
-from typing import NewType
+from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Size, Variant, action, broken, declare,
+    NOBODY, Each, Field, Fields, Int, MessageType, Node, NodeId, Range, Size, Variant, action, broken, declare,
     environment, environment_step, only, processes, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
@@ -19,14 +19,15 @@ Client = NewType("Client", Node)
 Server = NewType("Server", Node)
 
 LEASE = 2
+AskedAt = Annotated[int, Range(0, lambda size: size.ticks)]
 
 
 class ASK(MessageType):
-    asked_at: int
+    asked_at: AskedAt
 
 
 class GRANT(MessageType):
-    asked_at: int
+    asked_at: AskedAt
 
 
 class State(Fields):
@@ -47,10 +48,6 @@ def state(size: Size) -> list[Field]:
         volatile("asked_at", time, "when it asked for its lease", of="client"),
         volatile("lease", time, "it is served before this moment", of="client"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message(name, {"asked_at": Int(0, size.ticks)}) for name in ("ASK", "GRANT")]
 
 
 @environment_step(when=lambda s: s.now < s.TICKS, budget="ticks")
@@ -106,7 +103,6 @@ PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1},
     state=state,
-    messages=messages,
     budgets={"ticks": 3, "asks": 2},
     variants=[Variant("late", "a lease counts from when it is granted", {"lease_from": from_now})],
 )

@@ -13,36 +13,51 @@ slot, without waiting for the one before. That is safe as consensus, and keeps n
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Bool, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Processes, Seq, SeqOf, Size, Txn, Variant,
-    abcast, abdeliver, accept, action, declare, end_leadership, end_pass, forget, is_quorum, receives, send, step,
-    stored, volatile,
+    Bool, Each, Field, Fields, Int, MessageType, Node, NodeId, Processes, Range, Seq, SeqOf, Size, Txn, Variant, abcast,
+    abdeliver, accept, action, declare, end_leadership, end_pass, forget, is_quorum, receives, send, step, stored,
+    volatile,
 )  # fmt: skip
 
 
+def ballots(size: Size) -> Int:
+    """A ballot: (round, proposer) as one number, so that no two proposers share one; 0 is none."""
+    return Int(0, epochs(size), "--campaigns")
+
+
+def epochs(size: Size) -> int:
+    return size.nodes * max(1, size.campaigns)
+
+
+Ballot = Annotated[int, ballots]
+Slot = Annotated[int, Range(0, lambda size: max(0, size.txns - 1), "--txns")]
+
+
 class PREPARE(MessageType):
-    ballot: int
+    ballot: Ballot
 
 
 class PROMISE(MessageType):
-    ballot: int
-    log: SeqOf[Txn]
-    accepted_in: SeqOf[int]
+    ballot: Ballot
+    log: Annotated[SeqOf[Txn], lambda size: Seq(size.txn, size.txns, "--txns")]
+    accepted_in: Annotated[SeqOf[int], lambda size: Seq(ballots(size), size.txns, "--txns")]
 
 
 class ACCEPT(MessageType):
-    ballot: int
-    slot: int
+    ballot: Ballot
+    slot: Slot
     txn: Txn
 
 
 class ACCEPTED(MessageType):
-    ballot: int
-    slot: int
+    ballot: Ballot
+    slot: Slot
 
 
 class CHOSEN(MessageType):
-    slot: int
+    slot: Slot
     txn: Txn
 
 
@@ -62,15 +77,6 @@ class State(Fields):
     executed: Each[Node, int]
     CAMPAIGNS: int
     TXNS: int
-
-
-def ballots(size: Size) -> Int:
-    """A ballot: (round, proposer) as one number, so that no two proposers share one; 0 is none."""
-    return Int(0, epochs(size), "--campaigns")
-
-
-def epochs(size: Size) -> int:
-    return size.nodes * max(1, size.campaigns)
 
 
 def state(size: Size) -> list[Field]:
@@ -93,21 +99,6 @@ def state(size: Size) -> list[Field]:
         # of a learner
         volatile("learned", size.txn, "what is chosen, slot by slot; value 0: it does not know", slots),
         volatile("executed", size.count, "how many slots it has delivered"),
-    ]
-
-
-def messages(size: Size) -> list[Message]:
-    slots, ballot = size.txns, ballots(size)
-    slot = Int(0, max(0, slots - 1), "--txns")
-    return [
-        Message("PREPARE", {"ballot": ballot}),
-        Message(
-            "PROMISE",
-            {"ballot": ballot, "log": Seq(size.txn, slots, "--txns"), "accepted_in": Seq(ballot, slots, "--txns")},
-        ),
-        Message("ACCEPT", {"ballot": ballot, "slot": slot, "txn": size.txn}),
-        Message("ACCEPTED", {"ballot": ballot, "slot": slot}),
-        Message("CHOSEN", {"slot": slot, "txn": size.txn}),
     ]
 
 
@@ -324,7 +315,6 @@ def ballot_is_round(s: State, p: Node, round: int) -> int:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"campaigns": 3, "crashes": 0},
     network="fifo",
     transactions=True,

@@ -13,33 +13,37 @@ membership service is of the environment: it removes whom it suspects, and a pro
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Processes, Seq, SeqOf, Size, Txn, Variant,
-    abcast, abdeliver, accept, action, choose, declare, end_leadership, environment, environment_step, receives, send,
-    stored,
+    NOBODY, Each, Epoch, Field, Fields, Int, MessageType, Node, NodeId, Processes, Range, Seq, SeqOf, Size, Txn,
+    Variant, abcast, abdeliver, accept, action, choose, declare, end_leadership, environment, environment_step,
+    receives, send, stored,
 )  # fmt: skip
+
+Length = Annotated[int, Range(0, lambda size: size.txns, "--txns")]
 
 
 class UPDATE(MessageType):
-    view: int
-    place: int
+    view: Epoch
+    place: Length
     txn: Txn
 
 
 class ACK(MessageType):
-    view: int
-    length: int
+    view: Epoch
+    length: Length
 
 
 class SAFE(MessageType):
-    view: int
-    length: int
+    view: Epoch
+    length: Length
 
 
 class FLUSH(MessageType):
-    view: int
-    last: int
-    log: SeqOf[Txn]
+    view: Epoch
+    last: Epoch
+    log: Annotated[SeqOf[Txn], lambda size: Seq(size.txn, size.txns, "--txns")]
 
 
 class State(Fields):
@@ -77,16 +81,6 @@ def state(size: Size) -> list[Field]:
         stored("flushed", Processes(size.nodes), "who has sent what it has, for the next view"),
         stored("best", log, "the most that one of them has"),
         stored("best_view", size.epoch, "and in which view it was"),
-    ]
-
-
-def messages(size: Size) -> list[Message]:
-    view, length = size.epoch, Int(0, size.txns, "--txns")
-    return [
-        Message("UPDATE", {"view": view, "place": length, "txn": size.txn}),
-        Message("ACK", {"view": view, "length": length}),
-        Message("SAFE", {"view": view, "length": length}),
-        Message("FLUSH", {"view": view, "last": view, "log": Seq(size.txn, size.txns, "--txns")}),
     ]
 
 
@@ -283,7 +277,6 @@ def has_delivered_all(s: State, p: Node) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"removals": 1},
     network="fifo",
     transactions=True,

@@ -11,39 +11,54 @@ A transaction's epoch is the term in which a leader appended it. One APPEND carr
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, Bool, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, OneOf, Processes, Seq, SeqOf, Size,
+    NOBODY, Each, Epoch, Field, Fields, Int, MessageType, Node, NodeId, OneOf, Processes, Range, Seq, SeqOf, Size,
     Start, Txn, Variant, abcast, abdeliver, accept, action, broken, declare, end_leadership, end_pass, forget, ghost,
     is_quorum, observation, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 FOLLOWER, CANDIDATE, LEADER = range(3)
+EARLIER = 2  # terms before those of the elections, in the start `figure-8`
+
+
+def epochs(size: Size) -> int:
+    return EARLIER + max(1, size.elections)
+
+
+def places(size: Size) -> int:
+    """Entries of a log: transactions, and of each term at most one that is none."""
+    return size.txns + epochs(size)
+
+
+Length = Annotated[int, Range(0, places, "--txns")]
 
 
 class REQUEST_VOTE(MessageType):
-    term: int
-    length: int
-    last_term: int
+    term: Epoch
+    length: Length
+    last_term: Epoch
 
 
 class VOTE(MessageType):
-    term: int
+    term: Epoch
     granted: bool
 
 
 class APPEND(MessageType):
-    term: int
-    after: int
-    after_term: int
+    term: Epoch
+    after: Length
+    after_term: Epoch
     filled: bool
     txn: Txn
-    committed: int
+    committed: Length
 
 
 class APPENDED(MessageType):
-    term: int
+    term: Epoch
     stored: bool
-    length: int
+    length: Length
 
 
 class State(Fields):
@@ -61,18 +76,6 @@ class State(Fields):
     ELECTIONS: int
 
 
-EARLIER = 2  # terms before those of the elections, in the start `figure-8`
-
-
-def epochs(size: Size) -> int:
-    return EARLIER + max(1, size.elections)
-
-
-def places(size: Size) -> int:
-    """Entries of a log: transactions, and of each term at most one that is none."""
-    return size.txns + epochs(size)
-
-
 def state(size: Size) -> list[Field]:
     length = Int(0, places(size), "--txns")
     return [
@@ -86,17 +89,6 @@ def state(size: Size) -> list[Field]:
         ghost("led", Processes(size.nodes), "who has led in a term", epochs(size) + 1),
         ghost("chosen", size.epoch, "the term of the entry first committed at a place; 0: none", places(size)),
         ghost("chosen_in", size.epoch, "and the term of the leader that did", places(size)),
-    ]
-
-
-def messages(size: Size) -> list[Message]:
-    term, length = size.epoch, Int(0, places(size), "--txns")
-    entry = {"filled": Bool(), "txn": size.txn}
-    return [
-        Message("REQUEST_VOTE", {"term": term, "length": length, "last_term": term}),
-        Message("VOTE", {"term": term, "granted": Bool()}),
-        Message("APPEND", {"term": term, "after": length, "after_term": term, **entry, "committed": length}),
-        Message("APPENDED", {"term": term, "stored": Bool(), "length": length}),
     ]
 
 
@@ -440,7 +432,6 @@ def forget_vote(s: State, p: Node) -> None:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"elections": 2, "crashes": 0},
     network="fifo",
     transactions=True,

@@ -7,25 +7,29 @@ zabcheck --protocol example:raft_election --variant forgetful     a vote does no
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, Bool, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, OneOf, Processes, Size, Variant, action,
-    broken, declare, forget, ghost, is_quorum, observation, receives, safety, send, stored, volatile,
+    NOBODY, Each, Field, Fields, Int, MessageType, Node, NodeId, OneOf, Processes, Range, Size, Variant, action, broken,
+    declare, forget, ghost, is_quorum, observation, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 FOLLOWER, CANDIDATE, LEADER = range(3)
 
+Term = Annotated[int, Range(0, lambda size: size.elections)]
+
 
 class REQUEST_VOTE(MessageType):
-    term: int
+    term: Term
 
 
 class VOTE(MessageType):
-    term: int
+    term: Term
     granted: bool
 
 
 class HEARTBEAT(MessageType):
-    term: int
+    term: Term
 
 
 class State(Fields):
@@ -45,15 +49,6 @@ def state(size: Size) -> list[Field]:
         volatile("role", OneOf("FOLLOWER", "CANDIDATE", "LEADER"), "what it is"),
         volatile("votes", Processes(size.nodes), "who has voted for it in this term"),
         ghost("led", Processes(size.nodes), "who has led in a term", size.elections + 1),
-    ]
-
-
-def messages(size: Size) -> list[Message]:
-    term = Int(0, size.elections)
-    return [
-        Message("REQUEST_VOTE", {"term": term}),
-        Message("VOTE", {"term": term, "granted": Bool()}),
-        Message("HEARTBEAT", {"term": term}),
     ]
 
 
@@ -165,7 +160,6 @@ def forget_vote(s: State, p: Node) -> None:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"elections": 2, "crashes": 1},
     network="ordered",
     variants=[

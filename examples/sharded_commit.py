@@ -14,9 +14,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, NODE, Bool, Each, Field, Fields, Message, MessageType, Node, NodeId, OneOf, Processes, Seq, SeqOf, Size,
-    Variant, action, broken, declare, ghost, is_down, observation, processes, progress, receives, safety,
-    send, stored, volatile,
+    NOBODY, NODE, Each, Field, Fields, MessageType, Node, NodeId, OneOf, Processes, Seq, SeqOf, Size, Variant, action,
+    broken, declare, ghost, is_down, observation, processes, progress, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Coordinator = NewType("Coordinator", Node)
@@ -59,13 +58,6 @@ def state(size: Size) -> list[Field]:
         ghost("commits", Seq(one, size.coordinator), "what it committed, in order", NODE),
         ghost("aborts", some, "what it aborted", NODE),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [
-        Message("PREPARE", {}), Message("VOTE", {"yes": Bool()}), Message("DECISION", {"commit": Bool()}),
-        Message("ASK", {}),
-    ]  # fmt: skip
 
 
 @action(when=lambda s, p: s.phase[p] == IDLE)
@@ -212,7 +204,6 @@ PROTOCOL = declare(
     __name__,
     roles={"coordinator": 2, "shard": 2},
     state=state,
-    messages=messages,
     budgets={"crashes": 1},
     variants=[
         Variant("sharing", "a lock is taken over", {"may_lock": any_lock}),

@@ -9,8 +9,8 @@ The ring gives processes an order, so the exploration runs without symmetry and 
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE, Bool, Each, Field, Fields, Int, Message, MessageType, Node, Size, Variant, action, broken, declare, ghost,
-    observation, receives, safety, send, stored, volatile,
+    NODE, Bool, Each, Field, Fields, Int, MessageType, Node, Size, Variant, action, broken, declare, ghost, observation,
+    receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 
@@ -29,10 +29,6 @@ def state(size: Size) -> list[Field]:
         volatile("inside", Bool(), "it is in its critical section"),
         ghost("entered", Int(0, size.entries), "how often it has entered", NODE),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("TOKEN", {})]
 
 
 def on_start(s: State, p: Node) -> None:
@@ -130,7 +126,6 @@ def may_pass_while_inside(s: State, p: Node) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"entries": 2, "passes": 3, "mints": 1},
     variants=[
         Variant("minted", "a process that waits makes a new token", {"may_mint": waits}),

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NODE, Bool, Each, Field, Fields, Message, MessageType, Node, OneOf, Processes, Size, Variant, action, broken,
-    choose, declare, ghost, is_quorum, observation, processes, receives, safety, send, stored, volatile,
+    NODE, Bool, Each, Field, Fields, MessageType, Node, OneOf, Processes, Size, Variant, action, broken, choose,
+    declare, ghost, is_quorum, observation, processes, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Coordinator = NewType("Coordinator", Node)
@@ -50,10 +50,6 @@ def state(size: Size) -> list[Field]:
         volatile("agreed", Processes(size.nodes, "participant"), "who has voted yes", of="coordinator"),
         ghost("outcome", OneOf("NONE", "COMMIT", "ABORT"), "what it has shown", NODE),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("PREPARE", {}), Message("VOTE", {"yes": Bool()}), Message("DECISION", {"commit": Bool()})]
 
 
 @action(when=lambda s, p: not s.begun[p])
@@ -124,6 +120,5 @@ PROTOCOL = declare(
     __name__,
     roles={"coordinator": 1, "participant": 3},
     state=state,
-    messages=messages,
     variants=[Variant("hasty", "the votes of a majority are enough", {"enough": most})],
 )

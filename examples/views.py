@@ -8,26 +8,30 @@ Two processes found the group. Another one joins, and who retires leaves once it
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Each, Field, Fields, Int, Message, MessageType, Node, Processes, Size, Variant, action,
-    any_process, broken, declare, is_quorum, joins, leaves, receives, safety, send, stored, volatile,
+    Each, Field, Fields, Int, MessageType, Node, Processes, Range, Size, Variant, action, any_process, broken, declare,
+    is_quorum, joins, leaves, receives, safety, send, stored, volatile,
 )  # fmt: skip
+
+Number = Annotated[int, Range(0, lambda size: size.views)]
 
 
 class JOIN(MessageType): ...
 
 
+class ACCEPT(MessageType):
+    number: Number
+
+
 class PROPOSE(MessageType):
-    number: int
+    number: Number
     view: set[Node]
 
 
-class ACCEPT(MessageType):
-    number: int
-
-
 class VIEW(MessageType):
-    number: int
+    number: Number
     view: set[Node]
 
 
@@ -50,12 +54,6 @@ def state(size: Size) -> list[Field]:
         volatile("proposed", some, "the next view, as it proposes it"),
         volatile("agreed", some, "who has accepted that"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    number, view = Int(0, size.views), Processes(size.nodes)
-    numbered = [Message(name, {"number": number, "view": view}) for name in ("PROPOSE", "VIEW")]
-    return [Message("JOIN", {}), Message("ACCEPT", {"number": number}), *numbered]
 
 
 def on_start(s: State, p: Node) -> None:
@@ -156,7 +154,6 @@ PROTOCOL = declare(
     __name__,
     members=2,
     state=state,
-    messages=messages,
     budgets={"views": 1, "retirements": 1},
     variants=[Variant("by-the-new", "a majority of the new view is enough", {"enough": by_the_new})],
 )

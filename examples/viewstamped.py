@@ -11,57 +11,63 @@ behind in its view gets what it lacks, and one that lags behind in a later view 
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Each, Field, Fields, Int, Message, MessageType, Node, OneOf, Processes, Seq, SeqOf, Size, Txn, Variant, abcast,
+    Each, Epoch, Field, Fields, Int, MessageType, Node, OneOf, Processes, Range, Seq, SeqOf, Size, Txn, Variant, abcast,
     abdeliver, accept, action, declare, end_leadership, end_pass, forget, is_quorum, receives, send, stored, volatile,
 )  # fmt: skip
 
 DOWN, NORMAL, VIEW_CHANGE, RECOVERING = range(4)
 
+Length = Annotated[int, Range(0, lambda size: size.txns, "--txns")]
+Log = Annotated[SeqOf[Txn], lambda size: Seq(size.txn, size.txns, "--txns")]
+Nonce = Annotated[int, Range(0, lambda size: size.crashes)]
+
 
 class PREPARE(MessageType):
-    view: int
-    place: int
+    view: Epoch
+    place: Length
     txn: Txn
-    committed: int
+    committed: Length
 
 
 class PREPAREOK(MessageType):
-    view: int
-    length: int
+    view: Epoch
+    length: Length
 
 
 class COMMIT(MessageType):
-    view: int
-    committed: int
+    view: Epoch
+    committed: Length
 
 
 class STARTVIEWCHANGE(MessageType):
-    view: int
+    view: Epoch
 
 
 class DOVIEWCHANGE(MessageType):
-    view: int
-    log: SeqOf[Txn]
-    normal: int
-    committed: int
+    view: Epoch
+    log: Log
+    normal: Epoch
+    committed: Length
 
 
 class STARTVIEW(MessageType):
-    view: int
-    log: SeqOf[Txn]
-    committed: int
+    view: Epoch
+    log: Log
+    committed: Length
 
 
 class RECOVERY(MessageType):
-    nonce: int
+    nonce: Nonce
 
 
 class RESPONSE(MessageType):
-    nonce: int
-    view: int
-    log: SeqOf[Txn]
-    committed: int
+    nonce: Nonce
+    view: Epoch
+    log: Log
+    committed: Length
 
 
 class State(Fields):
@@ -99,21 +105,6 @@ def state(size: Size) -> list[Field]:
         volatile("best_normal", size.epoch, "that view"),
         volatile("best_committed", length, "the largest number of committed entries that it was told"),
         stored("nonce", Int(0, size.crashes), "how often it has recovered: by a clock, and not by its disk"),
-    ]
-
-
-def messages(size: Size) -> list[Message]:
-    view, length = size.epoch, Int(0, size.txns, "--txns")
-    log, nonce = Seq(size.txn, size.txns, "--txns"), Int(0, size.crashes)
-    return [
-        Message("PREPARE", {"view": view, "place": length, "txn": size.txn, "committed": length}),
-        Message("PREPAREOK", {"view": view, "length": length}),
-        Message("COMMIT", {"view": view, "committed": length}),
-        Message("STARTVIEWCHANGE", {"view": view}),
-        Message("DOVIEWCHANGE", {"view": view, "log": log, "normal": view, "committed": length}),
-        Message("STARTVIEW", {"view": view, "log": log, "committed": length}),
-        Message("RECOVERY", {"nonce": nonce}),
-        Message("RESPONSE", {"nonce": nonce, "view": view, "log": log, "committed": length}),
     ]
 
 
@@ -347,7 +338,6 @@ def go_on(s: State, p: Node) -> None:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"suspicions": 2, "crashes": 0},
     network="fifo",
     transactions=True,

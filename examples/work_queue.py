@@ -11,12 +11,12 @@ Each lease of a job has a number. A worker that is slow goes on all the same, so
 
 from __future__ import annotations
 
-from typing import NewType
+from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, OneOf, Processes, SetOf, Size, Variant,
-    action, any_of, broken, choose, declare, environment, environment_step, ghost, observation, only, processes,
-    progress, receives, safety, send, stored,
+    NOBODY, Each, Field, Fields, Int, MessageType, Node, NodeId, OneOf, Processes, Range, SetOf, Size, Variant, action,
+    any_of, broken, choose, declare, environment, environment_step, ghost, observation, only, processes, progress,
+    receives, safety, send, stored,
 )  # fmt: skip
 
 Worker = NewType("Worker", Node)
@@ -24,6 +24,9 @@ Queue = NewType("Queue", Node)
 Store = NewType("Store", Node)
 
 IDLE, ASKING, WORKING, STORING = range(4)
+
+Job = Annotated[int, Range(0, lambda size: size.jobs - 1)]
+Number = Annotated[int, Range(0, lambda size: size.expiries + 2 * size.deaths + 1)]
 
 
 class TAKE(MessageType): ...
@@ -33,23 +36,23 @@ class EMPTY(MessageType): ...
 
 
 class LEASE(MessageType):
-    job: int
-    number: int
+    job: Job
+    number: Number
 
 
 class RESULT(MessageType):
-    job: int
-    number: int
+    job: Job
+    number: Number
 
 
 class STORED(MessageType):
-    job: int
-    number: int
+    job: Job
+    number: Number
 
 
 class DONE(MessageType):
-    job: int
-    number: int
+    job: Job
+    number: Number
 
 
 class State(Fields):
@@ -81,13 +84,6 @@ def state(size: Size) -> list[Field]:
         stored("latest", number, "the number of the result that it has", size.jobs, of="store"),
         ghost("completed", number, "under which lease a job was completed", size.jobs),
         ghost("effective", number, "and whose result is kept", size.jobs),
-    ]
-
-
-def messages(size: Size) -> list[Message]:
-    lease = {"job": Int(0, size.jobs - 1), "number": Int(0, size.expiries + 2 * size.deaths + 1)}
-    return [Message("TAKE", {}), Message("EMPTY", {})] + [
-        Message(name, lease) for name in ("LEASE", "RESULT", "STORED", "DONE")
     ]
 
 
@@ -227,7 +223,6 @@ PROTOCOL = declare(
     __name__,
     roles={"worker": 2, "queue": 1, "store": 1},
     state=state,
-    messages=messages,
     budgets={"jobs": 1, "expiries": 1, "deaths": 1},
     variants=[
         Variant("unfenced", "the store takes every result", {"fresh": take_all}),

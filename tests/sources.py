@@ -46,7 +46,7 @@ def heard(s: State, l: Node) -> None:
         s.heard_since = True
 """
 BOUNDED = """PROTOCOL = declare(
-    __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
+    __name__, state=state, world="connections", bounded_by_world=True, transactions=True
 )
 """
 LOOK = """def look(s: State, p: Node) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Never
 
 from zabspec.authoring.declaration import (
+    Epoch,
     Map,
     Maybe,
     Multiset,
     OneOf,
     Processes,
+    Range,
     Size,
     Start,
     Variant,
@@ -39,7 +41,7 @@ from zabspec.authoring.declaration import (
     timer,
     volatile,
 )
-from zabspec.language import NODE, Bool, Field, Int, Message, MessageUnion, NodeId, Record, Role, Seq, SetOf
+from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, SetOf
 from zabspec.language.python.lang import (
     NOTHING,
     AnyMessage,
@@ -47,7 +49,6 @@ from zabspec.language.python.lang import (
     Fields,
     History,
     Members,
-    MessageName,
     MessageType,
     Node,
     RecordType,
@@ -87,16 +88,15 @@ from zabspec.worlds.actor import (
 )
 
 __all__ = [
-    "NOBODY", "NODE", "NOTHING", "AnyMessage", "Bool", "Each", "Field", "Fields", "History", "Int", "Map", "Maybe",
-    "Members", "Message", "MessageName", "MessageType", "MessageUnion", "Multiset", "Node", "NodeId", "OneOf",
-    "Processes", "Record", "RecordType", "Role", "Seq", "SeqOf", "SetOf", "Size", "Start", "State", "Txn",
-    "Variant", "Zxid", "abcast", "abdeliver", "accept", "action", "any_of", "any_process", "arm_timer", "broken",
-    "choose", "clock", "connect", "declare", "disconnect", "durable", "end_leadership", "end_pass",
-    "end_synchronization", "environment", "environment_step", "establish", "final", "fires", "force", "forget", "ghost",
-    "initial", "invariant", "is_a",
+    "NOBODY", "NODE", "NOTHING", "AnyMessage", "Bool", "Each", "Epoch", "Field", "Fields", "History", "Int", "Map",
+    "Maybe", "Members", "MessageType", "Multiset", "Node", "NodeId", "OneOf", "Processes", "Range", "Record",
+    "RecordType", "Role", "Seq", "SeqOf", "SetOf", "Size", "Start", "State", "Txn", "Variant", "Zxid", "abcast",
+    "abdeliver", "accept", "action", "any_of", "any_process", "arm_timer", "broken", "choose", "clock", "connect",
+    "declare", "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization", "environment",
+    "environment_step", "establish", "final", "fires", "force", "forget", "ghost", "initial", "invariant", "is_a",
     "is_down", "is_quorum", "joins", "lease", "leaves", "observation", "on_disk", "only", "processes", "progress",
-    "receives", "revise", "safety", "send", "send_to_follower", "send_to_leader", "shared", "step",
-    "stored", "timer", "volatile",
+    "receives", "revise", "safety", "send", "send_to_follower", "send_to_leader", "shared", "step", "stored", "timer",
+    "volatile",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

@@ -9,15 +9,17 @@ stands here, and names the variant that takes the other.
 
 from __future__ import annotations
 
-from zabspec.authoring.declaration import OneOf, Processes, Size, declare
+from typing import Annotated
+
+from zabspec.authoring.declaration import Epoch, OneOf, Processes, Size, declare
 from zabspec.history import abcast, abdeliver, accept, end_pass, end_synchronization, establish
-from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role
+from zabspec.language import NODE, Bool, Field, Int, Kind, NodeId, Role
 from zabspec.language.python.lang import (
     NOBODY,
     AnyMessage,
     History,
     Members,
-    MessageName,
+    MessageType,
     Node,
     State,
     Txn,
@@ -34,17 +36,58 @@ ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
 DISCOVERY, SYNCHRONIZATION, BROADCAST = 1, 2, 3
 GATHERING, PROMISING, SYNCHRONIZING, ESTABLISHED = 1, 2, 3, 4
 
+MissingOnly = Annotated[Txn, lambda size: size.txn if sends_missing_only(size) else None]
+
+
 # From a follower to its leader.
-CEPOCH = MessageName("CEPOCH")
-ACK_E = MessageName("ACK_E")
-ACK_LD = MessageName("ACK_LD")  # the acknowledgement of NEWLEADER
-ACK = MessageName("ACK")
+class CEPOCH(MessageType, to="leader"):
+    epoch: Epoch
+    txn: MissingOnly
+
+
+class ACK_E(MessageType, to="leader"):
+    current_epoch: Epoch
+    history: History
+
+
+class ACK_LD(MessageType, to="leader"):
+    """The acknowledgement of NEWLEADER."""
+
+    epoch: Epoch
+    txn: Txn
+
+
+class ACK(MessageType, to="leader"):
+    epoch: Epoch
+    txn: Txn
+
+
 # From a leader to a follower.
-NEWEPOCH = MessageName("NEWEPOCH")
-NEWLEADER = MessageName("NEWLEADER")
-COMMIT_LD = MessageName("COMMIT_LD")  # the commit of l.2.2 and l.3.4
-PROPOSE = MessageName("PROPOSE")
-COMMIT = MessageName("COMMIT")
+class NEWEPOCH(MessageType, to="follower"):
+    epoch: Epoch
+    txn: MissingOnly
+
+
+class NEWLEADER(MessageType, to="follower"):
+    epoch: Epoch
+    history: History
+
+
+class COMMIT_LD(MessageType, to="follower"):
+    """The commit of l.2.2 and l.3.4."""
+
+    epoch: Epoch
+    txn: Txn
+
+
+class PROPOSE(MessageType, to="follower"):
+    epoch: Epoch
+    txn: Txn
+
+
+class COMMIT(MessageType, to="follower"):
+    epoch: Epoch
+    txn: Txn
 
 
 # --- the state of a process, and what it sends ---------------------------------------------------
@@ -82,23 +125,6 @@ def state(size: Size) -> tuple[Field, ...]:
         per_node("joining", followers, "who was sent NEWLEADER by l.3.3 and has not acknowledged it"),
         per_node("acks", followers, "who acknowledged each proposal of `log`", Role.VOLATILE, history.capacity),
         *(missing_only if sends_missing_only(size) else ()),
-    )
-
-
-def messages(size: Size) -> tuple[Message, ...]:
-    """The messages of Figure 5 and of Phase 3."""
-    epoch, txn, history = size.epoch, size.txn, size.history
-    zxid = {"txn": txn} if sends_missing_only(size) else {}
-    return (
-        Message("CEPOCH", {"epoch": epoch, **zxid}, to="leader"),
-        Message("ACK_E", {"current_epoch": epoch, "history": history}, to="leader"),
-        Message("ACK_LD", {"epoch": epoch, "txn": txn}, to="leader"),
-        Message("ACK", {"epoch": epoch, "txn": txn}, to="leader"),
-        Message("NEWEPOCH", {"epoch": epoch, **zxid}, to="follower"),
-        Message("NEWLEADER", {"epoch": epoch, "history": history}, to="follower"),
-        Message("COMMIT_LD", {"epoch": epoch, "txn": txn}, to="follower"),
-        Message("PROPOSE", {"epoch": epoch, "txn": txn}, to="follower"),
-        Message("COMMIT", {"epoch": epoch, "txn": txn}, to="follower"),
     )
 
 
@@ -575,7 +601,6 @@ __all__ = [
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     variants="zabspec.protocols.zab_variants",
     world="connections",
     transactions=True,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Bool, Each, Field, Fields, Message, MessageType, Node, NodeId, Size, action, broken, declare,
-    lease, only, processes, receives, safety, send, volatile,
+    NOBODY, Bool, Each, Field, Fields, MessageType, Node, NodeId, Size, action, broken, declare, lease, only, processes,
+    receives, safety, send, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -37,10 +37,6 @@ def state(size: Size) -> list[Field]:
         volatile("waits", Bool(), "it has asked", of="client"),
         lease("holds", Bool(), LENGTH, "it is served, and nobody else", of="client"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("ASK", {}), Message("ANSWER", {"granted": Bool()})]
 
 
 def may_ask(s: State, p: Client) -> bool:
@@ -94,7 +90,6 @@ PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1},
     state=state,
-    messages=messages,
     budgets={"drift": 1},
     drift="drift",
 )

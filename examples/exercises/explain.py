@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    Each, Field, Fields, Message, MessageType, Node, OneOf, Processes, Size, Variant, action, broken, declare,
-    receives, safety, send, stored, volatile,
+    Each, Field, Fields, MessageType, Node, OneOf, Processes, Size, Variant, action, broken, declare, receives, safety,
+    send, stored, volatile,
 )  # fmt: skip
 
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)
@@ -29,10 +29,6 @@ def state(size: Size) -> list[Field]:
         stored("phase", OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED"), "where it stands"),
         volatile("agreed", Processes(size.nodes), "of a coordinator: who voted yes"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("PREPARE", {}), Message("YES", {}), Message("COMMIT", {})]
 
 
 def is_working(s: State, p: Node) -> bool:
@@ -97,7 +93,6 @@ def agreement(s: State) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"begins": 0, "refusals": 0, "crashes": 0},
     variants=[Variant("hasty", "all votes but one are enough", {"enough": all_but_one})],
 )

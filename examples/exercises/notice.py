@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Bool, Each, Field, Fields, Message, MessageType, Node, NodeId, Size, Variant, action, declare, only,
-    processes, receives, safety, send, stored,
+    NOBODY, Bool, Each, Field, Fields, MessageType, Node, NodeId, Size, Variant, action, declare, only, processes,
+    receives, safety, send, stored,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -34,10 +34,6 @@ def state(size: Size) -> list[Field]:
         stored("asks", Bool(), "it waits for the lock", of="client"),
         stored("holds", Bool(), "it has the lock", of="client"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("ACQUIRE", {}), Message("GRANT", {}), Message("RELEASE", {})]
 
 
 def is_idle(s: State, p: Client) -> bool:
@@ -97,7 +93,6 @@ PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1},
     state=state,
-    messages=messages,
     budgets={"acquires": 2, "crashes": 1},
     variants=[Variant("forgetful", "a server that recovers thinks the lock free", {"on_recovery_server": forgets})],
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Message, MessageType, Node, NodeId, Processes, Size, action, broken, declare,
-    is_quorum, receives, safety, send, volatile,
+    NOBODY, Each, Field, Fields, MessageType, Node, NodeId, Processes, Size, action, broken, declare, is_quorum,
+    receives, safety, send, volatile,
 )  # fmt: skip
 
 
@@ -24,10 +24,6 @@ def state(size: Size) -> list[Field]:
         volatile("voted_for", NodeId.of(size.nodes), "whom it voted for"),
         volatile("votes", Processes(size.nodes), "who has voted for it"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("ASK", {}), Message("VOTE", {})]
 
 
 @action(budget="campaigns")
@@ -63,4 +59,4 @@ def one_leader(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"campaigns": 2, "crashes": 1})
+PROTOCOL = declare(__name__, state=state, budgets={"campaigns": 2, "crashes": 1})

@@ -19,7 +19,6 @@ from zabcheck.language import (
     Each,
     Field,
     Fields,
-    Message,
     MessageType,
     Node,
     OneOf,
@@ -75,10 +74,6 @@ def state(size: Size) -> list[Field]:
         volatile("agreed", Processes(size.nodes), "of a coordinator: who voted yes"),
         ghost("outcome", OneOf("NONE", "COMMIT", "ABORT"), "what it showed the outside", NODE),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("PREPARE", {}), Message("VOTE", {"yes": Bool()}), Message("DECISION", {"commit": Bool()})]
 
 
 # --- the protocol: what a process p does, with nothing but its own fields and what it is sent -----
@@ -260,7 +255,6 @@ def all_but_one(s: State, p: Node) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"begins": 1, "refusals": 1, "crashes": 1},
     network="fifo",
     variants=[Variant("hasty", "a coordinator commits when all but one agree", {"enough": all_but_one})],

@@ -49,15 +49,12 @@ from __future__ import annotations
 
 from zabcheck.language import *
 
-TOKEN = MessageName("TOKEN")
+
+class TOKEN(MessageType): ...
 
 
 def state(size):
     return [volatile("busy", Bool(), "it works"), volatile("holds", Bool(), "it has the token")]
-
-
-def messages(size):
-    return [Message("TOKEN", {})]
 
 
 def on_start(s: State, p: Node) -> None:
@@ -124,7 +121,7 @@ def from_the_first(s: State, m: TOKEN) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, messages=messages, budgets={"works": 1, "passes": 1}, nodes=2
+    __name__, state=state, budgets={"works": 1, "passes": 1}, nodes=2
 )
 '''
 

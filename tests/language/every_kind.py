@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE, Bool, Int, Message, MessageName, Node, NodeId, Processes, Record, Seq, State, action, declare, environment,
-    ghost, receives, stored, volatile,
+    NODE, Bool, Int, MessageType, Node, NodeId, Processes, Record, Seq, State, action, declare, environment, ghost,
+    receives, stored, volatile,
 )  # fmt: skip
 
-PLAIN, NAMED, HELD, LONG = (MessageName(name) for name in ("PLAIN", "NAMED", "HELD", "LONG"))
+Wide = Annotated[int, Int(0, 2**40)]
+
+
+class PLAIN(MessageType):
+    flag: bool
+
+
+class NAMED(MessageType):
+    who: Node
+    those: set[Node]
+
+
+class HELD(MessageType):
+    pair: Annotated[object, lambda size: Record("Pair", {"value": Int(0, 3), "who": NodeId.of(size.nodes)})]
+
+
+class LONG(MessageType):
+    first: Wide
+    second: Wide
+    who: Node
 
 
 def state(size):
@@ -32,15 +53,6 @@ def state(size):
         volatile("line", Seq(process, 2), "processes of each process"),
         ghost("seen", Int(0, 5), "a number that observations write", NODE),
         ghost("last", process, "a process that observations write"),
-    ]
-
-
-def messages(size):
-    return [
-        Message("PLAIN", {"flag": Bool()}),
-        Message("NAMED", {"who": NodeId.of(size.nodes), "those": Processes(size.nodes)}),
-        Message("HELD", {"pair": Record("Pair", {"value": Int(0, 3), "who": NodeId.of(size.nodes)})}),
-        Message("LONG", {"first": Int(0, 2**40), "second": Int(0, 2**40), "who": NodeId.of(size.nodes)}),
     ]
 
 
@@ -69,4 +81,4 @@ def on_long(s: State, p: Node, source: Node, m: LONG) -> None:
     s.votes[p] = m.who
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"turns": 1}, nodes=3)
+PROTOCOL = declare(__name__, state=state, budgets={"turns": 1}, nodes=3)

@@ -37,10 +37,6 @@ def types(size):
     return {"Stamp": Record("Stamp", {"round": Int(0, 3), "low": Int(-1, 2)}, ordered=True)}
 
 
-def messages(size):
-    return []
-
-
 @action(budget="keeps")
 def keep(s: State, p: Node) -> None:
     value = 1 + choose(s, 3)
@@ -81,7 +77,7 @@ def never_all(s: State) -> bool:
     return len(s.short[0]) < 2
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages, types=types, budgets={"keeps": 2, "copies": 1}, nodes=1)
+PROTOCOL = declare(__name__, state=state, types=types, budgets={"keeps": 2, "copies": 1}, nodes=1)
 '''
 
 
@@ -159,7 +155,7 @@ def in_range(s: State) -> bool:
     return s.got[0] < 90
 
 
-PROTOCOL = declare(__name__, state=state, messages=lambda size: [], nodes=1)
+PROTOCOL = declare(__name__, state=state, nodes=1)
 '''
 
 

@@ -7,19 +7,22 @@ TEXT = '''"""A process waits for B."""
 from __future__ import annotations
 
 from zabcheck.language import (
-    Bool, Int, Message, MessageName, Node, State, action, declare, progress, receives, safety, send, volatile,
-)
+    Bool, Int, MessageType, Node, State, action, declare, progress, receives, safety, send, volatile,
+)  # fmt: skip
 
-A, B, C = (MessageName(n) for n in ("A", "B", "C"))
+
+class A(MessageType): ...
+
+
+class B(MessageType): ...
+
+
+class C(MessageType): ...
 
 
 def state(size):
     return [volatile("begun", Bool(), "it waits for B"), volatile("got", Bool(), "it got B"),
             volatile("phase", Int(0, 3), "any number")]
-
-
-def messages(size):
-    return [Message("A", {{}}), Message("B", {{}}), Message("C", {{}})]
 
 
 def fresh(s: State, p: Node) -> bool:
@@ -65,7 +68,7 @@ def gets(s: State, p: Node) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, messages=messages, nodes=2, network="{network}", budgets={{"crashes": {crashes}}}
+    __name__, state=state, nodes=2, network="{network}", budgets={{"crashes": {crashes}}}
 )
 '''
 
@@ -150,11 +153,17 @@ TABLES = '''"""What is sent, and to whom, is said by the environment."""
 from __future__ import annotations
 
 from zabcheck.language import (
-    Bool, Int, Message, MessageName, Node, State, action, declare, environment, progress, receives, safety, send,
-    volatile,
-)
+    Bool, Int, MessageType, Node, State, action, declare, environment, progress, receives, safety, send, volatile,
+)  # fmt: skip
 
-A, B, C = (MessageName(n) for n in ("A", "B", "C"))
+
+class A(MessageType): ...
+
+
+class B(MessageType): ...
+
+
+class C(MessageType): ...
 
 
 def state(size):
@@ -164,10 +173,6 @@ def state(size):
             environment("rule_step", rule, "what it does"),
             volatile("begun", Bool(), "it waits for B"), volatile("got", Bool(), "it got B"),
             volatile("phase", Int(0, 1), "any number")]
-
-
-def messages(size):
-    return [Message("A", {}), Message("B", {}), Message("C", {})]
 
 
 def one(s: State, p: Node, source: Node, rule: int) -> None:
@@ -269,7 +274,7 @@ def gets(s: State, p: Node) -> bool:
     return s.begun[p] and not s.got[p]
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, network="datagrams", budgets={"crashes": 1})
+PROTOCOL = declare(__name__, state=state, nodes=2, network="datagrams", budgets={"crashes": 1})
 '''
 
 

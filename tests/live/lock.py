@@ -7,21 +7,25 @@ LOCK = '''"""A lock: whoever wants it waits, whoever has it lets it go."""
 from __future__ import annotations
 
 from zabcheck.language import (
-    Bool, Message, MessageName, Node, OneOf, State, Variant, action, broken, declare, progress, receives, safety, send,
+    Bool, MessageType, Node, OneOf, State, Variant, action, broken, declare, progress, receives, safety, send,
     stored, volatile,
-)
+)  # fmt: skip
 
 FREE, WAITING, HOLDING = range(3)
-ASK, GRANT, RELEASE = (MessageName(n) for n in ("ASK", "GRANT", "RELEASE"))
+
+
+class ASK(MessageType): ...
+
+
+class GRANT(MessageType): ...
+
+
+class RELEASE(MessageType): ...
 
 
 def state(size):
     return [stored("taken", Bool(), "of the server: somebody has it"),
             volatile("mode", OneOf("FREE", "WAITING", "HOLDING"), "of a client")]
-
-
-def messages(size):
-    return [Message("ASK", {}), Message("GRANT", {}), Message("RELEASE", {})]
 
 
 def may_ask(s: State, p: Node) -> bool:
@@ -80,7 +84,7 @@ def served(s: State, p: Node) -> bool:
     return s.mode[p] == WAITING
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, network="fifo")
+PROTOCOL = declare(__name__, state=state, nodes=2, network="fifo")
 '''
 MODE = 'volatile("mode", OneOf("FREE", "WAITING", "HOLDING"), "of a client")'
 # A client that lets the lock go tells nobody; meanwhile the server goes on by itself, for ever.

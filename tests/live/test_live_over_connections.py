@@ -15,12 +15,17 @@ TEXT = '''"""A leader that its followers hear from: the oracle names it, it does
 from __future__ import annotations
 
 from zabcheck.language import (
-    Bool, Message, MessageName, Node, NodeId, OneOf, State, connect, declare, disconnect, forget, progress, receives,
-    safety, send_to_follower, send_to_leader, volatile,
-)
+    Bool, MessageType, Node, NodeId, OneOf, State, connect, declare, disconnect, forget, progress, receives, safety,
+    send_to_follower, send_to_leader, volatile,
+)  # fmt: skip
 
 ELECTION, FOLLOWING, LEADING, DOWN = range(4)
-HELLO, WELCOME = MessageName("HELLO"), MessageName("WELCOME")
+
+
+class HELLO(MessageType): ...
+
+
+class WELCOME(MessageType): ...
 
 
 def state(size):
@@ -29,10 +34,6 @@ def state(size):
         volatile("leader", NodeId.of(size.nodes), "whom it follows"),
         volatile("welcome", Bool(), "it was welcomed"),
     ]
-
-
-def messages(size):
-    return [Message("HELLO", {}, to="leader"), Message("WELCOME", {}, to="follower")]
 
 
 def on_oracle(s: State, p: Node, l: Node) -> None:
@@ -90,7 +91,7 @@ def welcomed(s: State, p: Node, named: Node) -> bool:
 
 
 BUDGETS = {"losses": 1, "timeouts": 1}
-PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, world="connections", budgets=BUDGETS)
+PROTOCOL = declare(__name__, state=state, nodes=2, world="connections", budgets=BUDGETS)
 '''
 WELCOME = "    send_to_follower(s, l, f, WELCOME())\n"
 ONCE = "    if not s.busy[l]:\n        s.busy[l] = True\n        send_to_follower(s, l, f, WELCOME())\n"

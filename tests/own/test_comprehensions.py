@@ -21,16 +21,18 @@ TEXT = '''"""Each tells others what it has."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, Maybe, Message, MessageType, NOTHING, Node, NodeId, Processes, Seq, SeqOf, SetOf,
-    Size, action, any_of, broken, declare, is_quorum, processes, receives, safety, send, stored, volatile,
-)
+    NOBODY, NOTHING, Each, Field, Fields, Int, Maybe, MessageType, Node, NodeId, Processes, Seq, SeqOf, SetOf, Size,
+    action, any_of, broken, declare, is_quorum, processes, receives, safety, send, stored, volatile,
+)  # fmt: skip
 
 k = 5  # a constant that a comprehension hides
 
 
 class TELL(MessageType):
-    level: int
+    level: Annotated[int, Int(-1, 4)]
     known: set[Node]
 
 
@@ -50,10 +52,6 @@ def state(size: Size) -> list[Field]:
         volatile("heard", Processes(size.nodes), "whom it has heard of"), stored("slots", SetOf(5), "what it keeps"),
         stored("log", Seq(Int(0, 4), 3), "what it heard"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("TELL", {"level": Int(-1, 4), "known": Processes(size.nodes)})]
 
 
 def may(s: State, p: Node) -> bool:
@@ -96,7 +94,7 @@ def few(s: State) -> bool:
     return all(len(s.log[p]) < 3 for p in range(s.NODES))
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"tells": 2, "crashes": 1})
+PROTOCOL = declare(__name__, state=state, budgets={"tells": 2, "crashes": 1})
 '''
 # each comprehension, and the loop that it stands for, which leaves its result in `x`
 SAME = """

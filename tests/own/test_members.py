@@ -32,13 +32,15 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    Bool, Message, MessageName, Node, Processes, State, action, any_of, declare, is_down, is_quorum, joins, leaves,
-    progress, receives, safety, send, stored, volatile,
+    Bool, MessageType, Node, Processes, State, action, any_of, declare, is_down, is_quorum, joins, leaves, progress,
+    receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
 Server = NewType("Server", Node)
-ASK = MessageName("ASK")
+
+
+class ASK(MessageType): ...
 
 
 def state(size):
@@ -46,10 +48,6 @@ def state(size):
         volatile("busy", Bool(), "it serves", of="server"),
         stored("knew", Processes(size.nodes), "who was a member as it began to serve", of="server"),
     ]
-
-
-def messages(size):
-    return [Message("ASK", {})]
 
 
 @action(budget="asks")
@@ -100,7 +98,6 @@ PROTOCOL = declare(
     roles={"client": 1, "server": 3},
     members={"server": 1},
     state=state,
-    messages=messages,
     budgets={"asks": 2, "joins": 1, "crashes": 1},
 )
 '''

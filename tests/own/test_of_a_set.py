@@ -23,9 +23,9 @@ TEXT = '''"""Each is called once by each other."""
 from __future__ import annotations
 
 from zabcheck.language import (
-    Each, Field, Fields, Map, Message, MessageType, Node, Processes, Size, action, any_of, choose, declare, is_quorum,
-    receives, safety, send, stored,
-)
+    Each, Field, Fields, Map, MessageType, Node, Processes, Size, action, any_of, choose, declare, is_quorum, receives,
+    safety, send, stored,
+)  # fmt: skip
 
 
 class CALL(MessageType): ...
@@ -43,10 +43,6 @@ def state(size: Size) -> list[Field]:
         stored("uncalled", everyone, "whom it has not called"), stored("heard", everyone, "who has called it"),
         stored("groups", Map(2, everyone), "whom it knows"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("CALL", {})]
 
 
 def on_start(s: State, p: Node) -> None:
@@ -88,7 +84,7 @@ def by_others(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"calls": 3})
+PROTOCOL = declare(__name__, state=state, budgets={"calls": 3})
 '''
 SET = "any_of(s, s.uncalled[p])"
 
@@ -159,14 +155,16 @@ NUMBERS = '''"""Numbers are sent once each."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Each, Field, Fields, Int, Message, MessageType, Node, Processes, Size, SetOf, action, any_of, declare, environment,
+    Each, Field, Fields, Int, MessageType, Node, Processes, SetOf, Size, action, any_of, declare, environment,
     environment_step, receives, send, stored,
-)
+)  # fmt: skip
 
 
 class M(MessageType):
-    k: int
+    k: Annotated[int, Int(0, 1)]
 
 
 class State(Fields):
@@ -180,10 +178,6 @@ def state(size: Size) -> list[Field]:
         stored("left", SetOf(2), "to send"), stored("heard", SetOf(2), "heard"),
         environment("open", SetOf(2), "open"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("M", {"k": Int(0, 1)})]
 
 
 def on_start(s: State, p: Node) -> None:
@@ -209,7 +203,7 @@ def on_m(s: State, p: Node, source: Node, m: M) -> None:
     s.heard[p].add(m.k)
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages)
+PROTOCOL = declare(__name__, state=state)
 '''
 TOLD = "    k = any_of(s, {k for k in range(2) if k in s.left[p] and k not in s.heard[p]})\n"
 

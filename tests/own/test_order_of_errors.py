@@ -20,11 +20,16 @@ TEXT = (
 
 from __future__ import annotations
 
-from zabcheck.language import (
-    NOBODY, Int, Message, MessageName, Node, NodeId, Seq, State, action, declare, receives, safety, send, stored,
-)
+from typing import Annotated
 
-GO = MessageName("GO")
+from zabcheck.language import (
+    NOBODY, Int, MessageType, Node, NodeId, Seq, State, action, declare, receives, safety, send, stored,
+)  # fmt: skip
+
+
+class GO(MessageType):
+    x: Annotated[int, Int(0, 3)]
+    to: Node
 
 
 def state(size):
@@ -33,10 +38,6 @@ def state(size):
         stored("chief", NodeId.of(size.nodes), "whom it follows"),
         stored("log", Seq(Int(0, 2), 2), "what it did"),
     ]
-
-
-def messages(size):
-    return [Message("GO", {"x": Int(0, 3), "to": NodeId.of(size.nodes)})]
 
 
 def on_start(s: State, p: Node) -> None:
@@ -93,7 +94,7 @@ def small(s: State) -> bool:
     pass  # the case
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"ups": 2}, nodes=2)
+PROTOCOL = declare(__name__, state=state, budgets={"ups": 2}, nodes=2)
 '''
 )
 EACH = "for p in range(s.NODES):"

@@ -89,8 +89,7 @@ def nobody_asks(s: State, m: EXTRA) -> bool:
 
 
 def test_a_move_that_clauses_forbid_is_told_and_is_no_obstacle(written) -> None:
-    text = TEXT.replace('Message("PREPARE", {})', 'Message("PREPARE", {}), Message("EXTRA", {})')
-    text = text.replace("PREPARE, VOTE, ", 'EXTRA = MessageName("EXTRA")\nPREPARE, VOTE, ', 1)
+    text = TEXT.replace("class PREPARE", "class EXTRA(MessageType): ...\n\n\nclass PREPARE")
     outcome = asked(written("PROTOCOL = ", EXTRA + "PROTOCOL = ", text), "EXTRA", channel=3)
     assert answer_of(outcome) == ("proved", 0), as_text(outcome)
     assert outcome.impossible["receive(process=0, source=1) EXTRA"] == ("nobody-asks",)

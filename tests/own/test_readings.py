@@ -14,21 +14,26 @@ from zabspec.model import Configuration, Model
 
 TEXT = '''"""Two processes that say numbers."""
 
-from zabcheck.language import (
-    NODE, Bool, Int, Message, MessageName, Node, NodeId, State, action, declare, ghost, observation, receives, safety,
-    send, volatile,
-)
+from __future__ import annotations
 
-SAYS = MessageName("SAYS")
+from typing import Annotated
+
+from zabcheck.language import (
+    NODE, Bool, Int, MessageType, Node, NodeId, State, action, declare, ghost, observation, receives, safety, send,
+    volatile,
+)  # fmt: skip
+
+
+class SAYS(MessageType):
+    request_id: Annotated[int, Int(0, 3)]
+    from_whom: Node
+
+
 IDLE, BUSY = 0, 1
 
 
 def state(size):
     return [volatile("mode", Int(0, 1, names=("IDLE", "BUSY")), "what it does"), ghost("seen", Bool(), "said", NODE)]
-
-
-def messages(size):
-    return [Message("SAYS", {"request_id": Int(0, 3), "from_whom": NodeId.of(size.nodes)})]
 
 
 def on_start(s: State, p: Node) -> None:
@@ -66,7 +71,7 @@ def fine(s: State) -> bool:
     return s.seen[0] or not s.seen[0]
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages, budgets={}, nodes=2)
+PROTOCOL = declare(__name__, state=state, budgets={}, nodes=2)
 '''
 
 
@@ -89,7 +94,9 @@ def test_a_number_is_read_by_its_kind_and_not_by_its_name(tmp_path: Path) -> Non
 @pytest.mark.parametrize("members", ['("a",)', '("a", "a")'])
 def test_a_set_has_a_name_for_each_of_its_bits(tmp_path: Path, members: str) -> None:
     """A bit without one would be left out where a value is written as a set; two of one name would be one member."""
-    wrong = TEXT.replace('Int(0, 3), "from_whom"', f'Int(0, 3, members={members}), "from_whom"')
+    wrong = TEXT.replace(
+        "request_id: Annotated[int, Int(0, 3)]", f"request_id: Annotated[int, Int(0, 3, members={members})]"
+    )
     assert wrong != TEXT
     with pytest.raises(ProtocolError, match="give each a distinct name"):
         model_of(tmp_path / "says.py", wrong).program.initial()

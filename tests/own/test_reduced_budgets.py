@@ -34,14 +34,15 @@ HEAD = (
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, NODE, Bool, Int, Message, MessageName, Node, NodeId, OneOf, State, action, choose, connect, declare,
+    NOBODY, NODE, Bool, Int, MessageType, Node, NodeId, OneOf, State, action, choose, connect, declare,
     disconnect, environment, environment_step, forget, ghost, observation, receives, safety, send_to_follower,
     send_to_leader, stored, volatile,
 )
 
 LOOKING, FOLLOWING, LEADING = range(3)
-HELLO, NEWS, MORE = MessageName("HELLO"), MessageName("NEWS"), MessageName("MORE")
 
 
 def state(size):
@@ -55,8 +56,14 @@ def state(size):
     ]
 
 
-def messages(size):
-    return [Message("HELLO", {}), Message("NEWS", {}), Message("MORE", {"n": Int(0, 2)})]
+class HELLO(MessageType): ...
+
+
+class NEWS(MessageType): ...
+
+
+class MORE(MessageType):
+    n: Annotated[int, Int(0, 2)]
 
 
 def oracle_may_name(s: State, p: Node, l: Node) -> bool:
@@ -110,7 +117,7 @@ def any_state(s: State) -> bool:
 TAIL = """
 
 PROTOCOL = declare(
-    __name__, state=state, messages=messages, world="connections", budgets={budgets}, flight=lambda size: (4, 6)
+    __name__, state=state, world="connections", budgets={budgets}, flight=lambda size: (4, 6)
 )
 """
 

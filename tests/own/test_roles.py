@@ -111,9 +111,8 @@ def test_what_tells_apart_is_named_as_the_author_does(tmp_path: Path) -> None:
 def test_a_process_of_any_role_is_chosen_with_symmetry(tmp_path: Path) -> None:
     choice = ("    s.asks[p] = True\n", "    s.asks[p] = True\n    send(s, p, p, SEEN(who=any_process(s)))\n")
     seen = "@receives\ndef on_seen(s: State, p: Node, m: SEEN) -> None:\n    s.seen[p] = m.who == p\n\n\n@receives\n"
-    mail = ('Message("TELL", {})]', 'Message("TELL", {}), Message("SEEN", {"who": NodeId.of(size.nodes)})]')
-    name = ("ASK, TELL = ", 'SEEN = MessageName("SEEN")\nASK, TELL = ')
-    path = written(tmp_path, choice, mail, name, ("@receives\n", seen))
+    mail = ("class TELL", "class SEEN(MessageType):\n    who: Node\n\n\nclass TELL")
+    path = written(tmp_path, choice, mail, ("@receives\n", seen))
     model = Model(Configuration(path, budgets="asked=1"))
     code, why = Compiled.of(model, (), True)
     assert why == ""
@@ -164,7 +163,6 @@ REFUSED: list[tuple[str, str, str]] = [
 
 BEGUN = "    begun: Each[Coordinator, bool]\n"
 CLASSES = [
-    ("(MessageType):\n    yes: bool", "(MessageType):\n    no: bool", "class VOTE has the fields no"),
     (BEGUN, "", "class State has no begun"),
     ("from __future__ import annotations\n", "", "begin the file with `from __future__ import annotations`"),
     (BEGUN, "    begun: bool\n", "begun is a field of each process: Each[Coordinator, ...]"),
@@ -317,7 +315,11 @@ def test_hooks_of_roles_are_called(tmp_path: Path) -> None:
 
 
 def test_sets_of_processes_in_messages_are_named(tmp_path: Path) -> None:
-    model = Model(Configuration(written(tmp_path, ('"TELL", {}', '"TELL", {"by": Processes(size.nodes, "server")}'))))
+    model = Model(
+        Configuration(
+            written(tmp_path, ("class TELL(MessageType): ...", "class TELL(MessageType):\n    by: set[Server]"))
+        )
+    )
     with named_by(model.configuration.played):
         assert message_text(Transmission("TELL", {"by": [2, 3]}, 2, 0, 0, 1), model) == "TELL(by={server1, server2})"
 

@@ -32,10 +32,12 @@ TEXT = (
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Int, Message, MessageName, NOBODY, Node, NodeId, Processes, Record, Seq, SetOf, State, Txn, action, choose, declare,
+    NOBODY, Int, MessageType, Node, NodeId, Processes, Record, Seq, SetOf, State, Txn, action, choose, declare,
     environment, environment_step, ghost, observation, on_disk, receives, safety, send, stored, volatile,
-)
+)  # fmt: skip
 
 
 def state(size):
@@ -52,15 +54,12 @@ def state(size):
     ]
 
 
-def messages(size):
-    return [Message("UP", {"by": Int(0, 3)})]
-
-
 def types(size):
     return {"Pair": Record("Pair", {"a": Int(0, 3), "b": Int(0, 3)})}
 
 
-UP = MessageName("UP")
+class UP(MessageType):
+    by: Annotated[int, Int(0, 3)]
 
 
 def on_start(s: State, p: Node) -> None:
@@ -111,7 +110,7 @@ def tick(s: State) -> None:
 '''
     + some("somebody", "s.level[p] > 0", "Somebody is up.")
     + never("low", "s.level[p] == 3", "Nobody is at 3.", "somebody")
-    + """PROTOCOL = declare(__name__, state=state, messages=messages, types=types, budgets={"ups": 3}, nodes=2)
+    + """PROTOCOL = declare(__name__, state=state, types=types, budgets={"ups": 3}, nodes=2)
 """
 )
 WRONG = "    pass\n"

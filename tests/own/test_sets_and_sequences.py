@@ -26,11 +26,13 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, OneOf, Processes, Record, RecordType, Seq,
-    SeqOf, SetOf, Size, action, any_of, broken, declare, is_quorum, processes, receives, safety, send, shared, stored,
+    NOBODY, Each, Field, Fields, Int, MessageType, Node, NodeId, OneOf, Processes, Record, RecordType, Seq, SeqOf,
+    SetOf, Size, action, any_of, broken, declare, is_quorum, processes, receives, safety, send, shared, stored,
     volatile,
-)
+)  # fmt: skip
 
 SLOTS = range(1, 4)
 ENDS = (0, 3)
@@ -48,7 +50,7 @@ class Pair(RecordType):
 
 class TELL(MessageType):
     known: set[Node]
-    log: SeqOf[int]
+    log: Annotated[SeqOf[int], Seq(Int(0, 4), 3)]
 
 
 class State(Fields):
@@ -72,10 +74,6 @@ def state(size: Size) -> list[Field]:
         volatile("last", Seq(Int(0, 9), 5), "the same before"), stored("pair", types(size)["Pair"], "a pair"),
         shared("line", Seq(NodeId.of(size.nodes), 2), "who waits"),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("TELL", {"known": Processes(size.nodes), "log": Seq(Int(0, 4), 3)})]
 
 
 def at(s: State, p: Node, k: int = 0) -> int:
@@ -142,7 +140,7 @@ def few(s: State) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, messages=messages, types=types, budgets={"tells": 2, "crashes": 1}, flight=lambda size: 9
+    __name__, state=state, types=types, budgets={"tells": 2, "crashes": 1}, flight=lambda size: 9
 )
 '''
 

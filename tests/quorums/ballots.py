@@ -8,8 +8,7 @@ from zabcheck.language import (
     Bool,
     Field,
     Members,
-    Message,
-    MessageName,
+    MessageType,
     Node,
     NodeId,
     Processes,
@@ -25,10 +24,13 @@ from zabcheck.language import (
     send,
     stored,
     volatile,
-)  # fmt: skip
+)
 
-ASK = MessageName("ASK")
-VOTE = MessageName("VOTE")
+
+class ASK(MessageType): ...
+
+
+class VOTE(MessageType): ...
 
 
 def state(size: Size) -> tuple[Field, ...]:
@@ -38,10 +40,6 @@ def state(size: Size) -> tuple[Field, ...]:
         volatile("votes", Processes(size.nodes), "who voted for it"),
         volatile("leads", Bool(), "it has the votes of a quorum"),
     )
-
-
-def messages(size: Size) -> tuple[Message, ...]:
-    return (Message("ASK", {}), Message("VOTE", {}))
 
 
 def on_start(s: State, p: Node) -> None:
@@ -119,7 +117,6 @@ def half(s: State, members: Members) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"asks": 2},
     flight=lambda size: 2 * size.nodes,
     variants=[Variant("half", "half of the processes decide", {"enough": half})],

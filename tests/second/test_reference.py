@@ -17,15 +17,24 @@ from zabspec.second.own import build
 ROOT = Path(__file__).resolve().parents[2]
 
 PINGS = """
-from zabcheck.language import (State, Node,
-    NODE, NOBODY, Int, Message, MessageName, NodeId, Processes, Seq, declare, ghost, action,
-    environment, environment_step, receives, send, stored, volatile)
-PING = MessageName("PING")
+from __future__ import annotations
+
+from typing import Annotated
+
+from zabcheck.language import (
+    NOBODY, NODE, Int, MessageType, Node, NodeId, Processes, Seq, State, action, declare, environment, environment_step,
+    ghost, receives, send, stored, volatile,
+)  # fmt: skip
+
+
+class PING(MessageType):
+    n: Annotated[int, Int(0, 3)]
+    who: Node
+
+
 def state(size):
     return [stored("got", Seq(Int(0, 3), 4), ""), volatile("v", Processes(2), ""),
             environment("clock", Int(0, 1), ""), ghost("seen", Int(0, 3), "", NODE)]
-def messages(size):
-    return [Message("PING", {"n": Int(0, 3), "who": NodeId.of(size.nodes)})]
 def first(s: State, p: Node) -> bool:
     return p == 0
 @action(when=first, budget="a")
@@ -39,7 +48,7 @@ def on_ping(s: State, p: Node, m: PING) -> None:
 @environment_step(budget="ticks")
 def tick(s: State) -> None:
     s.clock = 1
-PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, network="ordered",
+PROTOCOL = declare(__name__, state=state, nodes=2, network="ordered",
     budgets={"crashes": 1, "drops": 1, "duplicates": 1, "a": 1, "ticks": 1})
 """
 
@@ -55,15 +64,22 @@ PLAIN = json.loads("""
  "ghosts": {"seen": [0, 0], "crashed": [false, false]}, "disks": {}}""")
 
 DISK = """
-from zabcheck.language import (State, Node,
-    Int, Message, MessageName, Seq, action, choose, declare, force, on_disk, send, stored,
-    volatile)
-PING = MessageName("PING")
+from __future__ import annotations
+
+from typing import Annotated
+
+from zabcheck.language import (
+    Int, MessageType, Node, Seq, State, action, choose, declare, force, on_disk, send, stored, volatile,
+)  # fmt: skip
+
+
+class PING(MessageType):
+    c: Annotated[int, Int(0, 1)]
+
+
 def state(size):
     return [on_disk("d", Int(0, 2), ""), stored("st", Int(0, 4), ""), volatile("v", Int(0, 1), ""),
             on_disk("log", Seq(Int(0, 7), 2), "")]
-def messages(size):
-    return [Message("PING", {"c": Int(0, 1)})]
 def on_start(s: State, p: Node) -> None:
     s.d[p] = 1
 @action(budget="a")
@@ -77,7 +93,7 @@ def work(s: State, p: Node) -> None:
 @action(budget="b")
 def spare(s: State, p: Node) -> None:
     s.v[p] = 1
-PROTOCOL = declare(__name__, state=state, messages=messages, nodes=1,
+PROTOCOL = declare(__name__, state=state, nodes=1,
     budgets={"crashes": 1, "power_losses": 1, "a": 1, "b": 1})
 """
 
@@ -89,15 +105,23 @@ DISK_PLAIN = json.loads("""
  "disks": {"unforced": [1], "d_images": [[0, 1, 0, 0, 0]], "log_images": [[[], [], [], [], []]]}}""")
 
 VOTES = """
-from zabcheck.language import (State, Node,
-    Int, Message, MessageName, NodeId, OneOf, connect, declare, disconnect, on_disk,
-    send_to_leader, volatile, NOBODY)
-HI = MessageName("HI")
+from __future__ import annotations
+
+from typing import Annotated
+
+from zabcheck.language import (
+    NOBODY, Int, MessageType, Node, NodeId, OneOf, State, connect, declare, disconnect, on_disk, send_to_leader,
+    volatile,
+)  # fmt: skip
+
+
+class HI(MessageType):
+    n: Annotated[int, Int(0, 3)]
+
+
 def state(size):
     return [volatile("role", OneOf("ELECTION", "FOLLOWING", "LEADING"), ""),
             volatile("leader", NodeId.of(size.nodes), ""), on_disk("vote", Int(0, 1), ""), volatile("n", Int(0, 3), "")]
-def messages(size):
-    return [Message("HI", {"n": Int(0, 3)})]
 def on_elected(s: State, l: Node) -> None:
     s.role[l] = 2
     s.vote[l] = 1
@@ -106,7 +130,7 @@ def on_follow(s: State, f: Node, l: Node) -> None:
     s.leader[f] = l
     connect(s, f, l)
     send_to_leader(s, f, HI(n=1))
-PROTOCOL = declare(__name__, state=state, messages=messages, world="connections", elects=("vote",),
+PROTOCOL = declare(__name__, state=state, world="connections", elects=("vote",),
     budgets={"crashes": 1, "losses": 1, "partitions": 1, "power_losses": 1, "elections": 2})
 """
 
@@ -210,7 +234,7 @@ def unwritten(s: State, p: Node) -> bool:
 @action(when=unwritten, budget="BUDGET")
 def write(s: State, p: Node) -> None:
     s.d[p] = 1
-PROTOCOL = declare(__name__, state=state, messages=lambda size: [], nodes=1, budgets={"crashes": 1, "power_losses": 1})
+PROTOCOL = declare(__name__, state=state, nodes=1, budgets={"crashes": 1, "power_losses": 1})
 """
 
 
@@ -316,12 +340,16 @@ def test_the_example_of_zab(tmp_path: Path) -> None:
 
 
 WAITING = """
-from zabcheck.language import State, Node, Bool, Message, MessageName, action, declare, progress, receives, send, stored
-GO = MessageName("GO")
+from __future__ import annotations
+
+from zabcheck.language import Bool, MessageType, Node, State, action, declare, progress, receives, send, stored
+
+
+class GO(MessageType): ...
+
+
 def state(size):
     return [stored("asked", Bool(), ""), stored("done", Bool(), ""), stored("v", Bool(), "")]
-def messages(size):
-    return [Message("GO", {})]
 def not_asked(s: State, p: Node) -> bool:
     return not s.asked[p]
 @action(when=not_asked BUDGET)
@@ -340,7 +368,7 @@ def asks(s: State, p: Node) -> bool:
 @progress
 def gets(s: State, p: Node) -> bool:
     return s.asked[p] and not s.done[p]
-PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, budgets={"asks": 1, "drops": DROPS})
+PROTOCOL = declare(__name__, state=state, nodes=2, budgets={"asks": 1, "drops": DROPS})
 """
 
 
@@ -361,12 +389,19 @@ def test_a_goal_holds_in_fair_runs(tmp_path: Path, budget: str, drops: str, asks
 
 
 AGAIN = """
-from zabcheck.language import State, Node, Bool, Message, MessageName, declare, progress, receives, send, stored
-A, B = MessageName("A"), MessageName("B")
+from __future__ import annotations
+
+from zabcheck.language import Bool, MessageType, Node, State, declare, progress, receives, send, stored
+
+
+class A(MessageType): ...
+
+
+class B(MessageType): ...
+
+
 def state(size):
     return [stored("done", Bool(), "")]
-def messages(size):
-    return [Message("A", {}), Message("B", {})]
 def on_start(s: State, p: Node) -> None:
     send(s, p, p, A())
     send(s, p, p, B())
@@ -379,7 +414,7 @@ def on_b(s: State, p: Node, m: B) -> None:
 @progress
 def ends(s: State, p: Node) -> bool:
     return not s.done[p]
-PROTOCOL = declare(__name__, state=state, messages=messages, nodes=1, flight=lambda size: 3)
+PROTOCOL = declare(__name__, state=state, nodes=1, flight=lambda size: 3)
 """
 
 

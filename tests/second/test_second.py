@@ -287,7 +287,7 @@ def write(s: State, p: Node) -> None:
     s.d[p] += 1
 def on_HOOK(s: State, p: Node, k: int) -> None:
     s.role[p] = 2
-PROTOCOL = declare(__name__, state=state, messages=lambda size: [], nodes=1, world="WORLD",
+PROTOCOL = declare(__name__, state=state, nodes=1, world="WORLD",
     budgets={"tries": 1, "crashes": 0, "power_losses": 0})
 """
 

@@ -54,7 +54,7 @@ def quiet(s: State) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, messages=lambda size: [], budgets={"crashes": 1}, nodes=1, unforced=2,
+    __name__, state=state, budgets={"crashes": 1}, nodes=1, unforced=2,
 )
 '''
 
@@ -154,7 +154,7 @@ def little(s: State) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, messages=lambda size: [], world="connections", elects=("vote",),
+    __name__, state=state, world="connections", elects=("vote",),
     budgets={"crashes": 1, "elections": 1}, nodes=2, unforced=4,
 )
 '''

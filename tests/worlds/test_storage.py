@@ -195,7 +195,7 @@ def whole(s: State) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, messages=lambda size: [], budgets={"crashes": 1}, nodes=1,
+    __name__, state=state, budgets={"crashes": 1}, nodes=1,
     variants=[Variant("mark-first", "the mark is written first", {"put": mark_first})],
 )
 '''
@@ -234,7 +234,7 @@ def die(s: State, p: Node) -> None:
 
 
 PROTOCOL = declare(
-    __name__, state=state, messages=lambda size: [], budgets={"crashes": 0, "power_losses": 0}, nodes=1
+    __name__, state=state, budgets={"crashes": 0, "power_losses": 0}, nodes=1
 )
 '''
 
@@ -270,9 +270,15 @@ def test_where_nothing_is_on_a_disk_no_step_spends_a_power_loss(tmp_path: Path) 
 
 COPIED = '''"""A record at one process, copied to the other, which forces it or not."""
 
+from __future__ import annotations
+
+from typing import Annotated
+
 from zabcheck.language import *
 
-COPY = MessageName("COPY")
+
+class COPY(MessageType):
+    value: Annotated[int, Int(0, 3)]
 
 
 def state(size):
@@ -284,10 +290,6 @@ def state(size):
         stored("mark", Int(0, 3), "forced as it is written"),
         ghost("shown", Int(0, 15), "how often it was shown", NODE),
     ]
-
-
-def messages(size):
-    return [Message("COPY", {"value": Int(0, 3)})]
 
 
 @action(budget="puts")
@@ -335,7 +337,7 @@ def never_thrice(s: State) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, messages=messages, budgets={"puts": 2, "crashes": 1}, nodes=2, unforced=12,
+    __name__, state=state, budgets={"puts": 2, "crashes": 1}, nodes=2, unforced=12,
 )
 '''
 
@@ -401,7 +403,7 @@ def never_torn(s: State) -> bool:
     return not s.torn[0]
 
 
-PROTOCOL = declare(__name__, state=state, messages=lambda size: [], budgets={"crashes": 2, "power_losses": 1}, nodes=1)
+PROTOCOL = declare(__name__, state=state, budgets={"crashes": 2, "power_losses": 1}, nodes=1)
 '''
 
 

@@ -68,18 +68,22 @@ def is_ours(function: FunctionType) -> bool:
 
 
 def check_texts(name: str, tree: ast.Module) -> None:
-    """Check that no two functions of a source have one name, since only the second would exist.
+    """Check that no two functions or classes of a source have one name, and no two fields of a class.
+
+    Only the second would exist.
 
     Raises:
         ProtocolError: two have.
     """
-    seen: dict[str, int] = {}
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            if node.name in seen:
-                said = f"{name}:{node.lineno}: {node.name} is defined in line {seen[node.name]} already"
-                raise ProtocolError(said, SourcePlace(os.path.abspath(name), node.lineno))
-            seen[node.name] = node.lineno
+    for body in (tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))):
+        seen: dict[str, int] = {}
+        for node in body:
+            match node:
+                case ast.FunctionDef(name=known) | ast.ClassDef(name=known) | ast.AnnAssign(target=ast.Name(id=known)):
+                    if known in seen:
+                        said = f"{name}:{node.lineno}: {known} is defined in line {seen[known]} already"
+                        raise ProtocolError(said, SourcePlace(os.path.abspath(name), node.lineno))
+                    seen[known] = node.lineno
 
 
 def constants_of(module: ModuleType) -> dict[str, int | str]:

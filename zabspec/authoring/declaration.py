@@ -15,10 +15,10 @@ from dataclasses import KW_ONLY, dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from types import FunctionType, ModuleType
-from typing import Any, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Annotated, Any, TypedDict, TypeVar, Unpack, cast, overload
 
 from zabspec.errors import ConfigError as ConfigError
-from zabspec.language.layout.kinds import NOTHING, Bool, Int, Kind, Message, NodeId, OptionalInt, Record, Seq, SetOf
+from zabspec.language.layout.kinds import NOTHING, Bool, Int, Kind, NodeId, OptionalInt, Record, Seq, SetOf
 from zabspec.language.layout.place import SourcePlace, relative
 from zabspec.language.layout.schema import NODE, Field, Role
 from zabspec.language.python.meanings import is_number
@@ -179,6 +179,20 @@ def OneOf(*names: str | type[IntEnum]) -> Int:
     if not names or len(set(names)) < len(names):
         raise ProtocolError(f"OneOf{names!r} needs distinct names")
     return Int(0, len(names) - 1, names=tuple(map(str, names)))
+
+
+Epoch = Annotated[int, lambda size: size.epoch]  # the number of an epoch, as an annotation says it
+
+
+def Range(lo: int, hi: int | Callable[[Size], int], widen: str = "") -> Callable[[Size], Int]:
+    """Declare the numbers from one to another, for an annotation.
+
+    Args:
+        lo: the lowest.
+        hi: the highest, or a function of a size.
+        widen: the option of the budget from which it follows.
+    """
+    return lambda size: Int(lo, hi(size) if callable(hi) else hi, widen)
 
 
 def Processes(nodes: int, role: str = "") -> SetOf:
@@ -737,7 +751,6 @@ class Declaration:
     Attributes:
         module: its name among Python's modules.
         state: from a size to the fields.
-        messages: from a size to the messages.
         types: from a size to further kinds, by the names that annotations use.
         roles: the roles of processes, and how many there are of each unless a question says otherwise; empty if all
             processes are alike.
@@ -786,7 +799,6 @@ class Declaration:
     module: str
     _: KW_ONLY
     state: Callable[[Size], Iterable[Field]]
-    messages: Callable[[Size], Iterable[Message]] = lambda _: ()
     types: Callable[[Size], Mapping[str, Record | Seq]] = lambda _: {}
     budgets: Mapping[str, int] = field(default_factory=dict)
     roles: Mapping[str, int] = field(default_factory=dict)

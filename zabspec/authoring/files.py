@@ -22,7 +22,7 @@ from types import CodeType, ModuleType
 from typing import TypeGuard
 
 from zabspec.authoring.checks import OURS, check_texts
-from zabspec.authoring.declaration import Declaration, ProtocolError
+from zabspec.authoring.declaration import ConfigError, Declaration, ProtocolError
 from zabspec.authoring.sources import Read, current, digest_of, is_file, keep, key_of, last_read, path_of
 from zabspec.files import LARGEST_SOURCE, read_bytes
 from zabspec.language.layout.diagnostics import innermost, place_at
@@ -299,7 +299,7 @@ def failed(said: str, file: str, problem: BaseException) -> ProtocolError:
         return ProtocolError(str(problem))
     lines = [f.lineno for f in traceback.extract_tb(problem.__traceback__) if f.filename == file and f.lineno]
     where = f"{said}:{lines[-1]}" if lines else said
-    what = str(problem) if isinstance(problem, ProtocolError) else f"{type(problem).__name__}: {problem}"
+    what = str(problem) if isinstance(problem, ConfigError) else f"{type(problem).__name__}: {problem}"
     stop = innermost(problem, lambda f: f == file)
     place = stop.place if stop is not None and stop.place.file == file else None
     if isinstance(problem, NameError) and problem.name and lines:

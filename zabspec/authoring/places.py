@@ -45,9 +45,8 @@ def place_of(name: str, what: tuple[str, ...]) -> SourcePlace | None:
     if tree is None:
         return None
     found = list(declared(tree, what))
-    if not found and what[0] in ("field", "message", "part"):  # its name is not written out: where it is made
-        function = "state" if what[0] == "field" else "messages"
-        found = list(declared(tree, ("function", function))) or list(declared(tree, ("argument", function)))
+    if not found and what[0] == "field":  # its name is not written out: where it is made
+        found = list(declared(tree, ("function", "state"))) or list(declared(tree, ("argument", "state")))
     if not found and what[0] in ("budget", "argument", "variant", "start"):
         found = list(calls(tree, ("declare",)))
     if not found:
@@ -91,9 +90,13 @@ def declared(tree: ast.Module, what: tuple[str, ...]) -> Iterator[ast.expr | ast
     elif kind == "field":
         yield from (x for x in calls(tree, FIELDS) if names_it(x, name))
     elif kind == "message":
-        yield from (x for x in calls(tree, ("Message",)) if names_it(x, name))
+        yield from declared(tree, ("class", name))
     elif kind == "part":
-        for call in calls(tree, ("Message", "Record")):
+        for part in (x for of in declared(tree, ("class", name)) for x in ast.walk(of)):
+            match part:
+                case ast.AnnAssign(target=ast.Name(id=known) as at) | (ast.FunctionDef(name=known) as at):
+                    yield from [at] if known == what[2] else []
+        for call in calls(tree, ("Record",)):
             if names_it(call, name):
                 yield from keys_of(call, what[2])
     elif kind == "budget":

@@ -19,6 +19,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from zabspec.authoring.alternatives import CHOICES, most_alternatives
+from zabspec.authoring.annotated import EVALUATED, Annotations, Misdeclared, messages_of
 from zabspec.authoring.checks import (
     OURS,
     check_budgets,
@@ -317,11 +318,11 @@ class ProtocolSource:
             ProtocolError: it fails, or makes something else.
         """
         fields = tuple(with_clocks(self._asked("state", self.declared.state, size, Field)))
-        messages = tuple(self._asked("messages", self.declared.messages, size, Message))
         try:
             types = dict(self.declared.types(size))
         except (Exception, SystemExit) as problem:
             raise self._failed("types", self.declared.types, problem) from None
+        messages = tuple(self.messages(size, types))
         if not self.released:
             self._check_parts(size, fields, messages)
             self._check_annotated(fields, types)
@@ -334,6 +335,19 @@ class ProtocolSource:
         if drift := drift_of(self.name, self.declared, size):
             fields += (ahead_field(drift),)
         return fields, messages, types
+
+    def messages(self, size: Size, types: Mapping[str, Record | Seq]) -> list[Message]:
+        """Return the messages at a size.
+
+        Raises:
+            ProtocolError: a class declares something else.
+        """
+        modules = (*(sys.modules[name] for name in self.declared.extends), self.module)
+        roles = {type_name(role): role for role in self.declared.roles}
+        try:
+            return messages_of(modules, Annotations(size, roles, types))
+        except Misdeclared as problem:
+            raise misdeclared(self.name, ("part", problem.message, problem.part), str(problem)) from None
 
     def _only_end(self, message: Message) -> str:
         """Return the only end that a message is sent to; empty if it may be sent to both.
@@ -389,18 +403,16 @@ class ProtocolSource:
                     said = f"@observation: state(size) has no field {name} of numbers"
                     raise misdeclared(self.name, ("function", shown.function.__name__), said)
         for message in messages:
-            self._check_constant(message.name)
-            self._check_parts_said(message)
             for name, kind in message.fields.items():
                 self._check_members(("part", message.name, name), kind)
         for name in self.declared.ignored:
             if name not in {m.name for m in messages}:
-                said = f"{name!r} is declared ignored, but messages(size) has no such message"
+                said = f"{name!r} is declared ignored, but there is no such message"
                 raise misdeclared(self.name, ("argument", "ignored"), said)
         for name, function in self.receipts.items():
             if name not in {m.name for m in messages}:
                 place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
-                said = f"{function.__name__} receives {name}, which messages(size) does not have"
+                said = f"{function.__name__} receives {name}, which is no message: class {name}(MessageType)"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
 
     def _asked(self, what: str, make: Callable[[Size], Iterable[Any]], size: Size, kind: type) -> list[Any]:
@@ -424,30 +436,6 @@ class ProtocolSource:
             return failed(self.name, self.module.__file__ or "", problem)
         return ProtocolError(f"{self.name}:{code.co_firstlineno}: {what}: {type(problem).__name__}: {problem}")
 
-    def _check_constant(self, message: str) -> None:
-        """Check that a message's constant has the message's name.
-
-        Raises:
-            ProtocolError: the source gives that name to another message.
-        """
-        known = vars(self.module).get(message)
-        if isinstance(known, MessageName) and known.name != message:
-            said = f'{message} = MessageName("{known.name}") names no message {message}: use one name for both'
-            raise misdeclared(self.name, ("constant", message), said)
-
-    def _check_parts_said(self, message: Message) -> None:
-        """Check that the class of a message has the fields of the message.
-
-        Raises:
-            ProtocolError: it has others.
-        """
-        known = vars(self.module).get(message.name)
-        parts = known.parts if isinstance(known, MessageName) else None
-        if parts is not None and set(parts) != set(message.fields):
-            has = ", ".join(message.fields) or "none"
-            said = f"class {message.name} has the fields {', '.join(parts) or 'none'}, but the message has {has}"
-            raise misdeclared(self.name, ("message", message.name), f"{said}: make them alike")
-
     def _check_annotated(self, fields: Iterable[Field], types: Mapping[str, Any]) -> None:
         """Check the class `State` and the classes of records against the fields and types.
 
@@ -464,8 +452,7 @@ class ProtocolSource:
         annotations: Mapping[str, Any] = known.__annotations__
         for name, text in annotations.items():
             if not isinstance(text, str):  # it was evaluated, where `Node` is a number like others
-                line = "`from __future__ import annotations`"
-                raise misdeclared(self.name, ("field", name), f"begin the file with {line}: kinds are read as written")
+                raise misdeclared(self.name, ("field", name), EVALUATED)
         said: Mapping[str, str] = annotations
         wanted = {f.name: entries_of(f) for f in fields}
         for name, entries in wanted.items():

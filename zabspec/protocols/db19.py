@@ -12,14 +12,14 @@ leader, and after every handler a process delivers, in the order of its history,
 
 from __future__ import annotations
 
-from zabspec.authoring.declaration import OneOf, Processes, Size, declare
+from zabspec.authoring.declaration import Epoch, OneOf, Processes, Size, declare
 from zabspec.history import abcast, abdeliver, accept, end_leadership, end_pass, establish, revise
-from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role, Seq
+from zabspec.language import NODE, Bool, Field, Int, Kind, NodeId, Role, Seq
 from zabspec.language.python.lang import (
-    NOBODY, AnyMessage, Members, MessageName, Node, State, Txn, Zxid, forget, is_quorum, step,
+    NOBODY, AnyMessage, History, Members, MessageType, Node, State, Txn, Zxid, forget, is_quorum, step,
 )  # fmt: skip
 from zabspec.protocols.election import (
-    LookForLeader, Vote, broadcast, campaign, election_fields, election_messages, forget_votes, on_look_for_leader,
+    LookForLeader, Vote, broadcast, campaign, election_fields, forget_votes, on_look_for_leader,
     on_vote, own_vote, types, zxid_less,
 )  # fmt: skip
 from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, arm_timer, send
@@ -27,9 +27,37 @@ from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, arm_timer, sen
 # The roles, in the order of the dump's bytes; DOWN while crashed, which the lab does not have.
 LOOKING, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
 
-NewEpoch, AckEpoch = MessageName("NewEpoch"), MessageName("AckEpoch")
-NewLeader, AckLeader = MessageName("NewLeader"), MessageName("AckLeader")
-Propose, Ack, Commit = MessageName("Propose"), MessageName("Ack"), MessageName("Commit")
+
+# The lab's "Wire format"; LookForLeader and Vote are the election's.
+class NewEpoch(MessageType):
+    new_epoch: Epoch
+
+
+class AckEpoch(MessageType):
+    current_epoch: Epoch
+    last_zxid: Zxid
+    new_epoch: Epoch  # not the lab's, whose AckEpoch does not say which epoch it acknowledges: always 0
+
+
+class NewLeader(MessageType):
+    new_epoch: Epoch
+    history: History
+
+
+class AckLeader(MessageType):
+    new_epoch: Epoch
+
+
+class Propose(MessageType):
+    txn: Txn
+
+
+class Ack(MessageType):
+    zxid: Zxid
+
+
+class Commit(MessageType):
+    zxid: Zxid
 
 
 # --- the state of a node, and what it sends ------------------------------------------------------
@@ -60,22 +88,6 @@ def state(size: Size) -> tuple[Field, ...]:
         per_node("ack_sets", nodes_set, "as a leader: who acknowledged each of them", Role.VOLATILE, pending),
         per_node("delivered_length", Int(0, history.capacity, "--txns"), "how much of its history it delivered"),
         *election_fields(size.nodes, zxid),
-    )
-
-
-def messages(size: Size) -> tuple[Message, ...]:
-    """The lab's "Wire format"; LookForLeader and Vote are the election's."""
-    epoch, txn, history, zxid = size.epoch, size.txn, size.history, types(size)["Zxid"]
-    return (
-        *election_messages(size.nodes, zxid, {"peer_epoch": epoch}),
-        Message("NewEpoch", {"new_epoch": epoch}),
-        # new_epoch is not the lab's, whose AckEpoch does not say which epoch it acknowledges: always 0
-        Message("AckEpoch", {"current_epoch": epoch, "last_zxid": zxid, "new_epoch": epoch}),
-        Message("NewLeader", {"new_epoch": epoch, "history": history}),
-        Message("AckLeader", {"new_epoch": epoch}),
-        Message("Propose", {"txn": txn}),
-        Message("Ack", {"zxid": zxid}),
-        Message("Commit", {"zxid": zxid}),
     )
 
 
@@ -550,7 +562,6 @@ def on_message(s: State, p: Node, source: Node, m: AnyMessage) -> None:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     types=types,
     variants="zabspec.protocols.db19_variants",
     world="datagrams",

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from zabspec import zab
 from zabspec.authoring.declaration import Size
-from zabspec.language import NODE, Field, Message, NodeId, Role
+from zabspec.language import NODE, Field, NodeId, Role
 from zabspec.language.python.lang import AnyMessage, Node, State, Zxid
 from zabspec.protocols.election import (
-    LookForLeader, Vote, election_fields, election_messages, forget_votes, on_look_for_leader, on_vote, types,
+    LookForLeader, Vote, election_fields, forget_votes, on_look_for_leader, on_vote, types,
 )  # fmt: skip
 from zabspec.zab import ELECTION, last
 
@@ -23,11 +23,6 @@ def state(size: Size) -> tuple[Field, ...]:
     doc = "whom the votes elected for the iteration to come, or under way"
     winner = Field("vote_winner", NodeId.of(size.nodes), Role.VOLATILE, (NODE,), doc)
     return (*zab.state(size), *election_fields(size.nodes, types(size)["Zxid"]), winner)
-
-
-def messages(size: Size) -> tuple[Message, ...]:
-    """ZAB's, and those of the election."""
-    return (*zab.messages(size), *election_messages(size.nodes, types(size)["Zxid"], {"peer_epoch": size.epoch}))
 
 
 def last_zxid(s: State, p: Node) -> Zxid:
@@ -63,7 +58,6 @@ PROTOCOL = replace(
     zab.PROTOCOL,
     module=__name__,
     state=state,
-    messages=messages,
     types=types,
     extends=("zabspec.protocols.election", "zabspec.zab"),
 )

@@ -8,13 +8,23 @@ leaves open: a better vote makes a process adopt the voter, and votes carry the 
 
 from __future__ import annotations
 
-from zabspec.authoring.declaration import Size
-from zabspec.language import NODE, Field, Message, NodeId, Record, Role
-from zabspec.language.python.lang import NOBODY, AnyMessage, MessageName, Node, State, Zxid, is_quorum, step
+from zabspec.authoring.declaration import Epoch, Size
+from zabspec.language import NODE, Field, NodeId, Record, Role
+from zabspec.language.python.lang import NOBODY, AnyMessage, MessageType, Node, State, Zxid, is_quorum, step
 from zabspec.worlds.actor import ELECTION_TIMER, arm_timer, send
 
-LookForLeader = MessageName("LookForLeader")
-Vote = MessageName("Vote")
+
+class LookForLeader(MessageType):
+    src_id: Node
+    last_zxid: Zxid
+    peer_epoch: Epoch
+
+
+class Vote(MessageType):
+    voter_id: Node
+    last_zxid: Zxid
+    peer_epoch: Epoch
+    leader_id: Node
 
 
 def types(size: Size) -> dict[str, Record]:
@@ -33,15 +43,6 @@ def election_fields(nodes: int, zxid: Record) -> tuple[Field, ...]:
         per_node("vote_target_id", node, "whom it votes for"),
         per_node("vote_target_zxid", zxid, "the last zxid that came with that vote"),
         per_node("vote_view", node, "for each voter, the leader it named last", nodes),
-    )
-
-
-def election_messages(nodes: int, zxid: Record, epoch_fields: dict[str, object]) -> tuple[Message, ...]:
-    """LookForLeader and Vote; `epoch_fields` has the kind of `peer_epoch`."""
-    node = NodeId.of(nodes)
-    return (
-        Message("LookForLeader", {"src_id": node, "last_zxid": zxid, **epoch_fields}),
-        Message("Vote", {"voter_id": node, "last_zxid": zxid, **epoch_fields, "leader_id": node}),
     )
 
 

@@ -9,11 +9,11 @@ nothing else: no promise and no epoch but those of the zxids in it. `promised_ep
 
 from __future__ import annotations
 
-from zabspec.authoring.declaration import OneOf, Processes, Size, declare
+from zabspec.authoring.declaration import Epoch, OneOf, Processes, Size, declare
 from zabspec.history import abcast, abdeliver, accept, end_pass, establish
-from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role
+from zabspec.language import NODE, Bool, Field, Int, Kind, NodeId, Role
 from zabspec.language.python.lang import (
-    NOBODY, AnyMessage, History, Members, MessageName, Node, State, Txn, forget, is_quorum, step,
+    NOBODY, AnyMessage, History, Members, MessageType, Node, State, Txn, forget, is_quorum, step,
 )  # fmt: skip
 from zabspec.worlds.actor import connect, disconnect, send_to_follower, send_to_leader
 
@@ -23,13 +23,44 @@ ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
 # Where a leader stands. Only with rules of DSN'11 it asks before it recovers: GATHERING, PROMISING.
 IDLE, GATHERING, PROMISING, RECOVERY, BROADCAST = 0, 1, 2, 3, 4
 
-# From a follower to its leader.
-FOLLOW, ACK = MessageName("FOLLOW"), MessageName("ACK")  # FOLLOW: it connects, and says what its log ends with
+
+# From a follower to its leader; ACK_E and NEWEPOCH are of DSN'11's Phase 1, which a variant with one of its rules adds.
+class FOLLOW(MessageType, to="leader"):
+    """It connects, and says what its log ends with."""
+
+    epoch: Epoch
+    txn: Txn
+
+
+class ACK(MessageType, to="leader"):
+    txn: Txn
+
+
+class ACK_E(MessageType, to="leader"):
+    current_epoch: Epoch
+    txn: Txn
+
+
 # From a leader to a follower.
-TRUNCATE, NEWLEADER = MessageName("TRUNCATE"), MessageName("NEWLEADER")
-PROPOSAL, COMMIT = MessageName("PROPOSAL"), MessageName("COMMIT")
-# Of DSN'11's Phase 1, which a variant with one of its rules adds.
-NEWEPOCH, ACK_E = MessageName("NEWEPOCH"), MessageName("ACK_E")
+class NEWEPOCH(MessageType, to="follower"):
+    epoch: Epoch
+
+
+class TRUNCATE(MessageType, to="follower"):
+    txn: Txn
+
+
+class PROPOSAL(MessageType, to="follower"):
+    epoch: Epoch
+    txn: Txn
+
+
+class COMMIT(MessageType, to="follower"):
+    txn: Txn
+
+
+class NEWLEADER(MessageType, to="follower"):
+    epoch: Epoch
 
 
 # --- the state of a process, and what it sends ---------------------------------------------------
@@ -62,21 +93,6 @@ def state(size: Size) -> tuple[Field, ...]:
         per_node("held", followers, "with rules of DSN'11: who has answered, and is ahead of it"),
         per_node("answered", txn, "what the log of each of these ends with", Role.VOLATILE, NODE),
     )  # fmt: skip
-
-
-def messages(size: Size) -> tuple[Message, ...]:
-    """PROPOSAL, ACK and COMMIT of Figure 2, and those of recovery."""
-    epoch, txn = size.epoch, size.txn
-    return (
-        Message("FOLLOW", {"epoch": epoch, "txn": txn}, to="leader"),
-        Message("ACK", {"txn": txn}, to="leader"),
-        Message("ACK_E", {"current_epoch": epoch, "txn": txn}, to="leader"),
-        Message("NEWEPOCH", {"epoch": epoch}, to="follower"),
-        Message("TRUNCATE", {"txn": txn}, to="follower"),
-        Message("PROPOSAL", {"epoch": epoch, "txn": txn}, to="follower"),
-        Message("COMMIT", {"txn": txn}, to="follower"),
-        Message("NEWLEADER", {"epoch": epoch}, to="follower"),
-    )
 
 
 # --- definitions -------------------------------------------------------------------------------
@@ -517,7 +533,6 @@ def channels(size: Size) -> tuple[int, int]:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     variants="zabspec.protocols.ladis_variants",
     world="connections",
     transactions=True,

@@ -30,7 +30,7 @@ def user_model(request: dict[str, Any], path: Path) -> World:
     declaration = main.PROTOCOL
     overrides = chosen(listed(declaration.variants), request.get("variant") or "")
     program = Program([main], list(loader.modules.values()), overrides)
-    return user_world(declaration, program, request)
+    return user_world(main, program, request)
 
 
 def amounts_of(world: str, network: str, given: dict[str, int], declared: dict[str, int]) -> dict[str, int]:
@@ -49,8 +49,9 @@ def amounts_of(world: str, network: str, given: dict[str, int], declared: dict[s
     return amounts
 
 
-def user_world(declaration: Declaration, program: Program, request: dict[str, Any]) -> World:
-    """Return the model of a user protocol."""
+def user_world(main: Any, program: Program, request: dict[str, Any]) -> World:
+    """Return the model of a user protocol in a module."""
+    declaration: Declaration = main.PROTOCOL
     made, networks = WORLDS[declaration.world]
     network = request.get("network") or declaration.network or networks[0]
     declared = dict(declaration.budgets)
@@ -69,7 +70,7 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
     up, down = channel if isinstance(channel, tuple) else (channel, channel)
     size.log = 2 * size.txns if declaration.world == "datagrams" else size.txns + amounts["duplicates"]
     types = bind_types(declaration, program, size)
-    messages = MessageUnion(flat(declaration.messages(size)))
+    messages = MessageUnion(language.messages_of(main, types, size))
     bind_messages(messages, program)
     starts = [f for f in program.names.values() if getattr(f, "begins_runs", False)]
     starts += [program.current(s.function) for s in declaration.starts if s.name == request.get("start")]
@@ -169,11 +170,6 @@ def bind_messages(messages: MessageUnion, program: Program) -> None:
     language.MESSAGES.update(messages.by_name)
     for name in messages.by_name:
         program.names.setdefault(name, MessageName(name))
-
-
-def flat(messages: Any) -> tuple:
-    """Return the kinds of messages that a source's function returned."""
-    return messages.messages if isinstance(messages, MessageUnion) else tuple(messages)
 
 
 def listed(variants: Any) -> list:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from enum import IntEnum
+from typing import Annotated, Any, get_origin
 
 from zabspec.second.kinds import (
     NOBODY,
@@ -31,7 +32,17 @@ __all__ = [
 ]  # fmt: skip
 
 ELECTION_TIMER, HEARTBEAT_TIMER = 0, 1
-State = Node = History = AnyMessage = Members = object
+State = AnyMessage = Members = object
+
+
+class Node:
+    """A process, in annotations."""
+
+
+class History:
+    """A sequence of transactions, in annotations."""
+
+
 RECORDS: dict[str, Record] = {}  # of the model that runs
 MESSAGES: dict[str, Message] = {}
 
@@ -43,17 +54,29 @@ class ProtocolError(Exception):
 class MessageName(str):
     """The constant by which a source calls a kind of message; calling it makes one."""
 
+    parts: dict[str, str]  # its annotations
+    names: dict[str, Any]  # of its module
+    to: str
+
     def __call__(self, **values: Any) -> Letter:
         return MESSAGES[self].make(**values)
 
 
 class _Named(type):
-    def __new__(cls, name: str, bases: Any, body: Any) -> Any:
-        return MessageName(name) if bases else super().__new__(cls, name, bases, body)
+    def __new__(cls, name: str, bases: Any, body: Any, to: str = "") -> Any:
+        if not bases:
+            return super().__new__(cls, name, bases, body)
+        message = MessageName(name)
+        message.parts, message.to = body.get("__annotations__", {}), to
+        message.names = sys._getframe(1).f_globals
+        return message
+
+    def __init__(cls, name: str, bases: Any, body: Any, to: str = "") -> None:
+        super().__init__(name, bases, body)
 
 
 class MessageType(metaclass=_Named):
-    """Declare the constant of a kind of message as a class."""
+    """Declare a kind of message as a class (section 3.1)."""
 
 
 class Fields:
@@ -121,6 +144,42 @@ NOTHING = -1  # an optional number that has no value (K10)
 def Maybe(kind: Int) -> Int:
     """Return the kind of optional numbers (K10)."""
     return Int(NOTHING, kind.hi, kind.widen)
+
+
+Epoch = Annotated[int, lambda size: size.epoch]
+
+
+def Range(lo: int, hi: Any, widen: str = "") -> Callable[[Size], Int]:
+    """Return the function from a size to the kind of a range (K12)."""
+    return lambda size: Int(lo, hi(size) if callable(hi) else hi, widen)
+
+
+def annotated(text: str, names: dict[str, Any], types: Mapping[str, Kind], size: Size) -> Any:
+    """Return the kind that an annotation means; None if there is no such part at a size (K12)."""
+    meant = eval(text, {**names, **types})
+    if isinstance(meant, Kind):
+        return meant
+    if meant is bool:
+        return Bool()
+    if meant is Node or hasattr(meant, "__supertype__"):
+        return NodeId.of(size.nodes)
+    if get_origin(meant) is set:
+        return Processes(size.nodes)
+    if meant in (Txn, History):
+        return size.txn if meant is Txn else size.history
+    if isinstance(meant, type) and issubclass(meant, IntEnum):
+        return OneOf(meant)
+    kind = meant.__metadata__[0]
+    return kind(size) if callable(kind) else kind
+
+
+def messages_of(module: Any, types: Mapping[str, Kind], size: Size) -> list[Message]:
+    """Return the messages of a module, in its order."""
+    out = []
+    for known in dict.fromkeys(v for v in vars(module).values() if isinstance(v, MessageName)):
+        parts = {part: annotated(text, known.names, types, size) for part, text in known.parts.items()}
+        out.append(Message(known, {part: kind for part, kind in parts.items() if kind is not None}, known.to))
+    return out
 
 
 @dataclass
@@ -229,7 +288,6 @@ class Declaration:
 
     module: str
     state: Callable
-    messages: Callable = lambda size: []
     types: Callable = lambda size: []
     budgets: dict[str, int] = field(default_factory=dict)
     roles: dict[str, int] = field(default_factory=dict)

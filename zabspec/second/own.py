@@ -103,4 +103,4 @@ def declared(name: str, mains: list[ModuleType], size: Size) -> tuple[list, list
     language.RECORDS.clear()
     language.RECORDS.update(Txn=txn, Zxid=zxid)
     size.log = 2 * txns if name == "db19" else txns + size.budgets["duplicates"]
-    return list(main.state(size)), list(configure.flat(main.messages(size)))
+    return list(main.state(size)), language.messages_of(main, {"Zxid": zxid}, size)

@@ -6,9 +6,11 @@ A transaction is its zxid; a data tree is the set of transactions applied to it,
 
 from __future__ import annotations
 
-from zabspec.authoring.declaration import OneOf, Processes, ProtocolError, Size, ghost, stored, volatile
-from zabspec.language import NODE, Bool, Field, Int, Message, NodeId, Seq
-from zabspec.language.python.lang import MessageName
+from typing import Annotated
+
+from zabspec.authoring.declaration import OneOf, Processes, ProtocolError, Range, Size, ghost, stored, volatile
+from zabspec.language import NODE, Bool, Field, Int, NodeId, Seq
+from zabspec.language.python.lang import MessageType
 
 WIDTH = 6  # the counters that an epoch has room for, 0 among them
 MOST_EPOCHS = 9
@@ -27,13 +29,6 @@ PHASES = (
 )  # fmt: skip
 NONE, DIFFS, TRUNCS, SNAPS = range(4)  # QuorumPeer.SyncMode
 NO_THREAD, STARTED, SAVING = range(3)  # the thread of a periodic snapshot
-
-FOLLOWERINFO, ACKEPOCH, ACK = MessageName("FOLLOWERINFO"), MessageName("ACKEPOCH"), MessageName("ACK")
-LEADERINFO, NEWLEADER, UPTODATE = MessageName("LEADERINFO"), MessageName("NEWLEADER"), MessageName("UPTODATE")
-DIFF, TRUNC, SNAP = MessageName("DIFF"), MessageName("TRUNC"), MessageName("SNAP")
-PROPOSAL, COMMIT, CLOSED = MessageName("PROPOSAL"), MessageName("COMMIT"), MessageName("CLOSED")
-INFORM = MessageName("INFORM")  # to observers
-WRITTEN = MessageName("WRITTEN")  # no packet: see `transfers.py`
 
 
 def epochs(size: Size) -> int:
@@ -61,6 +56,68 @@ def founded_kind(size: Size) -> Int:
     """What a leader was established with; bit 0, which no transaction has: it was established."""
     tree = tree_kind(size)
     return Int(0, tree.hi, members=("established", *tree.members[1:]))
+
+
+Zxid = Annotated[int, zxid_kind]
+Tree = Annotated[int, tree_kind]
+Epoch = Annotated[int, Range(0, epochs)]
+
+
+class FOLLOWERINFO(MessageType):
+    accepted: Epoch
+
+
+class ACKEPOCH(MessageType):
+    current: Annotated[int, Range(-1, epochs)]
+    zxid: Zxid
+
+
+class ACK(MessageType):
+    zxid: Zxid
+
+
+class LEADERINFO(MessageType):
+    epoch: Epoch
+
+
+class DIFF(MessageType):
+    zxid: Zxid
+
+
+class TRUNC(MessageType):
+    zxid: Zxid
+
+
+class SNAP(MessageType):
+    zxid: Zxid
+    tree: Tree
+
+
+class PROPOSAL(MessageType):
+    zxid: Zxid
+
+
+class COMMIT(MessageType):
+    zxid: Zxid
+
+
+class NEWLEADER(MessageType): ...
+
+
+class UPTODATE(MessageType): ...
+
+
+class CLOSED(MessageType): ...
+
+
+class WRITTEN(MessageType):
+    """No packet: see `transfers.py`."""
+
+
+class INFORM(MessageType):
+    """To observers."""
+
+    zxid: Zxid
 
 
 def state(size: Size) -> list[Field]:
@@ -144,26 +201,6 @@ def ghosts(size: Size, tree: Int) -> list[Field]:
         ghost("skipped", Bool(), "a leader left out what is between what a learner has and what it was sent"),
         ghost("swallowed", Bool(), "an acknowledgement was taken for that of NEWLEADER"),
     ]  # fmt: skip
-
-
-def messages(size: Size) -> list[Message]:
-    zxid, epoch = {"zxid": zxid_kind(size)}, Int(0, epochs(size))
-    return [
-        Message("FOLLOWERINFO", {"accepted": epoch}),
-        Message("ACKEPOCH", {"current": Int(-1, epochs(size)), **zxid}),
-        Message("ACK", zxid),
-        Message("LEADERINFO", {"epoch": epoch}),
-        Message("DIFF", zxid),
-        Message("TRUNC", zxid),
-        Message("SNAP", {**zxid, "tree": tree_kind(size)}),
-        Message("PROPOSAL", zxid),
-        Message("COMMIT", zxid),
-        Message("NEWLEADER", {}),
-        Message("UPTODATE", {}),
-        Message("CLOSED", {}),
-        Message("WRITTEN", {}),
-        Message("INFORM", zxid),
-    ]
 
 
 def epoch_of(zxid: int) -> int:

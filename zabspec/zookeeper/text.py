@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+# The packets come first, in the order of their declarations.
+from zabspec.zookeeper.state import *
+
+# isort: split
 from zabspec.authoring.declaration import Size, Start, declare
 from zabspec.zookeeper.broadcast import *
 from zabspec.zookeeper.coarse import *
@@ -17,7 +21,6 @@ from zabspec.zookeeper.release_34 import *
 from zabspec.zoo_cfg import SAME
 from zabspec.zookeeper.releases import *
 from zabspec.zookeeper.shutdown import *
-from zabspec.zookeeper.state import *
 from zabspec.zookeeper.storage import *
 from zabspec.zookeeper.stores import *
 from zabspec.zookeeper.sync import *
@@ -47,7 +50,6 @@ def flight(size: Size) -> int:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={
         "elections": 2,
         "proposals": 0,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE, Each, Field, Fields, Int, Message, Node, NodeId, OneOf, Size, any_of, broken, declare, environment,
-    environment_step, safety,
+    NODE, Each, Field, Fields, Int, Node, NodeId, OneOf, Size, any_of, broken, declare, environment, environment_step,
+    safety,
 )  # fmt: skip
 
 IDLE, CLAIMING, WAITING, INSIDE = range(4)
@@ -95,4 +95,4 @@ def one_inside(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, messages=lambda size: [Message("NONE", {})], ignored=("NONE",), nodes=3)
+PROTOCOL = declare(__name__, state=state, nodes=3)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE, Each, Field, Fields, Message, Node, OneOf, Processes, Size, any_of, broken, declare, environment,
-    environment_step, safety,
+    NODE, Each, Field, Fields, Node, OneOf, Processes, Size, any_of, broken, declare, environment, environment_step,
+    safety,
 )  # fmt: skip
 
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)
@@ -113,4 +113,4 @@ def consistent(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, messages=lambda size: [Message("NONE", {})], ignored=("NONE",), nodes=3)
+PROTOCOL = declare(__name__, state=state, nodes=3)

@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Bool, Message, MessageName, Node, NodeId, Processes, State, action, any_of, declare, is_quorum, processes,
+    NOBODY, Bool, MessageType, Node, NodeId, Processes, State, action, any_of, declare, is_quorum, processes,
     receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
 Server = NewType("Server", Node)
-ASK, TELL = MessageName("ASK"), MessageName("TELL")
+
+
+class ASK(MessageType):
+    who: Client
+
+
+class TELL(MessageType): ...
 
 
 def state(size):
@@ -21,10 +27,6 @@ def state(size):
         stored("owner", NodeId.of(size.nodes, "client"), "whom it serves", of="server"),
         stored("seen", Bool(), "it has been seen"),
     ]
-
-
-def messages(size):
-    return [Message("ASK", {"who": NodeId.of(size.nodes, "client")}), Message("TELL", {})]
 
 
 def idle(s: State, p: Client) -> bool:
@@ -75,6 +77,5 @@ PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 2},
     state=state,
-    messages=messages,
     budgets={"asked": 2},
 )

@@ -13,14 +13,23 @@ Then change a line. `docs/reference/protocol-language.md` lists all that a proto
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE, AnyMessage, Bool, Message, MessageName, Node, OneOf, Processes, State, Variant, action, broken, declare,
-    ghost, invariant, observation, receives, safety, send, stored, volatile,
+    NODE, AnyMessage, Bool, MessageType, Node, OneOf, Processes, State, Variant, action, broken, declare, ghost,
+    invariant, observation, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 # Where a process stands. The numbers are those of `OneOf` below.
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)
 
-PREPARE, VOTE, DECISION = MessageName("PREPARE"), MessageName("VOTE"), MessageName("DECISION")
+
+class PREPARE(MessageType): ...
+
+
+class VOTE(MessageType):
+    yes: bool
+
+
+class DECISION(MessageType):
+    commit: bool
 
 
 # --- the state, declared once ---------------------------------------------------------------------
@@ -35,10 +44,6 @@ def state(size):
         volatile("agreed", Processes(size.nodes), "of a coordinator: who voted yes"),
         ghost("outcome", OneOf("NONE", "COMMIT", "ABORT"), "what it showed the outside", NODE),
     ]
-
-
-def messages(size):
-    return [Message("PREPARE", {}), Message("VOTE", {"yes": Bool()}), Message("DECISION", {"commit": Bool()})]
 
 
 # --- the protocol: what a process p does, with nothing but its own fields and what it is sent -----
@@ -220,7 +225,6 @@ def all_but_one(s: State, p: Node) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"begins": 1, "refusals": 1, "crashes": 1},
     network="fifo",
     variants=[Variant("hasty", "a coordinator commits when all but one agree", {"enough": all_but_one})],

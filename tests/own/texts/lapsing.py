@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from zabcheck.language import (
     NOBODY,
-    MessageName,
+    MessageType,
     Node,
     NodeId,
     OneOf,
     State,
-    Message,
     action,
     connect,
     declare,
@@ -22,7 +21,13 @@ from zabcheck.language import (
 )
 
 ELECTION, FOLLOWING, LEADING = range(3)
-ASK, TELL = MessageName("ASK"), MessageName("TELL")
+
+
+class ASK(MessageType): ...
+
+
+class TELL(MessageType):
+    who: Node
 
 
 def state(size):
@@ -77,11 +82,6 @@ def told_by_its_leader(s: State) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=lambda size: [
-        Message("ASK", {}, to="leader"),
-        Message("TELL", {"who": NodeId.of(size.nodes)}, to="follower"),
-    ],
-    types=lambda size: {},
     budgets={"lapses": 2},
     flight=lambda size: 4,
     world="connections",

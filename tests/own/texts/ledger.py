@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE, Int, Message, MessageName, Node, NodeId, OneOf, Start, State, Variant, action, broken, connect, declare,
+    NODE, Int, MessageType, Node, NodeId, OneOf, Range, Start, State, Variant, action, broken, connect, declare,
     disconnect, force, forget, ghost, observation, on_disk, receives, safety, send_to_follower, send_to_leader, stored,
     volatile,
 )  # fmt: skip
 
 LOOKING, FOLLOWING, LEADING = range(3)
-HELLO, WRITE, ACK = MessageName("HELLO"), MessageName("WRITE"), MessageName("ACK")
+
+Entries = Annotated[int, Range(0, lambda size: size.writes)]
+
+
+class HELLO(MessageType): ...
+
+
+class WRITE(MessageType):
+    length: Entries
+
+
+class ACK(MessageType):
+    length: Entries
 
 
 def state(size):
@@ -22,11 +36,6 @@ def state(size):
         volatile("copied", entries, "as a leader: how many its follower has acknowledged", NODE),
         ghost("promised", entries, "how many a process has acknowledged", NODE),
     ]
-
-
-def messages(size):
-    entries = Int(0, size.writes)
-    return [Message("HELLO", {}), Message("WRITE", {"length": entries}), Message("ACK", {"length": entries})]
 
 
 def on_elected(s: State, l: Node) -> None:
@@ -138,7 +147,6 @@ def promises_are_kept(s: State) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"writes": 1, "elections": 1, "crashes": 0, "losses": 0, "power_losses": 1},
     nodes=2,
     world="connections",

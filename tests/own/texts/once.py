@@ -3,16 +3,19 @@
 # ruff: noqa: F821
 from __future__ import annotations
 
-from typing import NewType
+from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NOTHING, Int, Map, Maybe, Message, MessageName, Multiset, Node, NodeId, Processes, Record, State, Variant, action,
+    NOTHING, Int, Map, Maybe, MessageType, Multiset, Node, NodeId, Processes, Record, State, Variant, action,
     broken, declare, only, processes, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
 Server = NewType("Server", Node)
-ASK = MessageName("ASK")
+
+
+class ASK(MessageType):
+    number: Annotated[int, Int(0, 1)]
 
 
 def last(size):
@@ -29,10 +32,6 @@ def state(size):
         stored("times", Multiset("client", 4), "how often it has served each client", of="server"),
         stored("last", last(size), "what it served last, and whom it knew then", of="server"),
     ]
-
-
-def messages(size):
-    return [Message("ASK", {"number": Int(0, 1)})]
 
 
 @action(budget="requests")
@@ -82,7 +81,6 @@ PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1},
     state=state,
-    messages=messages,
     types=lambda size: {"Last": last(size)},
     budgets={"requests": 3, "duplicates": 1},
     variants=[Variant("forgetful", "everything is served", {"is_new": always})],

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE, Bool, Int, Message, MessageName, Node, NodeId, OneOf, Processes, Start, State, Variant, action, broken,
-    connect, declare, disconnect, forget, ghost, observation, receives, safety, send_to_follower, send_to_leader,
-    stored, volatile,
+    NODE, Bool, Int, MessageType, Node, NodeId, OneOf, Processes, Range, Start, State, Variant, action, broken, connect,
+    declare, disconnect, forget, ghost, observation, receives, safety, send_to_follower, send_to_leader, stored,
+    volatile,
 )  # fmt: skip
 
 LOOKING, FOLLOWING, LEADING = range(3)
-TERM, WRITE, WROTE = MessageName("TERM"), MessageName("WRITE"), MessageName("WROTE")
+
+Number = Annotated[int, Range(0, lambda size: 1 + size.elections)]
+
+
+class TERM(MessageType):
+    term: Number
+
+
+class WRITE(MessageType):
+    term: Number
+
+
+class WROTE(MessageType): ...
 
 
 def state(size):
@@ -22,11 +36,6 @@ def state(size):
         volatile("heard", Bool(), "as a leader: from whom it has heard", NODE),
         ghost("chosen", Int(0, 1 + size.elections), "the term whose value a quorum had"),
     ]
-
-
-def messages(size):
-    number = Int(0, 1 + size.elections)
-    return [Message("TERM", {"term": number}), Message("WRITE", {"term": number}), Message("WROTE", {})]
 
 
 def on_elected(s: State, l: Node) -> None:
@@ -156,7 +165,6 @@ def keeps_old_term(s: State, f: Node, m: WRITE) -> None:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"elections": 2, "losses": 1, "crashes": 0, "abdications": 1},
     world="connections",
     elects=("term",),

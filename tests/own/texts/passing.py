@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    NOBODY, NODE, Message, MessageName, Node, NodeId, OneOf, State, broken, connect, declare, disconnect, forget,
-    receives, safety, send_to_follower, send_to_leader, volatile,
+    NOBODY, NODE, MessageType, Node, NodeId, OneOf, State, broken, connect, declare, disconnect, forget, receives,
+    safety, send_to_follower, send_to_leader, volatile,
 )  # fmt: skip
 
 LOOKING, FOLLOWING, LEADING = range(3)
-HELLO, NAMED = MessageName("HELLO"), MessageName("NAMED")
+
+
+class HELLO(MessageType):
+    who: Node
+
+
+class NAMED(MessageType):
+    who: Node
 
 
 def state(size):
@@ -18,10 +25,6 @@ def state(size):
         volatile("named", NodeId.of(size.nodes), "whom its leader named"),
         volatile("heard", NodeId.of(size.nodes), "as a leader: whom each follower named", NODE),
     ]
-
-
-def messages(size):
-    return [Message("HELLO", {"who": NodeId.of(size.nodes)}), Message("NAMED", {"who": NodeId.of(size.nodes)})]
 
 
 def on_oracle(s: State, p: Node, l: Node) -> None:
@@ -71,7 +74,6 @@ def named_follows(s: State) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"losses": 0, "crashes": 0},
     nodes=3,
     world="connections",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE, Each, Field, Fields, Int, Message, MessageType, Node, Record, RecordType, Seq, Size, Variant, action,
-    any_process, broken, declare, ghost, observation, receives, safety, send, stored,
+    NODE, Each, Field, Fields, Int, MessageType, Node, Record, RecordType, Seq, Size, Variant, action, any_process,
+    broken, declare, ghost, observation, receives, safety, send, stored,
 )  # fmt: skip
 
 
@@ -33,10 +33,6 @@ def state(size: Size) -> list[Field]:
         stored("latest", types(size)["Write"], "the latest write it knows"),
         ghost("shown", Int(0, size.writes), "the clock of what it showed last", NODE),
     ]
-
-
-def messages(size: Size) -> list[Message]:
-    return [Message("GOSSIP", {"write": types(size)["Write"]})]
 
 
 @action(budget="writes")
@@ -96,7 +92,6 @@ def always(s: State, p: Node, w: Write) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     types=types,
     budgets={"writes": 2, "gossips": 2},
     variants=[Variant("last-received", "what comes last wins", {"wins": always})],

@@ -7,13 +7,18 @@ as many messages are in flight as if FIRST alone had been received, and ignored.
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE, Bool, Int, Message, MessageName, Node, State, Variant, action, choose, declare, ghost, observation, on_disk,
-    receives, safety, send, volatile,
+    NODE, Bool, Int, MessageType, Node, State, Variant, action, choose, declare, ghost, observation, on_disk, receives,
+    safety, send, volatile,
 )  # fmt: skip
 
-FIRST = MessageName("FIRST")
-SECOND = MessageName("SECOND")
-ANSWER = MessageName("ANSWER")
+
+class FIRST(MessageType): ...
+
+
+class SECOND(MessageType): ...
+
+
+class ANSWER(MessageType): ...
 
 
 def state(size):
@@ -23,10 +28,6 @@ def state(size):
         ghost("seen", Int(0, 2), "whether a SECOND was received", NODE),
         on_disk("stored", Bool(), "it has received a SECOND"),
     ]
-
-
-def messages(size):
-    return [Message("FIRST", {}), Message("SECOND", {}), Message("ANSWER", {})]
 
 
 def on_start(s: State, p: Node) -> None:
@@ -148,7 +149,6 @@ def nothing_ahead(s: State, m: SECOND) -> bool:
 PROTOCOL = declare(
     __name__,
     state=state,
-    messages=messages,
     budgets={"begins": 1},
     variants=[
         Variant(

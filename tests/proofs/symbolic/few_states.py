@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
     Bool,
     Int,
-    Message,
-    MessageName,
+    MessageType,
     Node,
     State,
     action,
@@ -19,9 +20,14 @@ from zabcheck.language import (
     safety,
     send,
     volatile,
-)  # fmt: skip
+)
 
-TICK, STOP = MessageName("TICK"), MessageName("STOP")
+
+class TICK(MessageType):
+    n: Annotated[int, Int(0, 1)]
+
+
+class STOP(MessageType): ...
 
 
 def state(size):
@@ -30,10 +36,6 @@ def state(size):
         environment("late", Bool(), "whether it has struck"),
         volatile("level", Int(0, 2), "a number of each process"),
     ]
-
-
-def messages(size):
-    return [Message("TICK", {"n": Int(0, 1)}), Message("STOP", {})]
 
 
 def may_rise(s: State, p: Node) -> bool:
@@ -136,4 +138,4 @@ def clock_goes_on(before: State, event: State, after: State) -> bool:
     return after.turn >= before.turn
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"rises": 1}, nodes=2)
+PROTOCOL = declare(__name__, state=state, budgets={"rises": 1}, nodes=2)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
     NOBODY,
     Int,
-    Message,
-    MessageName,
+    MessageType,
     Node,
     NodeId,
     Processes,
     Seq,
+    SeqOf,
     State,
     action,
     declare,
@@ -19,9 +21,16 @@ from zabcheck.language import (
     send,
     stored,
     volatile,
-)  # fmt: skip
+)
 
-ASK, NEW = MessageName("ASK"), MessageName("NEW")
+
+class ASK(MessageType):
+    IN: Annotated[int, Int(0, 4)]
+    OTHER: Annotated[int, Int(0, 1)]
+
+
+class NEW(MessageType):
+    past: Annotated[SeqOf[Node], lambda size: Seq(NodeId.of(size.nodes), 2)]
 
 
 def state(size):
@@ -32,11 +41,6 @@ def state(size):
         volatile("chief", NodeId.of(size.nodes), "whom it follows"),
         volatile("past", Seq(NodeId.of(size.nodes), 2), "whom it followed, itself at first"),
     ]
-
-
-def messages(size):
-    past = Seq(NodeId.of(size.nodes), 2)
-    return [Message("ASK", {"IN": Int(0, 4), "OTHER": Int(0, 1)}), Message("NEW", {"past": past})]
 
 
 def may_ask(s: State, p: Node) -> bool:
@@ -112,4 +116,4 @@ def init(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, messages=messages, nodes=3, budgets={"asks": 2}, network="datagrams")
+PROTOCOL = declare(__name__, state=state, nodes=3, budgets={"asks": 2}, network="datagrams")

@@ -6,9 +6,12 @@ Python. `docs/reference/protocol-language.md` is the reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar, cast, dataclass_transform, overload
 
+from zabspec.errors import ConfigError
 from zabspec.language.layout.arrays import Bytes, Words
 from zabspec.language.python.sentences import ExplainedFalse
 
@@ -35,11 +38,21 @@ NOTHING = -1
 
 
 class MessageName:
-    """The name of a kind of message: compares with `m.kind`, and called makes a message."""
+    """The name of a kind of message: compares with `m.kind`, and called makes a message.
 
-    parts: tuple[str, ...] | None = None  # the names of its fields, where they are listed beside it
+    Attributes:
+        body: what its class declares; None if no class does.
+        names: the names of the module with this class.
+        to: which end of a connection receives it; empty for any.
+    """
 
-    def __init__(self, name: str) -> None:
+    body: Mapping[str, Any] | None = None
+    names: Mapping[str, Any] = MappingProxyType({})
+    to: str = ""
+
+    def __init__(self, name: str, *inherited: object) -> None:
+        if inherited:
+            raise ConfigError(f"class {name} inherits from a message: derive it from MessageType, with all its fields")
         self.name = name
 
     def __call__(self, **fields: Any) -> Any:
@@ -90,25 +103,28 @@ class _Named(type):
     To tools it is a class with these fields.
     """
 
-    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], *, record: bool = False) -> Any:
+    def __new__(
+        cls, name: str, bases: tuple[type, ...], body: dict[str, Any], *, record: bool = False, to: str = ""
+    ) -> Any:
         """Return the name; for the base class itself, the class."""
-        parts = tuple(body.get("__annotations__", {}))
         if not bases:
             return super().__new__(cls, name, bases, body)
         if getattr(bases[0], "is_record", False):
-            return RecordName(name, parts)
+            return RecordName(name, tuple(body.get("__annotations__", {})))
         message = MessageName(name)
-        message.parts = parts
+        message.body, message.names, message.to = body, sys._getframe(1).f_globals, to
         return message
 
-    def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], *, record: bool = False) -> None:
+    def __init__(
+        cls, name: str, bases: tuple[type, ...], body: dict[str, Any], *, record: bool = False, to: str = ""
+    ) -> None:
         super().__init__(name, bases, body)
         cls.is_record = record  # of the base itself: what is made of it is no class
 
 
 @dataclass_transform(kw_only_default=True)
 class MessageType(metaclass=_Named):
-    """A kind of message, for tools that check types: `class VOTE(MessageType): yes: bool` is `MessageName("VOTE")`."""
+    """A kind of message: `class VOTE(MessageType): yes: bool`. What annotates a field is its kind."""
 
     if TYPE_CHECKING:
         kind: ClassVar[Any]

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from zabspec import zab
+from zabspec.authoring.annotated import Annotations, messages_of
 from zabspec.authoring.declaration import Size
 from zabspec.language import MessageUnion, Schema
 from zabspec.language.layout.cache_key import compiler_digest, digest_of, program_digest
@@ -63,7 +64,7 @@ class Measured:
 def program(nodes: int = MOST_SERVERS, operations: int = MOST_OPERATIONS) -> Program:
     """Return `zab` in the timed world, with room for some processes and operations."""
     size = Size(nodes, operations, world.EPOCH, operations)
-    messages = (m for m in zab.messages(size) if m.name in PHASE_3)
+    messages = (m for m in messages_of((zab,), Annotations(size, {}, {})) if m.name in PHASE_3)
     union = MessageUnion(tuple(messages))
     fields = (
         *zab.state(size),
